@@ -1,0 +1,79 @@
+/** Every error a client can get, as one table: code, HTTP status, sentence (D2, D3). The reference page is made from it. */
+
+interface Entry {
+  status: number;
+  /** The sentence; `{name}` is replaced by the parameter of that name. */
+  sentence: string;
+  /** Seconds for `Retry-After`. */
+  retryAfter?: number;
+}
+
+export const ERRORS = {
+  bad_json: { status: 400, sentence: "The body is not valid JSON: {why} Send one JSON object{type}." },
+  bad_request: { status: 400, sentence: "The request has {count}: {first}" },
+  bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
+  bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
+  unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
+  worker_unauthorized: { status: 401, sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints." },
+  endpoint_not_found: { status: 404, sentence: "There is no endpoint '{endpoint}'. GET /v1/endpoints lists those that exist." },
+  job_not_found: { status: 404, sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired." },
+  path_not_found: { status: 404, sentence: "There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>." },
+  method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
+  duplicate_worker_id: { status: 409, sentence: "Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID." },
+  body_too_large: { status: 413, sentence: "The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs." },
+  headers_too_large: { status: 431, sentence: "The headers have more than 16 KB together; send fewer or shorter ones." },
+  request_timeout: { status: 408, sentence: "The request did not arrive whole in time; send it again." },
+  queue_full: { status: 429, sentence: "The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.", retryAfter: 5 },
+  draining: { status: 429, sentence: "This server is shutting down and hands out no more jobs.", retryAfter: 5 },
+  internal: { status: 500, sentence: "The service made a mistake with this request; its log has the details under {reference}." },
+  not_ready: { status: 503, sentence: "This server is shutting down; use another one.", retryAfter: 2 },
+  store_unavailable: { status: 503, sentence: "The store cannot take this now ({why}). Nothing was accepted; send it again.", retryAfter: 2 },
+} as const satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One bad field of a request (D2). */
+export interface Fault {
+  /** Path of the field, such as `policy.ttl`. */
+  field: string;
+  /** What is wrong, with the bound. */
+  message: string;
+}
+
+/** A refusal with its place in the table. Thrown by the engine and the HTTP layer, answered by `http/reply.ts`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly Fault[] | undefined;
+  /** Methods for the `Allow` header of a 405. */
+  readonly allow: string | undefined;
+
+  constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, details?: readonly Fault[]) {
+    super(ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
+    this.code = code;
+    this.details = details;
+    this.allow = values["allow"]?.toString();
+  }
+
+  /** The HTTP status of this error. */
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  /** Seconds for `Retry-After`, where the table has one. */
+  get retryAfter(): number | undefined {
+    const entry: Entry = ERRORS[this.code];
+    return entry.retryAfter;
+  }
+}
+
+/** The error body: never a member `status` or `id` (D3). */
+export function errorBody(error: ApiError): string {
+  return JSON.stringify({ error: error.message, code: error.code, ...(error.details ? { details: error.details } : {}) });
+}
+
+/** The 400 for one or more bad fields; its sentence names the first. */
+export function badRequest(faults: readonly [Fault, ...Fault[]]): ApiError {
+  const [first] = faults;
+  const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
+  return new ApiError("bad_request", { count, first: `${first.field} ${first.message}` }, faults);
+}

@@ -1,0 +1,301 @@
+/** Ties the engine's files together: the one object that `http` and `compose` see. */
+import type { Clock } from "../clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import type { JobState } from "../core/machine.ts";
+import type { Report } from "../core/report.ts";
+import type { JobResult } from "../core/view.ts";
+import { pingIntervalMs, workerEnv } from "../core/worker-env.ts";
+import type { EventBus } from "../events.ts";
+import type { Handle, Launcher } from "../launchers/launcher.ts";
+import type { Store } from "../store/store.ts";
+import { cancel } from "./cancel.ts";
+import { dispatch, handBack } from "./dispatch.ts";
+import { health } from "./health.ts";
+import { hold } from "./hold.ts";
+import { hex, jobId } from "./ids.ts";
+import type { Random } from "./ids.ts";
+import { keys } from "./keys.ts";
+import type { Keys } from "./keys.ts";
+import { launching } from "./launch.ts";
+import { ping } from "./ping.ts";
+import type { Ping } from "./ping.ts";
+import { reckon } from "./reckon.ts";
+import { registry } from "./registry.ts";
+import type { Registry } from "./registry.ts";
+import { chunks, report } from "./report.ts";
+import { scaling } from "./scale.ts";
+import { seal } from "./seal.ts";
+import { status, statusSync } from "./status.ts";
+import { stopping } from "./stop.ts";
+import { streamFrom, streamNext } from "./stream.ts";
+import type { StreamPart } from "./stream.ts";
+import { submit } from "./submit.ts";
+import type { Submitted } from "./submit.ts";
+import { attend, sweep } from "./sweep.ts";
+import { stopPoll, take } from "./take.ts";
+import { engineTime } from "./time.ts";
+import { tokens } from "./tokens.ts";
+import type { Tokens } from "./tokens.ts";
+import { waiting } from "./wait.ts";
+import type { Caller } from "./wait.ts";
+import { workers } from "./workers.ts";
+import type { Worker } from "./workers.ts";
+
+/** Everything the engine is given. */
+export interface EngineOptions {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  events: EventBus;
+  launchers: ReadonlyMap<string, Launcher>;
+  endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
+  /** Key for `s3Config`, 32 bytes (D22). */
+  sealKey: Uint8Array;
+  /** `SLUICE_API_KEY`. */
+  apiKey?: string | undefined;
+  /** Environment that launched workers get besides their own. */
+  workerBaseEnv: Readonly<Record<string, string>>;
+}
+
+/** A job for a worker, with its secrets opened. */
+export interface Handed {
+  id: string;
+  attempt: number;
+  /** JSON text. */
+  input: string;
+  /** JSON text. */
+  s3Config?: string | undefined;
+}
+
+/** What clients, workers and operators can have done. Throws {@link ApiError} for refusals. */
+export interface Engine {
+  registry: Registry;
+  keys: Keys;
+  tokens: Tokens;
+  newId(operation: Submitted["operation"]): string;
+  submit(q: Submitted): Promise<void>;
+  /** Queues the job and waits for its end, at most `ms`; after that the job as it stands (D8). */
+  submitAndWait(q: Submitted, wait: { ms: number; caller: Caller }): Promise<JobResult>;
+  status(q: { endpoint: string; id: string }): Promise<JobResult>;
+  statusSync(q: { endpoint: string; id: string; ms: number; caller: Caller }): Promise<JobResult>;
+  streamNext(q: { endpoint: string; id: string; waitMs: number; caller: Caller }): Promise<StreamPart>;
+  streamFrom(q: { endpoint: string; id: string; waitMs: number; caller: Caller; from: number }): Promise<StreamPart>;
+  cancel(q: { endpoint: string; id: string }): Promise<JobState>;
+  health(endpoint: string): ReturnType<typeof health>;
+  /** The worker behind a call with a good token. */
+  worker(q: { id: string; endpoint: string }): Worker;
+  take(q: { worker: Worker; limit: number; idle: boolean; signal: AbortSignal }): Promise<Handed[]>;
+  /** A hand-out that did not reach its worker. */
+  handBack(worker: Worker, jobs: readonly Handed[]): Promise<void>;
+  stopPoll(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
+  report(q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void>;
+  chunks(q: { worker: Worker; id: string; pieces: readonly string[]; unsure: boolean; signal?: AbortSignal }): Promise<void>;
+  ping(worker: Worker, said: Ping): Promise<void>;
+  /** Variables for a worker that somebody else starts (D36); its token is new. */
+  workerEnv(q: { endpoint: string; url: string; replicas: boolean }): Promise<Record<string, string>>;
+  /** Resolves when the store takes writes. */
+  ready(): Promise<void>;
+  /** The present, ms since the epoch. */
+  now(): number;
+  readonly draining: boolean;
+  /** Loads what the store knows; must be done before the first request. */
+  prepare(endpoints: readonly Endpoint[]): Promise<void>;
+  /** Takes over workers, starts the loops. `url` is what workers call. */
+  start(q: { url: string }): Promise<void>;
+  /** Ends waits and polls, gives running jobs `drainMs`, returns the rest, ends launched workers (D34). */
+  stop(q: { drainMs: number }): Promise<void>;
+}
+
+/** Builds the engine; nothing runs before `start`. */
+export function createEngine(o: EngineOptions): Engine {
+  const { store, clock, events, random } = o;
+  const { now, heartbeat } = engineTime({ clock, jobs: store.jobs, events });
+  const known = registry(store.endpoints);
+  const present = workers(events);
+  const waits = waiting(clock);
+  const sealing = seal(o.sealKey, random);
+  const tokenBook = tokens({ store: store.tokens, now, random });
+  const keyBook = keys({ store: store.keys, now, random, fromEnvironment: o.apiKey });
+  const holding = hold({ clock, now, jobs: store.jobs, events });
+  const lanes = dispatch({ jobs: store.jobs, now, events, paused: (id) => draining || known.paused(id), release: (worker, jobs) => inBackground("returning jobs", giveBack(worker, jobs.map(({ job }) => job))) });
+  const stops = stopping({
+    clock, now, events, workers: present,
+    graceMs: (endpoint) => known.get(endpoint).stopGraceMs,
+    kill: (worker, why) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why, graceMs: 0 })),
+  });
+  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops, settledElsewhere: (endpoint: string, id: string) => inBackground("telling waiters", tellEnd(endpoint, id)) };
+  const sweeping = sweep({ clock, now, jobs: store.jobs, events });
+  const attending = attend({ clock, now, store, events, workers: present, registry: known, dispatch: lanes });
+  let launchSide: { launching: ReturnType<typeof launching>; scaling: ReturnType<typeof scaling> } | undefined;
+  let draining = false;
+  let removeSignals = (): void => {};
+
+  function launch(): ReturnType<typeof launching> {
+    if (!launchSide) throw new Error("The engine has not been started.");
+    return launchSide.launching;
+  }
+
+  function inBackground(where: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => events.emit("fault", { where, error }));
+  }
+
+  /** A job ended without a report through this server: whoever waits here gets its result. */
+  async function tellEnd(endpoint: string, id: string): Promise<void> {
+    const found = await store.jobs.get({ endpoint, id, now: now() });
+    if (found?.job.endedAt !== undefined) waits.ended(found);
+  }
+
+  async function giveBack(worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<void> {
+    const back = await handBack({ jobs: store.jobs, now }, worker, jobs);
+    for (const id of back) events.emit("job.returned", { endpoint: worker.endpoint, id, worker: worker.id, why: "released" });
+    if (back.length > 0) lanes.announce(worker.endpoint, back.length);
+  }
+
+  function listen(): () => void {
+    const removeStore = store.onSignal((signal) => {
+      const { endpoint } = signal;
+      if (signal.kind === "queued") {
+        lanes.announce(endpoint);
+        if (known.has(endpoint)) launchSide?.scaling.queued(endpoint);
+      } else if (signal.kind === "stop") stops.request(signal);
+      else {
+        events.emit("job.settled", { endpoint, id: signal.id, state: "TIMED_OUT" });
+        waits.news(signal.id);
+        if (waits.awaited(signal.id)) inBackground("telling waiters", tellEnd(endpoint, signal.id));
+      }
+    });
+    const removeReady = events.on("worker.ready", ({ endpoint }) => launchSide?.scaling.ready(endpoint));
+    return () => {
+      removeStore();
+      removeReady();
+    };
+  }
+
+  const submitting = { jobs: store.jobs, now, events, dispatch: lanes, seal: sealing, onQueued: (endpoint: string) => launchSide?.scaling.queued(endpoint) };
+  const taking = { ...reckoning, clock, hold: holding, workerStore: store.workers };
+  const reporting = {
+    store, now, events, hold: holding, dispatch: lanes, waiting: waits, stopping: stops,
+    restart: (worker: Worker) => inBackground(`restarting ${worker.id}`, launch().stop(worker, { why: "it asked to be started anew", graceMs: known.get(worker.endpoint).stopGraceMs })),
+  };
+  const streaming = { chunks: store.chunks, clock, now, waiting: waits };
+
+  return {
+    registry: known,
+    keys: keyBook,
+    tokens: tokenBook,
+    now,
+    get draining() {
+      return draining;
+    },
+    newId: (operation) => jobId(operation, now(), random),
+    async submit(q) {
+      await submit(submitting, q);
+    },
+    async submitAndWait(q, { ms, caller }) {
+      const end = waits.forEnd({ id: q.id, ms, caller });
+      try {
+        await submit(submitting, q);
+        return (await end.result) ?? (await status({ jobs: store.jobs, now }, { endpoint: q.endpoint.id, id: q.id }));
+      } finally {
+        end.leave();
+      }
+    },
+    status: (q) => status({ jobs: store.jobs, now }, q),
+    statusSync: (q) => statusSync({ jobs: store.jobs, now, waiting: waits }, q),
+    streamNext: (q) => streamNext(streaming, { ...q, reader: hex(random(8)) }),
+    streamFrom: (q) => streamFrom(streaming, q),
+    cancel: (q) => cancel({ jobs: store.jobs, now, events, waiting: waits, stopping: stops }, q),
+    health: (endpoint) => health({ jobs: store.jobs, workers: present, now }, endpoint),
+    worker({ id, endpoint }) {
+      const at = now();
+      const worker = present.get(id) ?? present.meet({ id, endpoint, ready: true, now: at });
+      present.seen(worker, at);
+      return worker;
+    },
+    async take(q) {
+      const jobs = await take(taking, q);
+      return jobs.map(({ job, input }) => ({ id: job.id, attempt: job.attempt, input, s3Config: job.s3Config === undefined ? undefined : sealing.open(job.s3Config) }));
+    },
+    handBack: giveBack,
+    stopPoll: (q) => stopPoll(taking, q),
+    report: (q) => report(reporting, q),
+    chunks: (q) => chunks(reporting, q),
+    ping: (worker, said) =>
+      ping(
+        {
+          ...reckoning,
+          workerStore: store.workers,
+          pingIntervalMs: pingIntervalMs(known.get(worker.endpoint).leaseMs),
+        },
+        worker,
+        said,
+      ),
+    async workerEnv({ endpoint, url, replicas }) {
+      const { leaseMs } = known.get(endpoint);
+      const worker = replicas ? undefined : `${endpoint}-${hex(random(6))}`;
+      const token = await tokenBook.issue({ endpoint, ...(worker === undefined ? {} : { worker }) });
+      return workerEnv({ url, endpoint, worker, token, leaseMs });
+    },
+    ready: () => store.ping(),
+    async prepare(endpoints) {
+      // Before anything else may settle: live work must not run twice because the service was away (D16 Outages).
+      await store.jobs.extendAll({ now: now() });
+      await known.load((id, fault) => events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }));
+      for (const endpoint of endpoints) await known.put(endpoint, now());
+      for (const row of await store.workers.list()) present.meet({ ...row, ready: false, now: now() });
+      for (const { endpoint, id, worker, startedAt } of await store.jobs.running()) {
+        present.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt: 0, handedAt: startedAt });
+      }
+    },
+    async start({ url }) {
+      const launchingSide = launching({
+        store, clock, now, random, events, workers: present, tokens: tokenBook, launchers: o.launchers, url,
+        baseEnv: o.workerBaseEnv, serviceId: await store.identity(), endStrays: o.endStrays,
+        onGone: (worker) => {
+          launchSide?.scaling.ended(worker);
+          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, now: now() })).then((said) => reckon(reckoning, worker, said)));
+        },
+      });
+      const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide });
+      launchSide = { launching: launchingSide, scaling: scale };
+      await launchingSide.restore();
+      removeSignals = listen();
+      for (const each of [heartbeat, sweeping, attending, scale.loop]) each.start();
+    },
+    async stop({ drainMs }) {
+      if (draining) return;
+      draining = true;
+      events.emit("service.draining", { drainMs });
+      waits.sendHome();
+      await launchSide?.scaling.loop.stop();
+      for (const worker of present.all()) {
+        worker.draining = true;
+        for (const end of worker.polls) end();
+      }
+      await nothingHeld(drainMs);
+      const running = await store.jobs.running().catch(() => []);
+      for (const { endpoint, id } of running) {
+        const moved = await store.jobs.move({ endpoint, id, on: "release", now: now() }).catch(() => undefined);
+        if (moved?.ok) events.emit("job.returned", { endpoint, id, worker: "", why: "released" });
+      }
+      if (launchSide) {
+        const all = [...present.all()].filter((worker) => worker.launcher !== "external");
+        await Promise.all(all.map((worker) => launch().stop(worker, { why: "the service stops", graceMs: known.get(worker.endpoint).stopGraceMs })));
+        await launch().close();
+      }
+      for (const each of [sweeping, attending, heartbeat]) await each.stop();
+      removeSignals();
+    },
+  };
+
+  async function nothingHeld(drainMs: number): Promise<void> {
+    if (![...present.all()].some((worker) => worker.held.size > 0)) return;
+    const over = new AbortController();
+    const look = (): void => {
+      if (![...present.all()].some((worker) => worker.held.size > 0)) over.abort();
+    };
+    const remove = [events.on("job.settled", look), events.on("worker.exited", look), events.on("job.returned", look)];
+    await clock.sleep(drainMs, over.signal);
+    for (const each of remove) each();
+  }
+}

@@ -1,0 +1,35 @@
+/** Ids, from the time and randomness given. */
+import type { Operation } from "../core/job.ts";
+
+/** Cryptographically strong random bytes. */
+export type Random = (bytes: number) => Uint8Array;
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** Lower-case hex of bytes. */
+export function hex(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += HEX[byte];
+  return text;
+}
+
+/** A UUIDv7: 48 bits of milliseconds, then randomness (D6). */
+export function uuidv7(now: number, random: Random): string {
+  const time = Math.floor(now).toString(16).padStart(12, "0");
+  const bytes = random(10);
+  bytes[0] = (bytes[0]! & 0x0f) | 0x70;
+  bytes[2] = (bytes[2]! & 0x3f) | 0x80;
+  const rest = hex(bytes);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${rest.slice(0, 4)}-${rest.slice(4, 8)}-${rest.slice(8)}`;
+}
+
+/** A job's id: a UUIDv7, after `sync-` for `/runsync` (D6). */
+export function jobId(operation: Operation, now: number, random: Random): string {
+  const id = uuidv7(now, random);
+  return operation === "runsync" ? `sync-${id}` : id;
+}
+
+/** Whether this can be a job's id: anything else is unknown without asking the store. */
+export function isJobId(id: string): boolean {
+  return /^[a-zA-Z0-9_-]{1,80}$/.test(id);
+}

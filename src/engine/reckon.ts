@@ -1,0 +1,34 @@
+/** What follows from word about a worker's attempts: jobs taken back are offered anew, old attempts known to be over free their jobs (D16). */
+import type { EventBus } from "../events.ts";
+import type { Reckoning } from "../store/store.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Stopping } from "./stop.ts";
+import type { Waiting } from "./wait.ts";
+import type { Worker } from "./workers.ts";
+import { letGo } from "./workers.ts";
+
+export interface ReckonDeps {
+  now: () => number;
+  events: EventBus;
+  dispatch: Dispatch;
+  waiting: Waiting;
+  stopping: Stopping;
+  /** A job that was lost for the last time has ended: its waiters must hear of it. */
+  settledElsewhere: (endpoint: string, id: string) => void;
+}
+
+/** Acts on a {@link Reckoning} of this worker. */
+export function reckon(d: ReckonDeps, worker: Worker, { lost, over }: Reckoning): void {
+  const { endpoint } = worker;
+  for (const id of [...lost, ...over]) {
+    letGo(worker, id, d.now());
+    d.stopping.over(worker, id);
+  }
+  for (const id of lost) {
+    d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "lost" });
+    d.waiting.news(id);
+    if (d.waiting.awaited(id)) d.settledElsewhere(endpoint, id);
+  }
+  // A job whose old attempt is over may go to this very worker now.
+  if (lost.length + over.length > 0) d.dispatch.announce(endpoint, lost.length + over.length);
+}

@@ -1,0 +1,58 @@
+/** A worker says how a job goes: progress, chunk, result (D16, D19). Kept before it is acknowledged (D17). */
+import type { Report } from "../core/report.ts";
+import type { EventBus } from "../events.ts";
+import type { Store } from "../store/store.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Hold } from "./hold.ts";
+import type { Stopping } from "./stop.ts";
+import type { Waiting } from "./wait.ts";
+import type { Worker } from "./workers.ts";
+import { letGo } from "./workers.ts";
+
+interface Deps {
+  store: Pick<Store, "jobs" | "chunks">;
+  now: () => number;
+  events: EventBus;
+  hold: Hold;
+  dispatch: Dispatch;
+  waiting: Waiting;
+  stopping: Stopping;
+  /** The worker asks to be started anew (wire-protocol E.14). */
+  restart: (worker: Worker) => void;
+}
+
+/** Keeps a report. Nothing is refused: a report on a job the worker does not hold changes nothing (D16 Fence). */
+export async function report(d: Deps, q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void> {
+  const { worker, id, report: said } = q;
+  const { endpoint } = worker;
+  if (said.kind === "progress") {
+    const kept = await d.hold(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value: said.value, now: d.now() }), q.signal);
+    if (!kept) d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: "stale" });
+    return;
+  }
+  const outcome = { on: said.on, output: said.output, error: said.error };
+  const moved = await d.hold(() => d.store.jobs.report({ endpoint, id, worker: worker.id, outcome, now: d.now() }), q.signal);
+  letGo(worker, id, d.now());
+  d.stopping.over(worker, id);
+  if (moved.ok) {
+    d.events.emit("job.settled", { endpoint, id, state: moved.job.state });
+    d.waiting.ended({ job: moved.job, output: said.output, error: said.error });
+  } else {
+    d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: moved.why });
+    // The old attempt is over with this report: the job may come to this worker again.
+    if (moved.why === "stale") d.dispatch.announce(endpoint);
+  }
+  if (said.restart) d.restart(worker);
+}
+
+/** Keeps chunks, split already. `unsure`: our answer to the last post may not have arrived, so an equal one is a repeat (D7). */
+export async function chunks(d: Omit<Deps, "restart" | "stopping" | "dispatch">, q: { worker: Worker; id: string; pieces: readonly string[]; unsure: boolean; signal?: AbortSignal }): Promise<void> {
+  const { worker, id } = q;
+  const { endpoint } = worker;
+  const added = await d.hold(
+    () => d.store.chunks.append({ endpoint, id, worker: worker.id, chunks: q.pieces, unlessLast: q.unsure, now: d.now() }),
+    q.signal,
+  );
+  if (added.ok) d.waiting.news(id);
+  else d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: added.why });
+}

@@ -1,0 +1,77 @@
+/** Stops a run that must not go on (D18): the signal on the worker's stop channel at once, after the grace the end of a worker that is ours and runs nothing else. */
+import type { Clock } from "../clock.ts";
+import type { EventBus } from "../events.ts";
+import type { Worker, Workers } from "./workers.ts";
+import { letGo } from "./workers.ts";
+
+/** A stop is repeated on a channel at most this often, ms, until the worker's word shows that the run is over. */
+const REPEAT_MS = 1000;
+
+/** Stops runs. */
+export interface Stopping {
+  /** The worker must stop this run. */
+  request(q: { endpoint: string; id: string; worker: string }): void;
+  /** Jobs the worker must stop, for its open stop channel: at once if there are any, else when there are, or none after `left`. */
+  poll(worker: Worker, left: Promise<unknown>): Promise<string[]>;
+  /** The worker's word that a run is over there. */
+  over(worker: Worker, id: string): void;
+}
+
+/** Stopping over the workers known here. `kill` ends a launched worker for certain. */
+export function stopping(d: {
+  clock: Clock;
+  now: () => number;
+  events: EventBus;
+  workers: Workers;
+  graceMs: (endpoint: string) => number;
+  kill: (worker: Worker, why: string) => void;
+}): Stopping {
+  async function graceThenKill(worker: Worker, id: string): Promise<void> {
+    const request = worker.stopping.get(id);
+    await d.clock.sleep(d.graceMs(worker.endpoint));
+    if (worker.stopping.get(id) !== request || d.workers.get(worker.id) !== worker) return;
+    const runsOthers = [...worker.held.keys()].some((held) => !worker.stopping.has(held));
+    if (worker.launcher === "external" || runsOthers) d.events.emit("stop.unconfirmed", { endpoint: worker.endpoint, id, worker: worker.id });
+    else d.kill(worker, `job ${id} did not stop within the grace`);
+  }
+
+  function due(worker: Worker): string[] {
+    const now = d.now();
+    return [...worker.stopping].filter(([, stop]) => stop.toldAt === undefined || now - stop.toldAt >= REPEAT_MS).map(([id]) => id);
+  }
+
+  return {
+    request({ endpoint, id, worker: workerId }) {
+      const worker = d.workers.get(workerId);
+      if (!worker || worker.stopping.has(id)) return;
+      worker.stopping.set(id, { since: d.now() });
+      worker.knownIdle = false;
+      letGo(worker, id, d.now());
+      d.events.emit("stop.sent", { endpoint, id, worker: workerId });
+      for (const wake of worker.wakeStops) wake();
+      void graceThenKill(worker, id);
+    },
+    async poll(worker, left) {
+      const gone = new AbortController();
+      void left.then(() => gone.abort());
+      while (!gone.signal.aborted) {
+        const ids = due(worker);
+        if (ids.length > 0) {
+          for (const id of ids) worker.stopping.get(id)!.toldAt = d.now();
+          return ids;
+        }
+        const news = new AbortController();
+        const wake = (): void => news.abort();
+        worker.wakeStops.add(wake);
+        gone.signal.addEventListener("abort", wake, { once: true });
+        await d.clock.sleep(worker.stopping.size > 0 ? REPEAT_MS : 3_600_000, news.signal);
+        worker.wakeStops.delete(wake);
+        gone.signal.removeEventListener("abort", wake);
+      }
+      return [];
+    },
+    over(worker, id) {
+      worker.stopping.delete(id);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** Accepts a job: on disk before its id is told (D17), then offered to a waiting worker in the same commit. */
+import type { Endpoint } from "../core/endpoint.ts";
+import { DEFAULT_TTL_MS, queueBound, retentionOf } from "../core/endpoint.ts";
+import { ApiError } from "../core/errors.ts";
+import type { Job, Operation } from "../core/job.ts";
+import type { Wish } from "../core/submission.ts";
+import type { EventBus } from "../events.ts";
+import type { JobStore } from "../store/store.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Seal } from "./seal.ts";
+
+/** A checked submission with its texts. */
+export interface Submitted {
+  id: string;
+  endpoint: Endpoint;
+  operation: Operation;
+  wish: Wish;
+  /** JSON text of `input`, kept as it came (D5). */
+  input: string;
+  /** JSON text of `s3Config`. */
+  s3Config?: string | undefined;
+}
+
+/** Queues the job; throws `queue_full` (D23). */
+export async function submit(
+  d: { jobs: JobStore; now: () => number; events: EventBus; dispatch: Dispatch; seal: Seal; onQueued: (endpoint: string) => void },
+  q: Submitted,
+): Promise<Job> {
+  const { endpoint, operation, wish, id } = q;
+  const bound = queueBound(endpoint);
+  const inserted = d.jobs.insert({
+    submission: {
+      id,
+      endpoint: endpoint.id,
+      operation,
+      lowPriority: wish.lowPriority,
+      ttlMs: wish.ttlMs ?? DEFAULT_TTL_MS,
+      executionTimeoutMs: wish.executionTimeoutMs ?? endpoint.executionTimeoutMs,
+      leaseMs: endpoint.leaseMs,
+      retainMs: retentionOf(endpoint, operation),
+      recordMs: endpoint.retention.records,
+      webhook: wish.webhook,
+      s3Config: q.s3Config === undefined ? undefined : d.seal.close(q.s3Config),
+    },
+    input: q.input,
+    now: d.now(),
+    queueBound: bound,
+  });
+  // Before the insert is on disk: the claim joins its batch and runs after it.
+  d.dispatch.announce(endpoint.id);
+  const answer = await inserted;
+  if (!answer.ok) throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });
+  d.events.emit("job.queued", { endpoint: endpoint.id, id });
+  d.onQueued(endpoint.id);
+  return answer.job;
+}

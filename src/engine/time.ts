@@ -1,0 +1,47 @@
+/** The engine's sense of time: the present, and whether the service was away (D16 Outages). */
+import type { Clock } from "../clock.ts";
+import type { EventBus } from "../events.ts";
+import { loop } from "../service.ts";
+import type { Loop } from "../service.ts";
+import type { JobStore } from "../store/store.ts";
+
+/** How often the present is looked at when nothing else asks, ms. */
+const HEARTBEAT_MS = 500;
+
+/** A gap between two looks that means the service did not run: stopped, suspended, or the clock jumped, ms. */
+const AWAY_MS = 1500;
+
+/** The present for every operation, in ms since the epoch. */
+export interface Time {
+  /**
+   * The present. After a gap it first asks the store to extend every lease, ahead of whatever the caller asks next:
+   * live work must not run twice because we were away.
+   */
+  now(): number;
+  heartbeat: Loop;
+}
+
+/** The engine's time over a clock. */
+export function engineTime({ clock, jobs, events }: { clock: Clock; jobs: JobStore; events: EventBus }): Time {
+  let last = clock.now();
+  function now(): number {
+    const present = clock.now();
+    const gap = present - last;
+    last = present;
+    if (gap > AWAY_MS) {
+      events.emit("service.away", { ms: gap });
+      jobs.extendAll({ now: present }).catch((error: unknown) => events.emit("fault", { where: "extending leases", error }));
+    }
+    return present;
+  }
+  const heartbeat = loop({
+    clock,
+    retryMs: HEARTBEAT_MS,
+    onError: (error) => events.emit("fault", { where: "heartbeat", error }),
+    step: async () => {
+      now();
+      return HEARTBEAT_MS;
+    },
+  });
+  return { now, heartbeat };
+}

@@ -1,0 +1,129 @@
+/** Callers that wait for something to happen to a job: for its end (`/runsync`, `/status-sync`), or for any news of it (`/stream`). */
+import type { Clock } from "../clock.ts";
+import type { JobResult } from "../core/view.ts";
+
+/** Somebody at the other end of a connection. `left` is called once when the connection closes before its answer. */
+export interface Caller {
+  gone: boolean;
+  left?: (() => void) | undefined;
+}
+
+/** A wait under way. `leave` ends it early, with `undefined` or false. */
+export interface Wait<T> {
+  result: Promise<T>;
+  leave(): void;
+}
+
+interface Question {
+  id: string;
+  /** Longest wait, ms. */
+  ms: number;
+  caller: Caller;
+}
+
+/** Waiting by job id. Nothing is stored: a caller that gets no word reads the store when its time is up. */
+export interface Waiting {
+  /** The final result, or undefined when the time is over, the caller left or everyone was sent home. */
+  forEnd(q: Question): Wait<JobResult | undefined>;
+  /** True at the next news of the job, false after the time or when the caller left. */
+  forNews(q: Question): Wait<boolean>;
+  /** A job ended: its waiters get the result. */
+  ended(result: JobResult): void;
+  /** Something else happened: a chunk, a return to the queue, a free stream. */
+  news(id: string): void;
+  /** Whether anybody waits for the end of this job. */
+  awaited(id: string): boolean;
+  /** From now on no wait lasts; those under way end (D34). */
+  sendHome(): void;
+}
+
+interface Waiter {
+  id: string;
+  until: number;
+  /** Ends the wait without word. */
+  lapse(): void;
+  ended(result: JobResult): void;
+  /** Only those who wait for any news. */
+  news?: () => void;
+}
+
+/** Waiting on one clock, with one timer for all: it is set for the earliest end. */
+export function waiting(clock: Clock): Waiting {
+  const byJob = new Map<string, Waiter | Set<Waiter>>();
+  const all = new Set<Waiter>();
+  let home = false;
+  let timer: { until: number; cut: AbortController } | undefined;
+
+  function arm(until: number): void {
+    if (timer && timer.until <= until) return;
+    timer?.cut.abort();
+    const mine = { until, cut: new AbortController() };
+    timer = mine;
+    void clock.sleep(until - clock.now(), mine.cut.signal).then(() => {
+      if (timer !== mine) return;
+      timer = undefined;
+      const now = clock.now();
+      let next = Infinity;
+      for (const waiter of all) {
+        if (waiter.until <= now) waiter.lapse();
+        else next = Math.min(next, waiter.until);
+      }
+      if (next < Infinity) arm(next);
+    });
+  }
+
+  function add(waiter: Waiter): void {
+    all.add(waiter);
+    const there = byJob.get(waiter.id);
+    if (there === undefined) byJob.set(waiter.id, waiter);
+    else if (there instanceof Set) there.add(waiter);
+    else byJob.set(waiter.id, new Set([there, waiter]));
+    arm(waiter.until);
+  }
+
+  function remove(waiter: Waiter): boolean {
+    if (!all.delete(waiter)) return false;
+    const there = byJob.get(waiter.id);
+    if (there === waiter) byJob.delete(waiter.id);
+    else if (there instanceof Set && there.delete(waiter) && there.size === 0) byJob.delete(waiter.id);
+    return true;
+  }
+
+  function of(id: string): Waiter[] {
+    const there = byJob.get(id);
+    return there === undefined ? [] : there instanceof Set ? [...there] : [there];
+  }
+
+  function start<T>(q: Question, lapsed: T, make: (finish: (value: T) => void) => Pick<Waiter, "ended" | "news">): Wait<T> {
+    if (home || q.caller.gone || q.ms <= 0) return { result: Promise.resolve(lapsed), leave: () => {} };
+    let leave = (): void => {};
+    const result = new Promise<T>((resolve) => {
+      const finish = (value: T): void => {
+        if (!remove(waiter)) return;
+        if (q.caller.left === leave) q.caller.left = undefined;
+        resolve(value);
+      };
+      leave = () => finish(lapsed);
+      const waiter: Waiter = { id: q.id, until: clock.now() + q.ms, lapse: leave, ...make(finish) };
+      add(waiter);
+    });
+    q.caller.left = leave;
+    return { result, leave };
+  }
+
+  return {
+    forEnd: (q) => start<JobResult | undefined>(q, undefined, (finish) => ({ ended: finish })),
+    forNews: (q) => start<boolean>(q, false, (finish) => ({ news: () => finish(true), ended: () => finish(true) })),
+    ended(result) {
+      for (const waiter of of(result.job.id)) waiter.ended(result);
+    },
+    news(id) {
+      for (const waiter of of(id)) waiter.news?.();
+    },
+    awaited: (id) => of(id).some((waiter) => waiter.news === undefined),
+    sendHome() {
+      home = true;
+      for (const waiter of [...all]) waiter.lapse();
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** The workers this server has heard of: what they hold, what they must stop, which polls they hold open. In memory; rebuilt from the store at start and from what workers say. */
+import type { EventBus } from "../events.ts";
+
+/** A job in a worker's hands. */
+export interface Held {
+  attempt: number;
+  handedAt: number;
+  /** Our answer to its last chunk may not have arrived: an equal one is a repeat (D7). */
+  unsure?: boolean;
+}
+
+/** One worker as this server sees it. Times in ms since the epoch. */
+export interface Worker {
+  readonly id: string;
+  readonly endpoint: string;
+  /** Name of the launcher that started it; `external` for others. */
+  readonly launcher: string;
+  readonly createdAt: number;
+  seenAt: number;
+  /** It has called at least once: before, it is initializing (wire-protocol E.26). */
+  ready: boolean;
+  pinged: boolean;
+  unhealthy: boolean;
+  /** It gets no more jobs (D28). */
+  draining: boolean;
+  /** When it last became idle. */
+  idleSince: number;
+  /** Jobs handed to it and not reported. */
+  readonly held: Map<string, Held>;
+  /** Jobs of earlier attempts or cancelled ones that it may still run. */
+  readonly stopping: Map<string, { since: number; toldAt?: number }>;
+  /** The store has nothing open for it from before: a take with nothing in progress need not ask. */
+  knownIdle: boolean;
+  /** Its open polls. */
+  takes: number;
+  stops: number;
+  /** Ends its open polls with 204. */
+  readonly polls: Set<() => void>;
+  /** Something new to stop: wakes its stop channel. */
+  wakeStops: Set<() => void>;
+}
+
+/** All workers known here. */
+export interface Workers {
+  /** The worker, made known if it is new. */
+  meet(q: { id: string; endpoint: string; launcher?: string; ready: boolean; pinged?: boolean; now: number }): Worker;
+  /** A call came from it. */
+  seen(worker: Worker, now: number): void;
+  get(id: string): Worker | undefined;
+  forget(id: string): void;
+  of(endpoint: string): Iterable<Worker>;
+  all(): Iterable<Worker>;
+}
+
+/** No worker known yet. */
+export function workers(events: EventBus): Workers {
+  const known = new Map<string, Worker>();
+  return {
+    meet({ id, endpoint, launcher = "external", ready, pinged = false, now }) {
+      const old = known.get(id);
+      if (old) return old;
+      const worker: Worker = {
+        id, endpoint, launcher, createdAt: now, seenAt: now, ready, pinged, unhealthy: false, draining: false, idleSince: now, knownIdle: false,
+        held: new Map(), stopping: new Map(), takes: 0, stops: 0, polls: new Set(), wakeStops: new Set(),
+      };
+      known.set(id, worker);
+      if (ready) events.emit("worker.ready", { endpoint, worker: id });
+      return worker;
+    },
+    seen(worker, now) {
+      worker.seenAt = now;
+      if (worker.ready) return;
+      worker.ready = true;
+      worker.idleSince = now;
+      events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
+    },
+    get: (id) => known.get(id),
+    forget: (id) => void known.delete(id),
+    *of(endpoint) {
+      for (const worker of known.values()) if (worker.endpoint === endpoint) yield worker;
+    },
+    all: () => known.values(),
+  };
+}
+
+/** A job left its hands. */
+export function letGo(worker: Worker, id: string, now: number): void {
+  if (worker.held.delete(id) && worker.held.size === 0) worker.idleSince = now;
+}

@@ -1,0 +1,46 @@
+/** Who calls: a key holder (D30) or a worker (D26). The key is checked before the endpoint (D3). */
+import type { Clock } from "../clock.ts";
+import { ApiError } from "../core/errors.ts";
+import { may } from "../engine/keys.ts";
+import type { Scope } from "../engine/keys.ts";
+import type { Call } from "./call.ts";
+
+/** Refused polls are answered after this long, ms: SDK workers ask again at once (D26). */
+const REFUSED_POLL_MS = 5000;
+
+/** The secret of the header, whose scheme word may be missing and in any case (spec 5). */
+export function presented(call: Call): string | undefined {
+  const header = call.req.headers.authorization;
+  if (header === undefined) return undefined;
+  const match = /^(?:bearer\s+)?(\S+)\s*$/i.exec(header);
+  return match?.[1];
+}
+
+/** Sets `principal`, or throws 401: key missing, wrong, or without permission. */
+export async function identify(call: Call, scope: Scope): Promise<void> {
+  const key = presented(call);
+  if (key === undefined) throw new ApiError("unauthorized", { why: "The request carries no API key." });
+  const principal = await call.engine.keys.identify(key);
+  if (!principal) throw new ApiError("unauthorized", { why: "The API key is not known here." });
+  if (!may(principal, scope, call.params.endpoint || undefined)) throw new ApiError("unauthorized", { why: `The API key has no permission to ${scope} here.` });
+  call.principal = principal;
+}
+
+/** Sets `worker`, or throws 401 for a token that is not good for this worker of this endpoint. */
+export async function identifyWorker(call: Call): Promise<void> {
+  const { endpoint, worker } = call.params;
+  const token = presented(call);
+  const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
+  if (token === undefined) throw refused("The worker sent no token.");
+  if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker)) throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
+  if (!(await call.engine.tokens.admits({ token, endpoint, worker }))) throw refused("The worker's token is not good for this worker id and endpoint.");
+  call.engine.registry.get(endpoint);
+  call.worker = call.engine.worker({ id: worker, endpoint });
+}
+
+/** Waits before a poll is refused, unless the worker hangs up. */
+export async function pace(clock: Clock, call: Call): Promise<void> {
+  const gone = new AbortController();
+  call.caller.left = () => gone.abort();
+  await clock.sleep(REFUSED_POLL_MS, gone.signal);
+}

@@ -1,0 +1,36 @@
+/** One request on its way through a route: what was matched, who calls, and where the answer goes. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Engine } from "../engine/engine.ts";
+import type { Principal } from "../engine/keys.ts";
+import type { Caller } from "../engine/wait.ts";
+import type { Worker } from "../engine/workers.ts";
+
+/** What a handler gets. Path parameters are decoded; absent ones are "". */
+export interface Call {
+  req: IncomingMessage;
+  res: ServerResponse;
+  engine: Engine;
+  /** The request target up to the query. */
+  path: string;
+  /** The query text without its question mark. */
+  queryText: string;
+  params: Readonly<Record<"endpoint" | "job" | "worker", string>>;
+  /** Largest body, bytes. */
+  maxBody: number;
+  /** Set for routes of key holders. */
+  principal?: Principal;
+  /** Set for routes of workers. */
+  worker?: Worker;
+  /** Tells waiting operations that the client has hung up. */
+  caller: Caller;
+}
+
+/** The query as parameters. */
+export function query(call: Call): URLSearchParams {
+  return new URLSearchParams(call.queryText);
+}
+
+/** Whether an answer can still reach the client. */
+export function connected({ res }: Call): boolean {
+  return !res.destroyed && res.socket !== null && !res.socket.destroyed && res.socket.writable;
+}

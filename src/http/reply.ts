@@ -1,0 +1,51 @@
+/** Answers: JSON text with its length, errors as the table has them. The only place that knows status codes (D1 to D3). */
+import type { ServerResponse } from "node:http";
+import { ApiError, errorBody } from "../core/errors.ts";
+import { StoreUnavailable } from "../store/store.ts";
+import type { Call } from "./call.ts";
+
+const JSON_TYPE = "application/json";
+
+/** Sends JSON text. `headers` are name, value, name, value. */
+export function json(res: ServerResponse, text: string, headers: readonly string[] = [], status = 200): void {
+  res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(Buffer.byteLength(text)), ...headers]);
+  res.end(text);
+}
+
+/** Sends an empty answer: 204, for workers' polls only (D1). */
+export function nothing(res: ServerResponse): void {
+  res.writeHead(204);
+  res.end();
+}
+
+/** Sends JSON text and tells whether it was handed to a living connection completely (D7 Delivery, D16). */
+export function jsonWritten(call: Call, text: string, headers: readonly string[] = []): Promise<boolean> {
+  const { res } = call;
+  return new Promise((resolve) => {
+    // A write to a destroyed socket finishes without an error: the socket is looked at too.
+    res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
+    res.once("close", () => resolve(res.writableFinished && !call.req.errored && !call.caller.gone));
+    json(res, text, headers);
+  });
+}
+
+/** The refusal that an exception stands for; anything unknown is our own fault. */
+export function refusalOf(error: unknown, reference: () => string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailable) return new ApiError("store_unavailable", { why: error.message });
+  return new ApiError("internal", { reference: reference() });
+}
+
+/** Answers with an error, where there is still somebody to answer. */
+export function refuse(res: ServerResponse, error: ApiError, close = false): void {
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  const headers: string[] = [];
+  if (error.retryAfter !== undefined) headers.push("Retry-After", String(error.retryAfter));
+  if (error.allow !== undefined) headers.push("Allow", error.allow);
+  if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
+  if (close) headers.push("Connection", "close");
+  json(res, errorBody(error), headers, error.status);
+}

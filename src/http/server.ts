@@ -1,0 +1,142 @@
+/** The HTTP server: listens, matches a row, identifies the caller, runs the handler, answers errors. Knows nothing of jobs. */
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Clock } from "../clock.ts";
+import { ApiError, errorBody } from "../core/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EventBus } from "../events.ts";
+import { identify, identifyWorker, pace } from "./auth.ts";
+import { BodyTooLarge } from "./body.ts";
+import type { Call } from "./call.ts";
+import { matcher } from "./match.ts";
+import { refusalOf, refuse } from "./reply.ts";
+import { ROUTES } from "./routes.ts";
+import type { Route } from "./routes.ts";
+
+/** Longer than workers reuse an idle connection, so that no result is posted into a closing one (wire-protocol E.7), ms. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** How long the rest of a refused body is read away, ms. */
+const READ_AWAY_MS = 30_000;
+
+/** A running server. */
+export interface HttpServer {
+  /** Address it listens on. */
+  readonly host: string;
+  readonly port: number;
+  /** No new connections; idle ones are closed, busy ones after their answer. Resolves when all are closed or after `ms`. */
+  close(ms: number): Promise<void>;
+}
+
+export interface HttpOptions {
+  engine: Engine;
+  clock: Clock;
+  events: EventBus;
+  /** A short random word that ties an answer of 500 to the log. */
+  reference: () => string;
+  host: string;
+  port: number;
+}
+
+/** Listens; rejects when the address cannot be had. */
+export async function listen(o: HttpOptions): Promise<HttpServer> {
+  const match = matcher(ROUTES);
+  const sockets = new Set<Socket>();
+  let closing = false;
+
+  function onRequest(req: IncomingMessage, res: ServerResponse): void {
+    const url = req.url ?? "/";
+    const mark = url.indexOf("?");
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const caller: Call["caller"] = { gone: false };
+    res.on("close", () => {
+      if (res.writableFinished) return;
+      caller.gone = true;
+      caller.left?.();
+    });
+    if (closing) res.shouldKeepAlive = false;
+    const found = match(path);
+    const call: Call = {
+      req, res, path, caller, engine: o.engine, maxBody: 0,
+      queryText: mark < 0 ? "" : url.slice(mark + 1),
+      params: found?.params ?? { endpoint: "", job: "", worker: "" },
+    };
+    const route = found?.byMethod.get(req.method ?? "");
+    const answered = route ? serve(call, route) : noRoute(call, found?.byMethod);
+    answered.catch((error: unknown) => answerError(call, route, error));
+  }
+
+  async function serve(call: Call, route: Route): Promise<void> {
+    call.maxBody = route.maxBody;
+    if (route.who === "worker") await identifyWorker(call);
+    else if (route.who !== "anybody") {
+      await identify(call, route.who);
+      if (call.params.endpoint !== "") call.engine.registry.get(call.params.endpoint);
+    }
+    await route.handle(call);
+  }
+
+  async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
+    const method = call.req.method ?? "";
+    if (!byMethod) {
+      if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read");
+      throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
+    }
+    throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
+  }
+
+  async function answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
+    let reference = "";
+    const refusal = refusalOf(error, () => (reference = o.reference()));
+    if (refusal.status >= 500 && refusal.code !== "not_ready") o.events.emit("request.failed", { method: call.req.method ?? "", path: call.path, status: refusal.status, reference, error });
+    if (route?.poll && !call.res.headersSent) await pace(o.clock, call);
+    const tooLarge = refusal instanceof BodyTooLarge || (!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
+    refuse(call.res, refusal, tooLarge);
+    if (tooLarge) readAway(call.req);
+  }
+
+  /** A client that is still sending would miss the answer if the connection were cut: what it sends is read away for a while. */
+  function readAway(req: IncomingMessage): void {
+    req.resume();
+    const ended = new AbortController();
+    req.once("close", () => ended.abort());
+    void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => req.destroy());
+  }
+
+  const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000 }, onRequest);
+  server.headersTimeout = 60_000;
+  server.requestTimeout = 300_000;
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+    const refusal = new ApiError(error.code === "HPE_HEADER_OVERFLOW" ? "headers_too_large" : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "bad_http");
+    const body = errorBody(refusal);
+    socket.end(`HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(o.port, o.host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const { address, port } = server.address() as AddressInfo;
+
+  return {
+    host: address,
+    port,
+    async close(ms) {
+      closing = true;
+      const over = new AbortController();
+      server.close(() => over.abort());
+      server.closeIdleConnections();
+      await o.clock.sleep(ms, over.signal);
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

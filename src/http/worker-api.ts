@@ -1,0 +1,129 @@
+/** `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (wire-protocol B). Results are never refused (D19). */
+import { splitOutput } from "../core/chunk-split.ts";
+import { CHUNK_LIMIT, CHUNK_MEMBERS, REPORT_MEMBERS, notJson, readReport, tooLarge } from "../core/report.ts";
+import type { Report } from "../core/report.ts";
+import type { Handed } from "../engine/engine.ts";
+import { BodyTooLarge, readJson } from "./body.ts";
+import type { ScannedBody } from "./body.ts";
+import { connected, query } from "./call.ts";
+import type { Call } from "./call.ts";
+import { json, jsonWritten, nothing } from "./reply.ts";
+
+/** Most jobs of one batch. */
+const BATCH_LIMIT = 1000;
+
+const POSTED = "{}";
+
+/** GET /job-take/{worker}: one job, held until there is one. */
+export async function take(call: Call): Promise<void> {
+  await handOut(call, 1, (jobs) => jobText(jobs[0]!));
+}
+
+/** GET /job-take-batch/{worker}?batch_size=N: up to N jobs as an array. */
+export async function takeBatch(call: Call): Promise<void> {
+  const size = Number(query(call).get("batch_size") ?? 1);
+  const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
+  await handOut(call, limit, (jobs) => `[${jobs.map(jobText).join(",")}]`);
+}
+
+/** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
+export async function stop(call: Call): Promise<void> {
+  const jobsToStop = await withCaller(call, (signal) => call.engine.stopPoll({ worker: call.worker!, signal }));
+  if (jobsToStop.length === 0) return nothing(call.res);
+  json(call.res, JSON.stringify({ jobsToStop }));
+}
+
+/** POST /job-done/{worker}/{job}: progress, a result or a failure. */
+export async function done(call: Call): Promise<void> {
+  await call.engine.report({ worker: call.worker!, id: call.params.job, report: await readDone(call) });
+  call.req.resume();
+  json(call.res, POSTED);
+}
+
+/** POST /job-stream/{worker}/{job}: one chunk; larger ones are split (D7). */
+export async function chunk(call: Call): Promise<void> {
+  const { engine, params } = call;
+  const worker = call.worker!;
+  const pieces = await readChunk(call);
+  if ("report" in pieces) await engine.report({ worker, id: params.job, report: pieces.report });
+  else {
+    const held = worker.held.get(params.job);
+    await engine.chunks({ worker, id: params.job, pieces: pieces.chunks, unsure: held ? held.unsure === true : true });
+    if (held) held.unsure = !(connected(call) && (await jsonWritten(call, POSTED)));
+    else json(call.res, POSTED);
+    return;
+  }
+  json(call.res, POSTED);
+}
+
+/** GET /ping/{worker}?job_id=a,b: proof of life (D16). */
+export async function ping(call: Call): Promise<void> {
+  const q = query(call);
+  const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
+  const unhealthy = q.get("status") === "unhealthy" ? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500) : undefined;
+  await call.engine.ping(call.worker!, { named, unhealthy });
+  json(call.res, POSTED);
+}
+
+function jobText({ id, input, s3Config }: Handed): string {
+  return `{"id":"${id}","input":${input}${s3Config === undefined ? "" : `,"s3Config":${s3Config}`}}`;
+}
+
+async function handOut(call: Call, limit: number, text: (jobs: Handed[]) => string): Promise<void> {
+  const worker = call.worker!;
+  const idle = query(call).get("job_in_progress") === "0";
+  const jobs = await withCaller(call, (signal) => call.engine.take({ worker, limit, idle, signal }));
+  if (jobs.length === 0) return nothing(call.res);
+  const written = connected(call) && (await jsonWritten(call, text(jobs)));
+  if (!written) await call.engine.handBack(worker, jobs);
+}
+
+async function withCaller<T>({ caller }: Call, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const gone = new AbortController();
+  caller.left = () => gone.abort();
+  if (caller.gone) gone.abort();
+  try {
+    return await wait(gone.signal);
+  } finally {
+    caller.left = undefined;
+  }
+}
+
+async function readWorkerBody(call: Call, members: readonly string[]): Promise<ScannedBody | { report: Report }> {
+  try {
+    const body = await readJson(call, { members });
+    if (body.scan.ok && body.scan.kind === "object") return body;
+    const why = body.scan.ok ? `it is a ${body.scan.kind}, not an object.` : body.scan.fault.message;
+    return { report: notJson(why, body.bytes.length) };
+  } catch (error) {
+    if (error instanceof BodyTooLarge) return { report: tooLarge(error.size) };
+    throw error;
+  }
+}
+
+async function readDone(call: Call): Promise<Report> {
+  const body = await readWorkerBody(call, REPORT_MEMBERS);
+  if ("report" in body) return body.report;
+  const { scan, text } = body;
+  if (!scan.ok) return notJson(scan.fault.message, body.bytes.length);
+  const { output, error, status, stopPod } = scan.members;
+  return readReport({
+    ...(output ? { output: text(output)! } : {}),
+    ...(error ? { error: text(error)! } : {}),
+    ...(status ? { status: text(status)! } : {}),
+    ...(stopPod ? { stopPod: text(stopPod)! } : {}),
+  });
+}
+
+async function readChunk(call: Call): Promise<{ chunks: string[] } | { report: Report }> {
+  const body = await readWorkerBody(call, CHUNK_MEMBERS);
+  if ("report" in body) return body;
+  const { scan, text } = body;
+  if (!scan.ok) return { report: notJson(scan.fault.message, body.bytes.length) };
+  const metrics = scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
+  const output = text(scan.members["output"]) ?? "null";
+  const split = splitOutput(output, CHUNK_LIMIT);
+  if (!split.ok) return { report: { kind: "end", on: "fail", error: `A chunk of the worker's stream cannot be kept: ${split.reason}`, restart: false } };
+  return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
+}
+

@@ -1,0 +1,74 @@
+/** The history of attempts, and which of them may still run at their worker (D16 Fence). */
+import type { Attempt, AttemptEnd } from "../../core/job.ts";
+import type { Database } from "./database.ts";
+
+/** An attempt that its worker may still be running. */
+export interface OpenAttempt {
+  seq: number;
+  attempt: number;
+  startedAt: number;
+  missed: number;
+}
+
+export type Attempts = ReturnType<typeof openAttempts>;
+
+/** `ended` is told each worker whose old attempts came to be over. */
+export function openAttempts({ db, ended }: { db: Database; ended: (worker: string) => void }) {
+  const insert = db.prepare("INSERT INTO attempts (seq, attempt, worker, started_at, ended_at, outcome, open, missed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const select = db.prepare("SELECT attempt, worker, started_at, ended_at, outcome, open, missed FROM attempts WHERE seq = ? ORDER BY attempt");
+  const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
+  const openOfJob = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND seq = ? AND open = 1 LIMIT 1");
+  const ofWorker = db.prepare("SELECT 1 FROM attempts WHERE seq = ? AND worker = ? LIMIT 1");
+  const openOfWorker = db.prepare("SELECT seq, attempt, started_at, missed FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt");
+  const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
+  const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
+  const close = db.prepare("UPDATE attempts SET open = 0 WHERE seq = ? AND attempt = ?");
+  const closeOfJob = db.prepare("UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1");
+  const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
+
+  return {
+    add(seq: number, past: Attempt): void {
+      insert.run(seq, past.attempt, past.worker, past.startedAt, past.endedAt, past.end, Number(past.open), past.missed);
+    },
+
+    /** Ended attempts of a job, oldest first. */
+    list(seq: number): Attempt[] {
+      return select.all(seq).map(([attempt, worker, startedAt, endedAt, end, open, missed]) => ({
+        attempt: Number(attempt), worker: String(worker), startedAt: Number(startedAt), endedAt: Number(endedAt), end: end as AttemptEnd, open: open === 1, missed: Number(missed),
+      }));
+    },
+
+    /** Whether the worker may still run old attempts of anything. */
+    anyOpen: (worker: string): boolean => anyOpen.get(worker) !== undefined,
+
+    /** Whether the worker may still run an old attempt of this job. */
+    isOpen: (seq: number, worker: string): boolean => openOfJob.get(worker, seq) !== undefined,
+
+    /** Whether an ended attempt of this job was the worker's. */
+    includes: (seq: number, worker: string): boolean => ofWorker.get(seq, worker) !== undefined,
+
+    /** Old attempts that the worker may still run. */
+    openOf: (worker: string): OpenAttempt[] =>
+      openOfWorker.all(worker).map(([seq, attempt, startedAt, missed]) => ({ seq: Number(seq), attempt: Number(attempt), startedAt: Number(startedAt), missed: Number(missed) })),
+
+    setMissed({ seq, attempt }: OpenAttempt, missed: number): void {
+      setMissed.run(missed, seq, attempt);
+    },
+
+    /** Sets the missed pings of all open attempts to none (D16 Outages). */
+    forgetMissed: (): void => void forgetMissed.run(),
+
+    /** The attempt is known to be over at its worker. */
+    close({ seq, attempt }: OpenAttempt, worker: string): void {
+      close.run(seq, attempt);
+      ended(worker);
+    },
+
+    /** Every attempt of the job at this worker is known to be over. */
+    closeAt(seq: number, worker: string): void {
+      if (Number(closeOfJob.run(worker, seq).changes) > 0) ended(worker);
+    },
+
+    remove: (seq: number): void => void removeAll.run(seq),
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * The service's side of the database thread. Operations gather while a batch is at the thread and go out together when
+ * it is back, or with the end of this turn of the event loop: one commit, and one flush of the disk, for all of them.
+ */
+import type { Worker } from "node:worker_threads";
+import { StoreUnavailable } from "../store.ts";
+import type { Signal, Store } from "../store.ts";
+import { OP_NAMES } from "./operations.ts";
+import type { Answer, Batch, Failure, OpName, Query, Reply } from "./operations.ts";
+import { CODECS, weightOf } from "./wire.ts";
+
+/** Most operations in one batch, and most characters of payload. */
+const MOST_OPS = 1024;
+const MOST_WEIGHT = 32_000_000;
+
+interface Waiter {
+  number: number;
+  q: unknown;
+  resolve: (answer: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** Operations that go to the thread together. */
+interface Gathered {
+  message: unknown[];
+  waiters: Waiter[];
+  weight: number;
+}
+
+/** The error that a failure in the thread stands for. */
+export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
+  return why === undefined ? new Error(message) : new StoreUnavailable(why, message);
+}
+
+/** The {@link Store} over a thread that has said it is ready. */
+export function connect(thread: Worker): Store {
+  const listeners = new Set<(signal: Signal) => void>();
+  const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
+  /** Batches that wait, the last of them still open to more. */
+  const waiting: Gathered[] = [];
+  let under: Gathered | undefined;
+  let scheduled = false;
+  let closed: StoreUnavailable | undefined;
+  let idle: (() => void) | undefined;
+
+  function schedule(): void {
+    if (scheduled || under || waiting.length === 0) return;
+    scheduled = true;
+    setImmediate(send);
+  }
+
+  function send(): void {
+    scheduled = false;
+    under = waiting.shift();
+    if (under) thread.postMessage(under.message satisfies Batch);
+  }
+
+  function gather(weight: number): Gathered {
+    const open = waiting.at(-1);
+    if (open && open.waiters.length < MOST_OPS && open.weight + weight <= MOST_WEIGHT) return open;
+    const fresh: Gathered = { message: [], waiters: [], weight: 0 };
+    waiting.push(fresh);
+    return fresh;
+  }
+
+  function call<N extends OpName>(name: N, q: Query<N>): Promise<Answer<N>> {
+    const number = numbers.get(name) ?? -1;
+    return new Promise((resolve, reject) => {
+      if (closed) return reject(closed);
+      const weight = weightOf(name, q);
+      const batch = gather(weight);
+      batch.weight += weight;
+      batch.message.push(number, CODECS[number]?.pack(q));
+      batch.waiters.push({ number, q, resolve: resolve as (answer: unknown) => void, reject });
+      schedule();
+    });
+  }
+
+  thread.on("message", ({ answers, failures, signals }: Reply) => {
+    const waiters = under?.waiters ?? [];
+    under = undefined;
+    for (const signal of signals) for (const listener of listeners) listener(signal);
+    const failed = new Map(failures.map((failure) => [failure.index, failure]));
+    waiters.forEach(({ number, q, resolve, reject }, index) => {
+      const failure = failed.get(index);
+      if (failure) reject(errorFrom(failure));
+      else resolve(CODECS[number]?.unpackAnswer(answers[index], q));
+    });
+    schedule();
+    if (waiting.length === 0) idle?.();
+  });
+
+  /** The thread is gone, as it was told to or by a fault of its own: nothing waits for ever. */
+  function end(reason: StoreUnavailable): void {
+    closed ??= reason;
+    const left = [...(under?.waiters ?? []), ...waiting.flatMap(({ waiters }) => waiters)];
+    under = undefined;
+    waiting.length = 0;
+    for (const { reject } of left) reject(reason);
+    idle?.();
+  }
+  thread.on("error", (error) => end(new StoreUnavailable("closed", `The database thread failed: ${error.message}`, { cause: error })));
+  const exited = new Promise<void>((resolve) => {
+    thread.on("exit", () => {
+      end(new StoreUnavailable("closed", "The store is closed."));
+      resolve();
+    });
+  });
+
+  const op = <N extends OpName>(name: N) => (q: Query<N>): Promise<Answer<N>> => call(name, q);
+  return {
+    jobs: {
+      insert: op("jobs.insert"),
+      get: op("jobs.get"),
+      counts: op("jobs.counts"),
+      waiting: op("jobs.waiting"),
+      claim: op("jobs.claim"),
+      report: op("jobs.report"),
+      progress: op("jobs.progress"),
+      move: op("jobs.move"),
+      settle: op("jobs.settle"),
+      extendAll: op("jobs.extendAll"),
+      running: () => call("jobs.running", undefined),
+      attempts: op("jobs.attempts"),
+    },
+    chunks: { append: op("chunks.append"), read: op("chunks.read"), reserve: op("chunks.reserve"), deliver: op("chunks.deliver") },
+    endpoints: { put: op("endpoints.put"), list: () => call("endpoints.list", undefined) },
+    workers: {
+      put: op("workers.put"),
+      list: () => call("workers.list", undefined),
+      remove: op("workers.remove"),
+      ping: op("workers.ping"),
+      idle: op("workers.idle"),
+      renew: op("workers.renew"),
+    },
+    tokens: { put: op("tokens.put"), find: op("tokens.find"), remove: op("tokens.remove") },
+    keys: { insert: op("keys.insert"), find: op("keys.find") },
+    identity: () => call("identity", undefined),
+    ping: () => call("ping", undefined),
+    onSignal(listener) {
+      const own = (signal: Signal): void => listener(signal);
+      listeners.add(own);
+      return () => listeners.delete(own);
+    },
+    async close() {
+      if (!closed) {
+        closed = new StoreUnavailable("closed", "The store is closed.");
+        if (under || waiting.length > 0) await new Promise<void>((resolve) => (idle = resolve));
+        thread.postMessage("close" satisfies Batch);
+      }
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+-- Jobs with their texts, attempts and chunks, and the counts of each endpoint (D13).
+
+-- One row for each endpoint that ever had a job: a short number for its rows, and its counts.
+CREATE TABLE queues (
+  number INTEGER PRIMARY KEY,
+  endpoint TEXT NOT NULL UNIQUE,
+  in_queue INTEGER NOT NULL DEFAULT 0,
+  in_queue_low INTEGER NOT NULL DEFAULT 0,
+  in_progress INTEGER NOT NULL DEFAULT 0,
+  completed INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  retried INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- The record without its texts, so that a change of state never rewrites them.
+CREATE TABLE jobs (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  queue INTEGER NOT NULL,
+  operation TEXT NOT NULL,
+  low_priority INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')),
+  submitted_at INTEGER NOT NULL,
+  queued_at INTEGER NOT NULL,
+  started_at INTEGER,
+  ended_at INTEGER,
+  attempt INTEGER NOT NULL DEFAULT 0,
+  worker TEXT,
+  losses INTEGER NOT NULL DEFAULT 0,
+  returns INTEGER NOT NULL DEFAULT 0,
+  missed INTEGER NOT NULL DEFAULT 0,
+  ttl_ms INTEGER NOT NULL,
+  execution_timeout_ms INTEGER NOT NULL,
+  lease_ms INTEGER NOT NULL,
+  lease_until INTEGER,
+  retain_ms INTEGER NOT NULL,
+  record_ms INTEGER NOT NULL,
+  erased INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL,
+  webhook TEXT,
+  s3_config TEXT,
+  -- Place in the queue, smallest first: below 0 for jobs that joined at the front. Kept while it runs.
+  rank INTEGER NOT NULL,
+  -- Number of the next chunk, and of the next one to deliver (D7).
+  next_chunk INTEGER NOT NULL DEFAULT 0,
+  cursor INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- `due_at` is there so that lapsed jobs are passed over without reading their rows.
+CREATE INDEX jobs_waiting ON jobs (queue, low_priority, rank, due_at) WHERE state = 'IN_QUEUE';
+CREATE INDEX jobs_running ON jobs (worker) WHERE state = 'IN_PROGRESS';
+-- Two, so that lapses and losses are found without passing millions of results that only wait to expire.
+CREATE INDEX jobs_live_due ON jobs (due_at) WHERE ended_at IS NULL;
+CREATE INDEX jobs_ended_due ON jobs (due_at) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE inputs (
+  seq INTEGER PRIMARY KEY,
+  input TEXT NOT NULL
+) STRICT;
+
+-- While a job runs, `output` is its latest progress value (D6).
+CREATE TABLE results (
+  seq INTEGER PRIMARY KEY,
+  output TEXT,
+  error TEXT
+) STRICT;
+
+CREATE TABLE chunks (
+  seq INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (seq, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempts (
+  seq INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  worker TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  open INTEGER NOT NULL,
+  missed INTEGER NOT NULL,
+  PRIMARY KEY (seq, attempt)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attempts_open ON attempts (worker, seq) WHERE open = 1;

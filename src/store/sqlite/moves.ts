@@ -1,0 +1,130 @@
+/** Writes what a step of the pure core brings about, and settles what has passed for a job (D15). */
+import { dueAt, dueEvent, errorOf, lossOf, step } from "../../core/life.ts";
+import type { EventContext, Step } from "../../core/life.ts";
+import type { Job } from "../../core/job.ts";
+import type { JobEvent } from "../../core/machine.ts";
+import { isFinal } from "../../core/machine.ts";
+import type { Signal } from "../store.ts";
+import type { Attempts } from "./attempts.ts";
+import type { ChunkRows } from "./chunk-rows.ts";
+import type { Queues } from "./queues.ts";
+import type { Records, Row } from "./records.ts";
+import { RUNNING } from "./states.ts";
+import type { Result, Texts } from "./texts.ts";
+
+/** What {@link openMoves} works on. */
+export interface MoveParts {
+  queues: Queues;
+  records: Records;
+  attempts: Attempts;
+  texts: Texts;
+  chunks: ChunkRows;
+  signal: (signal: Signal) => void;
+}
+
+/** A job as it would be after everything that has passed for it, without a write. */
+export interface Projection {
+  job: Job;
+  /** Steps that have passed, in order. */
+  steps: Step[];
+  /** The sentence of the last one that gives the job an error. */
+  error?: string | undefined;
+}
+
+export type Moves = ReturnType<typeof openMoves>;
+
+export function openMoves({ queues, records, attempts, texts, chunks, signal }: MoveParts) {
+  /** Writes a step. `result` are the texts a job ends with. Undefined when nothing of the job is left. */
+  function write(row: Row, taken: Step, result: Result): Row | undefined {
+    const { seq, queue } = row;
+    queues.moved(queue, taken);
+    if (taken.closed) attempts.add(seq, taken.closed);
+    const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
+    let { rank } = row;
+    if (taken.place === "back") rank = queues.nextBack();
+    else if (taken.place === "front") {
+      rank = queues.nextFront();
+      queue.fronts += 1;
+    }
+    if (taken.erase || taken.remove) texts.erase(seq);
+    // Leaving the running state takes the progress value away; the end of a wait leaves a sentence.
+    else if (taken.clear || taken.from === RUNNING || result.error !== undefined) texts.setResult(seq, result);
+    if (!taken.remove) return records.update(row, { job: taken.job, rank, cursor });
+    attempts.remove(seq);
+    records.remove(row);
+    return undefined;
+  }
+
+  function announce({ on, job, place, stop }: Step): void {
+    const { endpoint, id } = job;
+    if (place) signal({ kind: "queued", endpoint });
+    if (isFinal(job.state) && on !== "expire" && on !== "forget") signal({ kind: "settled", endpoint, id });
+    if (stop !== undefined) signal({ kind: "stop", endpoint, id, worker: stop });
+  }
+
+  /** The sentence for a job that an event ends; the history is read only where it is told. */
+  function sentence(on: JobEvent, row: Row, before: Job): string | undefined {
+    return errorOf(on, before, on === "exhaust" ? attempts.list(row.seq) : []);
+  }
+
+  /** Applies an event now. Undefined when the table refuses it; `row` in the answer is absent when nothing is left. */
+  function apply(row: Row, on: JobEvent, q: EventContext & { result?: Result }): { step: Step; row: Row | undefined } | undefined {
+    const taken = step(row.job, on, q);
+    if (!taken) return undefined;
+    return { step: taken, row: write(row, taken, q.result ?? { error: sentence(on, row, row.job) }) };
+  }
+
+  /** The running job with a full lease from `now`. */
+  function renewed(job: Job, now: number): Job {
+    const after: Job = { ...job, leaseUntil: now + job.leaseMs };
+    after.dueAt = dueAt(after);
+    return after;
+  }
+
+  return {
+    apply,
+    announce,
+
+    /** Settles all that has passed for the job up to `now`, announced. Undefined when nothing of it is left. */
+    pass(row: Row, now: number): Row | undefined {
+      for (let at: Row | undefined = row; ; ) {
+        const due = dueEvent(at.job, now);
+        if (!due) return at;
+        const applied = apply(at, due.on, { now: due.at });
+        if (!applied) return at;
+        announce(applied.step);
+        at = applied.row;
+        if (!at) return undefined;
+      }
+    },
+
+    renewed,
+
+    /** Renews the lease of a running job; `missed` are the pings that did not name it so far, unchanged when absent. */
+    renew(row: Row, now: number, missed = row.job.missed): Row {
+      return records.update(row, { job: renewed({ ...row.job, missed }, now) });
+    },
+
+    /** Takes running jobs back, those that left the queue last first, so that they wait in their old order. Announces what the caller cannot know. */
+    takeBack(rows: readonly Row[], context: EventContext): void {
+      for (const row of rows.toSorted((a, b) => b.rank - a.rank)) {
+        const applied = apply(row, lossOf(row.job), context);
+        if (applied) announce(applied.step);
+      }
+    },
+
+    /** The job as if all that has passed for it were settled; undefined when nothing of it is left. */
+    project(row: Row, now: number): Projection | undefined {
+      const projection: Projection = { job: row.job, steps: [] };
+      for (let due = dueEvent(row.job, now); due; due = dueEvent(projection.job, now)) {
+        const taken = step(projection.job, due.on, { now: due.at });
+        if (!taken) break;
+        projection.error = sentence(due.on, row, projection.job) ?? projection.error;
+        projection.job = taken.job;
+        projection.steps.push(taken);
+        if (taken.remove) return undefined;
+      }
+      return projection;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** Opens a store in a SQLite file: starts the database thread and connects to it. */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Store } from "../store.ts";
+import { connect, errorFrom } from "./client.ts";
+import type { DatabaseOptions } from "./database.ts";
+import type { Greeting } from "./operations.ts";
+
+/** This file's own ending: the thread is TypeScript beside the source and JavaScript beside the build. */
+const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+
+/**
+ * Opens or creates the store at `path`, folders included, and brings its schema up to date. Throws `StoreUnavailable`
+ * (`unreachable`) when another process has it open, (`full`) when the disk takes nothing, and an Error with a sentence for the operator when
+ * the file is not a store or was made by a newer version. The store keeps the process alive until `close`.
+ */
+export async function openSqlite({ path, maxPages }: DatabaseOptions): Promise<Store> {
+  const thread = new Worker(THREAD, { workerData: { path, maxPages } satisfies DatabaseOptions, name: "sqlite" });
+  const greeting = await new Promise<Greeting>((resolve, reject) => {
+    thread.once("message", resolve);
+    thread.once("error", reject);
+  });
+  if (greeting.ready) return connect(thread);
+  await thread.terminate();
+  throw errorFrom(greeting);
+}

@@ -1,0 +1,82 @@
+/** The operations of the contract as the database thread knows them, and the messages that carry them there. */
+import type { Signal, Store, StoreUnavailable } from "../store.ts";
+
+/** A group of the contract, one noun. */
+export type Group = "jobs" | "chunks" | "endpoints" | "workers" | "tokens" | "keys";
+
+/** A method of the contract as `group.method`. */
+export type OpName = { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group] | "identity" | "ping";
+
+type MethodOf<N extends OpName> = N extends `${infer G extends Group}.${infer M}` ? (M extends keyof Store[G] ? Store[G][M] : never) : N extends keyof Store ? Store[N] : never;
+type Sync<F> = F extends (...q: infer Q) => Promise<infer A> ? (...q: Q) => A : never;
+
+/** The methods of one noun, done at once by the database thread. */
+export type GroupHandlers<G extends Group> = { [M in keyof Store[G]]: Sync<Store[G][M]> };
+
+/** What an operation is asked, and what it answers. */
+export type Query<N extends OpName> = MethodOf<N> extends (q: infer Q) => unknown ? Q : undefined;
+export type Answer<N extends OpName> = MethodOf<N> extends (...q: never[]) => Promise<infer A> ? A : never;
+
+/**
+ * How an operation runs in a batch: `read` never writes, `fresh` is a read for which passed deadlines are settled first,
+ * `claim` is a write that runs after all others of its batch (contract rule 6).
+ */
+export type Kind = "read" | "fresh" | "write" | "claim";
+
+/** Every operation; the list is complete by its type. */
+export const OPS: Readonly<Record<OpName, Kind>> = {
+  "jobs.insert": "write",
+  "jobs.get": "read",
+  "jobs.counts": "fresh",
+  "jobs.waiting": "fresh",
+  "jobs.claim": "claim",
+  "jobs.report": "write",
+  "jobs.progress": "write",
+  "jobs.move": "write",
+  "jobs.settle": "write",
+  "jobs.extendAll": "write",
+  "jobs.running": "read",
+  "jobs.attempts": "read",
+  "chunks.append": "write",
+  "chunks.read": "read",
+  "chunks.reserve": "read",
+  "chunks.deliver": "write",
+  "endpoints.put": "write",
+  "endpoints.list": "read",
+  "workers.put": "write",
+  "workers.list": "read",
+  "workers.remove": "write",
+  "workers.ping": "write",
+  "workers.idle": "write",
+  "workers.renew": "write",
+  "tokens.put": "write",
+  "tokens.find": "read",
+  "tokens.remove": "write",
+  "keys.insert": "write",
+  "keys.find": "read",
+  identity: "read",
+  ping: "write",
+};
+
+/** The operations by the number they travel under. */
+export const OP_NAMES = Object.keys(OPS) as OpName[];
+
+/** A batch: number and packed query of each operation in turn; or the word to end. */
+export type Batch = unknown[] | "close";
+
+/** An operation that failed: its place in the batch, and the error without its class. */
+export interface Failure {
+  index: number;
+  why?: StoreUnavailable["why"] | undefined;
+  message: string;
+}
+
+/** The packed answers of a batch in its order, what failed in it, and the signals of its commit. */
+export interface Reply {
+  answers: unknown[];
+  failures: Failure[];
+  signals: Signal[];
+}
+
+/** First word of the database thread: ready, or why it cannot be. */
+export type Greeting = { ready: true } | ({ ready: false } & Omit<Failure, "index">);

@@ -1,0 +1,121 @@
+/**
+ * What is known of each endpoint's queue: its number in the rows, its counts, and the ends of the queue. All in memory,
+ * the counts written once in each transaction that changed them (D13), so that they are exact after a crash.
+ */
+import { countsOf } from "../../core/life.ts";
+import type { Counts, Step } from "../../core/life.ts";
+import type { Database } from "./database.ts";
+import { RUNNING, WAITING } from "./states.ts";
+
+/** One endpoint that ever had a job. */
+export interface Queue {
+  readonly number: number;
+  readonly endpoint: string;
+  readonly counts: Counts;
+  /** Waiting jobs of low priority, part of `counts.inQueue` (D20). */
+  lowInQueue: number;
+  /** Counts changed in this transaction and are not written yet. */
+  changed: boolean;
+  /** How many jobs joined at the front so far: whoever remembers a place in the queue compares it. */
+  fronts: number;
+}
+
+export type Queues = ReturnType<typeof openQueues>;
+
+/** Loads the queues and finds the ends of what waits or runs. */
+export function openQueues(db: Database) {
+  const insert = db.prepare("INSERT INTO queues (number, endpoint) VALUES (?, ?)");
+  const update = db.prepare("UPDATE queues SET in_queue = ?, in_queue_low = ?, in_progress = ?, completed = ?, failed = ?, retried = ? WHERE number = ?");
+  const select = db.prepare("SELECT number, endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried FROM queues");
+  const ends = db.prepare(`SELECT min(rank), max(rank) FROM (SELECT rank FROM jobs WHERE state = '${WAITING}' UNION ALL SELECT rank FROM jobs WHERE state = '${RUNNING}')`);
+
+  const byEndpoint = new Map<string, Queue>();
+  const byNumber = new Map<number, Queue>();
+  const changed: Queue[] = [];
+  const [first, last] = ends.get() ?? [];
+  let front = Math.min(0, Number(first));
+  let back = Math.max(0, Number(last));
+
+  function add(queue: Queue): Queue {
+    byEndpoint.set(queue.endpoint, queue);
+    byNumber.set(queue.number, queue);
+    return queue;
+  }
+
+  /** Forgets what this transaction did and reads the rows again. */
+  function reload(): void {
+    byEndpoint.clear();
+    byNumber.clear();
+    changed.length = 0;
+    for (const [number, endpoint, inQueue, low, inProgress, completed, failed, retried] of select.all()) {
+      const counts = { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) };
+      add({ number: Number(number), endpoint: String(endpoint), counts, lowInQueue: Number(low), changed: false, fronts: 0 });
+    }
+  }
+  reload();
+
+  function touch(queue: Queue): void {
+    if (queue.changed) return;
+    queue.changed = true;
+    changed.push(queue);
+  }
+
+  return {
+    reload,
+
+    /** The queue of an endpoint, if it ever had a job. */
+    find: (endpoint: string): Queue | undefined => byEndpoint.get(endpoint),
+
+    /** The queue with a number that stands in a row. */
+    numbered(number: number): Queue {
+      const queue = byNumber.get(number);
+      if (!queue) throw new Error(`The store has a job of queue ${number}, which is not in it.`);
+      return queue;
+    },
+
+    /** The queue of an endpoint, made when it is new. */
+    of(endpoint: string): Queue {
+      const known = byEndpoint.get(endpoint);
+      if (known) return known;
+      const number = byNumber.size + 1;
+      insert.run(number, endpoint);
+      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, changed: false, fronts: 0 });
+    },
+
+    /** The next place at the back of any queue. */
+    nextBack: (): number => (back += 1),
+
+    /** The next place at the front of any queue, always below 0. */
+    nextFront: (): number => (front -= 1),
+
+    /** Counts a job that was just added. */
+    added(queue: Queue, lowPriority: boolean): void {
+      queue.counts.inQueue += 1;
+      if (lowPriority) queue.lowInQueue += 1;
+      touch(queue);
+    },
+
+    /** Counts a move. */
+    moved(queue: Queue, { on, from, job }: Step): void {
+      const change = countsOf(on, from, job.state);
+      const { counts } = queue;
+      counts.inQueue += change.inQueue;
+      counts.inProgress += change.inProgress;
+      counts.completed += change.completed;
+      counts.failed += change.failed;
+      counts.retried += change.retried;
+      if (job.lowPriority) queue.lowInQueue += change.inQueue;
+      touch(queue);
+    },
+
+    /** Writes the counts that changed; the last step before a commit. */
+    flush(): void {
+      for (const queue of changed) {
+        const { counts } = queue;
+        update.run(counts.inQueue, queue.lowInQueue, counts.inProgress, counts.completed, counts.failed, counts.retried, queue.number);
+        queue.changed = false;
+      }
+      changed.length = 0;
+    },
+  };
+}

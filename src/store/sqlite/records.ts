@@ -1,0 +1,165 @@
+/**
+ * The rows of jobs: read once, then kept in a bounded memory, and written by what changed. This thread is the only
+ * writer, so the memory cannot be stale; a transaction that fails clears it.
+ */
+import type { Job, Operation } from "../../core/job.ts";
+import type { JobState } from "../../core/machine.ts";
+import type { Database, Statement, Value } from "./database.ts";
+import type { Queue, Queues } from "./queues.ts";
+
+/** A row; never changed in place. */
+export interface Row {
+  readonly seq: number;
+  readonly job: Job;
+  readonly queue: Queue;
+  /** Place in the queue, smallest first. */
+  readonly rank: number;
+  /** Number of the next chunk. */
+  readonly nextChunk: number;
+  /** Number of the next chunk to deliver. */
+  readonly cursor: number;
+}
+
+/** What of a row may be replaced. */
+type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;
+
+export type Records = ReturnType<typeof openRecords>;
+
+/** Rows kept in memory; about 1 kB each. */
+const KEPT_ROWS = 8192;
+
+/** Columns that change, in the order of {@link changing}. */
+const CHANGING = [
+  "state", "queued_at", "started_at", "ended_at", "attempt", "worker", "losses", "returns", "missed", "lease_until",
+  "erased", "due_at", "webhook", "s3_config", "rank", "next_chunk", "cursor",
+] as const;
+
+function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
+  return [
+    job.state, job.queuedAt, job.startedAt ?? null, job.endedAt ?? null, job.attempt, job.worker ?? null, job.losses, job.returns, job.missed, job.leaseUntil ?? null,
+    Number(job.erased), job.dueAt, job.webhook ?? null, job.s3Config ?? null, rank, nextChunk, cursor,
+  ];
+}
+
+/** Columns that a new row names; the others have their defaults. */
+const INSERTED = "seq, id, queue, operation, low_priority, state, submitted_at, queued_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, webhook, s3_config, rank";
+const SELECTED = `seq, id, queue, operation, low_priority, submitted_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, ${CHANGING.join(", ")}`;
+
+/** Rows of `db`. `noted` is told the due time of every row written that has not ended. */
+export function openRecords({ db, queues, noted }: { db: Database; queues: Queues; noted: (dueAt: number) => void }) {
+  const insertRow = db.prepare(`INSERT INTO jobs (${INSERTED}) VALUES (${INSERTED.replace(/\w+/g, "?")})`);
+  const selectById = db.prepare(`SELECT ${SELECTED} FROM jobs WHERE id = ?`);
+  const selectBySeq = db.prepare(`SELECT ${SELECTED} FROM jobs WHERE seq = ?`);
+  const deleteRow = db.prepare("DELETE FROM jobs WHERE seq = ?");
+  const updates = new Map<number, Statement>();
+  let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
+
+  const byId = new Map<string, Row>();
+  const bySeq = new Map<number, Row>();
+
+  function keep(row: Row): Row {
+    if (bySeq.size >= KEPT_ROWS && !bySeq.has(row.seq)) {
+      for (const oldest of bySeq.values()) {
+        drop(oldest);
+        break;
+      }
+    }
+    byId.set(row.job.id, row);
+    bySeq.set(row.seq, row);
+    return row;
+  }
+
+  function drop(row: Row): void {
+    byId.delete(row.job.id);
+    bySeq.delete(row.seq);
+  }
+
+  function read(values: Value[] | undefined): Row | undefined {
+    return values && keep(rowOf(values, queues));
+  }
+
+  /** The statement that sets the columns whose bits are in `mask`. */
+  function updateOf(mask: number): Statement {
+    let statement = updates.get(mask);
+    if (!statement) {
+      const columns = CHANGING.filter((_, bit) => mask & (1 << bit));
+      statement = db.prepare(`UPDATE jobs SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE seq = ?`);
+      updates.set(mask, statement);
+    }
+    return statement;
+  }
+
+  return {
+    /** The row of a job of this endpoint, erased or not. */
+    find({ endpoint, id }: { endpoint: string; id: string }): Row | undefined {
+      const row = byId.get(id) ?? read(selectById.get(id));
+      return row?.queue.endpoint === endpoint ? row : undefined;
+    },
+
+    /** The row with a number that an index gave. */
+    at(seq: number): Row {
+      const row = bySeq.get(seq) ?? read(selectBySeq.get(seq));
+      if (!row) throw new Error(`The store has no job number ${seq}, though an index names it.`);
+      return row;
+    },
+
+    insert({ job, queue, rank }: { job: Job; queue: Queue; rank: number }): Row {
+      lastSeq += 1;
+      insertRow.run(
+        lastSeq, job.id, queue.number, job.operation, Number(job.lowPriority), job.state, job.submittedAt, job.queuedAt,
+        job.ttlMs, job.executionTimeoutMs, job.leaseMs, job.retainMs, job.recordMs, job.dueAt, job.webhook ?? null, job.s3Config ?? null, rank,
+      );
+      noted(job.dueAt);
+      return keep({ seq: lastSeq, job, queue, rank, nextChunk: 0, cursor: 0 });
+    },
+
+    /** Writes the columns that differ and answers the row as it is now. */
+    update(row: Row, change: RowChange): Row {
+      const after: Row = { ...row, ...change };
+      const old = changing(row);
+      const values: Value[] = [];
+      let mask = 0;
+      changing(after).forEach((value, bit) => {
+        if (value === old[bit]) return;
+        mask |= 1 << bit;
+        values.push(value);
+      });
+      if (mask === 0) return row;
+      values.push(row.seq);
+      updateOf(mask).run(...values);
+      if (after.job.endedAt === undefined) noted(after.job.dueAt);
+      return keep(after);
+    },
+
+    remove(row: Row): void {
+      deleteRow.run(row.seq);
+      drop(row);
+    },
+
+    /** Forgets what is in memory, after a transaction that failed. */
+    reload(): void {
+      byId.clear();
+      bySeq.clear();
+    },
+  };
+}
+
+function rowOf(values: Value[], queues: Queues): Row {
+  const [
+    seq, id, number, operation, lowPriority, submittedAt, ttlMs, executionTimeoutMs, leaseMs, retainMs, recordMs,
+    state, queuedAt, startedAt, endedAt, attempt, worker, losses, returns, missed, leaseUntil,
+    erased, dueAt, webhook, s3Config, rank, nextChunk, cursor,
+  ] = values as [
+    number, string, number, Operation, number, number, number, number, number, number, number,
+    JobState, number, number | null, number | null, number, string | null, number, number, number, number | null,
+    number, number, string | null, string | null, number, number, number,
+  ];
+  const queue = queues.numbered(number);
+  const job: Job = {
+    id, endpoint: queue.endpoint, operation, lowPriority: lowPriority === 1, state, submittedAt, queuedAt,
+    startedAt: startedAt ?? undefined, endedAt: endedAt ?? undefined, attempt, worker: worker ?? undefined, losses, returns, missed,
+    ttlMs, executionTimeoutMs, leaseMs, leaseUntil: leaseUntil ?? undefined, retainMs, recordMs, erased: erased === 1, dueAt,
+    webhook: webhook ?? undefined, s3Config: s3Config ?? undefined,
+  };
+  return { seq, job, queue, rank, nextChunk, cursor };
+}

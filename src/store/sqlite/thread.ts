@@ -1,0 +1,29 @@
+/** The database thread: opens the file, then answers batches until it is told to close. */
+import { parentPort, workerData } from "node:worker_threads";
+import { openBatches } from "./batch.ts";
+import { openDatabase, unavailable } from "./database.ts";
+import type { DatabaseOptions } from "./database.ts";
+import type { Batch, Greeting } from "./operations.ts";
+import { openParts } from "./parts.ts";
+import { prepareSchema } from "./schema.ts";
+
+const options = workerData as DatabaseOptions;
+
+/** Says `greeting` as the first word of this thread. */
+function greet(greeting: Greeting): void {
+  parentPort?.postMessage(greeting);
+}
+
+try {
+  const db = openDatabase(options);
+  await prepareSchema(db);
+  const answer = openBatches(openParts(db));
+  parentPort?.on("message", (batch: Batch) => {
+    if (batch !== "close") return parentPort?.postMessage(answer(batch));
+    db.close();
+    parentPort?.close();
+  });
+  greet({ ready: true });
+} catch (error) {
+  greet({ ready: false, why: unavailable(error, options.path)?.why, message: (error as Error).message });
+}

@@ -1,0 +1,10 @@
+/** A service of one worker, for tests to kill: starts the WorkerSpec in argv[3] with logs in argv[2] and prints the handle. Then waits for ever, or closes with argv[4] "close". */
+import { systemClock } from "../../src/clock.ts";
+import type { WorkerSpec } from "../../src/launchers/launcher.ts";
+import { processLauncher } from "../../src/launchers/process.ts";
+
+const [logDir = "", spec = "", then] = process.argv.slice(2);
+const launcher = processLauncher({ clock: systemClock, logDir });
+const handle = await launcher.start(JSON.parse(spec) as WorkerSpec);
+process.stdout.write(`${JSON.stringify(handle)}\n`);
+if (then === "close") await launcher.close();

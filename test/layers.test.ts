@@ -1,0 +1,69 @@
+/** The direction of dependency (CONTRIBUTING, "Layers"): each folder may import only what its row names. `import type` counts too. */
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const SRC = fileURLToPath(new URL("../src", import.meta.url));
+
+/** Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names. */
+const LAYERS: Record<string, readonly string[]> = {
+  "core/": ["core/"],
+  "store/store.ts": ["core/"],
+  "store/sqlite/": ["store/sqlite/", "store/store.ts", "store/migrate.ts", "core/", "node"],
+  "store/migrate.ts": ["store/store.ts", "core/", "node"],
+  "launchers/": ["launchers/", "core/", "clock.ts", "node"],
+  "engine/": ["engine/", "core/", "store/store.ts", "launchers/launcher.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
+  "http/": ["http/", "engine/", "core/", "store/store.ts", "clock.ts", "events.ts", "node"],
+  "worker/": ["worker/", "node", "undici"],
+  "cli/": ["cli/", "compose.ts", "config.ts", "events.ts", "log.ts", "clock.ts", "node"],
+  "compose.ts": ["config.ts", "engine/", "http/server.ts", "launchers/", "store/sqlite/open.ts", "clock.ts", "events.ts", "node"],
+  "config.ts": ["core/", "node", "yaml"],
+  "main.ts": ["cli/"],
+  "events.ts": ["core/"],
+  "log.ts": ["events.ts", "clock.ts"],
+  "service.ts": ["clock.ts"],
+  "clock.ts": [],
+};
+
+/** Paths of modules that a source text imports, `import type` and dynamic imports included. */
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/^(?:import|export)\s+(?:[\w*\s{},$]+?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm)].map((match) => match[1] ?? match[2]!);
+}
+
+function layerOf(path: string): string | undefined {
+  return Object.keys(LAYERS)
+    .filter((layer) => (layer.endsWith("/") ? path.startsWith(layer) : path === layer))
+    .toSorted((a, b) => b.length - a.length)[0];
+}
+
+/** Faults of one file as sentences. */
+function faultsOf(path: string, text: string): string[] {
+  const layer = layerOf(path);
+  if (layer === undefined) return [`${path} belongs to no layer`];
+  return importsOf(text).flatMap((wanted) => {
+    const target = wanted.startsWith(".") ? relative(SRC, join(SRC, dirname(path), wanted)) : wanted;
+    const allowed = LAYERS[layer]!.some((entry) => (entry === "node" ? target.startsWith("node:") : entry.endsWith("/") ? target.startsWith(entry) : target === entry));
+    return allowed ? [] : [`${path} imports ${target}, which ${layer} must not`];
+  });
+}
+
+describe("layers", () => {
+  const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.includes("/testing/"));
+
+  it("no file imports against the direction", () => {
+    expect(files.length).toBeGreaterThan(40);
+    expect(files.flatMap((path) => faultsOf(path, readFileSync(join(SRC, path), "utf8")))).toEqual([]);
+  });
+
+  it.each([
+    ["http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
+    ["core/machine.ts", 'import type { Clock } from "../clock.ts";'],
+    ["core/machine.ts", 'import { hash } from "node:crypto";'],
+    ["engine/submit.ts", 'import type { Call } from "../http/call.ts";'],
+    ["worker/index.ts", 'export { newJob } from "../core/job.ts";'],
+    ["launchers/process.ts", 'const engine = await import("../engine/engine.ts");'],
+  ])("a planted violation in %s is found", (path, line) => {
+    expect(faultsOf(path, line)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,127 @@
+/** A whole service for tests: in this process on a clock of the test's choice, or as a process of its own from the built package. Real SQLite, real sockets, a folder of its own. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
+import { startApp } from "../../src/compose.ts";
+import type { App } from "../../src/compose.ts";
+import { loadConfig } from "../../src/config.ts";
+import { eventBus } from "../../src/events.ts";
+import type { EventBus, EventName, Events } from "../../src/events.ts";
+
+/** The API key of every service under test. */
+export const KEY = "test-key-0123456789";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A folder that goes with the test. */
+export interface Folder {
+  path: string;
+  remove(): void;
+}
+
+/** A new empty folder. */
+export function folder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Calls the service as a client with the admin key; answers status, headers and parsed JSON (undefined when empty). */
+export async function call(url: string, path: string, init: { method?: string; body?: unknown; text?: string; headers?: Record<string, string>; key?: string | null } = {}): Promise<{ status: number; headers: Headers; text: string; json: any }> {
+  const body = init.text ?? (init.body === undefined ? undefined : JSON.stringify(init.body));
+  const key = init.key === undefined ? KEY : init.key;
+  const response = await fetch(url + path, {
+    method: init.method ?? (body === undefined ? "GET" : "POST"),
+    headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...(body === undefined ? {} : { "content-type": "application/json" }), ...init.headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: text === "" ? undefined : JSON.parse(text) };
+}
+
+/** A service in this process. */
+export interface TestService extends App {
+  folder: Folder;
+  /** Resolves at the next such event that fits. Ask before what causes it. */
+  next<N extends EventName>(name: N, fits?: (facts: Events[N]) => boolean): Promise<Events[N]>;
+  /** Stops it and removes its folder. */
+  end(): Promise<void>;
+}
+
+/** Starts a service in this process. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. */
+export async function startService(q: { endpoints: Record<string, object>; clock?: Clock; in?: Folder; drainSeconds?: number }): Promise<TestService> {
+  const place = q.in ?? folder();
+  const config = join(place.path, "sluice.yaml");
+  writeFileSync(config, JSON.stringify({ endpoints: q.endpoints }));
+  const loaded = loadConfig({
+    flags: { config, port: "0", store: `sqlite:${join(place.path, "sluice.db")}`, "drain-timeout": String(q.drainSeconds ?? 0) },
+    env: { SLUICE_API_KEY: KEY },
+    cwd: place.path,
+    readFile: () => JSON.stringify({ endpoints: q.endpoints }),
+  });
+  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  const events = eventBus();
+  const app = await startApp(loaded.config, { clock: q.clock ?? systemClock, events, env: process.env });
+  return {
+    ...app,
+    folder: place,
+    next: (name, fits) => nextEvent(events, name, fits),
+    async end() {
+      await app.stop();
+      if (!q.in) place.remove();
+    },
+  };
+}
+
+/** Resolves at the next such event that fits. */
+export function nextEvent<N extends EventName>(events: EventBus, name: N, fits: (facts: Events[N]) => boolean = () => true): Promise<Events[N]> {
+  return new Promise((resolve) => {
+    const remove = events.on(name, (facts) => {
+      if (!fits(facts)) return;
+      remove();
+      resolve(facts);
+    });
+  });
+}
+
+/** A service as a process of its own. */
+export interface ServiceProcess {
+  url: string;
+  child: ChildProcess;
+  stderr(): string;
+  /** Sends the signal and waits for the end; answers the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts the built command. `yaml` is the text of `sluice.yaml` (JSON is YAML). */
+export async function spawnService(q: { in: Folder; endpoints: Record<string, object>; port?: number; args?: readonly string[]; env?: Record<string, string> }): Promise<ServiceProcess> {
+  const config = join(q.in.path, "sluice.yaml");
+  writeFileSync(config, JSON.stringify({ endpoints: q.endpoints }));
+  const args = [join(ROOT, "bin/sluice.js"), "serve", "--config", config, "--port", String(q.port ?? 0), "--store", `sqlite:${join(q.in.path, "sluice.db")}`, ...(q.args ?? [])];
+  const child = spawn(process.execPath, args, { cwd: q.in.path, env: { ...process.env, SLUICE_API_KEY: KEY, ...q.env }, stdio: ["ignore", "pipe", "pipe"] });
+  let errors = "";
+  child.stderr.on("data", (piece: Buffer) => (errors += piece.toString()));
+  const exited = once(child, "exit") as Promise<[number | null]>;
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const match = /http:\/\/\S+/.exec(line);
+      if (match) resolve(match[0]);
+    });
+    void exited.then(([code]) => reject(new Error(`the service ended with ${code}: ${errors}`)));
+  });
+  return {
+    url,
+    child,
+    stderr: () => errors,
+    async end(signal = "SIGTERM") {
+      child.kill(signal);
+      return (await exited)[0];
+    },
+  };
+}
