@@ -11,7 +11,9 @@ if (name === undefined || name === "help" || name === "--help" || name === "-h")
   const command = COMMANDS.find((each) => each.name === name);
   try {
     if (!command) throw new CliError(`There is no command '${name}'.\n\n${usage(COMMANDS)}`);
-    process.exitCode = await command.run(args);
+    const code = await command.run(args);
+    // What is still asleep (a paced refusal, a grace) has nothing left to do.
+    process.exit(code);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     process.stderr.write(`${error.message.trimEnd()}\n`);

@@ -135,8 +135,12 @@ export function createEngine(o: EngineOptions): Engine {
     return launchSide.launching;
   }
 
+  const background = new Set<Promise<unknown>>();
+
+  /** Work that nobody waits for, until the engine stops. */
   function inBackground(where: string, work: Promise<unknown>): void {
-    work.catch((error: unknown) => events.emit("fault", { where, error }));
+    const done = work.catch((error: unknown) => events.emit("fault", { where, error })).finally(() => background.delete(done));
+    background.add(done);
   }
 
   /** A job ended without a report through this server: whoever waits here gets its result. */
@@ -249,7 +253,7 @@ export function createEngine(o: EngineOptions): Engine {
     },
     async start({ url }) {
       const launchingSide = launching({
-        store, clock, now, random, events, workers: present, tokens: tokenBook, launchers: o.launchers, url,
+        store, clock, now, random, events, workers: present, tokens: tokenBook, launchers: o.launchers, url, inBackground,
         baseEnv: o.workerBaseEnv, serviceId: await store.identity(), endStrays: o.endStrays,
         onGone: (worker) => {
           launchSide?.scaling.ended(worker);
@@ -285,6 +289,7 @@ export function createEngine(o: EngineOptions): Engine {
       }
       for (const each of [sweeping, attending, heartbeat]) await each.stop();
       removeSignals();
+      await Promise.all(background);
     },
   };
 

@@ -47,6 +47,8 @@ interface Deps {
   serviceId: string;
   /** Ends marked workers that no record knows; answers how many. */
   endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
+  /** Work that nobody waits for, but that a stop must wait for. */
+  inBackground: (where: string, work: Promise<unknown>) => void;
   /** A launched worker's process is gone, with what it held. */
   onGone: (worker: Worker) => void;
 }
@@ -68,9 +70,7 @@ export function launching(d: Deps): Launching {
   }
 
   for (const launcher of d.launchers.values()) {
-    launcher.onExit((exit) => {
-      gone(exit).catch((error: unknown) => d.events.emit("fault", { where: `end of worker ${exit.workerId}`, error }));
-    });
+    launcher.onExit((exit) => d.inBackground(`end of worker ${exit.workerId}`, gone(exit)));
   }
 
   return {

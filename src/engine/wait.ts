@@ -124,6 +124,8 @@ export function waiting(clock: Clock): Waiting {
     sendHome() {
       home = true;
       for (const waiter of [...all]) waiter.lapse();
+      timer?.cut.abort();
+      timer = undefined;
     },
   };
 }

@@ -17,6 +17,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
   const insert = db.prepare("INSERT INTO attempts (seq, attempt, worker, started_at, ended_at, outcome, open, missed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   const select = db.prepare("SELECT attempt, worker, started_at, ended_at, outcome, open, missed FROM attempts WHERE seq = ? ORDER BY attempt");
   const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
+  const anyAtAll = db.prepare("SELECT 1 FROM attempts WHERE open = 1 LIMIT 1");
   const openOfJob = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND seq = ? AND open = 1 LIMIT 1");
   const ofWorker = db.prepare("SELECT 1 FROM attempts WHERE seq = ? AND worker = ? LIMIT 1");
   const openOfWorker = db.prepare("SELECT seq, attempt, started_at, missed FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt");
@@ -26,8 +27,12 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
   const closeOfJob = db.prepare("UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1");
   const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
 
+  /** False only while no attempt at all is open, which spares each claim a query. */
+  let some = anyAtAll.get() !== undefined;
+
   return {
     add(seq: number, past: Attempt): void {
+      some ||= past.open;
       insert.run(seq, past.attempt, past.worker, past.startedAt, past.endedAt, past.end, Number(past.open), past.missed);
     },
 
@@ -39,7 +44,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
     },
 
     /** Whether the worker may still run old attempts of anything. */
-    anyOpen: (worker: string): boolean => anyOpen.get(worker) !== undefined,
+    anyOpen: (worker: string): boolean => some && anyOpen.get(worker) !== undefined,
 
     /** Whether the worker may still run an old attempt of this job. */
     isOpen: (seq: number, worker: string): boolean => openOfJob.get(worker, seq) !== undefined,

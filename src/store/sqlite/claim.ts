@@ -1,7 +1,9 @@
 /** Hands waiting jobs to a worker: which job runs next is decided here. */
-import type { Claim, Claimed } from "../store.ts";
+import type { Claim } from "../store.ts";
+import { FIRST } from "./fence.ts";
 import type { Lane } from "./fence.ts";
 import type { Parts } from "./parts.ts";
+import type { Row } from "./records.ts";
 import { WAITING } from "./states.ts";
 
 interface ClaimQuery {
@@ -13,32 +15,47 @@ interface ClaimQuery {
 }
 
 /** The `claim` of the contract. */
-export function openClaim({ db, queues, records, attempts, texts, moves, due, fence }: Parts) {
+export function openClaim({ queues, records, attempts, texts, moves, due, fence }: Parts) {
   // A literal LIMIT: a parameter would have the statement planned anew for each value.
-  const nextWaiting = db.prepare(`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`);
+  const nextWaiting = records.prepare(`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`);
+
+  /** Waiting jobs of the lane that have not lapsed, in order, from after `rank`. */
+  function* waiting({ queue, low }: Lane, now: number, rank: number): Generator<Row> {
+    if (queues.allNew(queue)) {
+      for (const row of queue.unwritten[low].values()) if (row.job.dueAt > now) yield row;
+      return;
+    }
+    for (let found = nextWaiting.get(queue.number, low, rank, now); found; found = nextWaiting.get(queue.number, low, rank, now)) {
+      rank = Number(found[1]);
+      yield records.at(Number(found[0]));
+    }
+  }
+
+  /** Whether jobs wait in the part of the lane that is known to be fenced. */
+  function waitsUpTo(lane: Lane, rank: number, now: number): boolean {
+    for (const first of waiting(lane, now, FIRST)) return first.rank <= rank;
+    return false;
+  }
 
   /** Walks one priority of the queue and adds jobs to `claim`. False when no more fit. */
   function walk({ lane, q, claim, room }: { lane: Lane; q: ClaimQuery; claim: Claim; room: { left: number } }): boolean {
     const fencing = attempts.anyOpen(q.worker);
-    const next = (rank: number) => nextWaiting.get(lane.queue.number, lane.low, rank, q.now) as [number, number] | undefined;
-    const walked = fencing ? fence.walked(lane) : Number.MIN_SAFE_INTEGER;
-    if (walked > Number.MIN_SAFE_INTEGER && (next(Number.MIN_SAFE_INTEGER)?.[1] ?? Number.MAX_SAFE_INTEGER) <= walked) claim.fenced = true;
+    const walked = fencing ? fence.walked(lane) : FIRST;
+    if (walked > FIRST && waitsUpTo(lane, walked, q.now)) claim.fenced = true;
     let fencedTo = walked;
     try {
-      for (let found = next(walked); found; found = next(found[1])) {
+      for (const row of waiting(lane, q.now, walked)) {
         if (claim.jobs.length >= q.limit) return false;
-        const [seq, rank] = found;
-        const row = records.at(seq);
-        if (fencing && row.job.attempt > 0 && attempts.isOpen(seq, q.worker)) {
+        if (fencing && row.job.attempt > 0 && attempts.isOpen(row.seq, q.worker)) {
           claim.fenced = true;
-          fencedTo = rank;
+          fencedTo = row.rank;
           continue;
         }
-        const input = texts.input(seq);
+        const input = texts.input(row.seq);
         if (claim.jobs.length > 0 && input.length > room.left) return false;
         room.left -= input.length;
         const applied = moves.apply(row, "claim", { now: q.now, worker: q.worker });
-        if (applied?.row) claim.jobs.push({ job: applied.row.job, input } satisfies Claimed);
+        if (applied?.row) claim.jobs.push({ job: applied.row.job, input });
       }
       return true;
     } finally {

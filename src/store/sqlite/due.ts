@@ -26,14 +26,14 @@ export function openHorizon() {
 }
 
 export function openDue({ db, records, moves, horizon }: { db: Database; records: Records; moves: Moves; horizon: Horizon }) {
-  const live = db.prepare("SELECT seq, due_at FROM jobs WHERE ended_at IS NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?");
-  const ended = db.prepare("SELECT seq, due_at FROM jobs WHERE ended_at IS NOT NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?");
-  const nextLive = db.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NULL");
-  const nextEnded = db.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NOT NULL");
-  const liveOfQueue = db.prepare("SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND queue = ?");
+  const live = records.prepare("SELECT seq, due_at FROM jobs WHERE ended_at IS NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?");
+  const ended = records.prepare("SELECT seq, due_at FROM jobs WHERE ended_at IS NOT NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?");
+  const nextLive = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NULL");
+  const nextEnded = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NOT NULL");
+  const liveOfQueue = records.prepare("SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND queue = ?");
   let budget = PASSING_LIMIT;
 
-  function soonest(statement: Statement): number {
+  function soonest(statement: Pick<Statement, "get">): number {
     const dueAt = statement.get()?.[0];
     return typeof dueAt === "number" ? dueAt : Number.POSITIVE_INFINITY;
   }

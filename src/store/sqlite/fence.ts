@@ -4,6 +4,9 @@
  */
 import type { Queue } from "./queues.ts";
 
+/** A rank before all that wait. */
+export const FIRST = Number.MIN_SAFE_INTEGER;
+
 interface Walked {
   /** `queue.fronts` at that time: a job that joined at the front since then was not looked at. */
   fronts: number;
@@ -14,7 +17,7 @@ interface Walked {
 export interface Lane {
   worker: string;
   queue: Queue;
-  low: number;
+  low: 0 | 1;
 }
 
 export type Fence = ReturnType<typeof openFence>;
@@ -27,7 +30,7 @@ export function openFence() {
     /** The rank up to which every waiting job of the lane is fenced from the worker. */
     walked(lane: Lane): number {
       const walked = byWorker.get(lane.worker)?.get(keyOf(lane));
-      return walked?.fronts === lane.queue.fronts ? walked.rank : Number.MIN_SAFE_INTEGER;
+      return walked?.fronts === lane.queue.fronts ? walked.rank : FIRST;
     },
 
     /** Every waiting job of the lane up to `rank` is fenced from the worker. */

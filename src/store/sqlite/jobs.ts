@@ -12,11 +12,11 @@ import type { GroupHandlers } from "./operations.ts";
 const NO_COUNTS: Readonly<Counts> = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
 
 export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
-  const { db, queues, records, attempts, texts, moves, due } = parts;
+  const { queues, records, attempts, texts, moves, due } = parts;
   // Jobs that joined at the back began to wait in the order of their rank; of those that joined at the front (rank below 0) the last began first.
-  const oldestAtBack = db.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > 0 AND due_at > ? ORDER BY rank LIMIT 1`);
-  const oldestAtFront = db.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank < 0 AND due_at > ? ORDER BY rank DESC LIMIT 1`);
-  const running = db.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}'`);
+  const oldestAtBack = records.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > 0 AND due_at > ? ORDER BY rank LIMIT 1`);
+  const oldestAtFront = records.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank < 0 AND due_at > ? ORDER BY rank DESC LIMIT 1`);
+  const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}'`);
 
   /** The row of a job after what has passed for it; undefined for an unknown or erased one. */
   function settled(q: { endpoint: string; id: string; now: number }): Row | undefined {

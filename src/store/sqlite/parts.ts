@@ -37,6 +37,7 @@ export function openParts(db: Database) {
       try {
         due.begin();
         const result = work();
+        records.flush();
         queues.flush();
         db.exec("COMMIT");
         return result;

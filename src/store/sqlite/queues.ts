@@ -5,6 +5,7 @@
 import { countsOf } from "../../core/life.ts";
 import type { Counts, Step } from "../../core/life.ts";
 import type { Database } from "./database.ts";
+import type { Row } from "./records.ts";
 import { RUNNING, WAITING } from "./states.ts";
 
 /** One endpoint that ever had a job. */
@@ -18,6 +19,8 @@ export interface Queue {
   changed: boolean;
   /** How many jobs joined at the front so far: whoever remembers a place in the queue compares it. */
   fronts: number;
+  /** Waiting jobs that are not in the file yet, by number in their order; those of low priority apart. */
+  readonly unwritten: readonly [Map<number, Row>, Map<number, Row>];
 }
 
 export type Queues = ReturnType<typeof openQueues>;
@@ -49,7 +52,7 @@ export function openQueues(db: Database) {
     changed.length = 0;
     for (const [number, endpoint, inQueue, low, inProgress, completed, failed, retried] of select.all()) {
       const counts = { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) };
-      add({ number: Number(number), endpoint: String(endpoint), counts, lowInQueue: Number(low), changed: false, fronts: 0 });
+      add({ number: Number(number), endpoint: String(endpoint), counts, lowInQueue: Number(low), changed: false, fronts: 0, unwritten: [new Map(), new Map()] });
     }
   }
   reload();
@@ -79,8 +82,11 @@ export function openQueues(db: Database) {
       if (known) return known;
       const number = byNumber.size + 1;
       insert.run(number, endpoint);
-      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, changed: false, fronts: 0 });
+      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, changed: false, fronts: 0, unwritten: [new Map(), new Map()] });
     },
+
+    /** Whether no waiting job of the queue is in the file yet. */
+    allNew: ({ counts, unwritten: [usual, low] }: Queue): boolean => counts.inQueue === usual.size + low.size,
 
     /** The next place at the back of any queue. */
     nextBack: (): number => (back += 1),

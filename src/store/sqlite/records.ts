@@ -1,11 +1,13 @@
 /**
  * The rows of jobs: read once, then kept in a bounded memory, and written by what changed. This thread is the only
- * writer, so the memory cannot be stale; a transaction that fails clears it.
+ * writer, so the memory cannot be stale; a transaction that fails clears it. A new row is written late, at the end of its
+ * transaction or before a query, so that a job claimed in the batch of its insert is written once.
  */
 import type { Job, Operation } from "../../core/job.ts";
 import type { JobState } from "../../core/machine.ts";
 import type { Database, Statement, Value } from "./database.ts";
 import type { Queue, Queues } from "./queues.ts";
+import { WAITING } from "./states.ts";
 
 /** A row; never changed in place. */
 export interface Row {
@@ -41,25 +43,27 @@ function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
   ];
 }
 
-/** Columns that a new row names; the others have their defaults. */
-const INSERTED = "seq, id, queue, operation, low_priority, state, submitted_at, queued_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, webhook, s3_config, rank";
-const SELECTED = `seq, id, queue, operation, low_priority, submitted_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, ${CHANGING.join(", ")}`;
+/** Columns as they are read and inserted. */
+const COLUMNS = `seq, id, queue, operation, low_priority, submitted_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, ${CHANGING.join(", ")}`;
 
 /** Rows of `db`. `noted` is told the due time of every row written that has not ended. */
 export function openRecords({ db, queues, noted }: { db: Database; queues: Queues; noted: (dueAt: number) => void }) {
-  const insertRow = db.prepare(`INSERT INTO jobs (${INSERTED}) VALUES (${INSERTED.replace(/\w+/g, "?")})`);
-  const selectById = db.prepare(`SELECT ${SELECTED} FROM jobs WHERE id = ?`);
-  const selectBySeq = db.prepare(`SELECT ${SELECTED} FROM jobs WHERE seq = ?`);
+  const insertRow = db.prepare(`INSERT INTO jobs (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, "?")})`);
+  const selectById = db.prepare(`SELECT ${COLUMNS} FROM jobs WHERE id = ?`);
+  const selectBySeq = db.prepare(`SELECT ${COLUMNS} FROM jobs WHERE seq = ?`);
   const deleteRow = db.prepare("DELETE FROM jobs WHERE seq = ?");
   const updates = new Map<number, Statement>();
   let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
 
   const byId = new Map<string, Row>();
   const bySeq = new Map<number, Row>();
+  /** New rows that are not in the file yet, in the order of their numbers. */
+  const unwritten = new Map<number, Row>();
 
   function keep(row: Row): Row {
     if (bySeq.size >= KEPT_ROWS && !bySeq.has(row.seq)) {
       for (const oldest of bySeq.values()) {
+        if (unwritten.has(oldest.seq)) flush();
         drop(oldest);
         break;
       }
@@ -76,6 +80,28 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
 
   function read(values: Value[] | undefined): Row | undefined {
     return values && keep(rowOf(values, queues));
+  }
+
+  function flush(): void {
+    if (unwritten.size === 0) return;
+    for (const row of unwritten.values()) {
+      const { job } = row;
+      row.queue.unwritten[job.lowPriority ? 1 : 0].delete(row.seq);
+      insertRow.run(
+        row.seq, job.id, row.queue.number, job.operation, Number(job.lowPriority), job.submittedAt,
+        job.ttlMs, job.executionTimeoutMs, job.leaseMs, job.retainMs, job.recordMs, ...changing(row),
+      );
+    }
+    unwritten.clear();
+  }
+
+  /** Notes a new row, and with its queue whether it waits. */
+  function hold(row: Row): Row {
+    const waiting = row.queue.unwritten[row.job.lowPriority ? 1 : 0];
+    unwritten.set(row.seq, row);
+    if (row.job.state === WAITING) waiting.set(row.seq, row);
+    else waiting.delete(row.seq);
+    return keep(row);
   }
 
   /** The statement that sets the columns whose bits are in `mask`. */
@@ -103,19 +129,39 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
       return row;
     },
 
+    /** Adds a row; whoever queries the table must do so by {@link Records.prepare}. */
     insert({ job, queue, rank }: { job: Job; queue: Queue; rank: number }): Row {
       lastSeq += 1;
-      insertRow.run(
-        lastSeq, job.id, queue.number, job.operation, Number(job.lowPriority), job.state, job.submittedAt, job.queuedAt,
-        job.ttlMs, job.executionTimeoutMs, job.leaseMs, job.retainMs, job.recordMs, job.dueAt, job.webhook ?? null, job.s3Config ?? null, rank,
-      );
+      const row: Row = { seq: lastSeq, job, queue, rank, nextChunk: 0, cursor: 0 };
       noted(job.dueAt);
-      return keep({ seq: lastSeq, job, queue, rank, nextChunk: 0, cursor: 0 });
+      return hold(row);
+    },
+
+    flush,
+
+    /** A query on the table of jobs: writes new rows first, so that it finds them. */
+    prepare(sql: string): Pick<Statement, "get" | "all"> {
+      const statement = db.prepare(sql);
+      return {
+        get(...values) {
+          flush();
+          return statement.get(...values);
+        },
+        all(...values) {
+          flush();
+          return statement.all(...values);
+        },
+      };
     },
 
     /** Writes the columns that differ and answers the row as it is now. */
     update(row: Row, change: RowChange): Row {
       const after: Row = { ...row, ...change };
+      if (after.job.endedAt === undefined) noted(after.job.dueAt);
+      if (unwritten.has(row.seq)) {
+        if (after.rank === row.rank) return hold(after);
+        flush();
+      }
       const old = changing(row);
       const values: Value[] = [];
       let mask = 0;
@@ -127,11 +173,11 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
       if (mask === 0) return row;
       values.push(row.seq);
       updateOf(mask).run(...values);
-      if (after.job.endedAt === undefined) noted(after.job.dueAt);
       return keep(after);
     },
 
     remove(row: Row): void {
+      flush();
       deleteRow.run(row.seq);
       drop(row);
     },
@@ -140,6 +186,7 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
     reload(): void {
       byId.clear();
       bySeq.clear();
+      unwritten.clear();
     },
   };
 }

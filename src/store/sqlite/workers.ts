@@ -10,7 +10,7 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
   const replace = db.prepare("INSERT OR REPLACE INTO workers (id, endpoint, launcher, handle, url, pinged, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   const select = db.prepare("SELECT id, endpoint, launcher, handle, url, pinged, created_at, seen_at FROM workers ORDER BY created_at, id");
   const remove = db.prepare("DELETE FROM workers WHERE id = ?");
-  const runningAt = db.prepare(`SELECT seq FROM jobs WHERE worker = ? AND state = '${RUNNING}'`);
+  const runningAt = records.prepare(`SELECT seq FROM jobs WHERE worker = ? AND state = '${RUNNING}'`);
 
   interface Worker {
     endpoint: string;
