@@ -6,7 +6,7 @@ import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Engine } from "./engine/engine.ts";
-import { hex } from "./engine/ids.ts";
+import { hex, pooled } from "./engine/ids.ts";
 import type { Random } from "./engine/ids.ts";
 import type { EventBus } from "./events.ts";
 import { listen } from "./http/server.ts";
@@ -35,7 +35,7 @@ const OWN_SECRETS = ["SLUICE_API_KEY", "SLUICE_SECRET"];
 
 /** Starts everything in order; stops what was started when a step fails. */
 export async function startApp(config: Config, o: { clock: Clock; events: EventBus; random?: Random; env: Readonly<Record<string, string | undefined>> }): Promise<App> {
-  const { clock, events, random = randomBytes } = o;
+  const { clock, events, random = pooled(randomBytes) } = o;
   const directory = dirname(config.storePath);
   mkdirSync(directory, { recursive: true });
   const store = await openSqlite({ path: config.storePath });

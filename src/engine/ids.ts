@@ -4,6 +4,24 @@ import type { Operation } from "../core/job.ts";
 /** Cryptographically strong random bytes. */
 export type Random = (bytes: number) => Uint8Array;
 
+/** Bytes drawn at once by {@link pooled}. */
+const POOL_BYTES = 8192;
+
+/** The same randomness, drawn in large portions: a draw costs far more than the bytes. Each byte is given out once. */
+export function pooled(random: Random): Random {
+  let pool: Uint8Array = new Uint8Array(0);
+  let used = 0;
+  return (bytes) => {
+    if (bytes > POOL_BYTES / 8) return random(bytes);
+    if (used + bytes > pool.length) {
+      pool = random(POOL_BYTES);
+      used = 0;
+    }
+    used += bytes;
+    return pool.subarray(used - bytes, used);
+  };
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Lower-case hex of bytes. */

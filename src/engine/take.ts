@@ -22,10 +22,13 @@ interface Deps extends ReckonDeps {
   stopping: Stopping;
 }
 
+/** Why a poll's timer is cut; told so that no exception object is made for it. */
+const ENDED = "ended";
+
 /** Resolves when a poll must end without an answer of its own: time over, worker gone, or sent home. */
 function pollEnd(d: { clock: Clock }, worker: Worker, signal: AbortSignal): { left: Promise<void>; done: () => void } {
   const end = new AbortController();
-  const leave = (): void => end.abort();
+  const leave = (): void => end.abort(ENDED);
   worker.polls.add(leave);
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();
@@ -35,7 +38,7 @@ function pollEnd(d: { clock: Clock }, worker: Worker, signal: AbortSignal): { le
     done() {
       worker.polls.delete(leave);
       signal.removeEventListener("abort", leave);
-      end.abort();
+      leave();
     },
   };
 }

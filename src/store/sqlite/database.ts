@@ -44,7 +44,6 @@ const PRAGMAS = `
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  PRAGMA page_size = ${process.env.PS ?? 4096};
   PRAGMA cache_size = -16384;
   PRAGMA wal_autocheckpoint = 4000;
   PRAGMA journal_size_limit = 67108864;

@@ -1,0 +1,96 @@
+/** A worker whose every call the test makes itself, as in the worker traces of the wire protocol, and what goes with it. */
+import { expect } from "vitest";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { call } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
+
+/** A job as a worker gets it. */
+export interface Taken {
+  id: string;
+  input: any;
+  s3Config?: unknown;
+  /** The whole answer as text. */
+  text: string;
+}
+
+/** One worker of an endpoint. */
+export interface HandWorker {
+  id: string;
+  token: string;
+  /** One job; undefined when the poll ended without one. */
+  take(q?: { busy?: boolean }): Promise<Taken | undefined>;
+  /** Posts a result or progress; `body` is sent as JSON, text as it is. */
+  done(id: string, body: object | string): Promise<void>;
+  chunk(id: string, body: object | string): Promise<void>;
+  ping(...ids: string[]): Promise<void>;
+  /** Takes the one job there is, which must be `id`. */
+  takeThis(id: string): Promise<Taken>;
+}
+
+/** Attaches a worker to an endpoint with a token of its own. */
+export async function handWorker({ url }: TestService, endpoint: string): Promise<HandWorker> {
+  const { json } = await call(url, `/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`, { method: "POST" });
+  const { RUNPOD_POD_ID: id, RUNPOD_AI_API_KEY: token } = json.env as { RUNPOD_POD_ID: string; RUNPOD_AI_API_KEY: string };
+  const headers = { authorization: token };
+  const base = `/worker/${endpoint}`;
+
+  async function post(operation: string, job: string, body: object | string): Promise<void> {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const answer = await call(url, `${base}/${operation}/${id}/${job}?gpu=none&isStream=false`, { text, headers: { ...headers, "content-type": "application/x-www-form-urlencoded" } });
+    expect(answer.status, answer.text).toBe(200);
+  }
+
+  const worker: HandWorker = {
+    id,
+    token,
+    async take({ busy = false } = {}) {
+      const answer = await call(url, `${base}/job-take/${id}?gpu=none&job_in_progress=${busy ? 1 : 0}`, { headers });
+      expect([200, 204], answer.text).toContain(answer.status);
+      return answer.status === 204 ? undefined : { ...answer.json, text: answer.text };
+    },
+    done: (job, body) => post("job-done", job, body),
+    chunk: (job, body) => post("job-stream", job, body),
+    async ping(...ids) {
+      const answer = await call(url, `${base}/ping/${id}?gpu=none${ids.length === 0 ? "" : `&job_id=${ids.join(",")}`}`, { headers });
+      expect(answer.status).toBe(200);
+    },
+    async takeThis(wanted) {
+      const taken = await worker.take();
+      expect(taken?.id).toBe(wanted);
+      return taken!;
+    },
+  };
+  return worker;
+}
+
+/** Submits a job with `/run` and answers its id. */
+export async function submitted({ url }: TestService, endpoint: string, body: object = { input: {} }): Promise<string> {
+  const { status, json, text } = await call(url, `/v2/${endpoint}/run`, { body });
+  expect(status, text).toBe(200);
+  return json.id as string;
+}
+
+/** The job object of `/status`. */
+export async function statusOf({ url }: TestService, endpoint: string, id: string): Promise<any> {
+  const { status, json, text } = await call(url, `/v2/${endpoint}/status/${id}`);
+  expect(status, text).toBe(200);
+  return json;
+}
+
+/** Ends a service on a manual clock: time moves until it has stopped. */
+export async function endWith(service: TestService | undefined, clock: ManualClock): Promise<void> {
+  let ended = false;
+  const end = service?.end().finally(() => (ended = true));
+  while (service && !ended) await clock.advance(1000);
+  await end;
+}
+
+/** What every error body keeps to (D2, D3): a sentence, a code, never `status` or `id`. Answers the body. */
+export function expectError(answer: { status: number; text: string }, status: number, code: string, fields?: readonly string[]): any {
+  expect(answer.status, answer.text).toBe(status);
+  const body = JSON.parse(answer.text);
+  expect(body).toMatchObject({ error: expect.stringMatching(/^\S.*\.$/s), code });
+  expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual([]);
+  if (fields) expect(body.details?.map((fault: { field: string }) => fault.field)).toEqual(fields);
+  return body;
+}
