@@ -21,7 +21,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
   duplicate_worker_id: { status: 409, sentence: "Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID." },
   body_too_large: { status: 413, sentence: "The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs." },
-  headers_too_large: { status: 431, sentence: "The headers have more than 16 KB together; send fewer or shorter ones." },
+  headers_too_large: { status: 431, sentence: "The request line and headers have more than 128 KB together; send fewer or shorter ones." },
   request_timeout: { status: 408, sentence: "The request did not arrive whole in time; send it again." },
   queue_full: { status: 429, sentence: "The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.", retryAfter: 5 },
   draining: { status: 429, sentence: "This server is shutting down and hands out no more jobs.", retryAfter: 5 },
@@ -69,6 +69,12 @@ export class ApiError extends Error {
 /** The error body: never a member `status` or `id` (D3). */
 export function errorBody(error: ApiError): string {
   return JSON.stringify({ error: error.message, code: error.code, ...(error.details ? { details: error.details } : {}) });
+}
+
+/** The 400 for a query parameter that cannot be understood; `bound` says what it must be. */
+export function badQuery(name: string, value: string, bound: string): ApiError {
+  const shown = JSON.stringify(value.slice(0, 80));
+  return new ApiError("bad_query", { name, value: shown, bound }, [{ field: name, message: `is ${shown}; it must be ${bound}.` }]);
 }
 
 /** The 400 for one or more bad fields; its sentence names the first. */

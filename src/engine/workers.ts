@@ -7,6 +7,8 @@ export interface Held {
   handedAt: number;
   /** Our answer to its last chunk may not have arrived: an equal one is a repeat (D7). */
   unsure?: boolean;
+  /** Number of its next chunk post, for workers that number them. */
+  nextPost?: number;
 }
 
 /** One worker as this server sees it. Times in ms since the epoch. */

@@ -1,5 +1,5 @@
 /** Health of the service, and the few `/v1` operations that the command line needs so far (D36, D40). */
-import { ApiError } from "../core/errors.ts";
+import { ApiError, badQuery } from "../core/errors.ts";
 import { query } from "./call.ts";
 import type { Call } from "./call.ts";
 import { json } from "./reply.ts";
@@ -26,7 +26,7 @@ export function endpoints(call: Call): void {
 export async function workerEnv(call: Call): Promise<void> {
   const q = query(call);
   const url = q.get("url") ?? "";
-  if (!/^https?:\/\/[^\s?#]+$/.test(url)) throw new ApiError("bad_query", { name: "url", value: JSON.stringify(url.slice(0, 80)), bound: "the http or https address under which workers reach this service" });
+  if (!/^https?:\/\/[^\s?#]+$/.test(url)) throw badQuery("url", url, "the http or https address under which workers reach this service");
   const env = await call.engine.workerEnv({ endpoint: call.params.endpoint, url: url.replace(/\/+$/, ""), replicas: q.get("replicas") === "true" });
   json(call.res, JSON.stringify({ env }));
 }

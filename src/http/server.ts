@@ -17,6 +17,9 @@ import type { Route } from "./routes.ts";
 /** Longer than workers reuse an idle connection, so that no result is posted into a closing one (wire-protocol E.7), ms. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Largest request line and headers together, bytes: a ping names every job of its worker in its path. */
+const HEADERS_LIMIT = 128 * 1024;
+
 /** How long the rest of a refused body is read away, ms. */
 const READ_AWAY_MS = 30_000;
 
@@ -63,7 +66,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
       params: found?.params ?? { endpoint: "", job: "", worker: "" },
     };
     const route = found?.byMethod.get(req.method ?? "");
-    const answered = route ? serve(call, route) : noRoute(call, found?.byMethod);
+    const hostless = req.httpVersion === "1.1" && req.headers.host === undefined;
+    const answered = hostless ? Promise.reject(new ApiError("bad_http")) : route ? serve(call, route) : noRoute(call, found?.byMethod);
     answered.catch((error: unknown) => answerError(call, route, error));
   }
 
@@ -104,7 +108,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => req.destroy());
   }
 
-  const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000 }, onRequest);
+  const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000, maxHeaderSize: HEADERS_LIMIT, requireHostHeader: false }, onRequest);
+  // Node's own refusals of a missing Host and of an unknown Expect have no JSON body (D2).
+  server.on("checkExpectation", onRequest);
   server.headersTimeout = 60_000;
   server.requestTimeout = 300_000;
   server.on("connection", (socket) => {

@@ -1,5 +1,5 @@
 /** `/stream/{job}` in its three forms: the specification's array, the SDKs' object, server-sent events (D7). */
-import { ApiError } from "../core/errors.ts";
+import { badQuery } from "../core/errors.ts";
 import { isFinal } from "../core/machine.ts";
 import { jobView } from "../core/view.ts";
 import type { StreamPart } from "../engine/stream.ts";
@@ -69,6 +69,6 @@ function lastEventId({ req }: Call): number {
 function number(call: Call, name: string): number | undefined {
   const value = call.queryText === "" ? null : query(call).get(name);
   if (value === null) return undefined;
-  if (!/^\d{1,15}$/.test(value)) throw new ApiError("bad_query", { name, value: JSON.stringify(value.slice(0, 40)), bound: "a whole number from 0" });
+  if (!/^\d{1,15}$/.test(value)) throw badQuery(name, value, "a whole number from 0");
   return Number(value);
 }

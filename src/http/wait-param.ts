@@ -1,5 +1,5 @@
 /** `?wait=`: how long a call may be held (D7, D8). */
-import { ApiError } from "../core/errors.ts";
+import { badQuery } from "../core/errors.ts";
 import { query } from "./call.ts";
 import type { Call } from "./call.ts";
 
@@ -17,8 +17,6 @@ export function waitMs(call: Call, otherwise: number): number {
   if (call.queryText === "") return otherwise;
   const value = query(call).get("wait");
   if (value === null) return otherwise;
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(value)) {
-    throw new ApiError("bad_query", { name: "wait", value: JSON.stringify(value.slice(0, 40)), bound: `a number of ms from ${WAIT_BOUNDS[0]} to ${WAIT_BOUNDS[1]}` });
-  }
+  if (!/^-?\d+(\.\d+)?$/.test(value)) throw badQuery("wait", value, `a number of ms from ${WAIT_BOUNDS[0]} to ${WAIT_BOUNDS[1]}`);
   return Math.min(WAIT_BOUNDS[1], Math.max(WAIT_BOUNDS[0], Math.round(Number(value))));
 }

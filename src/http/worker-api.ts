@@ -44,16 +44,25 @@ export async function done(call: Call): Promise<void> {
 export async function chunk(call: Call): Promise<void> {
   const { engine, params } = call;
   const worker = call.worker!;
-  const pieces = await readChunk(call);
-  if ("report" in pieces) await engine.report({ worker, id: params.job, report: pieces.report });
+  const read = await readChunk(call);
+  const held = worker.held.get(params.job);
+  if ("report" in read) await engine.report({ worker, id: params.job, report: read.report });
   else {
-    const held = worker.held.get(params.job);
-    await engine.chunks({ worker, id: params.job, pieces: pieces.chunks, unsure: held ? held.unsure === true : true });
-    if (held) held.unsure = !(connected(call) && (await jsonWritten(call, POSTED)));
-    else json(call.res, POSTED);
-    return;
+    const number = postNumber(call);
+    const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
+    // Numbered posts from before this server's start are not known here: the text decides once.
+    const unsure = held === undefined || held.unsure === true || (number !== undefined && held.nextPost === undefined);
+    if (!repeat) await engine.chunks({ worker, id: params.job, pieces: read.chunks, unsure });
+    if (held && number !== undefined) held.nextPost = number + 1;
   }
-  json(call.res, POSTED);
+  const written = connected(call) && (await jsonWritten(call, POSTED));
+  if (held) held.unsure = !written;
+}
+
+/** Our own kit numbers the chunk posts of an attempt, so that a repeat is known for certain. */
+function postNumber(call: Call): number | undefined {
+  const value = query(call).get("chunk");
+  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
 /** GET /ping/{worker}?job_id=a,b: proof of life (D16). */

@@ -15,8 +15,8 @@ export type PollAnswer =
 export interface Poll {
   get(path: string): Promise<PollAnswer>;
   /**
-   * Ends the open poll without losing an answer under way: says goodbye in our direction only, reads what still comes,
-   * and closes after `graceMs` unless an answer has begun. No further `get` is possible.
+   * Ends the open poll without losing an answer under way: unless one has begun, says goodbye in our direction only,
+   * reads what still comes, and closes after `graceMs` or when the answer that has begun is complete. No further `get` is possible.
    */
   hangUp(graceMs: number): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function openPoll({ origin, headers, cutMs, clock }: PollOptions): Poll {
     },
     async hangUp(graceMs) {
       if (!ended && open) {
-        socket?.end();
+        if (open.handler.status === 0) socket?.end();
         const answered = new AbortController();
         void open.answer.then(() => answered.abort());
         ended = true;

@@ -73,7 +73,7 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
       body = errorBody(text, stopPod);
     }
     held.ran(entry);
-    if (!entry.stopped) await report.result(entry, body, isStream);
+    await report.result(entry, body, isStream);
     log("DEBUG", entry.stopped ? "Stopped." : "Finished.", entry.id);
     held.remove(entry);
   };

@@ -30,7 +30,7 @@ const FAILED = { firstMs: 1000, longestMs: 1000 };
 const EMPTY_MS = 100;
 /** With a concurrency function: how often to ask it while nothing is free. */
 const LOOK_AGAIN_MS = 1000;
-/** A handler that blocked for longer lets the results of the others out before the next one starts. */
+/** After a handler that blocked for longer, the loop pauses as long before the next one, so that results get out between them. */
 const BLOCKED_MS = 5;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
@@ -86,7 +86,7 @@ export async function takeLoop({ poll, path, held, concurrency, run, clock, rand
       const began = clock.now();
       if (entry) run(job, entry);
       else log("WARN", "The job was handed out again while this worker still holds it; the copy is dropped.", job.id);
-      if (clock.now() - began > BLOCKED_MS) await turn();
+      if (clock.now() - began > BLOCKED_MS) await clock.sleep(BLOCKED_MS);
     }
     return jobs.length;
   }

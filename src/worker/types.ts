@@ -28,9 +28,9 @@ export interface Context {
    * Shows `value` as the job's `output` while it runs. Resolves when the service has answered or could not be reached;
    * never rejects, so it need not be awaited. Sent once, not repeated: the next value replaces it anyway.
    */
-  progress(value: unknown): Promise<void>;
+  readonly progress: (value: unknown) => Promise<void>;
   /** Writes one log line that carries the job's id. Level `INFO` if not given. */
-  log(message: string, level?: LogLevel): void;
+  readonly log: (message: string, level?: LogLevel) => void;
 }
 
 /**

@@ -114,7 +114,7 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
       return moved(row, moves.apply(row, on === "lose" ? lossOf(row.job) : on, { now, over }));
     },
 
-    settle: due.settle,
+    settle: (q) => due.settle(q),
 
     extendAll({ now }) {
       for (const [seq] of running.all()) {

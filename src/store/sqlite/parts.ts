@@ -19,8 +19,8 @@ export function openParts(db: Database) {
   const horizon = openHorizon();
   const queues = openQueues(db);
   const fence = openFence();
-  const records = openRecords({ db, queues, noted: horizon.note });
-  const attempts = openAttempts({ db, ended: fence.forget });
+  const records = openRecords({ db, queues, noted: (dueAt) => horizon.note(dueAt) });
+  const attempts = openAttempts({ db, ended: (worker) => fence.forget(worker) });
   const texts = openTexts(db);
   const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
   const moves = openMoves({ queues, records, attempts, texts, chunks, signal: (signal) => signals.push(signal) });

@@ -28,7 +28,7 @@ type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;
 export type Records = ReturnType<typeof openRecords>;
 
 /** Rows kept in memory; about 1 kB each. */
-const KEPT_ROWS = 8192;
+const KEPT_ROWS = 2048;
 
 /** Columns that change, in the order of {@link changing}. */
 const CHANGING = [

@@ -24,14 +24,17 @@ export interface ScriptedService {
   script: Script;
   /** Jobs waiting for takes, as JSON texts. */
   readonly queue: string[];
-  /** Ids for the next answer of the stop channel. */
+  /** Queues jobs, as objects or JSON texts. */
   give(...jobs: (string | object)[]): void;
+  /** Ids for the next answer of the stop channel. */
   stopJobs(...ids: string[]): void;
   /** Answers all open polls with 204. */
   release(): void;
   /** Resolves with the `count`th request (default: first) that matches, past or future. */
   until(matches: (seen: Seen) => boolean, count?: number): Promise<Seen>;
   of(route: string): Seen[];
+  /** How many takes are held open. */
+  openTakes(): number;
   /** Bodies posted to job-done, in order. */
   results(): string[];
   /** The environment of a worker `w-1` of endpoint `ep`. */
@@ -82,6 +85,7 @@ export async function scriptedService(): Promise<ScriptedService> {
       });
     },
     of: (route) => service.seen.filter((one) => one.route === route),
+    openTakes: () => openTakes.length,
     results: () => service.of("job-done").map((one) => one.body),
     env(more = {}) {
       const base = `http://127.0.0.1:${port}/worker/ep`;

@@ -1,0 +1,87 @@
+/** Cases: signals tell of moves made in passing (contract rule 8). */
+import { expect, it } from "vitest";
+import type { Signal } from "../../src/store/store.ts";
+import type { Bed } from "./index.ts";
+import { alone, LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
+import type { Site } from "./site.ts";
+
+/** The signals of an endpoint while `act` runs. */
+async function heard(site: Site, act: () => Promise<unknown>): Promise<Signal[]> {
+  const signals: Signal[] = [];
+  const stop = site.store.onSignal((signal) => void (signal.endpoint === site.endpoint && signals.push(signal)));
+  await act();
+  stop();
+  return signals;
+}
+
+export function signalCases({ store, open }: Bed): void {
+  it("a lapse that any method meets is announced as settled, once", async () => {
+    const site = siteOf(store());
+    const { endpoint } = site;
+    const { id } = await site.add();
+    expect(await heard(site, () => site.move(id, "cancel", { now: T0 + TTL }))).toEqual([{ kind: "settled", endpoint, id }]);
+    expect(await heard(site, () => site.move(id, "cancel", { now: T0 + TTL }))).toEqual([]);
+  });
+
+  it("an overrun is announced as settled, and its worker is to stop", async () => {
+    const site = siteOf(store());
+    const { endpoint } = site;
+    const { id } = await site.running({ leaseMs: 600_000 });
+    const signals = await heard(site, () => site.report(id, { now: T0 + TIMEOUT }));
+    expect(signals).toHaveLength(2);
+    expect(signals).toEqual(expect.arrayContaining([{ kind: "settled", endpoint, id }, { kind: "stop", endpoint, id, worker: "w1" }]));
+  });
+
+  it("a lease that ended is announced as queued", async () => {
+    const site = siteOf(store());
+    const { endpoint } = site;
+    const { id } = await site.running();
+    expect(await heard(site, () => site.report(id, { now: T0 + LEASE }))).toContainEqual({ kind: "queued", endpoint });
+  });
+
+  it("what a caller did itself is not announced", async () => {
+    const site = siteOf(store());
+    const signals = await heard(site, async () => {
+      const { id } = await site.running();
+      await site.move(id, "release", { attempt: 1, over: true });
+      await site.take();
+      await site.report(id, { on: "fail" });
+      await site.move(id, "retry");
+      await site.move(id, "cancel");
+    });
+    expect(signals).toEqual([]);
+  });
+
+  it("reads announce nothing", async () => {
+    const site = siteOf(store());
+    const { id } = await site.add();
+    expect(await heard(site, () => site.get(id, T0 + TTL))).toEqual([]);
+  });
+
+  it("the third loss by pings is announced as settled: the answer cannot tell", async () => {
+    const site = siteOf(store());
+    const { endpoint } = site;
+    const { id } = await site.running();
+    for (let loss = 1; loss < 3; loss += 1) {
+      await site.move(id, "lose", { attempt: loss, over: true });
+      await site.take();
+    }
+    expect(await heard(site, () => site.idle({ before: T0 + 1 }))).toContainEqual({ kind: "settled", endpoint, id });
+  });
+
+  it("settle announces what it settles, to every listener, until it is removed", () =>
+    alone(open, async (site) => {
+      const { endpoint } = site;
+      await site.running({ leaseMs: 30_000 });
+      const { id } = await site.add();
+      const twice: Signal[] = [];
+      const stop = site.store.onSignal((signal) => twice.push(signal));
+      const signals = await heard(site, () => site.settle(T0 + LEASE * 4));
+      expect(signals).toContainEqual({ kind: "settled", endpoint, id });
+      expect(twice).toEqual(signals);
+      stop();
+      await site.add({ ttlMs: 10_000 });
+      await site.settle(T0 + LEASE * 4);
+      expect(twice).toEqual(signals);
+    }));
+}
