@@ -94,6 +94,8 @@ export function step(job: Job, on: JobEvent, context: EventContext): Step | unde
       case "settle":
         after.endedAt = now;
         after.leaseUntil = undefined;
+        // Only a job that can be retried may need its secrets again (D22).
+        if (!allowed(after.state, "retry")) after.s3Config = undefined;
         break;
       case "stop":
         if (job.state === "IN_PROGRESS" && job.worker !== undefined) result.stop = job.worker;
@@ -154,7 +156,7 @@ export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | 
     case "IN_QUEUE":
       return { on: "lapse", at: job.dueAt };
     case "IN_PROGRESS":
-      return deadlineOf(job) <= job.dueAt ? { on: "overrun", at: job.dueAt } : { on: lossOf(job), at: now };
+      return deadlineOf(job) <= job.dueAt ? { on: "overrun", at: job.dueAt } : { on: lossOf(job), at: job.dueAt };
     default:
       return { on: job.erased ? "forget" : "expire", at: job.dueAt };
   }

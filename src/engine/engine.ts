@@ -123,7 +123,7 @@ export function createEngine(o: EngineOptions): Engine {
     graceMs: (endpoint) => known.get(endpoint).stopGraceMs,
     kill: (worker, why) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why, graceMs: 0 })),
   });
-  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops, settledElsewhere: (endpoint: string, id: string) => inBackground("telling waiters", tellEnd(endpoint, id)) };
+  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops };
   const sweeping = sweep({ clock, now, jobs: store.jobs, events });
   const attending = attend({ clock, now, store, events, workers: present, registry: known, dispatch: lanes });
   let launchSide: { launching: ReturnType<typeof launching>; scaling: ReturnType<typeof scaling> } | undefined;
@@ -163,7 +163,7 @@ export function createEngine(o: EngineOptions): Engine {
         if (known.has(endpoint)) launchSide?.scaling.queued(endpoint);
       } else if (signal.kind === "stop") stops.request(signal);
       else {
-        events.emit("job.settled", { endpoint, id: signal.id, state: "TIMED_OUT" });
+        events.emit("job.settled", { endpoint, id: signal.id, state: signal.state });
         waits.news(signal.id);
         if (waits.awaited(signal.id)) inBackground("telling waiters", tellEnd(endpoint, signal.id));
       }

@@ -81,7 +81,7 @@ export function launching(d: Deps): Launching {
       const id = `${endpoint.id}-${hex(d.random(6))}`;
       const token = await d.tokens.issue({ endpoint: endpoint.id, worker: id });
       const now = d.now();
-      const row = { id, endpoint: endpoint.id, launcher: settings.type, url: d.url, pinged: false, createdAt: now, seenAt: now };
+      const row = { id, endpoint: endpoint.id, launcher: settings.type, url: d.url, createdAt: now };
       await d.store.workers.put(row);
       d.workers.meet({ id, endpoint: endpoint.id, launcher: settings.type, ready: false, now });
       try {

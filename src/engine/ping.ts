@@ -34,8 +34,8 @@ export async function ping(
     endpoint: worker.endpoint,
     worker: worker.id,
     named: said.named,
-    // The list of a ping lags a take by up to one interval.
-    handedBefore: now - d.pingIntervalMs,
+    // The list of a ping lags a take by up to one interval: from one interval on it counts.
+    handedBefore: now - d.pingIntervalMs + 1,
     now,
   });
   reckon(d, worker, reckoning);

@@ -13,8 +13,6 @@ export interface ReckonDeps {
   dispatch: Dispatch;
   waiting: Waiting;
   stopping: Stopping;
-  /** A job that was lost for the last time has ended: its waiters must hear of it. */
-  settledElsewhere: (endpoint: string, id: string) => void;
 }
 
 /** Acts on a {@link Reckoning} of this worker. */
@@ -27,7 +25,6 @@ export function reckon(d: ReckonDeps, worker: Worker, { lost, over }: Reckoning)
   for (const id of lost) {
     d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "lost" });
     d.waiting.news(id);
-    if (d.waiting.awaited(id)) d.settledElsewhere(endpoint, id);
   }
   // A job whose old attempt is over may go to this very worker now.
   if (lost.length + over.length > 0) d.dispatch.announce(endpoint, lost.length + over.length);

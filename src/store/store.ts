@@ -30,7 +30,7 @@ export class StoreUnavailable extends Error {
 /** A hint that something happened in passing or elsewhere. */
 export type Signal =
   | { kind: "queued"; endpoint: string }
-  | { kind: "settled"; endpoint: string; id: string }
+  | { kind: "settled"; endpoint: string; id: string; state: JobState }
   | { kind: "stop"; endpoint: string; id: string; worker: string };
 
 /** The answer of a compare-and-set: the job after it, or why it was refused. */
@@ -56,7 +56,7 @@ export interface Outcome {
   error?: string | undefined;
 }
 
-/** What word of a worker's attempts did: jobs taken back, jobs whose old attempt is now known to be over there. */
+/** What word of a worker's attempts did: jobs that wait again, and jobs whose attempt is now known to be over there without waiting again for it (old attempts, and one that failed by its last loss). */
 export interface Reckoning {
   lost: string[];
   over: string[];
@@ -93,7 +93,7 @@ export interface JobStore {
   extendAll(q: { now: number }): Promise<void>;
   /** All running jobs. */
   running(): Promise<Running[]>;
-  /** Ended attempts of a job, oldest first, without its current one; erased jobs included. */
+  /** Attempts of a job that did not end by a report or were replaced by a retry, oldest first; erased jobs included. The last one may also be the job's own, where it was cancelled, overran or failed by losses. */
   attempts(q: { endpoint: string; id: string }): Promise<Attempt[]>;
 }
 
@@ -144,10 +144,7 @@ export interface WorkerRow {
   handle?: string | undefined;
   /** Base address it was told to call. */
   url?: string | undefined;
-  /** It has pinged at least once. */
-  pinged: boolean;
   createdAt: number;
-  seenAt: number;
 }
 
 export interface WorkerStore {

@@ -19,7 +19,7 @@ export function signalCases({ store, open }: Bed): void {
     const site = siteOf(store());
     const { endpoint } = site;
     const { id } = await site.add();
-    expect(await heard(site, () => site.move(id, "cancel", { now: T0 + TTL }))).toEqual([{ kind: "settled", endpoint, id }]);
+    expect(await heard(site, () => site.move(id, "cancel", { now: T0 + TTL }))).toEqual([{ kind: "settled", endpoint, id, state: "TIMED_OUT" }]);
     expect(await heard(site, () => site.move(id, "cancel", { now: T0 + TTL }))).toEqual([]);
   });
 
@@ -29,7 +29,7 @@ export function signalCases({ store, open }: Bed): void {
     const { id } = await site.running({ leaseMs: 600_000 });
     const signals = await heard(site, () => site.report(id, { now: T0 + TIMEOUT }));
     expect(signals).toHaveLength(2);
-    expect(signals).toEqual(expect.arrayContaining([{ kind: "settled", endpoint, id }, { kind: "stop", endpoint, id, worker: "w1" }]));
+    expect(signals).toEqual(expect.arrayContaining([{ kind: "settled", endpoint, id, state: "TIMED_OUT" }, { kind: "stop", endpoint, id, worker: "w1" }]));
   });
 
   it("a lease that ended is announced as queued", async () => {
@@ -66,7 +66,7 @@ export function signalCases({ store, open }: Bed): void {
       await site.move(id, "lose", { attempt: loss, over: true });
       await site.take();
     }
-    expect(await heard(site, () => site.idle({ before: T0 + 1 }))).toContainEqual({ kind: "settled", endpoint, id });
+    expect(await heard(site, () => site.idle({ before: T0 + 1 }))).toContainEqual({ kind: "settled", endpoint, id, state: "FAILED" });
   });
 
   it("settle announces what it settles, to every listener, until it is removed", () =>
@@ -77,7 +77,7 @@ export function signalCases({ store, open }: Bed): void {
       const twice: Signal[] = [];
       const stop = site.store.onSignal((signal) => twice.push(signal));
       const signals = await heard(site, () => site.settle(T0 + LEASE * 4));
-      expect(signals).toContainEqual({ kind: "settled", endpoint, id });
+      expect(signals).toContainEqual({ kind: "settled", endpoint, id, state: "TIMED_OUT" });
       expect(twice).toEqual(signals);
       stop();
       await site.add({ ttlMs: 10_000 });

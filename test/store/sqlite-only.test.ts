@@ -130,7 +130,7 @@ describe("SQLite", () => {
       const [counts] = await Promise.all([site.counts(T0 + 10_000), site.add({ id }).catch(() => undefined)]);
       expect(counts).toMatchObject({ inQueue: 0, failed: 1 });
       await Promise.allSettled([site.move(lapsing.id, "cancel", { now: T0 + 10_000 }), site.add({ id })]);
-      expect(signals).toEqual([{ kind: "settled", endpoint, id: lapsing.id }]);
+      expect(signals).toEqual([{ kind: "settled", endpoint, id: lapsing.id, state: "TIMED_OUT" }]);
     }));
 
   it("D17: a claim runs after the inserts of its batch, and both share one commit", async () => {

@@ -58,7 +58,7 @@ export function openMoves({ queues, records, attempts, texts, chunks, signal }: 
   function announce({ on, job, place, stop }: Step): void {
     const { endpoint, id } = job;
     if (place) signal({ kind: "queued", endpoint });
-    if (isFinal(job.state) && on !== "expire" && on !== "forget") signal({ kind: "settled", endpoint, id });
+    if (isFinal(job.state) && on !== "expire" && on !== "forget") signal({ kind: "settled", endpoint, id, state: job.state });
     if (stop !== undefined) signal({ kind: "stop", endpoint, id, worker: stop });
   }
 
@@ -105,12 +105,16 @@ export function openMoves({ queues, records, attempts, texts, chunks, signal }: 
       return records.update(row, { job: renewed({ ...row.job, missed }, now) });
     },
 
-    /** Takes running jobs back, those that left the queue last first, so that they wait in their old order. Announces what the caller cannot know. */
-    takeBack(rows: readonly Row[], context: EventContext): void {
+    /** Takes running jobs back, those that left the queue last first, so that they wait in their old order. Announces what the caller cannot know; answers the ids that wait again. */
+    takeBack(rows: readonly Row[], context: EventContext): string[] {
+      const back: string[] = [];
       for (const row of rows.toSorted((a, b) => b.rank - a.rank)) {
         const applied = apply(row, lossOf(row.job), context);
-        if (applied) announce(applied.step);
+        if (!applied) continue;
+        announce(applied.step);
+        if (applied.step.place) back.push(row.job.id);
       }
+      return back.toReversed();
     },
 
     /** The job as if all that has passed for it were settled; undefined when nothing of it is left. */

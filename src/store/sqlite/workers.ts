@@ -7,8 +7,8 @@ import { RUNNING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
 
 export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandlers<"workers"> {
-  const replace = db.prepare("INSERT OR REPLACE INTO workers (id, endpoint, launcher, handle, url, pinged, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-  const select = db.prepare("SELECT id, endpoint, launcher, handle, url, pinged, created_at, seen_at FROM workers ORDER BY created_at, id");
+  const replace = db.prepare("INSERT OR REPLACE INTO workers (id, endpoint, launcher, handle, url, created_at) VALUES (?, ?, ?, ?, ?, ?)");
+  const select = db.prepare("SELECT id, endpoint, launcher, handle, url, created_at FROM workers ORDER BY created_at, id");
   const remove = db.prepare("DELETE FROM workers WHERE id = ?");
   const runningAt = records.prepare(`SELECT seq FROM jobs WHERE worker = ? AND state = '${RUNNING}'`);
 
@@ -35,22 +35,22 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
     });
   }
 
-  /** Takes jobs back from a worker that is known not to run them. */
-  function takeBack(rows: readonly Row[], now: number): string[] {
-    moves.takeBack(rows, { now, over: true });
-    return rows.map((row) => row.job.id);
+  /** Takes jobs back from a worker that is known not to run them; those failed by it join `over`. */
+  function takeBack(rows: readonly Row[], over: readonly string[], now: number): Reckoning {
+    const lost = moves.takeBack(rows, { now, over: true });
+    return { lost, over: [...over, ...rows.map((row) => row.job.id).filter((id) => !lost.includes(id))] };
   }
 
   return {
     put(row) {
-      replace.run(row.id, row.endpoint, row.launcher, row.handle ?? null, row.url ?? null, Number(row.pinged), row.createdAt, row.seenAt);
+      replace.run(row.id, row.endpoint, row.launcher, row.handle ?? null, row.url ?? null, row.createdAt);
     },
 
     list() {
-      return select.all().map(([id, endpoint, launcher, handle, url, pinged, createdAt, seenAt]): WorkerRow => ({
+      return select.all().map(([id, endpoint, launcher, handle, url, createdAt]): WorkerRow => ({
         id: String(id), endpoint: String(endpoint), launcher: String(launcher),
         handle: (handle as string | null) ?? undefined, url: (url as string | null) ?? undefined,
-        pinged: pinged === 1, createdAt: Number(createdAt), seenAt: Number(seenAt),
+        createdAt: Number(createdAt),
       }));
     },
 
@@ -78,7 +78,7 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
           else records.update(row, { job: { ...row.job, missed } });
         }
       }
-      return { lost: takeBack(lost, now), over };
+      return takeBack(lost, over, now);
     },
 
     idle({ endpoint, worker, before, now }): Reckoning {
@@ -89,7 +89,7 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
         attempts.close(attempt, worker);
         over.push(id);
       }
-      return { lost: takeBack(rows, now), over };
+      return takeBack(rows, over, now);
     },
 
     renew({ endpoint, worker, now }) {

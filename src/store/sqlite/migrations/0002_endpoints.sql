@@ -13,9 +13,7 @@ CREATE TABLE workers (
   launcher TEXT NOT NULL,
   handle TEXT,
   url TEXT,
-  pinged INTEGER NOT NULL,
-  created_at INTEGER NOT NULL,
-  seen_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE tokens (
