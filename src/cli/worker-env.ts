@@ -35,7 +35,7 @@ export const workerEnvCommand: Command = {
     if (!line) throw new CliError(`--format must be one of ${Object.keys(FORMATS).join(", ")}, not '${format}'.`);
     const { base, post } = callService(process.env);
     const q = new URLSearchParams({ url: flags["url"] ?? base, ...(flags["replicas"] ? { replicas: "true" } : {}) });
-    const { env } = (await post(`/v1/endpoints/${encodeURIComponent(endpoint)}/worker-env?${q}`)) as { env: Record<string, string> };
+    const { env } = (await post(`/v1/endpoints/${encodeURIComponent(endpoint)}/worker-env?${q.toString()}`)) as { env: Record<string, string> };
     if (flags["json"]) process.stdout.write(`${JSON.stringify(env, null, 2)}\n`);
     else {
       const lines = Object.entries(env).map(([name, value]) => line(name, value));
