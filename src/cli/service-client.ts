@@ -18,7 +18,8 @@ export function callService(env: Readonly<Record<string, string | undefined>>): 
         const { cause } = error as Error;
         throw new CliError(`No service answers at ${base} (${cause instanceof Error ? cause.message : String(error)}). Start it with 'sluice serve', or set SLUICE_URL.`, 1);
       }
-      const body = (await response.json()) as { error?: string };
+      const body = (await response.json().catch(() => undefined)) as { error?: string } | undefined;
+      if (body === undefined) throw new CliError(`What answers at ${base} is not Sluice (HTTP ${response.status}). Set SLUICE_URL to the address of the service.`, 1);
       if (!response.ok) throw new CliError(body.error ?? `The service answered ${response.status}.`, 1);
       return body;
     },

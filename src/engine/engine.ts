@@ -247,8 +247,8 @@ export function createEngine(o: EngineOptions): Engine {
       await known.load((id, fault) => events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }));
       for (const endpoint of endpoints) await known.put(endpoint, now());
       for (const row of await store.workers.list()) present.meet({ ...row, ready: false, now: now() });
-      for (const { endpoint, id, worker, startedAt } of await store.jobs.running()) {
-        present.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt: 0, handedAt: startedAt });
+      for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
+        present.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });
       }
     },
     async start({ url }) {
@@ -278,9 +278,11 @@ export function createEngine(o: EngineOptions): Engine {
       }
       await nothingHeld(drainMs);
       const running = await store.jobs.running().catch(() => []);
-      for (const { endpoint, id } of running) {
-        const moved = await store.jobs.move({ endpoint, id, on: "release", now: now() }).catch(() => undefined);
-        if (moved?.ok) events.emit("job.returned", { endpoint, id, worker: "", why: "released" });
+      for (const { endpoint, id, worker, attempt } of running) {
+        // A worker of somebody else goes on without us: its job would run twice (D16 Outages).
+        if ((present.get(worker)?.launcher ?? "external") === "external") continue;
+        const moved = await store.jobs.move({ endpoint, id, on: "release", attempt, now: now() }).catch(() => undefined);
+        if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
       }
       if (launchSide) {
         const all = [...present.all()].filter((worker) => worker.launcher !== "external");

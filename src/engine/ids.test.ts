@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hex, isJobId, jobId, uuidv7 } from "./ids.ts";
+import { hex, isJobId, jobId, pooled, uuidv7 } from "./ids.ts";
 
 const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -38,6 +38,19 @@ describe("ids", () => {
 
   it.each(["", "a/b", "../x", "a b", "a\0", "a\n", "é", "a.b", "a%20", "'", "x".repeat(81)])("%j cannot be a job's id", (id) => {
     expect(isJobId(id)).toBe(false);
+  });
+
+  it("pooled randomness gives every byte out once, however it is asked for", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 60 }), (sizes) => {
+        const random = pooled((bytes) => new Uint8Array(bytes));
+        const given = sizes.map((size) => random(size));
+        expect(given.map(({ length }) => length)).toEqual(sizes);
+        // A byte given out twice would be marked twice.
+        for (const bytes of given) for (let at = 0; at < bytes.length; at += 1) bytes[at]! += 1;
+        for (const bytes of given) expect(bytes.every((byte) => byte === 1)).toBe(true);
+      }),
+    );
   });
 
   it("hex keeps leading zeros", () => {

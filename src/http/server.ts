@@ -46,6 +46,8 @@ export interface HttpOptions {
 export async function listen(o: HttpOptions): Promise<HttpServer> {
   const match = matcher(ROUTES);
   const sockets = new Set<Socket>();
+  /** Polls of workers that are not answered yet, refused ones too. */
+  const polls = new Set<Call>();
   let closing = false;
 
   function onRequest(req: IncomingMessage, res: ServerResponse): void {
@@ -54,6 +56,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     const path = mark < 0 ? url : url.slice(0, mark);
     const caller: Call["caller"] = { gone: false };
     res.on("close", () => {
+      polls.delete(call);
       if (res.writableFinished) return;
       caller.gone = true;
       caller.left?.();
@@ -66,8 +69,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
       params: found?.params ?? { endpoint: "", job: "", worker: "" },
     };
     const route = found?.byMethod.get(req.method ?? "");
+    if (route?.poll) polls.add(call);
     const hostless = req.httpVersion === "1.1" && req.headers.host === undefined;
-    const answered = hostless ? Promise.reject(new ApiError("bad_http")) : route ? serve(call, route) : noRoute(call, found?.byMethod);
+    const answered = hostless ? Promise.reject(new ApiError("bad_http")) : closing && route?.poll ? Promise.reject(new ApiError("draining")) : route ? serve(call, route) : noRoute(call, found?.byMethod);
     answered.catch((error: unknown) => answerError(call, route, error));
   }
 
@@ -94,7 +98,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     let reference = "";
     const refusal = refusalOf(error, () => (reference = o.reference()));
     if (refusal.status >= 500 && refusal.code !== "not_ready") o.events.emit("request.failed", { method: call.req.method ?? "", path: call.path, status: refusal.status, reference, error });
-    if (route?.poll && !call.res.headersSent) await pace(o.clock, call);
+    if (route?.poll && !closing && !call.res.headersSent) await pace(o.clock, call);
     const tooLarge = refusal instanceof BodyTooLarge || (!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
     refuse(call.res, refusal, tooLarge);
     if (tooLarge) readAway(call.req);
@@ -138,6 +142,10 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     port,
     async close(ms) {
       closing = true;
+      for (const { caller, res } of polls) {
+        res.shouldKeepAlive = false;
+        caller.left?.();
+      }
       const over = new AbortController();
       server.close(() => over.abort());
       server.closeIdleConnections();

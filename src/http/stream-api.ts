@@ -44,6 +44,7 @@ async function events(call: Call, from: number): Promise<void> {
   const first = await engine.status({ endpoint, id });
   let losses = first.job.returns;
   res.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no" });
+  res.flushHeaders();
   for (let at = from; !call.caller.gone; ) {
     const found = await engine.streamFrom({ endpoint, id, waitMs: KEEP_ALIVE_MS, caller: call.caller, from: at });
     const { job } = await engine.status({ endpoint, id });
@@ -51,14 +52,19 @@ async function events(call: Call, from: number): Promise<void> {
     losses = job.returns;
     // Numbers of dropped chunks are never used again, so the last one told is the place to resume from.
     const firstNumber = found.next - found.chunks.length;
-    for (const [index, chunk] of found.chunks.entries()) res.write(`id: ${firstNumber + index}\ndata: ${chunk}\n\n`);
+    for (const [index, chunk] of found.chunks.entries()) res.write(`id: ${firstNumber + index}\n${dataLines(chunk)}\n\n`);
     at = Math.max(at, found.next);
     if (found.chunks.length === 0 && !isFinal(found.state)) res.write(": waiting\n\n");
     if (isFinal(found.state)) break;
   }
   if (call.caller.gone) return;
   const last = await engine.status({ endpoint, id });
-  res.end(`event: end\ndata: ${jobView(last, engine.now())}\n\n`);
+  res.end(`event: end\n${dataLines(jobView(last, engine.now()))}\n\n`);
+}
+
+/** JSON text as it stands, which may hold line ends between its values: each line needs a field of its own. */
+function dataLines(text: string): string {
+  return `data: ${text.replace(/\r\n|\r|\n/g, "\ndata: ")}`;
 }
 
 function lastEventId({ req }: Call): number {

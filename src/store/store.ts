@@ -67,6 +67,7 @@ export interface Running {
   endpoint: string;
   id: string;
   worker: string;
+  attempt: number;
   startedAt: number;
 }
 

@@ -134,8 +134,8 @@ export function deadlineCases({ store, open }: Bed): void {
       await site.add();
       const running = await site.store.jobs.running();
       expect(running.toSorted((a, b) => a.startedAt - b.startedAt)).toEqual([
-        { endpoint: site.endpoint, id: one.id, worker: "w1", startedAt: T0 },
-        { endpoint: other.endpoint, id: two.id, worker: "w9", startedAt: T0 + 1 },
+        { endpoint: site.endpoint, id: one.id, worker: "w1", attempt: 1, startedAt: T0 },
+        { endpoint: other.endpoint, id: two.id, worker: "w9", attempt: 1, startedAt: T0 + 1 },
       ]);
     }));
 }

@@ -13,6 +13,9 @@ import { CODECS, weightOf } from "./wire.ts";
 const MOST_OPS = 1024;
 const MOST_WEIGHT = 32_000_000;
 
+/** So many operations do not wait for the end of the turn: the thread commits them while this side reads on. */
+const EARLY_OPS = 16;
+
 interface Waiter {
   number: number;
   q: unknown;
@@ -51,6 +54,7 @@ export function connect(thread: Worker): Store {
 
   function send(): void {
     scheduled = false;
+    if (under) return;
     under = waiting.shift();
     if (under) thread.postMessage(under.message satisfies Batch);
   }
@@ -72,13 +76,16 @@ export function connect(thread: Worker): Store {
       batch.weight += weight;
       batch.message.push(number, CODECS[number]?.pack(q));
       batch.waiters.push({ number, q, resolve: resolve as (answer: unknown) => void, reject });
-      schedule();
+      if (batch.waiters.length >= EARLY_OPS) send();
+      else schedule();
     });
   }
 
   thread.on("message", ({ answers, failures, signals }: Reply) => {
     const waiters = under?.waiters ?? [];
     under = undefined;
+    // Before the answers are acted on: the thread works meanwhile.
+    if (!scheduled) send();
     for (const signal of signals) for (const listener of listeners) listener(signal);
     const failed = new Map(failures.map((failure) => [failure.index, failure]));
     waiters.forEach(({ number, q, resolve, reject }, index) => {
@@ -87,7 +94,7 @@ export function connect(thread: Worker): Store {
       else resolve(CODECS[number]?.unpackAnswer(answers[index], q));
     });
     schedule();
-    if (waiting.length === 0) idle?.();
+    if (!under && waiting.length === 0) idle?.();
   });
 
   /** The thread is gone, as it was told to or by a fault of its own: nothing waits for ever. */

@@ -128,8 +128,8 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
 
     running(): Running[] {
       return running.all().map(([seq]) => {
-        const { endpoint, id, worker = "", startedAt = 0 } = records.at(Number(seq)).job;
-        return { endpoint, id, worker, startedAt };
+        const { endpoint, id, worker = "", attempt, startedAt = 0 } = records.at(Number(seq)).job;
+        return { endpoint, id, worker, attempt, startedAt };
       });
     },
 
