@@ -168,7 +168,7 @@ export function createEngine(o: EngineOptions): Engine {
         if (waits.awaited(signal.id)) inBackground("telling waiters", tellEnd(endpoint, signal.id));
       }
     });
-    const removeReady = events.on("worker.ready", ({ endpoint }) => launchSide?.scaling.ready(endpoint));
+    const removeReady = events.on("worker.ready", () => launchSide?.scaling.ready());
     return () => {
       removeStore();
       removeReady();
@@ -255,8 +255,8 @@ export function createEngine(o: EngineOptions): Engine {
       const launchingSide = launching({
         store, clock, now, random, events, workers: present, tokens: tokenBook, launchers: o.launchers, url, inBackground,
         baseEnv: o.workerBaseEnv, serviceId: await store.identity(), endStrays: o.endStrays,
-        onGone: (worker) => {
-          launchSide?.scaling.ended(worker);
+        onGone: (worker, code) => {
+          launchSide?.scaling.ended(worker, code);
           inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, now: now() })).then((said) => reckon(reckoning, worker, said)));
         },
       });

@@ -50,7 +50,7 @@ interface Deps {
   /** Work that nobody waits for, but that a stop must wait for. */
   inBackground: (where: string, work: Promise<unknown>) => void;
   /** A launched worker's process is gone, with what it held. */
-  onGone: (worker: Worker) => void;
+  onGone: (worker: Worker, code: number | undefined) => void;
 }
 
 /** Launching over the given launchers. */
@@ -64,7 +64,7 @@ export function launching(d: Deps): Launching {
     d.events.emit("worker.exited", { endpoint: worker.endpoint, worker: workerId, code, signal, lastOutput });
     for (const end of worker.polls) end();
     d.workers.forget(workerId);
-    d.onGone(worker);
+    d.onGone(worker, code);
     await d.store.workers.remove({ id: workerId });
     await d.tokens.revoke(workerId);
   }
@@ -119,6 +119,7 @@ export function launching(d: Deps): Launching {
         const worker = d.workers.meet({ ...row, ready: false, now: d.now() });
         const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
         if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
+          worker.draining = true;
           await gone({ workerId: row.id, lastOutput: "" });
           continue;
         }

@@ -17,15 +17,18 @@ const LOOK_MS = 1000;
 /** First and longest pause after a worker that ended before it called, ms; doubled each time (D28). */
 const BACKOFF_MS = [1000, 60_000] as const;
 
+/** A worker that lives this long after its first call is sound, ms; one that ends sooner by itself has crashed (D28). */
+const SOUND_MS = 10_000;
+
 /** The scaling loop. */
 export interface Scaling {
   loop: Loop;
   /** A job waits there: looks at once unless help is on its way. */
   queued(endpoint: string): void;
-  /** A worker ended; one that never called counts as a crash. */
-  ended(worker: Worker): void;
+  /** A worker ended, with this exit code if it is known. */
+  ended(worker: Worker, code: number | undefined): void;
   /** A worker called for the first time. */
-  ready(endpoint: string): void;
+  ready(): void;
 }
 
 /** Scaling over what this server knows. */
@@ -46,6 +49,7 @@ export function scaling(d: { clock: Clock; now: () => number; jobs: JobStore; ev
   async function look(endpoint: Endpoint): Promise<void> {
     const now = d.now();
     const present = mine(endpoint);
+    if (present.some((worker) => worker.ready && now - worker.createdAt >= SOUND_MS)) crashes.delete(endpoint.id);
     const idle = present.filter((worker) => worker.ready && worker.held.size === 0);
     const tooLong = idle.filter((worker) => now - worker.idleSince >= endpoint.idleTimeout * 1000);
     const { jobs: waiting } = d.registry.paused(endpoint.id) ? { jobs: 0 } : await d.jobs.waiting({ endpoint: endpoint.id, now });
@@ -83,12 +87,13 @@ export function scaling(d: { clock: Clock; now: () => number; jobs: JobStore; ev
       const present = mine(endpoint);
       if (present.length < endpoint.workersMax && present.every((worker) => worker.ready && worker.held.size > 0)) scaleLoop.nudge();
     },
-    ended(worker) {
-      if (!worker.ready && !worker.draining) crashed(worker.endpoint, "it ended before it asked for a job");
+    ended(worker, code) {
+      // One that ends well after a call may have been told to by its own code (wire-protocol B.5, refresh_worker).
+      const sound = worker.ready && (code === 0 || d.now() - worker.createdAt >= SOUND_MS);
+      if (!sound && !worker.draining) crashed(worker.endpoint, worker.ready ? "it ended soon after its start" : "it ended before it asked for a job");
       scaleLoop.nudge();
     },
-    ready(endpoint) {
-      crashes.delete(endpoint);
+    ready() {
       scaleLoop.nudge();
     },
   };

@@ -39,7 +39,7 @@ export async function streamNext(d: Deps, q: Query & { reader: string }): Promis
   return await whenThere(d, q, async () => {
     const { endpoint, id, reader } = q;
     const read = await d.chunks.reserve({ endpoint, id, reader, maxBytes: ANSWER_CHARACTERS, now: d.now() });
-    if (read === "busy" || read === undefined || read.chunks.length === 0) return read;
+    if (read === undefined || read.chunks.length === 0) return read;
     const delivered = async (written: boolean): Promise<void> => {
       await d.chunks.deliver({ endpoint, id, reader, delivered: written });
       d.waiting.news(id);
@@ -53,7 +53,7 @@ export async function streamFrom(d: Deps, q: Query & { from: number }): Promise<
   return await whenThere(d, q, () => d.chunks.read({ endpoint: q.endpoint, id: q.id, from: q.from, maxBytes: ANSWER_CHARACTERS, now: d.now() }));
 }
 
-type Look = (ChunkRead & Pick<StreamPart, "delivered">) | "busy" | undefined;
+type Look = (ChunkRead & Pick<StreamPart, "delivered">) | undefined;
 
 async function whenThere(d: Deps, q: Query, look: () => Promise<Look>): Promise<StreamPart> {
   const until = d.clock.now() + q.waitMs;
@@ -63,8 +63,8 @@ async function whenThere(d: Deps, q: Query, look: () => Promise<Look>): Promise<
     try {
       const found = isJobId(q.id) ? await look() : undefined;
       if (found === undefined) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
-      if (found !== "busy" && (found.chunks.length > 0 || isFinal(found.state))) return part(found);
-      if (!(await news.result)) return found === "busy" ? { chunks: [], next: 0, state: "IN_PROGRESS" } : part(found);
+      if (found.chunks.length > 0 || (isFinal(found.state) && !found.busy)) return part(found);
+      if (!(await news.result)) return part(found);
     } finally {
       news.leave();
     }

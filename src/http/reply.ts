@@ -6,10 +6,11 @@ import type { Call } from "./call.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Sends JSON text. `headers` are name, value, name, value. */
-export function json(res: ServerResponse, text: string, headers: readonly string[] = [], status = 200): void {
+/** Sends JSON text. `headers` are name, value, name, value. With `open` the whole answer goes out, but the caller must still `end` it. */
+export function json(res: ServerResponse, text: string, headers: readonly string[] = [], status = 200, open = false): void {
   res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(Buffer.byteLength(text)), ...headers]);
-  res.end(text);
+  if (open) res.write(text);
+  else res.end(text);
 }
 
 /** Sends an empty answer: 204, for workers' polls only (D1). */
@@ -36,7 +37,7 @@ export function refusalOf(error: unknown, reference: () => string): ApiError {
   return new ApiError("internal", { reference: reference() });
 }
 
-/** Answers with an error, where there is still somebody to answer. */
+/** Answers with an error, where there is still somebody to answer. With `close` the caller must `end` the answer, which closes the connection. */
 export function refuse(res: ServerResponse, error: ApiError, close = false): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
@@ -47,5 +48,5 @@ export function refuse(res: ServerResponse, error: ApiError, close = false): voi
   if (error.allow !== undefined) headers.push("Allow", error.allow);
   if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
   if (close) headers.push("Connection", "close");
-  json(res, errorBody(error), headers, error.status);
+  json(res, errorBody(error), headers, error.status, close);
 }

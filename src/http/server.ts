@@ -101,15 +101,16 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     if (route?.poll && !closing && !call.res.headersSent) await pace(o.clock, call);
     const tooLarge = refusal instanceof BodyTooLarge || (!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
     refuse(call.res, refusal, tooLarge);
-    if (tooLarge) readAway(call.req);
+    if (tooLarge) readAway(call);
   }
 
   /** A client that is still sending would miss the answer if the connection were cut: what it sends is read away for a while. */
-  function readAway(req: IncomingMessage): void {
-    req.resume();
+  function readAway({ req, res }: Call): void {
     const ended = new AbortController();
-    req.once("close", () => ended.abort());
-    void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => req.destroy());
+    if (req.readableEnded) ended.abort();
+    for (const event of ["end", "close"]) req.once(event, () => ended.abort());
+    req.resume();
+    void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => res.end());
   }
 
   const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000, maxHeaderSize: HEADERS_LIMIT, requireHostHeader: false }, onRequest);

@@ -108,6 +108,8 @@ export interface ChunkRead {
   chunks: string[];
   /** More chunks are there than this answer holds. */
   more: boolean;
+  /** Another reader's range is unwritten: nothing can be given now (D7 Delivery). */
+  busy?: true;
 }
 
 export interface ChunkStore {
@@ -115,8 +117,8 @@ export interface ChunkStore {
   append(q: { endpoint: string; id: string; worker: string; chunks: readonly string[]; unlessLast: boolean; now: number }): Promise<{ ok: true; repeat: boolean } | { ok: false; why: "missing" | "stale" }>;
   /** Chunks from number `from`, moving nothing. Undefined for an unknown job. */
   read(q: { endpoint: string; id: string; from: number; maxBytes: number; now: number }): Promise<ChunkRead | undefined>;
-  /** Reserves the chunks not delivered yet for `reader`. `busy` while another reader's range is unwritten (D7 Delivery). An empty range is not reserved. */
-  reserve(q: { endpoint: string; id: string; reader: string; maxBytes: number; now: number }): Promise<ChunkRead | "busy" | undefined>;
+  /** Reserves the chunks not delivered yet for `reader`. While another reader's range is unwritten the answer is empty, `busy`, and `next` is where that range begins. An empty range is not reserved. */
+  reserve(q: { endpoint: string; id: string; reader: string; maxBytes: number; now: number }): Promise<ChunkRead | undefined>;
   /** Ends a reservation: delivered moves the cursor, else the range is free again. */
   deliver(q: { endpoint: string; id: string; reader: string; delivered: boolean }): Promise<void>;
 }

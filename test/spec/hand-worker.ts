@@ -1,4 +1,6 @@
 /** A worker whose every call the test makes itself, as in the worker traces of the wire protocol, and what goes with it. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
 import { expect } from "vitest";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { call } from "../support/service.ts";
@@ -77,6 +79,40 @@ export async function statusOf({ url }: TestService, endpoint: string, id: strin
   return json;
 }
 
+/** A call that may be held. */
+export interface HeldCall {
+  answer: ReturnType<typeof call>;
+  over(): boolean;
+}
+
+/** Begins a call and resolves when the service, in this process, has it in hand. */
+export async function begun(url: string, path: string, init: Parameters<typeof call>[2] = {}): Promise<HeldCall> {
+  const received = new Promise<void>((resolve) => {
+    const listener = (message: unknown): void => {
+      if ((message as { request: IncomingMessage }).request.url !== path) return;
+      unsubscribe("http.server.request.start", listener);
+      resolve();
+    };
+    subscribe("http.server.request.start", listener);
+  });
+  let over = false;
+  const answer = call(url, path, init).finally(() => (over = true));
+  answer.catch(() => {});
+  await received;
+  // Who calls is found out next; the wait begins with that.
+  await new Promise((resolve) => setImmediate(resolve));
+  return { answer, over: () => over };
+}
+
+/** What comes without time passing: lets those go on who are due now, or work in hand, until the promise is settled. */
+export async function atOnce<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
+  let over = false;
+  const end = (): void => void (over = true);
+  promise.then(end, end);
+  while (!over) await clock.advance(0);
+  return await promise;
+}
+
 /** Ends a service on a manual clock: time moves until it has stopped. */
 export async function endWith(service: TestService | undefined, clock: ManualClock): Promise<void> {
   let ended = false;
@@ -93,4 +129,19 @@ export function expectError(answer: { status: number; text: string }, status: nu
   expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual([]);
   if (fields) expect(body.details?.map((fault: { field: string }) => fault.field)).toEqual(fields);
   return body;
+}
+
+/** Endpoints for one service, so that each test can have one of its own without a start. */
+export function endpointsByName(count: number, settings: object = {}): { settings: Record<string, object>; next(): string } {
+  const names = Array.from({ length: count }, (_, index) => `e${index}`);
+  let at = 0;
+  return {
+    settings: Object.fromEntries(names.map((name) => [name, settings])),
+    next() {
+      const name = names[at];
+      if (name === undefined) throw new Error(`More than ${count} endpoints are asked for.`);
+      at += 1;
+      return name;
+    },
+  };
 }

@@ -20,18 +20,19 @@ export interface RawConnection {
   closed: Promise<void>;
 }
 
-/** Connects to the service at `url`. */
-export async function rawConnection(url: string): Promise<RawConnection> {
+/** Connects to the service at `url`. `lazy`: reads nothing before the first answer is asked for. */
+export async function rawConnection(url: string, { lazy = false } = {}): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   let buffer = Buffer.alloc(0);
   let ended = false;
   let wake = (): void => {};
-  socket.on("data", (piece: Buffer) => {
+  const onData = (piece: Buffer): void => {
     buffer = Buffer.concat([buffer, piece]);
     wake();
-  });
+  };
+  if (!lazy) socket.on("data", onData);
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => {
       ended = true;
@@ -55,6 +56,7 @@ export async function rawConnection(url: string): Promise<RawConnection> {
     closed,
     write: (data) => void socket.write(data),
     async answer({ head = false } = {}) {
+      if (socket.listenerCount("data") === 0) socket.on("data", onData);
       const end = await until(() => {
         const at = buffer.indexOf("\r\n\r\n");
         return at < 0 ? undefined : at;
@@ -69,6 +71,18 @@ export async function rawConnection(url: string): Promise<RawConnection> {
       return { status: Number(first.split(" ")[1]), headers, text };
     },
   };
+}
+
+/** Sends a request and reads no more of the answer than its beginning: what does not fit on the way stays with the service. Resolves when the answer has begun. */
+export async function stalledReader(url: string, request: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  // Without a listener for data the socket buffers a little and then stops reading.
+  const begun = new Promise((resolve) => socket.once("readable", resolve));
+  socket.write(request);
+  await begun;
+  return socket;
 }
 
 /** The text of a request with a body of known length. */

@@ -45,7 +45,7 @@ export function openChunks({ records, attempts, chunks, moves }: Parts): GroupHa
       if (!at) return undefined;
       const { seq, cursor } = at.row;
       const held = chunks.reservation(seq);
-      if (held && held.reader !== reader) return "busy";
+      if (held && held.reader !== reader) return { state: at.state, from: cursor, next: cursor, chunks: [], more: true, busy: true };
       const range = chunks.range({ seq, from: cursor, end: at.end, maxBytes });
       if (range.chunks.length > 0) chunks.reserve(seq, { reader, end: range.next });
       return { state: at.state, ...range };
