@@ -128,6 +128,8 @@ export function createEngine(o: EngineOptions): Engine {
   const attending = attend({ clock, now, store, events, workers: present, registry: known, dispatch: lanes });
   let launchSide: { launching: ReturnType<typeof launching>; scaling: ReturnType<typeof scaling> } | undefined;
   let draining = false;
+  /** Ends what is held for a store that is away, when everything else has ended. */
+  const stopped = new AbortController();
   let removeSignals = (): void => {};
 
   function launch(): ReturnType<typeof launching> {
@@ -257,7 +259,7 @@ export function createEngine(o: EngineOptions): Engine {
         baseEnv: o.workerBaseEnv, serviceId: await store.identity(), endStrays: o.endStrays,
         onGone: (worker, code) => {
           launchSide?.scaling.ended(worker, code);
-          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, now: now() })).then((said) => reckon(reckoning, worker, said)));
+          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, now: now() }), stopped.signal).then((said) => reckon(reckoning, worker, said)));
         },
       });
       const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide });
@@ -291,6 +293,7 @@ export function createEngine(o: EngineOptions): Engine {
       }
       for (const each of [sweeping, attending, heartbeat]) await each.stop();
       removeSignals();
+      stopped.abort();
       await Promise.all(background);
     },
   };

@@ -3,7 +3,7 @@
  * process, as they must (D7 Delivery), and cost no write.
  */
 import type { Database } from "./database.ts";
-import type { Row } from "./records.ts";
+import type { Row } from "./row.ts";
 
 /** Chunks up to `end`, not included, that a reader is writing to its client. */
 export interface Reservation {

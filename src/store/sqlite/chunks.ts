@@ -1,7 +1,7 @@
 /** The operations on streams (D7). Each runs inside a batch of the database thread. */
 import type { ChunkRead } from "../store.ts";
 import type { Parts } from "./parts.ts";
-import type { Row } from "./records.ts";
+import type { Row } from "./row.ts";
 import { RUNNING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
 

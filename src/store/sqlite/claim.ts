@@ -3,7 +3,7 @@ import type { Claim } from "../store.ts";
 import { FIRST } from "./fence.ts";
 import type { Lane } from "./fence.ts";
 import type { Parts } from "./parts.ts";
-import type { Row } from "./records.ts";
+import type { Row } from "./row.ts";
 import { WAITING } from "./states.ts";
 
 interface ClaimQuery {

@@ -2,8 +2,8 @@
 import { dueEvent } from "../../core/life.ts";
 import type { Database, Statement } from "./database.ts";
 import type { Moves, Projection } from "./moves.ts";
-import type { Queue } from "./queues.ts";
-import type { Records, Row } from "./records.ts";
+import type { Records } from "./records.ts";
+import type { Queue, Row } from "./row.ts";
 
 /** Jobs settled in passing by one batch at most. */
 const PASSING_LIMIT = 1000;

@@ -5,7 +5,7 @@ import { newJob } from "../../core/job.ts";
 import type { Moved, Running } from "../store.ts";
 import { openClaim } from "./claim.ts";
 import type { Parts } from "./parts.ts";
-import type { Row } from "./records.ts";
+import type { Row } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
 

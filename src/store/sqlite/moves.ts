@@ -8,7 +8,8 @@ import type { Signal } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import type { ChunkRows } from "./chunk-rows.ts";
 import type { Queues } from "./queues.ts";
-import type { Records, Row } from "./records.ts";
+import type { Records } from "./records.ts";
+import type { Row } from "./row.ts";
 import { RUNNING } from "./states.ts";
 import type { Result, Texts } from "./texts.ts";
 

@@ -3,25 +3,10 @@
  * the counts written once in each transaction that changed them (D13), so that they are exact after a crash.
  */
 import { countsOf } from "../../core/life.ts";
-import type { Counts, Step } from "../../core/life.ts";
+import type { Step } from "../../core/life.ts";
 import type { Database } from "./database.ts";
-import type { Row } from "./records.ts";
+import type { Queue } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
-
-/** One endpoint that ever had a job. */
-export interface Queue {
-  readonly number: number;
-  readonly endpoint: string;
-  readonly counts: Counts;
-  /** Waiting jobs of low priority, part of `counts.inQueue` (D20). */
-  lowInQueue: number;
-  /** Counts changed in this transaction and are not written yet. */
-  changed: boolean;
-  /** How many jobs joined at the front so far: whoever remembers a place in the queue compares it. */
-  fronts: number;
-  /** Waiting jobs that are not in the file yet, by number in their order; those of low priority apart. */
-  readonly unwritten: readonly [Map<number, Row>, Map<number, Row>];
-}
 
 export type Queues = ReturnType<typeof openQueues>;
 

@@ -6,21 +6,9 @@
 import type { Job, Operation } from "../../core/job.ts";
 import type { JobState } from "../../core/machine.ts";
 import type { Database, Statement, Value } from "./database.ts";
-import type { Queue, Queues } from "./queues.ts";
+import type { Queues } from "./queues.ts";
+import type { Queue, Row } from "./row.ts";
 import { WAITING } from "./states.ts";
-
-/** A row; never changed in place. */
-export interface Row {
-  readonly seq: number;
-  readonly job: Job;
-  readonly queue: Queue;
-  /** Place in the queue, smallest first. */
-  readonly rank: number;
-  /** Number of the next chunk. */
-  readonly nextChunk: number;
-  /** Number of the next chunk to deliver. */
-  readonly cursor: number;
-}
 
 /** What of a row may be replaced. */
 type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;

@@ -25,5 +25,6 @@ try {
   });
   greet({ ready: true });
 } catch (error) {
-  greet({ ready: false, why: unavailable(error, options.path)?.why, message: (error as Error).message });
+  const fault = unavailable(error, options.path);
+  greet({ ready: false, why: fault?.why, message: (fault ?? (error as Error)).message });
 }

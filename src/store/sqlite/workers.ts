@@ -2,7 +2,7 @@
 import { MISSED_PINGS } from "../../core/life.ts";
 import type { Reckoning, WorkerRow } from "../store.ts";
 import type { Parts } from "./parts.ts";
-import type { Row } from "./records.ts";
+import type { Row } from "./row.ts";
 import { RUNNING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
 
