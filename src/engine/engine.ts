@@ -265,6 +265,11 @@ export function createEngine(o: EngineOptions): Engine {
       const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide });
       launchSide = { launching: launchingSide, scaling: scale };
       await launchingSide.restore();
+      // A stop that was asked for before this start may not have reached its worker (D18).
+      for (const run of await store.jobs.unstopped()) {
+        present.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
+        stops.request(run);
+      }
       removeSignals = listen();
       for (const each of [heartbeat, sweeping, attending, scale.loop]) each.start();
     },

@@ -94,6 +94,8 @@ export interface JobStore {
   extendAll(q: { now: number }): Promise<void>;
   /** All running jobs. */
   running(): Promise<Running[]>;
+  /** Runs that were to stop and may still go on at their worker: cancelled or overrun, and not known to be over (D18). */
+  unstopped(): Promise<{ endpoint: string; id: string; worker: string }[]>;
   /** Attempts of a job that did not end by a report or were replaced by a retry, oldest first; erased jobs included. The last one may also be the job's own, where it was cancelled, overran or failed by losses. */
   attempts(q: { endpoint: string; id: string }): Promise<Attempt[]>;
 }

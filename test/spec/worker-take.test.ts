@@ -1,29 +1,29 @@
 /** How jobs reach workers: held polls, batches, order, and connections that are dead (wire-protocol B.3, B.4, E.8, E.10; D16, D20, D26). */
 import { connect } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { EP, bench, idsOf, statusOf, submit, until } from "../support/sdk-worker-bench.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bench, idsOf, submit, until } from "../support/sdk-worker-bench.ts";
 import type { Bench } from "../support/sdk-worker-bench.ts";
-import { call } from "../support/service.ts";
 
 const HOLD_MS = 50_000;
 
 let b: Bench;
-beforeEach(async () => {
+beforeAll(async () => {
   b = await bench();
 });
-afterEach(() => b.end());
+beforeEach(() => b.fresh());
+afterAll(() => b?.end());
 
 describe("B.3: job-take", () => {
   it("answers one job as application/json with id and input", async () => {
     const worker = await b.worker();
-    const id = await submit(b.url, { input: { prompt: "hi" } });
+    const id = await b.submit({ input: { prompt: "hi" } });
     expect(await worker.take()).toEqual({ status: 200, type: "application/json", text: `{"id":"${id}","input":{"prompt":"hi"}}` });
   });
 
   it("D22: s3Config rides along as a member of the job, and webhook and policy do not", async () => {
     const worker = await b.worker();
     const s3Config = { accessId: "id", accessSecret: "secret", bucketName: "bucket", endpointUrl: "https://s3.example" };
-    await submit(b.url, { input: {}, s3Config, webhook: "https://hook.example/", policy: { ttl: 60_000 } });
+    await b.submit({ input: {}, s3Config, webhook: "https://hook.example/", policy: { ttl: 60_000 } });
     const { text } = await worker.take();
     expect(Object.keys(JSON.parse(text))).toEqual(["id", "input", "s3Config"]);
     expect(JSON.parse(text).s3Config).toEqual(s3Config);
@@ -48,7 +48,7 @@ describe("B.3: job-take", () => {
     const seen = b.service.engine.worker(protocol);
     const minutes = 5;
     for (let second = 0; second < minutes * 60; second += 1) {
-      await b.clock.advance(1000);
+      await b.pass(1000);
       // Time goes on when whatever the worker asks has arrived: no request is saved by the test's own haste.
       await until(() => seen.takes > 0 && seen.polls.size === protocol.open);
     }
@@ -63,26 +63,25 @@ describe("B.3: job-take", () => {
   it("a job submitted reaches a waiting take at once, without the clock moving", async () => {
     const worker = await b.worker();
     const { answer } = await b.held(worker, (signal) => worker.take({ signal }));
-    const id = await submit(b.url);
+    const id = await b.submit();
     expect(idsOf(await answer)).toEqual([id]);
-    expect(await statusOf(b.url, id)).toMatchObject({ status: "IN_PROGRESS", delayTime: 0, workerId: worker.id });
+    expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", delayTime: 0, workerId: worker.id });
   });
 
   it("each of two waiting takes gets one job, the longer waiting the first", async () => {
     const [first, second] = [await b.worker(), await b.worker()];
     const polls = [await b.held(first, (signal) => first.take({ signal })), await b.held(second, (signal) => second.take({ signal }))];
-    const ids = [await submit(b.url), await submit(b.url)];
+    const ids = [await b.submit(), await b.submit()];
     expect([idsOf(await polls[0]!.answer), idsOf(await polls[1]!.answer)]).toEqual([[ids[0]], [ids[1]]]);
   });
 
   it("a worker gets jobs of its own endpoint only", async () => {
-    await b.end();
-    b = await bench({ endpoints: { [EP]: {}, other: {} } });
-    const [mine, others] = [await b.worker(), await b.worker("other")];
+    const elsewhere = await b.endpoint();
+    const [mine, others] = [await b.worker(), await b.worker(elsewhere)];
     const { answer } = await b.held(others, (signal) => others.take({ signal }));
-    const id = await submit(b.url);
+    const id = await b.submit();
     await b.takes(mine, id);
-    const other = await submit(b.url, { input: {} }, "other");
+    const other = await submit(b.url, { input: {} }, elsewhere);
     expect(idsOf(await answer)).toEqual([other]);
   });
 });
@@ -90,7 +89,7 @@ describe("B.3: job-take", () => {
 describe("B.4: batches and order", () => {
   const jobs = async (count: number, policy?: object): Promise<string[]> => {
     const ids: string[] = [];
-    for (let n = 0; n < count; n += 1) ids.push(await submit(b.url, { input: { n }, ...(policy ? { policy } : {}) }));
+    for (let n = 0; n < count; n += 1) ids.push(await b.submit({ input: { n }, ...(policy ? { policy } : {}) }));
     return ids;
   };
 
@@ -130,10 +129,10 @@ describe("D16: a connection found dead gets no job", () => {
     const [gone, other] = [await b.worker(), await b.worker()];
     const poll = await b.held(gone, (signal) => gone.take({ signal }));
     await poll.hangUp();
-    const id = await submit(b.url);
-    expect(await statusOf(b.url, id)).toMatchObject({ status: "IN_QUEUE" });
+    const id = await b.submit();
+    expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
     await b.takes(other, id);
-    expect(await statusOf(b.url, id)).not.toHaveProperty("retries");
+    expect(await b.status(id)).not.toHaveProperty("retries");
     expect(b.of("job.started").map(({ attempt }) => attempt)).toEqual([1]);
   });
 
@@ -141,25 +140,25 @@ describe("D16: a connection found dead gets no job", () => {
     const worker = await b.worker();
     const poll = await b.held(worker, (signal) => worker.take({ signal }));
     await poll.hangUp();
-    const id = await submit(b.url);
+    const id = await b.submit();
     await b.takes(worker, id);
   });
 
   it("jobs claimed meanwhile go back in order, without counting a loss, and to anybody", async () => {
     const [gone, other] = [await b.worker(), await b.worker()];
-    const ids = [await submit(b.url), await submit(b.url), await submit(b.url)];
-    const later = await submit(b.url, { input: { later: true } });
+    const ids = [await b.submit(), await b.submit(), await b.submit()];
+    const later = await b.submit({ input: { later: true } });
     await gone.ping();
     const { hostname, port } = new URL(b.url);
     // The request and the end of the connection arrive together: the claim is under way when the service learns of the end.
     const socket = connect(Number(port), hostname);
-    socket.end(`GET /worker/${EP}/job-take-batch/${gone.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${String(gone.sent[0]!.headers["Authorization"])}\r\n\r\n`);
+    socket.end(`GET /worker/${b.ep}/job-take-batch/${gone.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${String(gone.sent[0]!.headers["Authorization"])}\r\n\r\n`);
     await until(() => b.of("job.returned").filter(({ why }) => why === "released").length >= 3);
     expect(b.of("job.returned").map(({ why, worker }) => [why, worker])).toEqual(Array.from({ length: 3 }, () => ["released", gone.id]));
-    const health = await call(b.url, `/v2/${EP}/health`);
+    const health = await b.call(`health`);
     expect(health.json.jobs).toMatchObject({ inQueue: 4, inProgress: 0, retried: 0 });
     expect(idsOf(await other.takeBatch({ size: 2 }))).toEqual(ids.slice(0, 2));
     expect(idsOf(await gone.takeBatch({ size: 2, busy: true }))).toEqual([ids[2], later]);
-    for (const id of ids) expect(await statusOf(b.url, id)).not.toHaveProperty("retries");
+    for (const id of ids) expect(await b.status(id)).not.toHaveProperty("retries");
   });
 });

@@ -47,6 +47,19 @@ export function attemptCases({ store, open }: Bed): void {
     expect(await site.attempts(id)).toMatchObject([{ open: false }]);
   });
 
+  it("D18: unstopped › cancelled and overrun runs until they are over, no lost ones, of all endpoints", () =>
+    alone(open, async (site) => {
+      const cancelled = await site.running({ worker: "wa" });
+      await site.move(cancelled.id, "cancel");
+      const lost = await site.running({ worker: "wb" });
+      await site.move(lost.id, "lose", { attempt: 1 });
+      const waiting = await site.add();
+      await site.move(waiting.id, "cancel");
+      expect(await site.store.jobs.unstopped()).toEqual([{ endpoint: site.endpoint, id: cancelled.id, worker: "wa" }]);
+      await site.report(cancelled.id, { worker: "wa" });
+      expect(await site.store.jobs.unstopped()).toEqual([]);
+    }));
+
   it("an overrun and a lost lease leave open attempts, stamped with their moment", async () => {
     const site = siteOf(store());
     const over = await site.running({ leaseMs: 600_000 });

@@ -46,7 +46,7 @@ export function manualClock(start = 1_800_000_000_000): ManualClock {
         next.wake();
         await settleWork();
       }
-      present = end;
+      present = Math.max(present, end);
       await settleWork();
     },
   };

@@ -30,6 +30,8 @@ export interface SdkProtocol {
   /** Worker id. */
   readonly id: string;
   readonly endpoint: string;
+  /** The variables it was started with. */
+  readonly env: Readonly<Record<string, string>>;
   /** The SDK version it says it is. */
   readonly version: string;
   /** Every request so far. */
@@ -116,6 +118,7 @@ export function sdkProtocol(env: Readonly<Record<string, string>>, { version = "
   return {
     id,
     endpoint: env["RUNPOD_ENDPOINT_ID"] ?? "",
+    env,
     version,
     sent,
     get open() {

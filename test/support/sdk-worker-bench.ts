@@ -1,5 +1,8 @@
 /** A service with endpoints for external workers on a manual clock, and what tests of the worker side do with it again and again. */
+import { cpSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
+import { readEndpoint } from "../../src/core/endpoint.ts";
 import type { EventName, Events } from "../../src/events.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { manualClock } from "./manual-clock.ts";
@@ -7,11 +10,14 @@ import { sdkProtocol } from "./sdk-protocol.ts";
 import type { Answer, SdkProtocol } from "./sdk-protocol.ts";
 import { sdkWorker } from "./sdk-worker.ts";
 import type { SdkWorker, SdkWorkerOptions } from "./sdk-worker.ts";
-import { call, startService } from "./service.ts";
+import { call, folder, startService } from "./service.ts";
 import type { Folder, TestService } from "./service.ts";
 
 /** The endpoint that is meant where none is named. */
 export const EP = "ep";
+
+/** A step of {@link Bench.pass}, ms: as often as the service's loops look. */
+const STEP_MS = 500;
 
 /** The variables of a new worker of an endpoint, from the service itself. */
 export async function workerEnvOf(url: string, endpoint = EP, q: { replicas?: boolean } = {}): Promise<Record<string, string>> {
@@ -57,28 +63,54 @@ export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** What a crash of the service at this moment would leave behind, in a folder of its own. The service must be at rest. */
+export function crashImage({ service }: Bench): Folder {
+  const image = folder();
+  for (const name of readdirSync(service.folder.path)) {
+    // The shared memory of the log dies with the process.
+    if (!name.endsWith("-shm")) cpSync(join(service.folder.path, name), join(image.path, name), { recursive: true });
+  }
+  return image;
+}
+
 /** A bench: a service, its clock, and workers that end with it. */
 export interface Bench {
   service: TestService;
   clock: ManualClock;
   url: string;
-  /** All events so far, in order. */
-  events: { name: EventName; facts: any }[];
-  /** Facts of the events of one name so far. */
+  /** The endpoint of the test at hand. */
+  readonly ep: string;
+  /** Goes on with a new endpoint and no events so far: tests that share a service have nothing else in common. Ends the workers of the test before. */
+  fresh(settings?: object): Promise<void>;
+  /** One more endpoint beside it; answers its id. */
+  endpoint(settings?: object): Promise<string>;
+  /** Submits to the endpoint with `/run` and answers the id. */
+  submit(body?: object): Promise<string>;
+  /** The job object of `/status`. */
+  status(id: string): Promise<any>;
+  /** A client's call of an operation of the endpoint, such as `stream/<id>`. */
+  call(operation: string, q?: Parameters<typeof call>[2]): ReturnType<typeof call>;
+  /** Facts of the events of one name so far, those of other endpoints left out. */
   of<N extends EventName>(name: N): Events[N][];
   /** Lengths of all sleeps begun on the service's clock, ms: tells that a pause has begun. */
   slept: readonly number[];
   /** A new worker that makes each call when told. */
   worker(endpoint?: string): Promise<SdkProtocol>;
+  /** A worker that knew an earlier service in this folder, and now reaches this one under the same address. */
+  again(worker: SdkProtocol): SdkProtocol;
   /** A new worker with the loops of the SDK, on the bench's clock. */
-  sdk(q: Partial<SdkWorkerOptions> & Pick<SdkWorkerOptions, "handler">, endpoint?: string): Promise<SdkWorker>;
+  sdk(q: Partial<SdkWorkerOptions> & Pick<SdkWorkerOptions, "handler">): Promise<SdkWorker>;
   /** A poll that is known to be held: resolves when it is, with its answer to come. `hangUp` cuts the connection, and resolves when the service knows. */
   held(worker: SdkProtocol, call: (signal: AbortSignal) => Promise<Answer>): Promise<{ answer: Promise<Answer>; hangUp(): Promise<void> }>;
+  /** Moves time in small steps and lets the store answer in each: for long times in which the service has to do something. */
+  pass(ms: number): Promise<void>;
+  /** The machine was suspended, or its clock set: it is later now by so many ms, and nobody was woken on the way. */
+  jump(ms: number): void;
   /** Wakes what is due, without moving time, until this resolves. */
   reached<T>(promise: Promise<T>): Promise<T>;
   /** Takes the one job there is, which must be `id`. */
   takes(worker: SdkProtocol, id: string, q?: { busy?: boolean }): Promise<void>;
-  /** An event that is to come within the present moment. */
+  /** Resolves at the next such event of the endpoint that fits. */
   next: TestService["next"];
   end(): Promise<void>;
 }
@@ -87,13 +119,36 @@ export interface Bench {
 export async function bench(q: { endpoints?: Record<string, object>; in?: Folder; startAt?: number; drainSeconds?: number } = {}): Promise<Bench> {
   const clock = q.startAt === undefined ? manualClock() : manualClock(q.startAt);
   const slept: number[] = [];
-  const watched = { now: clock.now, sleep: (ms: number, signal?: AbortSignal) => (slept.push(ms), clock.sleep(ms, signal)) };
-  const service = await startService({ endpoints: q.endpoints ?? { [EP]: {} }, clock: watched, ...(q.in ? { in: q.in } : {}), ...(q.drainSeconds === undefined ? {} : { drainSeconds: q.drainSeconds }) });
+  let jumped = 0;
+  const watched = { now: () => clock.now() + jumped, sleep: (ms: number, signal?: AbortSignal) => (slept.push(ms), clock.sleep(ms, signal)) };
+  const place = q.in ?? folder();
+  const leave = (): void => {
+    if (!q.in) place.remove();
+  };
+  const service = await startService({ endpoints: q.endpoints ?? { [EP]: {} }, clock: watched, in: place, ...(q.drainSeconds === undefined ? {} : { drainSeconds: q.drainSeconds }) }).catch((error: unknown) => {
+    leave();
+    throw error;
+  });
   const { url, engine } = service;
-  const events: Bench["events"] = [];
+  const events: { name: EventName; facts: any }[] = [];
   service.events.onAny((name, facts) => events.push({ name, facts }));
   const protocols: SdkProtocol[] = [];
   const loops: SdkWorker[] = [];
+  let ep = EP;
+  let endpoints = 0;
+  const mine = (facts: object): boolean => !("endpoint" in facts) || facts.endpoint === ep;
+
+  async function dismiss(): Promise<void> {
+    for (const worker of loops.splice(0)) await worker.kill();
+    for (const protocol of protocols.splice(0)) protocol.close();
+  }
+
+  async function endpoint(settings: object = {}): Promise<string> {
+    const read = readEndpoint(`ep-${(endpoints += 1)}`, settings);
+    if (!read.ok) throw new Error(JSON.stringify(read.faults));
+    await engine.registry.put(read.endpoint, engine.now());
+    return read.endpoint.id;
+  }
 
   async function reached<T>(promise: Promise<T>): Promise<T> {
     let done = false;
@@ -104,16 +159,39 @@ export async function bench(q: { endpoints?: Record<string, object>; in?: Folder
   }
 
   return {
-    service, clock, url, events, slept, reached,
-    of: (name) => events.filter((event) => event.name === name).map(({ facts }) => facts),
-    next: service.next,
-    async worker(endpoint = EP) {
-      const protocol = sdkProtocol(await workerEnvOf(url, endpoint));
+    service, clock, url, slept, reached, endpoint,
+    get ep() {
+      return ep;
+    },
+    async fresh(settings) {
+      await dismiss();
+      ep = await endpoint(settings);
+      events.length = 0;
+    },
+    submit: (body) => submit(url, body, ep),
+    status: (id) => statusOf(url, id, ep),
+    call: (operation, init) => call(url, `/v2/${ep}/${operation}`, init),
+    of: (name) => events.filter((event) => event.name === name && mine(event.facts)).map(({ facts }) => facts),
+    next: (name, fits = () => true) => service.next(name, (facts) => mine(facts) && fits(facts)),
+    jump: (ms) => void (jumped += ms),
+    async pass(ms) {
+      for (let left = ms; left > 0; left -= STEP_MS) {
+        await clock.advance(Math.min(left, STEP_MS));
+        await engine.ready();
+      }
+    },
+    async worker(of = ep) {
+      const protocol = sdkProtocol(await workerEnvOf(url, of));
       protocols.push(protocol);
       return protocol;
     },
-    async sdk(options, endpoint = EP) {
-      const worker = sdkWorker({ sleep: clock.sleep, ...options, env: options.env ?? (await workerEnvOf(url, endpoint)) });
+    again({ env }) {
+      const protocol = sdkProtocol(movedEnv(env, url));
+      protocols.push(protocol);
+      return protocol;
+    },
+    async sdk(options) {
+      const worker = sdkWorker({ sleep: clock.sleep, ...options, env: options.env ?? (await workerEnvOf(url, ep)) });
       loops.push(worker);
       return worker;
     },
@@ -136,12 +214,12 @@ export async function bench(q: { endpoints?: Record<string, object>; in?: Folder
       expect(idsOf(await worker.take({ busy }))).toEqual([id]);
     },
     async end() {
-      for (const worker of loops) await worker.kill();
-      for (const protocol of protocols) protocol.close();
+      await dismiss();
       let ended = false;
       const end = service.end().finally(() => (ended = true));
       while (!ended) await clock.advance(1000);
       await end;
+      leave();
     },
   };
 }

@@ -10,6 +10,9 @@ export interface OpenAttempt {
   missed: number;
 }
 
+/** Ends after which the worker is told to stop (D18). */
+const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];
+
 export type Attempts = ReturnType<typeof openAttempts>;
 
 /** `ended` is told each worker whose old attempts came to be over. */
@@ -21,6 +24,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
   const openOfJob = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND seq = ? AND open = 1 LIMIT 1");
   const ofWorker = db.prepare("SELECT 1 FROM attempts WHERE seq = ? AND worker = ? LIMIT 1");
   const openOfWorker = db.prepare("SELECT seq, attempt, started_at, missed FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt");
+  const openByEnd = db.prepare("SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?) ORDER BY seq, attempt");
   const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
   const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
   const close = db.prepare("UPDATE attempts SET open = 0 WHERE seq = ? AND attempt = ?");
@@ -55,6 +59,10 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
     /** Old attempts that the worker may still run. */
     openOf: (worker: string): OpenAttempt[] =>
       openOfWorker.all(worker).map(([seq, attempt, startedAt, missed]) => ({ seq: Number(seq), attempt: Number(attempt), startedAt: Number(startedAt), missed: Number(missed) })),
+
+    /** Attempts of all workers that were to stop and may still run. */
+    unstopped: (): { seq: number; worker: string }[] =>
+      openByEnd.all(...STOPPED).map(([seq, worker]) => ({ seq: Number(seq), worker: String(worker) })),
 
     setMissed({ seq, attempt }: OpenAttempt, missed: number): void {
       setMissed.run(missed, seq, attempt);

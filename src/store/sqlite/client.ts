@@ -128,6 +128,7 @@ export function connect(thread: Worker): Store {
       settle: op("jobs.settle"),
       extendAll: op("jobs.extendAll"),
       running: () => call("jobs.running", undefined),
+      unstopped: () => call("jobs.unstopped", undefined),
       attempts: op("jobs.attempts"),
     },
     chunks: { append: op("chunks.append"), read: op("chunks.read"), reserve: op("chunks.reserve"), deliver: op("chunks.deliver") },

@@ -133,6 +133,13 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
       });
     },
 
+    unstopped() {
+      return attempts.unstopped().map(({ seq, worker }) => {
+        const { endpoint, id } = records.at(seq).job;
+        return { endpoint, id, worker };
+      });
+    },
+
     attempts(q) {
       const row = records.find(q);
       return row ? attempts.list(row.seq) : [];

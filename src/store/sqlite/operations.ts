@@ -36,6 +36,7 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   "jobs.settle": "write",
   "jobs.extendAll": "write",
   "jobs.running": "read",
+  "jobs.unstopped": "read",
   "jobs.attempts": "read",
   "chunks.append": "write",
   "chunks.read": "read",
