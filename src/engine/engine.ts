@@ -161,6 +161,8 @@ export function createEngine(o: EngineOptions): Engine {
     const removeStore = store.onSignal((signal) => {
       const { endpoint } = signal;
       if (signal.kind === "queued") {
+        if (signal.worker !== undefined) events.emit("job.returned", { endpoint, id: signal.id, worker: signal.worker, why: "lost" });
+        waits.news(signal.id);
         lanes.announce(endpoint);
         if (known.has(endpoint)) launchSide?.scaling.queued(endpoint);
       } else if (signal.kind === "stop") stops.request(signal);

@@ -22,10 +22,6 @@ export function reckon(d: ReckonDeps, worker: Worker, { lost, over }: Reckoning)
     letGo(worker, id, d.now());
     d.stopping.over(worker, id);
   }
-  for (const id of lost) {
-    d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "lost" });
-    d.waiting.news(id);
-  }
   // A job whose old attempt is over may go to this very worker now.
   if (lost.length + over.length > 0) d.dispatch.announce(endpoint, lost.length + over.length);
 }

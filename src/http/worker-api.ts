@@ -102,7 +102,7 @@ async function readWorkerBody(call: Call, members: readonly string[]): Promise<S
   try {
     const body = await readJson(call, { members });
     if (body.scan.ok && body.scan.kind === "object") return body;
-    const why = body.scan.ok ? `it is a ${body.scan.kind}, not an object.` : body.scan.fault.message;
+    const why = body.scan.ok ? `it is ${body.scan.kind === "array" ? "an" : "a"} ${body.scan.kind}, not an object.` : body.scan.fault.message;
     return { report: notJson(why, body.bytes.length) };
   } catch (error) {
     if (error instanceof BodyTooLarge) return { report: tooLarge(error.size) };

@@ -29,7 +29,7 @@ export class StoreUnavailable extends Error {
 
 /** A hint that something happened in passing or elsewhere. */
 export type Signal =
-  | { kind: "queued"; endpoint: string }
+  | { kind: "queued"; endpoint: string; id: string; /** The worker that lost it. */ worker?: string | undefined }
   | { kind: "settled"; endpoint: string; id: string; state: JobState }
   | { kind: "stop"; endpoint: string; id: string; worker: string };
 

@@ -29,7 +29,7 @@ describe("a killed service, started again", () => {
       const jobs = [await run(service, "ours", { ms: 50 }), await run(service, "ours", { ms: 50 })];
       for (const id of jobs) used.add((await ended(service, "ours", id)).output.pid);
     }
-    expect([...used].sort(), "both work, and nobody else").toEqual([...pids].sort());
+    expect([...used].sort((a, b) => a - b), "both work, and nobody else").toEqual([...pids].sort((a, b) => a - b));
     expect(living(place)).toEqual(pids);
     expect(service.stderr().match(/taken over/g)).toHaveLength(2);
     expect(await within("the stop", service.end())).toBe(0);

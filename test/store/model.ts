@@ -10,10 +10,9 @@ export type Model = ReturnType<typeof modelOf>;
 export function modelOf() {
   const jobs = new Map<string, Job>();
   const histories = new Map<string, Attempt[]>();
-  /** Ids in the order in which they are handed out, those of low priority among them. */
-  let queue: string[] = [];
-  /** The order in which the running jobs stood in the queue. */
-  let taken: string[] = [];
+  /** Place of each job in the queue, smallest first; kept while it runs. */
+  const ranks = new Map<string, number>();
+  const ends = { front: 0, back: 0 };
   const totals: Counts = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
   let now = T0;
 
@@ -23,10 +22,8 @@ export function modelOf() {
     if (!moved) return false;
     const change = countsOf(on, moved.from, moved.job.state);
     for (const key of Object.keys(totals) as (keyof Counts)[]) totals[key] += change[key];
-    queue = queue.filter((other) => other !== id);
-    taken = taken.filter((other) => other !== id);
-    if (moved.place === "front") queue.unshift(id);
-    if (moved.place === "back") queue.push(id);
+    if (moved.place === "front") ranks.set(id, (ends.front -= 1));
+    if (moved.place === "back") ranks.set(id, (ends.back += 1));
     if (moved.closed) histories.get(id)?.push(moved.closed);
     if (moved.remove) {
       jobs.delete(id);
@@ -35,12 +32,24 @@ export function modelOf() {
     return true;
   }
 
+  const rankOf = (id: string): number => ranks.get(id) ?? 0;
+
   /** Takes jobs back, the last of the queue first, so that the first stands in front. */
   function takeBack(ids: readonly string[], context: EventContext): void {
-    for (const id of taken.filter((other) => ids.includes(other)).toReversed()) {
+    for (const id of ids.toSorted((a, b) => rankOf(b) - rankOf(a))) {
       const job = jobs.get(id);
-      if (job) apply(id, lossOf(job), context);
+      if (job) apply(id, lossOf(job), { ...context, now: Math.min(context.now, job.dueAt) });
+      // Since its lease ended it may have waited out its ttl.
+      for (let due = jobs.has(id) ? dueEvent(jobs.get(id)!, context.now) : undefined; due; due = jobs.has(id) ? dueEvent(jobs.get(id)!, context.now) : undefined) {
+        if (!apply(id, due.on, { now: due.at })) break;
+      }
     }
+  }
+
+  /** Those failed by their last loss do not wait again. */
+  function split(ids: readonly string[], over: readonly string[]): { lost: string[]; over: string[] } {
+    const waits = (id: string): boolean => jobs.get(id)?.state === "IN_QUEUE";
+    return { lost: ids.filter(waits), over: [...over, ...ids.filter((id) => !waits(id))] };
   }
 
   const openAt = (id: string, worker: string): Attempt[] => (histories.get(id) ?? []).filter((past) => past.open && past.worker === worker);
@@ -57,23 +66,19 @@ export function modelOf() {
     insert(job: Job): void {
       jobs.set(job.id, job);
       histories.set(job.id, []);
-      queue.push(job.id);
+      ranks.set(job.id, (ends.back += 1));
     },
 
     claim(worker: string, limit: number): { ids: string[]; fenced: boolean } {
       const ids: string[] = [];
       let fenced = false;
-      const order = [...queue].toSorted((a, b) => Number(jobs.get(a)?.lowPriority) - Number(jobs.get(b)?.lowPriority));
-      for (const id of order) {
+      const waiting = [...jobs.values()].filter((job) => job.state === "IN_QUEUE");
+      for (const { id } of waiting.toSorted((a, b) => Number(a.lowPriority) - Number(b.lowPriority) || rankOf(a.id) - rankOf(b.id))) {
         if (ids.length === limit) break;
         if (openAt(id, worker).length > 0) fenced = true;
         else ids.push(id);
       }
-      for (const id of ids) {
-        const lane = taken.findIndex((other) => queue.indexOf(other) > queue.indexOf(id));
-        apply(id, "claim", { now, worker });
-        taken.splice(lane < 0 ? taken.length : lane, 0, id);
-      }
+      for (const id of ids) apply(id, "claim", { now, worker });
       return { ids, fenced };
     },
 
@@ -104,7 +109,7 @@ export function modelOf() {
         if (job.state === "IN_PROGRESS" && job.worker === worker && (job.startedAt ?? now) < now) lost.push(id);
       }
       takeBack(lost, { now, over: true });
-      return { lost, over };
+      return split(lost, over);
     },
 
     /** Time goes on, and what has passed is settled: losses last, as a group. */

@@ -36,7 +36,7 @@ export function signalCases({ store, open }: Bed): void {
     const site = siteOf(store());
     const { endpoint } = site;
     const { id } = await site.running();
-    expect(await heard(site, () => site.report(id, { now: T0 + LEASE }))).toContainEqual({ kind: "queued", endpoint });
+    expect(await heard(site, () => site.report(id, { now: T0 + LEASE }))).toContainEqual({ kind: "queued", endpoint, id, worker: "w1" });
   });
 
   it("what a caller did itself is not announced", async () => {

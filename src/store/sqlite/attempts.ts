@@ -24,7 +24,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
   const openOfJob = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND seq = ? AND open = 1 LIMIT 1");
   const ofWorker = db.prepare("SELECT 1 FROM attempts WHERE seq = ? AND worker = ? LIMIT 1");
   const openOfWorker = db.prepare("SELECT seq, attempt, started_at, missed FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt");
-  const openByEnd = db.prepare("SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?) ORDER BY seq, attempt");
+  const openByEnd = db.prepare("SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?)");
   const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
   const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
   const close = db.prepare("UPDATE attempts SET open = 0 WHERE seq = ? AND attempt = ?");

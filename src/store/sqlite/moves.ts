@@ -10,7 +10,7 @@ import type { ChunkRows } from "./chunk-rows.ts";
 import type { Queues } from "./queues.ts";
 import type { Records } from "./records.ts";
 import type { Row } from "./row.ts";
-import { RUNNING } from "./states.ts";
+import { RUNNING, WAITING } from "./states.ts";
 import type { Result, Texts } from "./texts.ts";
 
 /** What {@link openMoves} works on. */
@@ -56,9 +56,9 @@ export function openMoves({ queues, records, attempts, texts, chunks, signal }: 
     return undefined;
   }
 
-  function announce({ on, job, place, stop }: Step): void {
+  function announce({ on, job, place, stop, closed }: Step): void {
     const { endpoint, id } = job;
-    if (place) signal({ kind: "queued", endpoint });
+    if (place) signal({ kind: "queued", endpoint, id, worker: closed?.worker });
     if (isFinal(job.state) && on !== "expire" && on !== "forget") signal({ kind: "settled", endpoint, id, state: job.state });
     if (stop !== undefined) signal({ kind: "stop", endpoint, id, worker: stop });
   }
@@ -82,23 +82,24 @@ export function openMoves({ queues, records, attempts, texts, chunks, signal }: 
     return after;
   }
 
+  /** Settles all that has passed for the job up to `now`, announced. Undefined when nothing of it is left. */
+  function pass(row: Row, now: number): Row | undefined {
+    for (let at: Row | undefined = row; ; ) {
+      const due = dueEvent(at.job, now);
+      if (!due) return at;
+      const applied = apply(at, due.on, { now: due.at });
+      if (!applied) return at;
+      announce(applied.step);
+      at = applied.row;
+      if (!at) return undefined;
+    }
+  }
+
   return {
     apply,
     announce,
 
-    /** Settles all that has passed for the job up to `now`, announced. Undefined when nothing of it is left. */
-    pass(row: Row, now: number): Row | undefined {
-      for (let at: Row | undefined = row; ; ) {
-        const due = dueEvent(at.job, now);
-        if (!due) return at;
-        const applied = apply(at, due.on, { now: due.at });
-        if (!applied) return at;
-        announce(applied.step);
-        at = applied.row;
-        if (!at) return undefined;
-      }
-    },
-
+    pass,
     renewed,
 
     /** Renews the lease of a running job; `missed` are the pings that did not name it so far, unchanged when absent. */
@@ -110,10 +111,12 @@ export function openMoves({ queues, records, attempts, texts, chunks, signal }: 
     takeBack(rows: readonly Row[], context: EventContext): string[] {
       const back: string[] = [];
       for (const row of rows.toSorted((a, b) => b.rank - a.rank)) {
-        const applied = apply(row, lossOf(row.job), context);
+        // A lease that ended was lost at its end, however late that is noticed.
+        const applied = apply(row, lossOf(row.job), { ...context, now: Math.min(context.now, row.job.dueAt) });
         if (!applied) continue;
         announce(applied.step);
-        if (applied.step.place) back.push(row.job.id);
+        const after = applied.row && pass(applied.row, context.now);
+        if (after?.job.state === WAITING) back.push(row.job.id);
       }
       return back.toReversed();
     },
