@@ -1,5 +1,5 @@
 /** API keys (D30): who may do what. The key of the environment is an admin key; others are in the store as their SHA-256. */
-import { timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { KeyRow, KeyStore } from "../store/store.ts";
 import type { Random } from "./ids.ts";
 import { hex, uuidv7 } from "./ids.ts";
@@ -36,7 +36,7 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 /** Keys over the store, and the one of the environment. */
 export function keys(d: { store: KeyStore; now: () => number; random: Random; fromEnvironment?: string | undefined }): Keys {
   const admin: Principal = { keyId: "environment", scopes: ["admin"] };
-  const own = d.fromEnvironment === undefined ? undefined : Buffer.from(digest(d.fromEnvironment));
+  const own = d.fromEnvironment === undefined ? undefined : hash("sha256", d.fromEnvironment, "buffer");
   const known = new Map<string, { hash: Buffer; principal: Principal }>();
 
   function principalOf(row: KeyRow): Principal {
@@ -45,9 +45,9 @@ export function keys(d: { store: KeyStore; now: () => number; random: Random; fr
 
   return {
     async identify(key) {
-      const hashed = digest(key);
-      const bytes = Buffer.from(hashed);
+      const bytes = hash("sha256", key, "buffer");
       if (own && timingSafeEqual(bytes, own)) return admin;
+      const hashed = bytes.toString("hex");
       const seen = known.get(hashed);
       if (seen && timingSafeEqual(bytes, seen.hash)) return seen.principal;
       const row = await d.store.find({ hash: hashed });

@@ -87,9 +87,8 @@ export function connect(thread: Worker): Store {
     // Before the answers are acted on: the thread works meanwhile.
     if (!scheduled) send();
     for (const signal of signals) for (const listener of listeners) listener(signal);
-    const failed = new Map(failures.map((failure) => [failure.index, failure]));
     waiters.forEach(({ number, q, resolve, reject }, index) => {
-      const failure = failed.get(index);
+      const failure = failures.length === 0 ? undefined : failures.find((each) => each.index === index);
       if (failure) reject(errorFrom(failure));
       else resolve(CODECS[number]?.unpackAnswer(answers[index], q));
     });
