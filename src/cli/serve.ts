@@ -14,7 +14,7 @@ import type { Command } from "./command.ts";
  * How memory of short life is managed. Most of what a request makes is garbage a millisecond later: several threads
  * collecting it get into each other's way on a machine that has better to do, and much room for it only costs memory.
  */
-const HEAP_FLAGS = ["--no-parallel-scavenge", "--max-semi-space-size=8"];
+const HEAP_FLAGS = ["--no-parallel-scavenge", "--max-semi-space-size=4"];
 
 const FLAGS = {
   config: { value: "FILE", summary: "settings and endpoints (default sluice.yaml here, if there is one; SLUICE_CONFIG)" },

@@ -37,14 +37,14 @@ const BUSY_TIMEOUT_MS = 2000;
 
 /**
  * The file is locked for this process alone: a second service on it is refused, and the index of the write-ahead log
- * needs no shared memory. Every commit is flushed to disk (D17). The page cache is bounded at 16 MB, and so is the log
+ * needs no shared memory. Every commit is flushed to disk (D17). The page cache is bounded at 8 MB, the log at 16 MB
  * in normal running, after which its pages move into the file.
  */
 const PRAGMAS = `
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  PRAGMA cache_size = -16384;
+  PRAGMA cache_size = -8192;
   PRAGMA wal_autocheckpoint = 4000;
   PRAGMA journal_size_limit = 67108864;
   PRAGMA temp_store = MEMORY;

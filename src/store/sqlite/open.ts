@@ -10,7 +10,7 @@ import type { Greeting } from "./operations.ts";
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Room for short-lived objects of the thread, in MB: a batch lives briefly, and a small room stays in the processor's cache. */
-const YOUNG_MB = 16;
+const YOUNG_MB = 12;
 
 /**
  * Opens or creates the store at `path`, folders included, and brings its schema up to date. Throws `StoreUnavailable`
