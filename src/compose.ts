@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
-import type { Engine } from "./engine/engine.ts";
+import type { Engine } from "./engine/api.ts";
 import { hex, pooled } from "./engine/ids.ts";
 import type { Random } from "./engine/ids.ts";
 import type { EventBus } from "./events.ts";

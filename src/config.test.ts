@@ -10,7 +10,7 @@ interface Told {
 }
 
 function load({ flags = {}, env = {}, files = {} }: Told): ReturnType<typeof loadConfig> {
-  return loadConfig({ flags, env, cwd: "/work", readFile: (path) => files[path] });
+  return loadConfig({ flags, env, cwd: "/srv", readFile: (path) => files[path] });
 }
 
 function config(told: Told): Config {
@@ -27,14 +27,14 @@ function problems(told: Told): string[] {
 describe("loadConfig", () => {
   it("D34: the defaults need no file", () => {
     expect(config({})).toEqual({
-      host: "127.0.0.1", port: 8080, storePath: "/work/data/sluice.db", endpoints: [], publicUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
+      host: "127.0.0.1", port: 8080, storePath: "/srv/data/sluice.db", endpoints: [], publicUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
     });
   });
 
   it("D34: flags win over the environment, the environment over the file", () => {
-    const files = { "/work/a.yaml": "publicUrl: http://file.test", "/work/b.yaml": "publicUrl: http://b.test/" };
+    const files = { "/srv/a.yaml": "publicUrl: http://file.test", "/srv/b.yaml": "publicUrl: http://b.test/" };
     const env = { SLUICE_HOST: "0.0.0.0", SLUICE_PORT: "1", SLUICE_STORE: "sqlite:e.db", SLUICE_CONFIG: "a.yaml", SLUICE_DRAIN_TIMEOUT: "2", SLUICE_PUBLIC_URL: "https://env.test/x/" };
-    expect(config({ env, files })).toMatchObject({ host: "0.0.0.0", port: 1, storePath: "/work/e.db", drainMs: 2000, publicUrl: "https://env.test/x" });
+    expect(config({ env, files })).toMatchObject({ host: "0.0.0.0", port: 1, storePath: "/srv/e.db", drainMs: 2000, publicUrl: "https://env.test/x" });
     const flags = { host: "::1", port: "0", store: "sqlite:/abs/f.db", config: "b.yaml", "drain-timeout": "0", "public-url": "http://flag.test" };
     expect(config({ env, flags, files })).toMatchObject({ host: "::1", port: 0, storePath: "/abs/f.db", drainMs: 0, publicUrl: "http://flag.test" });
     expect(config({ flags: { config: "b.yaml" }, files }).publicUrl).toBe("http://b.test");
@@ -51,18 +51,18 @@ describe("loadConfig", () => {
   });
 
   it("D35: endpoints come from sluice.yaml in the working directory", () => {
-    const files = { "/work/sluice.yaml": "endpoints:\n  thumbnail:\n    workersMax: 2\n  bare:\n" };
+    const files = { "/srv/sluice.yaml": "endpoints:\n  thumbnail:\n    workersMax: 2\n  bare:\n" };
     expect(config({ files }).endpoints.map(({ id, workersMax }) => [id, workersMax])).toEqual([["thumbnail", 2], ["bare", 3]]);
   });
 
   it("D35: the directory of a worker is relative to the file, and absolute afterwards", () => {
     const file = "endpoints:\n  a:\n    launcher: { type: process, command: [w] }\n  b:\n    launcher: { type: process, command: [w], cwd: sub }\n  c:\n    launcher: { type: process, command: [w], cwd: /abs }\n";
-    const { endpoints } = config({ flags: { config: "deploy/x.yaml" }, files: { "/work/deploy/x.yaml": file } });
-    expect(endpoints.map(({ launcher }) => (launcher.type === "process" ? launcher.cwd : ""))).toEqual(["/work/deploy", "/work/deploy/sub", "/abs"]);
+    const { endpoints } = config({ flags: { config: "deploy/x.yaml" }, files: { "/srv/deploy/x.yaml": file } });
+    expect(endpoints.map(({ launcher }) => (launcher.type === "process" ? launcher.cwd : ""))).toEqual(["/srv/deploy", "/srv/deploy/sub", "/abs"]);
   });
 
   it("D34: a file that is named must be there; the default one need not", () => {
-    expect(problems({ flags: { config: "none.yaml" } })).toEqual([expect.stringContaining("/work/none.yaml")]);
+    expect(problems({ flags: { config: "none.yaml" } })).toEqual([expect.stringContaining("/srv/none.yaml")]);
     expect(problems({ env: { SLUICE_CONFIG: "none.yaml" } })).toHaveLength(1);
   });
 
@@ -73,11 +73,11 @@ describe("loadConfig", () => {
     ["endpoints that are a list", "endpoints: [a]\n"],
     ["an unknown setting", "endpoint: {}\n"],
   ])("D34: a file that is %s is one problem, with its path", (_, text) => {
-    expect(problems({ files: { "/work/sluice.yaml": text } })).toEqual([expect.stringContaining("/work/sluice.yaml")]);
+    expect(problems({ files: { "/srv/sluice.yaml": text } })).toEqual([expect.stringContaining("/srv/sluice.yaml")]);
   });
 
   it("D35: an empty file, and one with nothing under endpoints, are fine", () => {
-    for (const text of ["", "# nothing\n", "endpoints:\n"]) expect(config({ files: { "/work/sluice.yaml": text } }).endpoints).toEqual([]);
+    for (const text of ["", "# nothing\n", "endpoints:\n"]) expect(config({ files: { "/srv/sluice.yaml": text } }).endpoints).toEqual([]);
   });
 
   it.each([["-1"], ["65536"], ["80a"], ["1.5"], [" 80"], ["0x50"]])("D34: the port %j is refused with its bounds", (port) => {
@@ -95,11 +95,11 @@ describe("loadConfig", () => {
 
   it.each(["ftp://a.test", "a.test:80", "http://a.test/?x=1", "http://a.test/#x", "no"])("D35: the publicUrl %j is refused", (url) => {
     expect(problems({ flags: { "public-url": url } })).toEqual([expect.stringContaining("publicUrl")]);
-    expect(problems({ files: { "/work/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toHaveLength(1);
+    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toHaveLength(1);
   });
 
   it("D34: every problem is listed at once, each with its field", () => {
-    const files = { "/work/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n" };
+    const files = { "/srv/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n" };
     const told = problems({ flags: { config: "c.yaml", port: "x", store: "y" }, env: { SLUICE_API_KEY: "short", SLUICE_DRAIN_TIMEOUT: "z" }, files });
     for (const field of ["'bogus'", "publicUrl must", "endpoints.a b", "endpoints.good.workersMax", "endpoints.good.leaseMs", "--port", "--store", "SLUICE_API_KEY", "--drain-timeout"]) {
       expect(told.filter((problem) => problem.includes(field)), field).toHaveLength(1);

@@ -1,13 +1,10 @@
-/** Ties the engine's files together: the one object that `http` and `compose` see. */
+/** Ties the engine's files together into the one object of `api.ts`. */
 import type { Clock } from "../clock.ts";
-import type { Endpoint } from "../core/endpoint.ts";
-import type { JobState } from "../core/machine.ts";
-import type { Report } from "../core/report.ts";
-import type { JobResult } from "../core/view.ts";
 import { pingIntervalMs, workerEnv } from "../core/worker-env.ts";
 import type { EventBus } from "../events.ts";
 import type { Handle, Launcher } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";
+import type { Engine } from "./api.ts";
 import { cancel } from "./cancel.ts";
 import { dispatch, handBack } from "./dispatch.ts";
 import { health } from "./health.ts";
@@ -15,29 +12,22 @@ import { hold } from "./hold.ts";
 import { hex, jobId } from "./ids.ts";
 import type { Random } from "./ids.ts";
 import { keys } from "./keys.ts";
-import type { Keys } from "./keys.ts";
 import { launching } from "./launch.ts";
 import { ping } from "./ping.ts";
-import type { Ping } from "./ping.ts";
 import { reckon } from "./reckon.ts";
 import { registry } from "./registry.ts";
-import type { Registry } from "./registry.ts";
 import { chunks, report } from "./report.ts";
 import { scaling } from "./scale.ts";
 import { seal } from "./seal.ts";
 import { status, statusSync } from "./status.ts";
 import { stopping } from "./stop.ts";
 import { streamFrom, streamNext } from "./stream.ts";
-import type { StreamPart } from "./stream.ts";
 import { submit } from "./submit.ts";
-import type { Submitted } from "./submit.ts";
 import { attend, sweep } from "./sweep.ts";
 import { stopPoll, take } from "./take.ts";
 import { engineTime } from "./time.ts";
 import { tokens } from "./tokens.ts";
-import type { Tokens } from "./tokens.ts";
 import { waiting } from "./wait.ts";
-import type { Caller } from "./wait.ts";
 import { workers } from "./workers.ts";
 import type { Worker } from "./workers.ts";
 
@@ -55,55 +45,6 @@ export interface EngineOptions {
   apiKey?: string | undefined;
   /** Environment that launched workers get besides their own. */
   workerBaseEnv: Readonly<Record<string, string>>;
-}
-
-/** A job for a worker, with its secrets opened. */
-export interface Handed {
-  id: string;
-  attempt: number;
-  /** JSON text. */
-  input: string;
-  /** JSON text. */
-  s3Config?: string | undefined;
-}
-
-/** What clients, workers and operators can have done. Throws {@link ApiError} for refusals. */
-export interface Engine {
-  registry: Registry;
-  keys: Keys;
-  tokens: Tokens;
-  newId(operation: Submitted["operation"]): string;
-  submit(q: Submitted): Promise<void>;
-  /** Queues the job and waits for its end, at most `ms`; after that the job as it stands (D8). */
-  submitAndWait(q: Submitted, wait: { ms: number; caller: Caller }): Promise<JobResult>;
-  status(q: { endpoint: string; id: string }): Promise<JobResult>;
-  statusSync(q: { endpoint: string; id: string; ms: number; caller: Caller }): Promise<JobResult>;
-  streamNext(q: { endpoint: string; id: string; waitMs: number; caller: Caller }): Promise<StreamPart>;
-  streamFrom(q: { endpoint: string; id: string; waitMs: number; caller: Caller; from: number }): Promise<StreamPart>;
-  cancel(q: { endpoint: string; id: string }): Promise<JobState>;
-  health(endpoint: string): ReturnType<typeof health>;
-  /** The worker behind a call with a good token. */
-  worker(q: { id: string; endpoint: string }): Worker;
-  take(q: { worker: Worker; limit: number; idle: boolean; signal: AbortSignal }): Promise<Handed[]>;
-  /** A hand-out that did not reach its worker. */
-  handBack(worker: Worker, jobs: readonly Handed[]): Promise<void>;
-  stopPoll(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
-  report(q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void>;
-  chunks(q: { worker: Worker; id: string; pieces: readonly string[]; unsure: boolean; signal?: AbortSignal }): Promise<void>;
-  ping(worker: Worker, said: Ping): Promise<void>;
-  /** Variables for a worker that somebody else starts (D36); its token is new. */
-  workerEnv(q: { endpoint: string; url: string; replicas: boolean }): Promise<Record<string, string>>;
-  /** Resolves when the store takes writes. */
-  ready(): Promise<void>;
-  /** The present, ms since the epoch. */
-  now(): number;
-  readonly draining: boolean;
-  /** Loads what the store knows; must be done before the first request. */
-  prepare(endpoints: readonly Endpoint[]): Promise<void>;
-  /** Takes over workers, starts the loops. `url` is what workers call. */
-  start(q: { url: string }): Promise<void>;
-  /** Ends waits and polls, gives running jobs `drainMs`, returns the rest, ends launched workers (D34). */
-  stop(q: { drainMs: number }): Promise<void>;
 }
 
 /** Builds the engine; nothing runs before `start`. */

@@ -1,6 +1,6 @@
 /** One request on its way through a route: what was matched, who calls, and where the answer goes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/api.ts";
 import type { Principal } from "../engine/keys.ts";
 import type { Caller } from "../engine/wait.ts";
 import type { Worker } from "../engine/workers.ts";

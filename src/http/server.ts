@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/api.ts";
 import type { EventBus } from "../events.ts";
 import { identify, identifyWorker, pace } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";

@@ -2,7 +2,7 @@
 import { splitOutput } from "../core/chunk-split.ts";
 import { CHUNK_LIMIT, CHUNK_MEMBERS, REPORT_MEMBERS, notJson, readReport, tooLarge } from "../core/report.ts";
 import type { Report } from "../core/report.ts";
-import type { Handed } from "../engine/engine.ts";
+import type { Handed } from "../engine/api.ts";
 import { BodyTooLarge, readJson } from "./body.ts";
 import type { ScannedBody } from "./body.ts";
 import { connected, query } from "./call.ts";
