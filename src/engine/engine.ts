@@ -157,7 +157,7 @@ export function createEngine(o: EngineOptions): Engine {
     health: (endpoint) => health({ jobs: store.jobs, workers: present, now }, endpoint),
     worker({ id, endpoint }) {
       const at = now();
-      const worker = present.get(id) ?? present.meet({ id, endpoint, ready: true, now: at });
+      const worker = present.get({ endpoint, id }) ?? present.meet({ id, endpoint, ready: true, now: at });
       present.seen(worker, at);
       return worker;
     },
@@ -230,7 +230,7 @@ export function createEngine(o: EngineOptions): Engine {
       const running = await store.jobs.running().catch(() => []);
       for (const { endpoint, id, worker, attempt } of running) {
         // A worker of somebody else goes on without us: its job would run twice (D16 Outages).
-        if ((present.get(worker)?.launcher ?? "external") === "external") continue;
+        if ((present.get({ endpoint, id: worker })?.launcher ?? "external") === "external") continue;
         const moved = await store.jobs.move({ endpoint, id, on: "release", attempt, now: now() }).catch(() => undefined);
         if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
       }

@@ -59,11 +59,11 @@ export function launching(d: Deps): Launching {
 
   async function gone({ workerId, code, signal, lastOutput }: Exit): Promise<void> {
     ending.delete(workerId);
-    const worker = d.workers.get(workerId);
+    const worker = [...d.workers.all()].find(({ id, launcher }) => id === workerId && launcher !== "external");
     if (!worker) return;
     d.events.emit("worker.exited", { endpoint: worker.endpoint, worker: workerId, code, signal, lastOutput });
     for (const end of worker.polls) end();
-    d.workers.forget(workerId);
+    d.workers.forget(worker);
     d.onGone(worker, code);
     await d.store.workers.remove({ id: workerId });
     await d.tokens.revoke(workerId);
@@ -83,7 +83,7 @@ export function launching(d: Deps): Launching {
       const now = d.now();
       const row = { id, endpoint: endpoint.id, launcher: settings.type, url: d.url, createdAt: now };
       await d.store.workers.put(row);
-      d.workers.meet({ id, endpoint: endpoint.id, launcher: settings.type, ready: false, now });
+      const worker = d.workers.meet({ id, endpoint: endpoint.id, launcher: settings.type, ready: false, now });
       try {
         const handle = await launcher.start({
           workerId: id,
@@ -95,7 +95,7 @@ export function launching(d: Deps): Launching {
         await d.store.workers.put({ ...row, handle: JSON.stringify(handle) });
         d.events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
       } catch (error) {
-        d.workers.forget(id);
+        d.workers.forget(worker);
         await launcher.stop(id, 0);
         await d.store.workers.remove({ id });
         await d.tokens.revoke(id);

@@ -29,7 +29,7 @@ export function stopping(d: {
   async function graceThenKill(worker: Worker, id: string): Promise<void> {
     const request = worker.stopping.get(id);
     await d.clock.sleep(d.graceMs(worker.endpoint));
-    if (worker.stopping.get(id) !== request || d.workers.get(worker.id) !== worker) return;
+    if (worker.stopping.get(id) !== request || d.workers.get(worker) !== worker) return;
     const runsOthers = [...worker.held.keys()].some((held) => !worker.stopping.has(held));
     if (worker.launcher === "external" || runsOthers) d.events.emit("stop.unconfirmed", { endpoint: worker.endpoint, id, worker: worker.id });
     else d.kill(worker, `job ${id} did not stop within the grace`);
@@ -42,7 +42,7 @@ export function stopping(d: {
 
   return {
     request({ endpoint, id, worker: workerId }) {
-      const worker = d.workers.get(workerId);
+      const worker = d.workers.get({ endpoint, id: workerId });
       if (!worker || worker.stopping.has(id)) return;
       worker.stopping.set(id, { since: d.now() });
       worker.knownIdle = false;

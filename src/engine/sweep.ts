@@ -36,7 +36,7 @@ export function sweep(d: { clock: Clock; now: () => number; jobs: Store["jobs"];
 }
 
 /** Keeps leases of workers that never ping while they hold polls open, looks at all lanes, forgets those who left. */
-export function attend(d: { clock: Clock; now: () => number; store: Pick<Store, "workers" | "jobs">; events: EventBus; workers: Workers; registry: Registry; dispatch: Dispatch }): Loop {
+export function attend(d: { clock: Clock; now: () => number; store: Pick<Store, "workers">; events: EventBus; workers: Workers; registry: Registry; dispatch: Dispatch }): Loop {
   let lookedAt = 0;
   return loop({
     clock: d.clock,
@@ -47,9 +47,7 @@ export function attend(d: { clock: Clock; now: () => number; store: Pick<Store, 
       for (const worker of [...d.workers.all()]) {
         const polling = worker.takes + worker.stops > 0;
         if (!worker.pinged && polling && worker.held.size > 0) await d.store.workers.renew({ endpoint: worker.endpoint, worker: worker.id, now });
-        if (worker.launcher !== "external" || polling || now - worker.seenAt < FORGET_MS) continue;
-        d.workers.forget(worker.id);
-        await d.store.workers.remove({ id: worker.id });
+        if (worker.launcher === "external" && !polling && now - worker.seenAt >= FORGET_MS) d.workers.forget(worker);
       }
       if (now - lookedAt >= LOOK_MS) {
         lookedAt = now;

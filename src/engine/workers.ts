@@ -42,14 +42,14 @@ export interface Worker {
   wakeStops: Set<() => void>;
 }
 
-/** All workers known here. */
+/** All workers known here. An id belongs to its endpoint: a host that serves two under one name is two workers. */
 export interface Workers {
   /** The worker, made known if it is new. */
   meet(q: { id: string; endpoint: string; launcher?: string; ready: boolean; pinged?: boolean; now: number }): Worker;
   /** A call came from it. */
   seen(worker: Worker, now: number): void;
-  get(id: string): Worker | undefined;
-  forget(id: string): void;
+  get(q: { endpoint: string; id: string }): Worker | undefined;
+  forget(worker: Worker): void;
   of(endpoint: string): Iterable<Worker>;
   all(): Iterable<Worker>;
 }
@@ -57,15 +57,17 @@ export interface Workers {
 /** No worker known yet. */
 export function workers(events: EventBus): Workers {
   const known = new Map<string, Worker>();
+  // A slash can stand in neither.
+  const keyOf = ({ endpoint, id }: { endpoint: string; id: string }): string => `${endpoint}/${id}`;
   return {
     meet({ id, endpoint, launcher = "external", ready, pinged = false, now }) {
-      const old = known.get(id);
+      const old = known.get(keyOf({ endpoint, id }));
       if (old) return old;
       const worker: Worker = {
         id, endpoint, launcher, createdAt: now, seenAt: now, ready, pinged, unhealthy: false, draining: false, idleSince: now, knownIdle: false,
         held: new Map(), stopping: new Map(), takes: 0, stops: 0, polls: new Set(), wakeStops: new Set(),
       };
-      known.set(id, worker);
+      known.set(keyOf(worker), worker);
       if (ready) events.emit("worker.ready", { endpoint, worker: id });
       return worker;
     },
@@ -76,8 +78,8 @@ export function workers(events: EventBus): Workers {
       worker.idleSince = now;
       events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
     },
-    get: (id) => known.get(id),
-    forget: (id) => void known.delete(id),
+    get: (q) => known.get(keyOf(q)),
+    forget: (worker) => void known.delete(keyOf(worker)),
     *of(endpoint) {
       for (const worker of known.values()) if (worker.endpoint === endpoint) yield worker;
     },

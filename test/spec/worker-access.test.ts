@@ -108,6 +108,24 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
     await two.done(ids[0]!, { output: "not mine" });
     expect(await b.status(ids[0]!)).toMatchObject({ status: "IN_PROGRESS", workerId: "host-1" });
   });
+
+  it("D26: one worker id on two endpoints is two workers: each gets the jobs of its own endpoint", async () => {
+    const other = await b.endpoint();
+    const [here, there] = await Promise.all(
+      [b.ep, other].map(async (ep) => {
+        const protocol = sdkProtocol({ ...(await workerEnvOf(b.url, ep, { replicas: true })), RUNPOD_POD_ID: "one-host" });
+        impostors.push(protocol);
+        return protocol;
+      }),
+    ) as [SdkProtocol, SdkProtocol];
+    const id = await b.submit();
+    await b.takes(here, id);
+    const answer = there.take();
+    const theirs = (await call(b.url, `/v2/${other}/run`, { body: { input: {} } })).json.id as string;
+    expect(idsOf(await answer)).toEqual([theirs]);
+    await here.done(id, { output: 1 });
+    expect(await b.status(id)).toMatchObject({ status: "COMPLETED", workerId: "one-host" });
+  });
 });
 
 describe("D26: two processes polling under one id", () => {

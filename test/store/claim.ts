@@ -1,7 +1,7 @@
 /** Cases: which jobs a claim hands out, and to whom it does not. */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
-import { alone, LEASE, siteOf, T0, TTL } from "./site.ts";
+import { alone, LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 
 export function claimCases({ store, open }: Bed): void {
   it("hands out the oldest first, with attempt, worker, start and lease", async () => {
@@ -123,6 +123,20 @@ export function claimCases({ store, open }: Bed): void {
       expect([name, await site.takeIds()]).toEqual([name, [id]]);
       await site.report(id);
     }
+  });
+
+  it("D16: one worker only: its run overruns, the job is retried, the old run reports late, and the new attempt is untouched", async () => {
+    const site = siteOf(store());
+    const { id } = await site.running({ leaseMs: 600_000 });
+    const now = T0 + TIMEOUT;
+    expect(await site.state(id, now)).toBe("TIMED_OUT");
+    expect(await site.move(id, "retry", { now })).toMatchObject({ ok: true });
+    expect(await site.take({ now })).toEqual({ jobs: [], fenced: true });
+    expect(await site.report(id, { now })).toMatchObject({ ok: false, why: "stale" });
+    expect(await site.state(id, now)).toBe("IN_QUEUE");
+    expect((await site.take({ now })).jobs.map(({ job }) => [job.id, job.attempt])).toEqual([[id, 2]]);
+    expect(await site.get(id, now)).toMatchObject({ job: { state: "IN_PROGRESS", attempt: 2 }, output: undefined, error: undefined });
+    expect(await site.report(id, { now })).toMatchObject({ ok: true, job: { state: "COMPLETED", attempt: 2 } });
   });
 
   it("D16: a worker with a long run of fenced jobs still gets those behind, and those that join in front", async () => {
