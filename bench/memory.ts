@@ -1,20 +1,15 @@
 /** What 100,000 queued jobs of 200 bytes cost the service in resident memory beyond its idle size. `node bench/memory.ts [jobs]`, after `npm run build`. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { machine } from "./machine.ts";
+import { residentMb } from "./memory-of.ts";
 import { KEY, end, startService } from "./processes.ts";
 
 const jobs = Number(process.argv[2] ?? 100_000);
 const AT_ONCE = 64;
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
-
-/** Resident memory of a process, MB. */
-function residentMb(pid: number): number {
-  const pages = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Math.round(Number(pages?.[1]) / 102.4) / 10;
-}
 
 const service = await startService(folder);
 try {

@@ -36,20 +36,20 @@ export async function startEcho(): Promise<{ url: string; child: ChildProcess }>
   return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
 }
 
-/** The service with one endpoint `noop`, `limits: off`, default durability. */
-export async function startService(folder: string): Promise<{ url: string; child: ChildProcess }> {
+/** The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers how long its event loop was blocked (`loop-probe.ts`). */
+export async function startService(folder: string, { probe = false } = {}): Promise<{ url: string; child: ChildProcess }> {
   const config = join(folder, "sluice.yaml");
   writeFileSync(config, JSON.stringify({ endpoints: { noop: { launcher: { type: "external" }, limits: "off" } } }));
-  const args = [join(HERE, "../bin/sluice.js"), "serve", "--config", config, "--port", "0", "--store", `sqlite:${join(folder, "sluice.db")}`, "--drain-timeout", "0"];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, SLUICE_API_KEY: KEY } });
+  const args = [...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []), join(HERE, "../bin/sluice.js"), "serve", "--config", config, "--port", "0", "--store", `sqlite:${join(folder, "sluice.db")}`, "--drain-timeout", "0"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])], env: { ...process.env, SLUICE_API_KEY: KEY } });
   return { url: await started(child, /http:\/\/\S+/), child };
 }
 
-/** A worker that does nothing, attached to `noop`, in its own process. Resolves when a first job has come back. */
-export async function startWorker(url: string): Promise<ChildProcess> {
+/** A worker attached to `noop`, in its own process; `file` is the one that does nothing. Resolves when a first job has come back. */
+export async function startWorker(url: string, file = "noop-worker.ts"): Promise<ChildProcess> {
   const answer = await fetch(`${url}/v1/endpoints/noop/worker-env?url=${encodeURIComponent(url)}`, { method: "POST", headers: { authorization: `Bearer ${KEY}` } });
   const { env } = (await answer.json()) as { env: Record<string, string> };
-  const child = spawn(process.execPath, [join(HERE, "noop-worker.ts")], { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [join(HERE, file)], { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, ...env } });
   const first = await fetch(`${url}/v2/noop/runsync`, { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: '{"input":{}}' });
   const { status } = (await first.json()) as { status: string };
   if (status !== "COMPLETED") throw new Error(`the first job is ${status}`);

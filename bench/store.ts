@@ -1,6 +1,7 @@
 /**
  * How fast the store takes a job through its life: insert, claim and report of 200-byte texts on a real file, in groups
- * and one at a time. Prints JSON. `node bench/store.ts [seconds] [folder]`
+ * and one at a time. With a third argument also how long a purge of so many waiting jobs takes, and what others wait for
+ * while the rows are removed (D11). Prints JSON. `node bench/store.ts [seconds] [folder] [purged]`
  */
 import { execFileSync } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
@@ -12,6 +13,7 @@ import type { Store } from "../src/store/store.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const parent = process.argv[3] ?? tmpdir();
+const purged = Number(process.argv[4] ?? 0);
 mkdirSync(parent, { recursive: true });
 const folder = mkdtempSync(join(parent, "sluice-bench-"));
 
@@ -57,6 +59,33 @@ async function measure({ size, lanes, forSeconds }: { size: number; lanes: numbe
   return { groupSize: size, groupsAtOnce: lanes, livesPerSecond: Math.round((done / wallMs) * 1000), cpuUsPerLife: Number(((user + system) / done).toFixed(1)), systemUsPerLife: Number((system / done).toFixed(1)) };
 }
 
+/** The purge of `jobs` waiting jobs, and an insert beside each step that removes their rows. */
+async function measurePurge(jobs: number) {
+  const store = await openSqlite({ path: join(folder, "purge.db") });
+  const now = Date.now();
+  const insert = () => store.jobs.insert({ submission: submission(), input: TEXT, now });
+  for (let left = jobs; left > 0; left -= 10_000) await Promise.all(Array.from({ length: Math.min(left, 10_000) }, insert));
+  const timed = async (run: () => Promise<unknown>): Promise<number> => {
+    const began = performance.now();
+    await run();
+    return performance.now() - began;
+  };
+  const purgeMs = await timed(() => store.jobs.purge({ endpoint: "bench", now }));
+  const claimMs = await timed(() => lives(store, 1));
+  const waits: number[] = [];
+  const removeMs = await timed(async () => {
+    for (let more = true; more; ) {
+      const settled = store.jobs.settle({ now, limit: 500 });
+      waits.push(await timed(insert));
+      more = (await settled).nextDueAt === now;
+    }
+  });
+  await store.close();
+  waits.sort((a, b) => a - b);
+  const ms = (time: number): number => Number(time.toFixed(1));
+  return { jobs, purgeMs: ms(purgeMs), firstLifeAfterMs: ms(claimMs), removeMs: ms(removeMs), insertBesideMs: { p50: ms(waits[Math.floor(waits.length / 2)] ?? 0), max: ms(waits.at(-1) ?? 0) } };
+}
+
 /** Time of a flush after 64 kB, in microseconds. */
 function flushes(): { p50Us: number; p99Us: number } {
   const file = openSync(join(folder, "flush"), "w");
@@ -84,9 +113,10 @@ function commit(): string {
 try {
   const runs = [];
   for (const [size, lanes] of [[64, 1], [64, 2], [64, 4], [1, 1]] as const) runs.push(await measure({ size, lanes, forSeconds: seconds }));
+  const purge = purged > 0 ? await measurePurge(purged) : undefined;
   const [cpu] = cpus();
   const machine = { cpu: cpu?.model, cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), node: process.version, platform: process.platform };
-  console.log(JSON.stringify({ bench: "store", dialect: "sqlite", commit: commit(), machine, textBytes: TEXT.length, fdatasync: flushes(), runs }, undefined, 2));
+  console.log(JSON.stringify({ bench: "store", dialect: "sqlite", commit: commit(), machine, textBytes: TEXT.length, fdatasync: flushes(), runs, purge }, undefined, 2));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -14,6 +14,9 @@ import type { HttpServer } from "./http/server.ts";
 import { launchers } from "./launchers/index.ts";
 import { sweepStrays } from "./launchers/process-strays.ts";
 import { openSqlite } from "./store/sqlite/open.ts";
+import { version } from "./version.ts";
+import { webhookSender } from "./webhooks/post.ts";
+import { systemResolve } from "./webhooks/target.ts";
 
 /** A service that runs. */
 export interface App {
@@ -45,13 +48,14 @@ export async function startApp(config: Config, o: { clock: Clock; events: EventB
     launchers: table,
     endStrays: async ({ serviceId, known }) => (await sweepStrays({ clock, serviceId, known: known.map((handle) => Number(handle["pid"])) })).length,
     sealKey: sealKey(config, random),
+    sendWebhook: webhookSender({ clock, allowPrivateNetworks: config.webhooksAllowPrivateNetworks, userAgent: `Sluice/${version}`, resolve: systemResolve }),
     workerBaseEnv: workerBaseEnv(o.env),
   });
   let server: HttpServer | undefined;
   try {
     await engine.prepare(config.endpoints);
     const firstKey = await engine.keys.makeFirst();
-    server = await listen({ engine, clock, events, host: config.host, port: config.port, reference: () => hex(random(4)) });
+    server = await listen({ engine, clock, events, host: config.host, port: config.port, corsOrigins: config.corsOrigins, reference: () => hex(random(4)) });
     const url = `http://${reachable(server.host)}:${server.port}`;
     await engine.start({ url: config.publicUrl ?? url });
     events.emit("service.listening", { url });

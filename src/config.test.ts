@@ -1,7 +1,8 @@
 /** Flags, environment and file become a configuration, or the full list of what is wrong. */
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "./config.ts";
-import type { Config } from "./config.ts";
+import { OPTIONS, loadConfig } from "./config.ts";
+import type { Config, Option } from "./config.ts";
+import { check } from "./core/schema.ts";
 
 interface Told {
   flags?: Record<string, string>;
@@ -28,6 +29,7 @@ describe("loadConfig", () => {
   it("D34: the defaults need no file", () => {
     expect(config({})).toEqual({
       host: "127.0.0.1", port: 8080, storePath: "/srv/data/sluice.db", endpoints: [], publicUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
+      corsOrigins: "*", webhooksAllowPrivateNetworks: false,
     });
   });
 
@@ -93,17 +95,86 @@ describe("loadConfig", () => {
     expect(problems({ flags: { store } })).toEqual([expect.stringContaining("--store")]);
   });
 
-  it.each(["ftp://a.test", "a.test:80", "http://a.test/?x=1", "http://a.test/#x", "no"])("D35: the publicUrl %j is refused", (url) => {
-    expect(problems({ flags: { "public-url": url } })).toEqual([expect.stringContaining("publicUrl")]);
-    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toHaveLength(1);
+  it.each(["ftp://a.test", "a.test:80", "http://a.test/?x=1", "http://a.test/#x", "http://a.test/ ", "http:// a", "no"])("D35: the publicUrl %j is refused", (url) => {
+    expect(problems({ flags: { "public-url": url } })).toEqual([expect.stringMatching(/^--public-url must be an http or https address/)]);
+    expect(problems({ env: { SLUICE_PUBLIC_URL: url } })).toEqual([expect.stringMatching(/^SLUICE_PUBLIC_URL must be/)]);
+    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toEqual([expect.stringMatching(/^\/srv\/sluice\.yaml: publicUrl must be/)]);
+  });
+
+  it.each<[string, unknown, Config["corsOrigins"]]>([
+    ["*", "*", "*"],
+    ["https://app.test", ["https://app.test"], ["https://app.test"]],
+    [" https://a.test , http://b.test:3000,", ["https://a.test", "http://b.test:3000"], ["https://a.test", "http://b.test:3000"]],
+    ["HTTPS://App.Test:443,http://[::1]:80,capacitor://localhost", ["HTTPS://App.Test:443", "http://[::1]:80", "capacitor://localhost"], ["https://app.test", "http://[::1]", "capacitor://localhost"]],
+  ])("D38: the origins %j are those that browsers send, from the environment and from the file", (text, origins, expected) => {
+    expect(config({ env: { SLUICE_CORS_ORIGINS: text } }).corsOrigins).toEqual(expected);
+    expect(config({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins } }) } }).corsOrigins).toEqual(expected);
+  });
+
+  it("D38: the environment wins over the file, and an empty list allows no page", () => {
+    const files = { "/srv/sluice.yaml": "cors: { origins: [] }\nwebhooks: { allowPrivateNetworks: true }" };
+    expect(config({ files })).toMatchObject({ corsOrigins: [], webhooksAllowPrivateNetworks: true });
+    expect(config({ files, env: { SLUICE_CORS_ORIGINS: "*", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "false" } })).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
+    expect(config({ files, env: { SLUICE_CORS_ORIGINS: "", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "" } })).toMatchObject({ corsOrigins: [], webhooksAllowPrivateNetworks: true });
+    expect(config({ files: { "/srv/sluice.yaml": "cors:\nwebhooks: { allowPrivateNetworks: }\n" } })).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
+  });
+
+  it.each(["https://a.test/", "https://a.test/x", "a.test", "https://", "null", "https://a.test?x", "https://a.test#x", "https://u@a.test", "https://a b", "https://a.test:99999", "//a.test"])("D38: %j is not an origin", (origin) => {
+    expect(problems({ env: { SLUICE_CORS_ORIGINS: `http://good.test,${origin}` } })).toEqual([expect.stringMatching(/^SLUICE_CORS_ORIGINS\.1 must be an origin such as https:/)]);
+    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins: [origin] } }) } })).toEqual([expect.stringMatching(/sluice\.yaml: cors\.origins\.0 must be an origin/)]);
+  });
+
+  it.each<[string, object]>([
+    ["cors.origins", { cors: { origins: "https://a.test" } }],
+    ["cors.origins", { cors: { origins: true } }],
+    ["cors.origins.1", { cors: { origins: ["https://a.test", "*"] } }],
+    ["cors.origin", { cors: { origin: "*" } }],
+    ["cors", { cors: "*" }],
+    ["webhooks.allowPrivateNetworks", { webhooks: { allowPrivateNetworks: "true" } }],
+    ["webhooks.allowPrivateNetwork", { webhooks: { allowPrivateNetwork: true } }],
+    ["webhooks", { webhooks: true }],
+    ["publicUrl", { publicUrl: 7 }],
+  ])("D35, D38, D21: a file in which %s is wrong is refused: %j", (field, file) => {
+    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify(file) } })).toEqual([expect.stringMatching(`^/srv/sluice\\.yaml: ${field} (must be|is not a setting)`)]);
+  });
+
+  it.each(["1", "yes", "TRUE", "on"])("D21: SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS is true or false, not %j", (text) => {
+    expect(problems({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: text } })).toEqual([`SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS must be true or false, not '${text}'.`]);
+  });
+
+  it("D34: a problem is told under the name by which the value came", () => {
+    expect(problems({ env: { SLUICE_PORT: "$&" } })).toEqual(["SLUICE_PORT must be a whole number from 0 to 65535, not '$&'."]);
+    expect(problems({ flags: { port: "" }, env: { SLUICE_PORT: "1" } })).toEqual(["--port must be a whole number from 0 to 65535, not ''."]);
+    expect(problems({ flags: { host: "" } })).toEqual([expect.stringMatching(/^--host must be/)]);
+    expect(problems({ env: { SLUICE_STORE: "postgres://u:hidden@h/db" } }).join()).toMatch(/^SLUICE_STORE must be sqlite:(?!.*hidden)/);
   });
 
   it("D34: every problem is listed at once, each with its field", () => {
     const files = { "/srv/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n" };
     const told = problems({ flags: { config: "c.yaml", port: "x", store: "y" }, env: { SLUICE_API_KEY: "short", SLUICE_DRAIN_TIMEOUT: "z" }, files });
-    for (const field of ["'bogus'", "publicUrl must", "endpoints.a b", "endpoints.good.workersMax", "endpoints.good.leaseMs", "--port", "--store", "SLUICE_API_KEY", "--drain-timeout"]) {
+    for (const field of ["/srv/c.yaml: bogus is not a setting; known are endpoints, publicUrl, cors, webhooks.", "publicUrl must", "endpoints.a b", "endpoints.good.workersMax", "endpoints.good.leaseMs", "--port", "--store", "SLUICE_API_KEY", "SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'."]) {
       expect(told.filter((problem) => problem.includes(field)), field).toHaveLength(1);
     }
     expect(told).toHaveLength(9);
+  });
+});
+
+describe("OPTIONS", () => {
+  it.each(Object.entries<Option>(OPTIONS))("D34: %s has all that a reference page needs, and a default that fits", (_, { env, schema }) => {
+    expect(env).toMatch(/^SLUICE_[A-Z_]+$/);
+    expect(schema.description).toMatch(/\.$/);
+    if (schema.default !== undefined) expect(check(schema, schema.default)).toEqual([]);
+  });
+
+  it("D30, D22: what is secret comes from the environment alone", () => {
+    const secrets = Object.values<Option>(OPTIONS).filter(({ schema }) => schema.writeOnly);
+    expect(secrets.map(({ env, flag, file }) => [env, flag, file])).toEqual([["SLUICE_API_KEY", undefined, undefined], ["SLUICE_SECRET", undefined, undefined]]);
+  });
+
+  it("D35: every name is there once", () => {
+    for (const part of ["env", "flag", "file"] as const) {
+      const names = Object.values<Option>(OPTIONS).map((option) => option[part]).filter((name) => name !== undefined);
+      expect(new Set(names).size).toBe(names.length);
+    }
   });
 });

@@ -1,8 +1,10 @@
-/** What the service is told: flags, environment, `sluice.yaml` (D34, D35). One pure function; all problems at once, each with its field and bound. */
+/** What the service is told: flags, environment, `sluice.yaml` (D34, D35). One table, read by one pure function; all problems at once, each with its field and bound. */
 import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
 import type { Endpoint } from "./core/endpoint.ts";
 import { readEndpoint } from "./core/endpoint.ts";
+import { check, isAbsent, isObject } from "./core/schema.ts";
+import type { Schema } from "./core/schema.ts";
 
 /** Everything a service is started with. */
 export interface Config {
@@ -19,6 +21,10 @@ export interface Config {
   secret?: string | undefined;
   /** How long running jobs get at a stop, ms (D34). */
   drainMs: number;
+  /** Origins of browser pages that may call `/v2` and `/sdk/v2`: all, or these (D38). */
+  corsOrigins: "*" | string[];
+  /** Webhooks may go to private, loopback and link-local addresses (D21). */
+  webhooksAllowPrivateNetworks: boolean;
 }
 
 /** Where a configuration comes from. `flags` are those of the command line by name. */
@@ -30,44 +36,174 @@ export interface Sources {
   readFile: (path: string) => string | undefined;
 }
 
-const STORE_DEFAULT = "sqlite:./data/sluice.db";
-const KEY_SHORTEST = 8;
-const FILE_KEYS = new Set(["endpoints", "publicUrl", "cors", "webhooks"]);
-const DEFAULT_FILE = "sluice.yaml";
+/** An option of the service. A flag wins over the environment, the environment over the file; an empty variable is one that is not set. */
+export interface Option {
+  /** Flag of `sluice serve`, without its dashes. */
+  readonly flag?: string;
+  /** Name in the environment. */
+  readonly env: string;
+  /** Place in `sluice.yaml`. */
+  readonly file?: string;
+  /** Type, bounds, default and description. `writeOnly`: a secret. */
+  readonly schema: Schema;
+}
+
+/** All options (D34, D35, D30, D22, D21, D38); the endpoints of `sluice.yaml` come beside them. */
+export const OPTIONS = {
+  config: {
+    flag: "config",
+    env: "SLUICE_CONFIG",
+    schema: { type: "string", minLength: 1, default: "sluice.yaml", description: "File with settings and endpoints. One that is named must be there; the default one need not." },
+  },
+  host: { flag: "host", env: "SLUICE_HOST", schema: { type: "string", minLength: 1, default: "127.0.0.1", description: "Address to listen on." } },
+  port: { flag: "port", env: "SLUICE_PORT", schema: { type: "integer", minimum: 0, maximum: 65_535, default: 8080, description: "Port to listen on; 0 for a free one." } },
+  store: {
+    flag: "store",
+    env: "SLUICE_STORE",
+    schema: {
+      type: "string",
+      pattern: "^sqlite:.",
+      default: "sqlite:./data/sluice.db",
+      description: "Where jobs are kept.",
+      "x-message": "must be sqlite:<path>, such as sqlite:./data/sluice.db; PostgreSQL is not available yet.",
+    },
+  },
+  publicUrl: {
+    flag: "public-url",
+    env: "SLUICE_PUBLIC_URL",
+    file: "publicUrl",
+    schema: {
+      type: "string",
+      format: "uri",
+      pattern: "^[^\\s?#]+$",
+      description: "Address under which workers and clients reach this service. By default the one it listens on.",
+      examples: ["http://192.168.1.10:8080"],
+      "x-message": "must be an http or https address without query, such as http://192.168.1.10:8080.",
+    },
+  },
+  drainTimeout: {
+    flag: "drain-timeout",
+    env: "SLUICE_DRAIN_TIMEOUT",
+    schema: { type: "integer", minimum: 0, maximum: 86_400, "x-unit": "seconds", default: 30, description: "Time for running jobs at a stop." },
+  },
+  corsOrigins: {
+    env: "SLUICE_CORS_ORIGINS",
+    file: "cors.origins",
+    schema: {
+      oneOf: [{ const: "*" }, { type: "array", items: { type: "string", format: "origin" } }],
+      default: "*",
+      description: "Origins of the browser pages that may call /v2 and /sdk/v2: * for all, or a list; in the environment with commas between.",
+      examples: [["https://app.example.com", "http://localhost:3000"]],
+      "x-message": "must be * or a list of origins such as https://app.example.com.",
+    },
+  },
+  webhooksAllowPrivateNetworks: {
+    env: "SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS",
+    file: "webhooks.allowPrivateNetworks",
+    schema: {
+      type: "boolean",
+      default: false,
+      description: "Whether webhooks may go to private, loopback, link-local and metadata addresses. With it a client can make the service call what only the service can reach.",
+    },
+  },
+  apiKey: {
+    env: "SLUICE_API_KEY",
+    schema: {
+      type: "string",
+      minLength: 8,
+      pattern: "^\\S*$",
+      writeOnly: true,
+      description: "An admin key that is good while it is set. Without any key the first start makes one.",
+      "x-message": "must have at least 8 characters and no white space.",
+    },
+  },
+  secret: { env: "SLUICE_SECRET", schema: { type: "string", writeOnly: true, description: "Text from which the key for secrets at rest is made. With SQLite a file beside the database is made when it is not set." } },
+} as const satisfies Record<string, Option>;
+
+/** The file as a whole; what stands under `endpoints` is read by `core/endpoint.ts`. */
+const FILE_SCHEMA: Schema = section({
+  endpoints: { type: "object", description: "Settings by the id of the endpoint.", "x-message": "must be an object of endpoint ids to settings." },
+  publicUrl: OPTIONS.publicUrl.schema,
+  cors: section({ origins: OPTIONS.corsOrigins.schema }),
+  webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
+});
+
+function section(properties: Record<string, Schema>): Schema {
+  return { type: "object", additionalProperties: false, properties, "x-message": `must be an object with ${Object.keys(properties).join(", ")}.` };
+}
 
 /** The configuration, or every problem found, a sentence each. */
 export function loadConfig({ flags, env, cwd, readFile }: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
   const problems: string[] = [];
-  const given = (flag: string, name: string): string | undefined => flags[flag] ?? (env[name] === "" ? undefined : env[name]);
-
-  const named = given("config", "SLUICE_CONFIG");
-  const path = resolve(cwd, named ?? DEFAULT_FILE);
-  const text = readFile(path);
-  if (text === undefined && named !== undefined) problems.push(`--config: there is no readable file at ${path}.`);
-  const file = text === undefined ? {} : readYaml(text, path, problems);
-  for (const key of Object.keys(file)) if (!FILE_KEYS.has(key)) problems.push(`${path}: '${key}' is not a setting; known are ${[...FILE_KEYS].join(", ")}.`);
-
-  const config: Config = {
-    host: given("host", "SLUICE_HOST") ?? "127.0.0.1",
-    port: wholeNumber(given("port", "SLUICE_PORT") ?? "8080", "--port", [0, 65_535], problems),
-    storePath: readStore(given("store", "SLUICE_STORE") ?? STORE_DEFAULT, cwd, problems),
-    endpoints: readEndpoints(file["endpoints"], dirname(path), path, problems),
-    publicUrl: readUrl(given("public-url", "SLUICE_PUBLIC_URL") ?? file["publicUrl"], problems),
-    apiKey: env["SLUICE_API_KEY"] === "" ? undefined : env["SLUICE_API_KEY"],
-    secret: env["SLUICE_SECRET"] === "" ? undefined : env["SLUICE_SECRET"],
-    drainMs: wholeNumber(given("drain-timeout", "SLUICE_DRAIN_TIMEOUT") ?? "30", "--drain-timeout", [0, 86_400], problems) * 1000,
+  const told = ({ flag, env: name }: Option): { by: string; text: string } | undefined => {
+    const [onLine, around] = [flag === undefined ? undefined : flags[flag], env[name]];
+    if (onLine !== undefined) return { by: `--${flag}`, text: onLine };
+    return around === undefined || around === "" ? undefined : { by: name, text: around };
   };
-  if (config.apiKey !== undefined && (config.apiKey.length < KEY_SHORTEST || /\s/.test(config.apiKey))) {
-    problems.push(`SLUICE_API_KEY must have at least ${KEY_SHORTEST} characters and no white space.`);
-  }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
+
+  const named = told(OPTIONS.config);
+  const path = resolve(cwd, named?.text ?? OPTIONS.config.schema.default);
+  const text = readFile(path);
+  if (text === undefined && named) problems.push(`${named.by}: there is no readable file at ${path}.`);
+  const file = text === undefined ? {} : readYaml(text, path, problems);
+  for (const { field, message } of check(FILE_SCHEMA, file)) problems.push(`${path}: ${field} ${message}`);
+  const endpoints = readEndpoints(file["endpoints"], path, problems);
+
+  /** The value as it was told, or the default; what the schema says of its type is true once there are no problems. */
+  const value = (option: Option): unknown => {
+    const given = told(option);
+    if (!given) return (option.file === undefined ? undefined : at(file, option.file)) ?? option.schema.default;
+    const read = fromText(option.schema, given.text);
+    const heard = option.schema.type === "integer" || option.schema.type === "boolean" ? `, not '${given.text}'.` : ".";
+    for (const { field, message } of check(option.schema, read, given.by)) problems.push(`${field} ${message.slice(0, -1)}${heard}`);
+    return read;
+  };
+  const values = Object.fromEntries(Object.entries(OPTIONS).map(([name, option]) => [name, value(option)])) as unknown as Values;
+  if (problems.length > 0) return { ok: false, problems };
+
+  const { host, port, apiKey, secret, webhooksAllowPrivateNetworks, corsOrigins } = values;
+  return {
+    ok: true,
+    config: {
+      host, port, endpoints, apiKey, secret, webhooksAllowPrivateNetworks,
+      storePath: resolve(cwd, values.store.slice("sqlite:".length)),
+      publicUrl: values.publicUrl?.replace(/\/+$/, ""),
+      drainMs: values.drainTimeout * 1000,
+      corsOrigins: corsOrigins === "*" ? corsOrigins : corsOrigins.map(asSent),
+    },
+  };
+}
+
+/** The values of {@link OPTIONS}, in their own units. */
+interface Values extends Omit<Config, "endpoints" | "storePath" | "drainMs"> {
+  store: string;
+  drainTimeout: number;
+}
+
+/** A text that stands for another type becomes that; one that does not stays text, so that the check refuses it. */
+function fromText({ type, oneOf }: Schema, text: string): unknown {
+  if (type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  if (oneOf && !oneOf.some((branch) => branch.const === text)) return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
+  return text;
+}
+
+/** What stands at a place such as `cors.origins`; `null` is nothing. */
+function at(file: Record<string, unknown>, place: string): unknown {
+  return place.split(".").reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), file);
+}
+
+/** An origin as browsers send it: lower case, without the usual port. */
+function asSent(origin: string): string {
+  const url = new URL(origin);
+  return url.origin === "null" ? origin : url.origin;
 }
 
 function readYaml(text: string, path: string, problems: string[]): Record<string, unknown> {
   try {
     const value: unknown = parse(text);
-    if (value === null || value === undefined) return {};
-    if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isAbsent(value)) return {};
+    if (isObject(value)) return value;
     problems.push(`${path}: must be a mapping with 'endpoints'.`);
   } catch (error) {
     problems.push(`${path}: is not valid YAML: ${(error as Error).message.split("\n")[0]}`);
@@ -75,44 +211,18 @@ function readYaml(text: string, path: string, problems: string[]): Record<string
   return {};
 }
 
-function readEndpoints(raw: unknown, base: string, path: string, problems: string[]): Endpoint[] {
-  if (raw === undefined || raw === null) return [];
-  if (typeof raw !== "object" || Array.isArray(raw)) {
-    problems.push(`${path}: endpoints must be a mapping of endpoint ids to settings.`);
-    return [];
-  }
+function readEndpoints(raw: unknown, path: string, problems: string[]): Endpoint[] {
   const endpoints: Endpoint[] = [];
-  for (const [id, settings] of Object.entries(raw)) {
+  for (const [id, settings] of isObject(raw) ? Object.entries(raw) : []) {
     const read = readEndpoint(id, settings ?? {});
     if (!read.ok) {
-      for (const { field, message } of read.faults) problems.push(`${path}: endpoints.${id}${field === "" ? "" : `.${field}`} ${message}.`);
+      for (const { field, message } of read.faults) problems.push(`${path}: endpoints.${id}${field === "" ? "" : `.${field}`} ${message}`);
       continue;
     }
     const { launcher } = read.endpoint;
     // Relative to the file, and kept absolute: the store outlives this working directory.
-    if (launcher.type === "process") launcher.cwd = resolve(base, launcher.cwd ?? ".");
+    if (launcher.type === "process") launcher.cwd = resolve(dirname(path), launcher.cwd ?? ".");
     endpoints.push(read.endpoint);
   }
   return endpoints;
-}
-
-function readStore(value: string, cwd: string, problems: string[]): string {
-  if (value.startsWith("sqlite:") && value.length > "sqlite:".length) return resolve(cwd, value.slice("sqlite:".length));
-  if (/^postgres(ql)?:/.test(value)) problems.push("--store: PostgreSQL is not available yet; use sqlite:<path>.");
-  else problems.push(`--store must be sqlite:<path>, such as ${STORE_DEFAULT}.`);
-  return "";
-}
-
-function readUrl(value: unknown, problems: string[]): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  const url = typeof value === "string" ? URL.parse(value) : null;
-  if (url && (url.protocol === "http:" || url.protocol === "https:") && url.search === "" && url.hash === "") return (value as string).replace(/\/+$/, "");
-  problems.push("publicUrl must be an http or https address without query, such as http://192.168.1.10:8080.");
-  return undefined;
-}
-
-function wholeNumber(value: string, name: string, [low, high]: readonly [number, number], problems: string[]): number {
-  if (/^\d{1,9}$/.test(value) && Number(value) >= low && Number(value) <= high) return Number(value);
-  problems.push(`${name} must be a whole number from ${low} to ${high}, not '${value}'.`);
-  return low;
 }

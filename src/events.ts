@@ -11,6 +11,14 @@ export interface Events {
   "service.away": { ms: number };
   /** A job is on disk and waits. */
   "job.queued": { endpoint: string; id: string };
+  /** Jobs of the endpoint are queued, not handed out (D29). */
+  "endpoint.paused": { endpoint: string };
+  /** They are handed out again. */
+  "endpoint.resumed": { endpoint: string };
+  /** The endpoint is unknown from now on; what is left of it is being ended (D39). */
+  "endpoint.removed": { endpoint: string };
+  /** The waiting jobs of an endpoint were removed (D11). */
+  "queue.purged": { endpoint: string; removed: number };
   /** A job was handed to a worker. */
   "job.started": { endpoint: string; id: string; worker: string; attempt: number };
   /** A job reached its final state. */
@@ -39,6 +47,10 @@ export interface Events {
   "stop.sent": { endpoint: string; id: string; worker: string };
   /** The grace was over and the run could not be ended: the worker is not ours or runs other jobs (D18). */
   "stop.unconfirmed": { endpoint: string; id: string; worker: string };
+  /** A receiver took a webhook with 200 (D21). Only its host is told: path and query may hold secrets. */
+  "webhook.delivered": { endpoint: string; id: string; delivery: string; host: string };
+  /** A try of a webhook failed; the next one comes after `retryMs`, or none (D21). */
+  "webhook.failed": { endpoint: string; id: string; delivery: string; host: string; reason: string; retryMs: number | undefined };
   /** The store cannot be written. */
   "store.away": { why: string };
   /** The store can be written again. */

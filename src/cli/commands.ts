@@ -1,6 +1,11 @@
 /** The commands: one line each. */
 import type { Command } from "./command.ts";
+import { endpoints } from "./endpoints.ts";
+import { jobs } from "./jobs.ts";
+import { keys } from "./keys.ts";
 import { serve } from "./serve.ts";
+import { webhooks } from "./webhooks.ts";
 import { workerEnvCommand } from "./worker-env.ts";
+import { workers } from "./workers.ts";
 
-export const COMMANDS: readonly Command[] = [serve, workerEnvCommand];
+export const COMMANDS: readonly Command[] = [serve, endpoints, jobs, workers, workerEnvCommand, keys, webhooks];

@@ -4,11 +4,12 @@ import { setFlagsFromString } from "node:v8";
 import { systemClock } from "../clock.ts";
 import { startApp } from "../compose.ts";
 import type { App } from "../compose.ts";
-import { loadConfig } from "../config.ts";
+import { OPTIONS, loadConfig } from "../config.ts";
+import type { Option } from "../config.ts";
 import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 import { CliError, readFlags } from "./command.ts";
-import type { Command } from "./command.ts";
+import type { Command, Flag } from "./command.ts";
 
 /**
  * How memory of short life is managed. Most of what a request makes is garbage a millisecond later: several threads
@@ -16,20 +17,24 @@ import type { Command } from "./command.ts";
  */
 const HEAP_FLAGS = ["--no-parallel-scavenge", "--max-semi-space-size=4"];
 
-const FLAGS = {
-  config: { value: "FILE", summary: "settings and endpoints (default sluice.yaml here, if there is one; SLUICE_CONFIG)" },
-  host: { value: "ADDRESS", summary: "address to listen on (default 127.0.0.1; SLUICE_HOST)" },
-  port: { value: "PORT", summary: "port to listen on, 0 for a free one (default 8080; SLUICE_PORT)" },
-  store: { value: "STORE", summary: "where jobs are kept (default sqlite:./data/sluice.db; SLUICE_STORE)" },
-  "public-url": { value: "URL", summary: "address under which workers reach this service (SLUICE_PUBLIC_URL)" },
-  "drain-timeout": { value: "SECONDS", summary: "time for running jobs at a stop (default 30; SLUICE_DRAIN_TIMEOUT)" },
-};
+/** Placeholders of the flags' values. */
+const VALUES: Readonly<Record<string, string>> = { config: "FILE", host: "ADDRESS", port: "PORT", store: "STORE", "public-url": "URL", "drain-timeout": "SECONDS" };
+
+const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
+  Object.values<Option>(OPTIONS).flatMap(({ flag, env, schema }) => {
+    if (flag === undefined) return [];
+    const otherwise = schema.default === undefined ? "" : `default ${JSON.stringify(schema.default).replaceAll('"', "")}; `;
+    return [[flag, { value: VALUES[flag] ?? "VALUE", summary: `${schema.description} (${otherwise}${env})` }]];
+  }),
+);
 
 export const serve: Command = {
   name: "serve",
   summary: "run the service",
+  synopsis: "[--config sluice.yaml] [options]",
+  flags: FLAGS,
   async run(args) {
-    const { help, flags, rest } = readFlags({ name: "serve", synopsis: "[--config sluice.yaml] [options]", flags: FLAGS, args });
+    const { help, flags, rest } = readFlags({ ...serve, args });
     if (help) return 0;
     if (rest.length > 0) throw new CliError(`serve takes no argument '${rest[0]}'; see sluice serve --help.`);
     const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
@@ -54,7 +59,7 @@ export const serve: Command = {
 function greet({ url, firstKey, engine }: App, example: string | undefined): void {
   const lines = [`Sluice listens on ${url}`];
   if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
-  const endpoint = example ?? [...engine.registry.all()][0]?.id;
+  const endpoint = example ?? [...engine.registry.all()][0]?.endpoint.id;
   const key = firstKey ?? "$SLUICE_API_KEY";
   if (endpoint === undefined) lines.push("There is no endpoint yet: describe one in sluice.yaml and start again with --config sluice.yaml.");
   else lines.push("Try it:", `  curl -s ${url}/v2/${endpoint}/health -H 'Authorization: Bearer ${key}'`.replaceAll("'", '"'));

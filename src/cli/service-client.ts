@@ -3,25 +3,70 @@ import { CliError } from "./command.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
-/** A caller of the service. `post` answers the JSON of a success and throws {@link CliError} with the service's own sentence. */
-export function callService(env: Readonly<Record<string, string | undefined>>): { base: string; post: (path: string) => Promise<unknown> } {
+/** The body of a success: as it came, and read. */
+export interface Told {
+  text: string;
+  json: unknown;
+}
+
+/** A running service. */
+export interface ServiceClient {
+  /** Its address, without a slash at the end. */
+  base: string;
+  /** Sends a request, with a JSON body if one is given; throws {@link CliError} with the service's own sentence when it refuses. */
+  ask(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Told>;
+}
+
+/** The service that the environment names. */
+export function callService(env: Readonly<Record<string, string | undefined>>): ServiceClient {
   const base = (env["SLUICE_URL"] ?? DEFAULT_URL).replace(/\/+$/, "");
   const key = env["SLUICE_API_KEY"];
   return {
     base,
-    async post(path) {
+    async ask(method, target, body) {
       if (key === undefined) throw new CliError("Set SLUICE_API_KEY to an API key of the service.");
+      const headers = { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) };
       let response: Response;
+      let text: string;
       try {
-        response = await fetch(base + path, { method: "POST", headers: { authorization: `Bearer ${key}` } });
+        response = await fetch(base + target, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+        text = await response.text();
       } catch (error) {
         const { cause } = error as Error;
         throw new CliError(`No service answers at ${base} (${cause instanceof Error ? cause.message : String(error)}). Start it with 'sluice serve', or set SLUICE_URL.`, 1);
       }
-      const body = (await response.json().catch(() => undefined)) as { error?: string } | undefined;
-      if (body === undefined) throw new CliError(`What answers at ${base} is not Sluice (HTTP ${response.status}). Set SLUICE_URL to the address of the service.`, 1);
-      if (!response.ok) throw new CliError(body.error ?? `The service answered ${response.status}.`, 1);
-      return body;
+      const json = parsed(text);
+      if (json === undefined) throw new CliError(`What answers at ${base} is not Sluice (HTTP ${response.status}). Set SLUICE_URL to the address of the service.`, 1);
+      if (!response.ok) throw new CliError(refusal(json, response.status), 1);
+      return { text, json };
     },
   };
+}
+
+/** A path of the service, what is put in made safe for it; a `URLSearchParams` stays as it is. */
+export function path(texts: TemplateStringsArray, ...values: readonly (string | URLSearchParams)[]): string {
+  return texts.reduce((before, text, index) => {
+    const value = values[index - 1]!;
+    return before + (typeof value === "string" ? encodeURIComponent(value) : value.toString()) + text;
+  });
+}
+
+/** The flags of these names as a query, those that were not given left out. */
+export function queryOf(flags: Readonly<Record<string, string | undefined>>, names: readonly string[]): URLSearchParams {
+  return new URLSearchParams(names.flatMap((name): [string, string][] => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The sentence of a refusal; where several fields are bad, each of them. */
+function refusal(body: unknown, status: number): string {
+  const { error, details = [] } = (body ?? {}) as { error?: unknown; details?: { field: string; message: string }[] };
+  if (typeof error !== "string") return `The service answered ${status}.`;
+  return details.length < 2 ? error : [error, ...details.map(({ field, message }) => `- ${field} ${message}`)].join("\n");
 }

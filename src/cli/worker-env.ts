@@ -1,7 +1,7 @@
 /** `sluice worker-env ENDPOINT`: the environment that lets any RunPod worker anywhere attach (D36). */
 import { CliError, readFlags } from "./command.ts";
 import type { Command } from "./command.ts";
-import { callService } from "./service-client.ts";
+import { callService, path } from "./service-client.ts";
 
 const FLAGS = {
   url: { value: "URL", summary: "address under which the worker reaches the service (default: SLUICE_URL)" },
@@ -25,17 +25,20 @@ const REPLICA_ID: Readonly<Record<string, string>> = {
 export const workerEnvCommand: Command = {
   name: "worker-env",
   summary: "print the variables that let a RunPod worker attach to an endpoint",
+  synopsis: "ENDPOINT [options]",
+  flags: FLAGS,
   async run(args) {
-    const { help, flags, rest } = readFlags({ name: "worker-env", synopsis: "ENDPOINT [options]", flags: FLAGS, args });
+    const { help, flags, rest } = readFlags({ ...workerEnvCommand, args });
     if (help) return 0;
     const [endpoint, ...more] = rest;
     if (endpoint === undefined || more.length > 0) throw new CliError("worker-env takes one endpoint id: sluice worker-env ENDPOINT");
     const format = flags["format"] ?? "env";
     const line = FORMATS[format];
     if (!line) throw new CliError(`--format must be one of ${Object.keys(FORMATS).join(", ")}, not '${format}'.`);
-    const { base, post } = callService(process.env);
+    const { base, ask } = callService(process.env);
     const q = new URLSearchParams({ url: flags["url"] ?? base, ...(flags["replicas"] ? { replicas: "true" } : {}) });
-    const { env } = (await post(`/v1/endpoints/${encodeURIComponent(endpoint)}/worker-env?${q.toString()}`)) as { env: Record<string, string> };
+    const { json } = await ask("POST", path`/v1/endpoints/${endpoint}/worker-env?${q}`);
+    const { env } = json as { env: Record<string, string> };
     if (flags["json"]) process.stdout.write(`${JSON.stringify(env, null, 2)}\n`);
     else {
       const lines = Object.entries(env).map(([name, value]) => line(name, value));

@@ -1,7 +1,11 @@
 /** Settings of an endpoint: defaults, every bound on both sides, all faults at once. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { queueBound, readEndpoint, retentionOf } from "./endpoint.ts";
+import { ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
+import { ENDPOINT_DEFAULTS, isEndpointId, mergeSettings, queueBound, readEndpoint, retentionOf, settingsOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { DEFAULT_LIMITS, LIMITED_OPERATIONS, limitsOf } from "./limits.ts";
+import type { Schema } from "./schema.ts";
 
 function fields(raw: unknown, id = "e"): string[] {
   const read = readEndpoint(id, raw);
@@ -41,6 +45,7 @@ describe("readEndpoint", () => {
     expect(fields({ workersMin: 4 })).toEqual(["workersMin"]);
     expect(fields({ workersMin: -1 })).toEqual(["workersMin"]);
     expect(fields({ workersMin: 1001, workersMax: 1000 })).toEqual(["workersMin"]);
+    expect(fields({ workersMin: 5, workersMax: 2, idleTimeout: 0 })).toEqual(["idleTimeout", "workersMin"]);
   });
 
   it("D35: an id has 1 to 64 letters, digits, _ and -", () => {
@@ -63,7 +68,8 @@ describe("readEndpoint", () => {
   it("D25: launchers", () => {
     expect(endpoint({ launcher: { type: "process", command: ["node", "w.js"], cwd: "/x" } }).launcher).toEqual({ type: "process", command: ["node", "w.js"], cwd: "/x" });
     expect(endpoint({ launcher: { type: "process", command: ["w"] } }).launcher).toEqual({ type: "process", command: ["w"] });
-    for (const command of [undefined, [], "node w.js", ["node", 7]]) expect(fields({ launcher: { type: "process", command } })).toEqual(["launcher.command"]);
+    for (const command of [undefined, null, [], "node w.js"]) expect(fields({ launcher: { type: "process", command } })).toEqual(["launcher.command"]);
+    expect(fields({ launcher: { type: "process", command: ["node", 7] } })).toEqual(["launcher.command.1"]);
     expect(fields({ launcher: { type: "process", command: ["w"], cwd: 7 } })).toEqual(["launcher.cwd"]);
     expect(fields({ launcher: "process" })).toEqual(["launcher"]);
     for (const type of ["docker", "kubernetes", "lambda", undefined]) expect(fields({ launcher: { type } }), type).toEqual(["launcher.type"]);
@@ -83,11 +89,177 @@ describe("readEndpoint", () => {
     expect([retentionOf(mine, "run"), retentionOf(mine, "runsync"), retentionOf(mine, "openai")]).toEqual([5, 6, 6]);
   });
 
+  it("D4: null is the default, at every depth", () => {
+    const nothing = Object.fromEntries(Object.keys(ENDPOINT_SCHEMA.properties).map((name) => [name, null]));
+    expect(endpoint(nothing)).toStrictEqual(endpoint());
+    expect(endpoint({ retention: { run: null }, limits: { queue: null, run: null, cancel: { per10s: null } }, launcher: { type: "process", command: ["w"], cwd: null } })).toStrictEqual({
+      ...endpoint(), limits: { cancel: {} }, launcher: { type: "process", command: ["w"] },
+    });
+  });
+
+  it("D35: names of env are such as a process can have", () => {
+    expect(endpoint({ env: { "a.b": "x", _: "", "é": "y" } }).env).toEqual({ "a.b": "x", _: "", "é": "y" });
+    for (const name of ["", "A=B", "A\0"]) expect(fields({ env: { [name]: "x" } }), name).toEqual([`env.${name}`]);
+    expect(endpoint(JSON.parse('{"env":{"__proto__":"x"}}') as object).env).toEqual(JSON.parse('{"__proto__":"x"}'));
+  });
+
+  it.each(LIMITED_OPERATIONS)("D24, D35: limits of %s are whole numbers from 0, or off", (operation) => {
+    for (const given of [{}, { per10s: 0 }, { concurrent: 0 }, { per10s: Number.MAX_SAFE_INTEGER, concurrent: "off" }, { per10s: "off", concurrent: 1 }]) {
+      expect(endpoint({ limits: { [operation]: given } }).limits).toEqual({ [operation]: given });
+    }
+    expect(endpoint({ limits: { [operation]: { per10s: false, concurrent: false } } }).limits).toEqual({ [operation]: { per10s: "off", concurrent: "off" } });
+    for (const member of ["per10s", "concurrent"]) {
+      for (const value of [-1, 0.5, "7", "on", true, [], {}]) expect(fields({ limits: { [operation]: { [member]: value } } }), JSON.stringify(value)).toEqual([`limits.${operation}.${member}`]);
+    }
+    for (const value of ["off", false, 7, []]) expect(fields({ limits: { [operation]: value } })).toEqual([`limits.${operation}`]);
+    expect(fields({ limits: { [operation]: { rate: 1 } } })).toEqual([`limits.${operation}.rate`]);
+  });
+
+  it("D24: operations without limits are no names in limits", () => {
+    expect(fields({ limits: { retry: {}, health: {}, Run: {} } })).toEqual(["limits.retry", "limits.health", "limits.Run"]);
+  });
+
+  it("D24: what is read is what limitsOf understands", () => {
+    const mine = endpoint({ limits: { run: { per10s: 5, concurrent: false }, queue: 1 } });
+    expect([limitsOf(mine, "run"), limitsOf(mine, "cancel"), limitsOf(endpoint({ limits: false }), "run")]).toEqual([{ per10s: 5 }, { per10s: 100, concurrent: 20 }, {}]);
+  });
+
+  it.each(Array.from({ length: 41 }, (_, more) => 24 + more))("D21, D35: a webhookSecret of %d bytes is taken", (bytes) => {
+    const webhookSecret = `whsec_${Buffer.alloc(bytes, 0xfb).toString("base64")}`;
+    expect(endpoint({ webhookSecret }).webhookSecret).toBe(webhookSecret);
+  });
+
+  it.each([
+    ["23 bytes", `whsec_${Buffer.alloc(23).toString("base64")}`],
+    ["65 bytes", `whsec_${Buffer.alloc(65).toString("base64")}`],
+    ["66 bytes", `whsec_${Buffer.alloc(66).toString("base64")}`],
+    ["no prefix", Buffer.alloc(32).toString("base64")],
+    ["another prefix", `WHSEC_${Buffer.alloc(32).toString("base64")}`],
+    ["no padding", `whsec_${Buffer.alloc(32).toString("base64").replace("=", "")}`],
+    ["the alphabet of URLs", `whsec_${Buffer.alloc(32, 0xfb).toString("base64url")}=`],
+    ["a line break after it", `whsec_${Buffer.alloc(24).toString("base64")}\n`],
+    ["nothing", ""],
+    ["a number", 7],
+  ])("D21, D35: a webhookSecret with %s is refused, and not shown", (_, webhookSecret) => {
+    const read = readEndpoint("e", { webhookSecret });
+    expect(read).toEqual({ ok: false, faults: [{ field: "webhookSecret", message: "must be whsec_ and the base64 of 24 to 64 random bytes." }] });
+  });
+
+  it("D27: names that only RunPod has are faults, and the known ones are told", () => {
+    const read = readEndpoint("e", { templateId: "x", gpuTypeIds: ["y"], flashboot: true });
+    if (read.ok) throw new Error("taken");
+    expect(read.faults.map(({ field }) => field)).toEqual(["templateId", "gpuTypeIds", "flashboot"]);
+    for (const name of Object.keys(ENDPOINT_SCHEMA.properties)) expect(read.faults[0]?.message).toContain(name);
+  });
+
   it("D35: every fault is named at once, with its bound", () => {
     const read = readEndpoint("b@d", { workersMax: -1, idleTimeout: 0, leaseMs: 1, launcher: {}, limits: 7, retention: { run: -1 }, bogus: 1 });
     if (read.ok) throw new Error("taken");
     expect(read.faults.map(({ field }) => field).toSorted()).toEqual(["bogus", "id", "idleTimeout", "launcher.type", "leaseMs", "limits", "retention.run", "workersMax"]);
     expect(read.faults.find(({ field }) => field === "leaseMs")?.message).toContain("from 2000 to 600000");
+  });
+});
+
+/** Settings with every kind of value that may stand in them. */
+const someSettings = fc.record(
+  {
+    name: fc.string({ maxLength: 20 }), workersMax: fc.integer({ min: 0, max: 1000 }), idleTimeout: fc.integer({ min: 1, max: 3600 }), scalerType: fc.constantFrom("QUEUE_DELAY", "REQUEST_COUNT"),
+    launcher: fc.oneof(fc.constant({ type: "external" }), fc.record({ type: fc.constant("process"), command: fc.array(fc.string(), { minLength: 1 }), cwd: fc.constant("/w") }, { requiredKeys: ["type", "command"] })),
+    env: fc.dictionary(fc.stringMatching(/^[A-Z_]{1,9}$/), fc.oneof(fc.string(), fc.integer(), fc.boolean())),
+    limits: fc.oneof(fc.constantFrom("off", false), fc.dictionary(fc.constantFrom(...LIMITED_OPERATIONS), fc.record({ per10s: fc.oneof(fc.nat(), fc.constantFrom("off", false)), concurrent: fc.oneof(fc.nat(), fc.constant("off")) }, { requiredKeys: [] }))),
+    retention: fc.record({ run: fc.nat(), runsync: fc.nat(), records: fc.nat() }, { requiredKeys: [] }),
+    webhookSecret: fc.uint8Array({ minLength: 24, maxLength: 64 }).map((bytes) => `whsec_${Buffer.from(bytes).toString("base64")}`),
+  },
+  { requiredKeys: [] },
+);
+
+describe("settings that are kept", () => {
+  it("D35: an endpoint written as JSON reads back as itself", () => {
+    fc.assert(
+      fc.property(someSettings, (raw) => {
+        const { id, ...settings } = endpoint(raw);
+        expect(readEndpoint(id, JSON.parse(JSON.stringify(settings)))).toStrictEqual({ ok: true, endpoint: { id, ...settings } });
+      }),
+    );
+  });
+
+  it("D35: the defaults of the schema are those of the decisions, and each setting tells its own", () => {
+    const { id: _, name: __, ...settings } = endpoint();
+    expect(settings).toEqual(ENDPOINT_DEFAULTS);
+    for (const [name, { description, default: standard }] of Object.entries<Schema>(ENDPOINT_SCHEMA.properties)) {
+      expect(description, name).toMatch(/\.$/);
+      expect(standard === undefined, name).toBe(name === "name" || name === "webhookSecret");
+    }
+    expect(Object.entries<Schema>(ENDPOINT_SCHEMA.properties).filter(([, { writeOnly }]) => writeOnly).map(([name]) => name)).toEqual(["webhookSecret"]);
+  });
+
+  it("spec 8: the schema tells the limits of the table", () => {
+    const shown = ENDPOINT_SCHEMA.properties.limits.oneOf!.find(({ type }) => type === "object")!.properties!;
+    for (const operation of LIMITED_OPERATIONS) {
+      const { per10s, concurrent } = shown[operation]!.properties!;
+      const { per10s: rate = "off", concurrent: atOnce = "off" } = DEFAULT_LIMITS[operation];
+      expect([per10s!.default, concurrent!.default], operation).toEqual([rate, atOnce]);
+    }
+  });
+
+  it("D35: ids", () => {
+    expect([isEndpointId("a"), isEndpointId("x".repeat(64)), isEndpointId(""), isEndpointId("x".repeat(65)), isEndpointId("a/b")]).toEqual([true, true, false, false, false]);
+  });
+});
+
+describe("mergeSettings", () => {
+  // The table of RFC 7396, appendix A, where both sides are objects.
+  it.each([
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b" }, { a: null }, {}],
+    [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+    [{ limits: "off" }, { limits: { queue: 5 } }, { limits: { queue: 5 } }],
+  ])("D39: %j and the patch %j give %j", (current, patch, outcome) => {
+    const before = structuredClone(current);
+    expect(mergeSettings(current, patch)).toStrictEqual(outcome);
+    expect(current).toEqual(before);
+  });
+
+  it.each([null, 7, "x", [], ["a"]])("D39: a patch that is %j is refused when the outcome is read", (patch) => {
+    expect(fields(mergeSettings({ name: "x" }, patch))).toEqual([""]);
+  });
+
+  it("D39: null brings the default back, and the rest stays", () => {
+    const { id: _, ...settings } = endpoint({ workersMax: 7, env: { A: "1", B: "2" }, retention: { run: 5, runsync: 6 }, limits: { queue: 3, run: { per10s: 1 } } });
+    const patched = endpoint(mergeSettings(settings, { workersMax: null, env: { A: null, C: 3 }, retention: { run: null }, limits: { run: null } }) as object);
+    expect(patched).toEqual({ ...endpoint(), env: { B: "2", C: "3" }, retention: { run: 1_800_000, runsync: 6, records: 604_800_000 }, limits: { queue: 3 } });
+  });
+
+  it("D25, D39: a launcher of another type replaces the old one, one of the same type merges into it", () => {
+    const current = { launcher: { type: "process", command: ["a"], cwd: "/w" } };
+    expect(endpoint(mergeSettings(current, { launcher: { type: "external" } }) as object).launcher).toEqual({ type: "external" });
+    expect(mergeSettings(current, { launcher: { command: ["b"] } })).toEqual({ launcher: { type: "process", command: ["b"], cwd: "/w" } });
+    expect(mergeSettings(current, { launcher: { type: "process", cwd: null } })).toEqual({ launcher: { type: "process", command: ["a"] } });
+    expect(fields(mergeSettings({ launcher: { type: "external" } }, { launcher: { type: "process" } }))).toEqual(["launcher.command"]);
+  });
+
+  it("D39: no member of a patch reaches a prototype", () => {
+    const patch: unknown = JSON.parse('{"__proto__":{"workersMax":9},"env":{"__proto__":{"x":1}},"constructor":{"prototype":{"y":1}}}');
+    const outcome = mergeSettings({ env: {} }, patch);
+    expect(fields(outcome)).toEqual(["env.__proto__", "__proto__", "constructor"]);
+    expect(({} as Record<string, unknown>)["x"]).toBeUndefined();
+  });
+});
+
+describe("settingsOf", () => {
+  it("D39: shows all but the values of env and the webhook secret", () => {
+    const secret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
+    const { env: _, webhookSecret: __, ...rest } = endpoint({ webhookSecret: secret, env: { TOKEN: "hidden", B: 1 } });
+    const shown = settingsOf(endpoint({ webhookSecret: secret, env: { TOKEN: "hidden", B: 1 } }));
+    expect(shown).toStrictEqual({ ...rest, env: ["TOKEN", "B"] });
+    expect(JSON.stringify(shown)).not.toMatch(/hidden|whsec/);
   });
 });
 

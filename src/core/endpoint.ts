@@ -1,10 +1,19 @@
-/** An endpoint's settings, their defaults and bounds (D27, D35, D9): one table that the file, `/v1` and the console share. */
+/** An endpoint and its settings (D27, D35, D9): read, changed and shown. Names, bounds and defaults are in `endpoint-schema.ts`. */
+import { ENDPOINT_DEFAULTS, ENDPOINT_ID, ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
+import { LIMITED_OPERATIONS } from "./limits.ts";
+import type { LimitedOperation } from "./limits.ts";
+import { check, isAbsent, isObject, withDefaults } from "./schema.ts";
+
+export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
 /** How an endpoint gets its workers (D25). */
 export type LauncherSettings =
   | { type: "process"; command: string[]; cwd?: string }
   | { type: "external" };
+
+/** Changes to the limits of section 8: each number may be another, or `off` (D24, D35). */
+export type LimitChanges = { queue?: number | "off" } & Partial<Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>>;
 
 /** Settings of an endpoint with RunPod's names and ours (D27, D35). Times in ms unless said. */
 export interface Endpoint {
@@ -20,161 +29,103 @@ export interface Endpoint {
   launcher: LauncherSettings;
   /** Environment of launched workers, beside what they need to find the service. */
   env: Record<string, string>;
-  /** `off`, or numbers per operation (section 8 of the specification is the default). */
-  limits: "off" | { queue?: number | "off" };
+  limits: "off" | LimitChanges;
   /** How long results of each operation and records are kept. */
   retention: { run: number; runsync: number; records: number };
   leaseMs: number;
   /** From the stop signal to the end of the process (D18). */
   stopGraceMs: number;
+  /** Signs webhooks (D21). A secret: never in an answer, an event or the log. */
+  webhookSecret?: string;
 }
 
-const DAY_MS = 86_400_000;
-
 /** Longest queue wait by default (spec 2.4), ms. */
-export const DEFAULT_TTL_MS = DAY_MS;
+export const DEFAULT_TTL_MS = 86_400_000;
 
-/** Where nothing is said (D9, D16, D18, D27). */
-export const ENDPOINT_DEFAULTS = {
-  workersMin: 0,
-  workersMax: 3,
-  idleTimeout: 5,
-  executionTimeoutMs: 600_000,
-  scalerType: "QUEUE_DELAY",
-  scalerValue: 4,
-  retention: { run: 30 * 60_000, runsync: 60_000, records: 7 * DAY_MS },
-  leaseMs: 20_000,
-  stopGraceMs: 5_000,
-} as const;
-
-/** Bounds of the numeric settings, inclusive. */
-const BOUNDS = {
-  workersMin: [0, 1000],
-  workersMax: [0, 1000],
-  idleTimeout: [1, 3600],
-  executionTimeoutMs: [5001, Number.MAX_SAFE_INTEGER],
-  scalerValue: [1, 1_000_000],
-  leaseMs: [2000, 600_000],
-  stopGraceMs: [0, 600_000],
-} as const satisfies Partial<Record<keyof Endpoint, readonly [number, number]>>;
-
-const RETENTION_BOUND = [0, 365 * DAY_MS] as const;
-const ID_PATTERN = /^[a-zA-Z0-9_-]{1,64}$/;
-const KNOWN = new Set([
-  "name", "workersMin", "workersMax", "idleTimeout", "executionTimeoutMs", "scalerType", "scalerValue", "launcher", "env",
-  "limits", "retention", "leaseMs", "stopGraceMs", "webhookSecret",
-]);
+/** Settings that passed the schema, with their defaults. */
+type Read = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
+  name?: string;
+  env: Record<string, string | number | boolean>;
+  launcher: { type: "process"; command: string[]; cwd?: string | null } | { type: "external" };
+  limits: unknown;
+};
 
 /** Whether this can be an endpoint's id in a path (D35). */
 export function isEndpointId(id: string): boolean {
-  return ID_PATTERN.test(id);
+  return check(ENDPOINT_ID, id).length === 0;
 }
 
 /** Reads settings as they stand in `sluice.yaml` into an {@link Endpoint}, or lists every fault with its field and bound. */
 export function readEndpoint(id: string, raw: unknown): { ok: true; endpoint: Endpoint } | { ok: false; faults: Fault[] } {
-  const faults: Fault[] = [];
-  const bad = (field: string, message: string): void => void faults.push({ field, message });
-  if (!isEndpointId(id)) bad("id", "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -");
-  const from = isObject(raw) ? raw : {};
-  if (!isObject(raw)) bad("", "must be a mapping of settings");
-  for (const key of Object.keys(from)) if (!KNOWN.has(key)) bad(key, `is not a setting; known are ${[...KNOWN].join(", ")}`);
-
-  const number = (key: keyof typeof BOUNDS): number => {
-    const value = from[key] ?? ENDPOINT_DEFAULTS[key];
-    const [low, high] = BOUNDS[key];
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= low && value <= high) return value;
-    bad(key, `must be a whole number from ${low} to ${high}`);
-    return low;
-  };
-  const endpoint: Endpoint = {
-    id,
-    name: typeof from["name"] === "string" ? from["name"] : id,
-    workersMin: number("workersMin"),
-    workersMax: number("workersMax"),
-    idleTimeout: number("idleTimeout"),
-    executionTimeoutMs: number("executionTimeoutMs"),
-    scalerType: ENDPOINT_DEFAULTS.scalerType,
-    scalerValue: number("scalerValue"),
-    launcher: readLauncher(from["launcher"], bad),
-    env: readEnv(from["env"], bad),
-    limits: readLimits(from["limits"], bad),
-    retention: readRetention(from["retention"], bad),
-    leaseMs: number("leaseMs"),
-    stopGraceMs: number("stopGraceMs"),
-  };
-  const scaler = from["scalerType"] ?? ENDPOINT_DEFAULTS.scalerType;
-  if (scaler === "QUEUE_DELAY" || scaler === "REQUEST_COUNT") endpoint.scalerType = scaler;
-  else bad("scalerType", "must be QUEUE_DELAY or REQUEST_COUNT");
-  if (endpoint.workersMin > endpoint.workersMax) bad("workersMin", `must not be over workersMax (${endpoint.workersMax})`);
-  if (from["name"] !== undefined && (typeof from["name"] !== "string" || from["name"].length > 191)) bad("name", "must be text of at most 191 characters");
-  return faults.length > 0 ? { ok: false, faults } : { ok: true, endpoint };
+  const faults = [...check(ENDPOINT_ID, id, "id"), ...check(ENDPOINT_SCHEMA, raw)];
+  const crossed = workersCrossed(raw);
+  if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
+  if (faults.length > 0) return { ok: false, faults };
+  const { name = id, env, launcher, limits, ...rest } = withDefaults(ENDPOINT_SCHEMA, raw) as Read;
+  const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
+  return { ok: true, endpoint: { id, name, ...rest, env: texts, launcher: readLauncher(launcher), limits: readLimits(limits) } };
 }
 
-type Bad = (field: string, message: string) => void;
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function workersCrossed(raw: unknown): Fault | undefined {
+  if (!isObject(raw)) return undefined;
+  const min = raw["workersMin"] ?? ENDPOINT_DEFAULTS.workersMin;
+  const max = raw["workersMax"] ?? ENDPOINT_DEFAULTS.workersMax;
+  return Number(min) > Number(max) ? { field: "workersMin", message: `must not be over workersMax (${Number(max)}).` } : undefined;
 }
 
-function readLauncher(raw: unknown, bad: Bad): LauncherSettings {
-  if (raw === undefined) return { type: "external" };
-  if (!isObject(raw)) bad("launcher", "must be a mapping such as { type: process, command: [node, worker.js] }");
-  else if (raw["type"] === "external") return { type: "external" };
-  else if (raw["type"] === "process") {
-    const { command, cwd } = raw;
-    if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === "string")) {
-      bad("launcher.command", "must be a list of the command and its arguments, such as [node, worker.js]");
-    } else if (cwd !== undefined && typeof cwd !== "string") bad("launcher.cwd", "must be the path of a directory");
-    else return { type: "process", command, ...(cwd === undefined ? {} : { cwd }) };
-  } else if (raw["type"] === "docker" || raw["type"] === "kubernetes") bad("launcher.type", `'${raw["type"]}' is not available yet; use process, or external with workers started by you`);
-  else bad("launcher.type", "must be process or external");
-  return { type: "external" };
+function readLauncher(raw: Read["launcher"]): LauncherSettings {
+  if (raw.type === "external") return { type: "external" };
+  const { type, command, cwd } = raw;
+  return { type, command, ...(isAbsent(cwd) ? {} : { cwd }) };
 }
 
-function readEnv(raw: unknown, bad: Bad): Record<string, string> {
-  if (raw === undefined) return {};
-  if (!isObject(raw)) {
-    bad("env", "must be a mapping of names to values");
-    return {};
+/** The short form: `false` is `off`, and what says nothing is left out. */
+function readLimits(raw: unknown): Endpoint["limits"] {
+  const { queue, ...operations } = isObject(raw) ? raw : {};
+  if (!isObject(raw)) return "off";
+  const limits: LimitChanges = {};
+  if (!isAbsent(queue)) limits.queue = numberOrOff(queue);
+  for (const operation of LIMITED_OPERATIONS) {
+    const given = operations[operation];
+    if (!isObject(given)) continue;
+    const { per10s, concurrent } = given;
+    limits[operation] = { ...(isAbsent(per10s) ? {} : { per10s: numberOrOff(per10s) }), ...(isAbsent(concurrent) ? {} : { concurrent: numberOrOff(concurrent) }) };
   }
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(raw)) {
-    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") env[name] = String(value);
-    else bad(`env.${name}`, "must be text, a number or a boolean");
-  }
-  return env;
+  return limits;
 }
 
-function readLimits(raw: unknown, bad: Bad): Endpoint["limits"] {
-  if (raw === undefined) return {};
-  if (raw === "off" || raw === false) return "off";
-  if (!isObject(raw)) {
-    bad("limits", "must be off, or a mapping of operations to { per10s, concurrent } and queue");
-    return {};
-  }
-  const queue = raw["queue"];
-  if (queue === undefined) return {};
-  if (queue === "off" || queue === false) return { queue: "off" };
-  if (typeof queue === "number" && Number.isSafeInteger(queue) && queue >= 0) return { queue };
-  bad("limits.queue", "must be off or a whole number from 0");
-  return {};
+function numberOrOff(value: unknown): number | "off" {
+  return typeof value === "number" ? value : "off";
 }
 
-function readRetention(raw: unknown, bad: Bad): Endpoint["retention"] {
-  const retention = { ...ENDPOINT_DEFAULTS.retention };
-  if (raw === undefined) return retention;
-  if (!isObject(raw)) {
-    bad("retention", "must be a mapping of run, runsync and records to ms");
-    return retention;
+/**
+ * Settings changed by a JSON merge patch (RFC 7396, D39): objects merge, `null` removes and so brings the default back; the outcome is for
+ * {@link readEndpoint}. A launcher of another type replaces the old one whole: the members of one mean nothing to the other.
+ */
+export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const [before, after] = [current["launcher"], patch["launcher"]];
+  const replaced = isObject(before) && isObject(after) && !isAbsent(after["type"]) && after["type"] !== before["type"];
+  return merged(replaced ? { ...current, launcher: {} } : current, patch);
+}
+
+function merged(current: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const members = new Map(isObject(current) ? Object.entries(current) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) members.delete(name);
+    else members.set(name, merged(members.get(name), value));
   }
-  const [low, high] = RETENTION_BOUND;
-  const read: Endpoint["retention"] = { ...retention };
-  for (const [key, value] of Object.entries(raw)) {
-    if (key !== "run" && key !== "runsync" && key !== "records") bad(`retention.${key}`, "is not a setting; known are run, runsync and records");
-    else if (typeof value !== "number" || !Number.isSafeInteger(value) || value < low || value > high) bad(`retention.${key}`, `must be a whole number of ms from ${low} to ${high}`);
-    else read[key] = value;
-  }
-  return read;
+  return Object.fromEntries(members);
+}
+
+/** Settings as they may be shown: of `env` only the names, since values may be secret; no webhook secret. */
+export type ShownSettings = Omit<Endpoint, "env" | "webhookSecret"> & { env: string[] };
+
+/** What anybody who may read an endpoint sees of its settings (D39). */
+export function settingsOf(endpoint: Endpoint): ShownSettings {
+  const { env, webhookSecret: _, ...settings } = endpoint;
+  return { ...settings, env: Object.keys(env) };
 }
 
 /** The number of waiting jobs at which submissions are refused: over 50 and over `workersMax * 500` (spec 8 rule 2, D23); undefined without a bound. */

@@ -17,12 +17,22 @@ export const ERRORS = {
   worker_unauthorized: { status: 401, sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints." },
   endpoint_not_found: { status: 404, sentence: "There is no endpoint '{endpoint}'. GET /v1/endpoints lists those that exist." },
   job_not_found: { status: 404, sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired." },
+  delivery_not_found: { status: 404, sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old." },
+  key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
   path_not_found: { status: 404, sentence: "There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>." },
   method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
+  job_not_retryable: { status: 409, sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried." },
+  idempotency_reused: { status: 409, sentence: "The Idempotency-Key was used for another body. Use a new key for a new submission." },
+  idempotency_expired: { status: 409, sentence: "The job of this Idempotency-Key {fate} and is never run again. Use a new key to submit it anew." },
+  endpoint_exists: { status: 409, sentence: "There is an endpoint '{endpoint}' already{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id." },
+  delivery_pending: { status: 409, sentence: "Delivery '{delivery}' is under way; it can be sent anew once it was delivered or has failed." },
+  last_admin_key: { status: 409, sentence: "This is the last admin key: without it nobody could manage the service. Create another one first." },
   duplicate_worker_id: { status: 409, sentence: "Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID." },
   body_too_large: { status: 413, sentence: "The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs." },
   headers_too_large: { status: 431, sentence: "The request line and headers have more than 128 KB together; send fewer or shorter ones." },
   request_timeout: { status: 408, sentence: "The request did not arrive whole in time; send it again." },
+  rate_limited: { status: 429, sentence: "Endpoint '{endpoint}' takes {limit} requests of '{operation}' in any 10 s, and they are used up. Try again after the time in Retry-After, then with exponential backoff.", retryAfter: 1 },
+  too_many_at_once: { status: 429, sentence: "Endpoint '{endpoint}' takes {limit} requests of '{operation}' at once, and so many are under way. Try again when some have ended.", retryAfter: 1 },
   queue_full: { status: 429, sentence: "The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.", retryAfter: 5 },
   draining: { status: 429, sentence: "This server is shutting down and hands out no more jobs.", retryAfter: 5 },
   internal: { status: 500, sentence: "The service made a mistake with this request; its log has the details under {reference}." },
@@ -46,23 +56,21 @@ export class ApiError extends Error {
   readonly details: readonly Fault[] | undefined;
   /** Methods for the `Allow` header of a 405. */
   readonly allow: string | undefined;
+  /** Seconds for `Retry-After`: the value of that name, or what the table has. */
+  readonly retryAfter: number | undefined;
 
   constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, details?: readonly Fault[]) {
     super(ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
     this.code = code;
     this.details = details;
     this.allow = values["allow"]?.toString();
+    const entry: Entry = ERRORS[code];
+    this.retryAfter = values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
   }
 
   /** The HTTP status of this error. */
   get status(): number {
     return ERRORS[this.code].status;
-  }
-
-  /** Seconds for `Retry-After`, where the table has one. */
-  get retryAfter(): number | undefined {
-    const entry: Entry = ERRORS[this.code];
-    return entry.retryAfter;
   }
 }
 
@@ -81,5 +89,5 @@ export function badQuery(name: string, value: string, bound: string): ApiError {
 export function badRequest(faults: readonly [Fault, ...Fault[]]): ApiError {
   const [first] = faults;
   const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
-  return new ApiError("bad_request", { count, first: `${first.field} ${first.message}` }, faults);
+  return new ApiError("bad_request", { count, first: `${first.field === "" ? "the body" : first.field} ${first.message}` }, faults);
 }

@@ -41,6 +41,8 @@ export interface Step {
   remove: boolean;
   /** The worker to be told to stop the run. */
   stop?: string;
+  /** The job ended: a delivery is due if it has a webhook (D21). */
+  ended: boolean;
 }
 
 const ENDS: Partial<Record<JobEvent, AttemptEnd>> = {
@@ -58,7 +60,7 @@ export function step(job: Job, on: JobEvent, context: EventContext): Step | unde
   const rule = ruleOf(on);
   const { now } = context;
   const after: Job = { ...job, state: rule.to ?? job.state };
-  const result: Step = { on, from: job.state, job: after, clear: false, erase: false, remove: false };
+  const result: Step = { on, from: job.state, job: after, clear: false, erase: false, remove: false, ended: false };
   for (const effect of rule.effects) {
     switch (effect) {
       case "start":
@@ -94,6 +96,7 @@ export function step(job: Job, on: JobEvent, context: EventContext): Step | unde
       case "settle":
         after.endedAt = now;
         after.leaseUntil = undefined;
+        result.ended = true;
         // Only a job that can be retried may need its secrets again (D22).
         if (!allowed(after.state, "retry")) after.s3Config = undefined;
         break;

@@ -1,5 +1,7 @@
 /** What a worker's post means (wire-protocol B.5, D19): a progress value, a result, or a failure. */
 
+import type { JsonText } from "./json-text.ts";
+
 /** Largest result that is kept, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
 
@@ -13,12 +15,12 @@ export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
 /** Texts of the members as found; absent ones undefined. */
-export type ReportParts = Partial<Record<(typeof REPORT_MEMBERS)[number], string>>;
+export type ReportParts = Partial<Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>> & { output?: JsonText };
 
 /** A worker's post, understood. */
 export type Report =
-  | { kind: "progress"; value: string }
-  | { kind: "end"; on: "complete" | "fail"; output?: string; error?: string; /** The worker asks to be started anew. */ restart: boolean };
+  | { kind: "progress"; value: JsonText }
+  | { kind: "end"; on: "complete" | "fail"; output?: JsonText; error?: string; /** The worker asks to be started anew. */ restart: boolean };
 
 /** Reads a well-formed post: IN_PROGRESS is progress, a present non-null `error` a failure, anything else a success. */
 export function readReport(parts: ReportParts): Report {

@@ -1,6 +1,7 @@
 /** What may be submitted: every member just inside and just outside its bounds. */
 import { describe, expect, it } from "vitest";
-import { SUBMISSION_JSON, readSubmission } from "./submission.ts";
+import type { Schema } from "./schema.ts";
+import { SUBMISSION_JSON, SUBMISSION_SCHEMA, readSubmission } from "./submission.ts";
 import type { SubmissionParts } from "./submission.ts";
 
 const GOOD: SubmissionParts = { input: "object" };
@@ -80,6 +81,32 @@ describe("readSubmission", () => {
   });
 
   it("D4: the limits of the scan are those of the decision", () => {
-    expect(SUBMISSION_JSON).toMatchObject({ maxDepth: 500, maxDigits: 4000 });
+    expect(SUBMISSION_JSON).toEqual({ members: ["input", "webhook", "policy", "s3Config"], maxDepth: 500, maxDigits: 4000 });
+  });
+
+  it("D4: a webhook has at most 8192 characters, and one far longer is not even parsed", () => {
+    const webhook = `http://a.test/${"x".repeat(8192 - 14)}`;
+    expect(wish({ ...GOOD, webhook })).toMatchObject({ webhook });
+    for (const long of [`${webhook}x`, webhook.repeat(1000)]) {
+      expect(readSubmission({ ...GOOD, webhook: long })).toEqual({ ok: false, faults: [{ field: "webhook", message: "must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook." }] });
+    }
+  });
+
+  it("D4: unknown members of policy are ignored", () => {
+    expect(wish({ ...GOOD, policy: { executionTimeoutMs: 1, priority: "high" } })).toEqual(wish(GOOD));
+  });
+
+  it("D22: no value of s3Config is in a sentence", () => {
+    const read = readSubmission({ ...GOOD, s3Config: { accessId: 1234567, accessSecret: ["hidden"] } });
+    expect(JSON.stringify(read)).not.toMatch(/hidden|1234567/);
+  });
+
+  it("spec 2.3 to 2.5: the schema describes every member, with the defaults of the specification", () => {
+    const { policy, s3Config } = SUBMISSION_SCHEMA.properties;
+    for (const members of [SUBMISSION_SCHEMA.properties, policy.properties, s3Config.properties]) {
+      for (const [name, { description }] of Object.entries<Schema>(members)) expect(description, name).toMatch(/\.$/);
+    }
+    const defaults = Object.entries<Schema>(policy.properties).map(([name, { default: standard }]) => [name, standard]);
+    expect(Object.fromEntries(defaults)).toEqual({ executionTimeout: 600_000, ttl: 86_400_000, lowPriority: false });
   });
 });

@@ -1,18 +1,64 @@
-/** What may be submitted (spec 2.3 to 2.5, D4, D15): the members of a submission body, their bounds, and every fault named. */
+/** What may be submitted (spec 2.3 to 2.5, D4, D15): one schema, and the reader that checks a body against it and names every fault. */
+import { DEFAULT_TTL_MS, ENDPOINT_DEFAULTS } from "./endpoint.ts";
 import type { Fault } from "./errors.ts";
 import type { JsonKind } from "./json-scan.ts";
-
-/** Top-level members of a submission that mean something; all others are ignored (D4). */
-export const SUBMISSION_MEMBERS = ["input", "webhook", "policy", "s3Config"] as const;
+import { check, isAbsent, sentence } from "./schema.ts";
+import type { Schema } from "./schema.ts";
 
 /** Deepest nesting and longest integer a submission may hold: more would break Python's parser in a worker (D4). */
-export const SUBMISSION_JSON = { members: SUBMISSION_MEMBERS, maxDepth: 500, maxDigits: 4000 } as const;
+const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
 
-/** Bounds of `policy` (spec 2.4, D15), ms; `executionTimeout` must exceed its first. */
-export const POLICY_BOUNDS = { executionTimeout: [5001, Number.MAX_SAFE_INTEGER], ttl: [10_000, 604_800_000] } as const;
+/** The body of `/run` and `/runsync`; other members are ignored, at the top and inside (D4). */
+export const SUBMISSION_SCHEMA = {
+  type: "object",
+  required: ["input"],
+  properties: {
+    input: {
+      type: "object",
+      description: `Parameters for the worker, handed on byte for byte. Nested at most ${BOUNDS.maxDepth} deep, integers of at most ${BOUNDS.maxDigits} digits.`,
+      examples: [{ prompt: "hello" }],
+      "x-message": "must be an object, such as {\"input\": {\"prompt\": \"hello\"}}.",
+    },
+    webhook: {
+      type: "string",
+      format: "uri",
+      maxLength: 8192,
+      description: "Where the job is POSTed to when it has reached a final state.",
+      examples: ["https://app.example.com/jobs"],
+      "x-message": "must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook.",
+    },
+    policy: {
+      type: "object",
+      properties: {
+        executionTimeout: {
+          type: "integer",
+          exclusiveMinimum: 5000,
+          "x-unit": "ms",
+          default: ENDPOINT_DEFAULTS.executionTimeoutMs,
+          description: "Longest run, from the moment a worker took the job. The default is the endpoint's executionTimeoutMs.",
+        },
+        ttl: { type: "integer", minimum: 10_000, maximum: 604_800_000, "x-unit": "ms", default: DEFAULT_TTL_MS, description: "Longest wait in the queue." },
+        lowPriority: { type: "boolean", default: false, description: "Taken after the other jobs, and no reason to start a worker." },
+      },
+      description: "Execution policy of this job.",
+    },
+    s3Config: {
+      type: "object",
+      properties: {
+        accessId: { type: "string", description: "Access key id of the S3-compatible storage." },
+        accessSecret: { type: "string", writeOnly: true, description: "Secret access key of the storage." },
+        bucketName: { type: "string", description: "Bucket name." },
+        endpointUrl: { type: "string", description: "URL of the storage; any S3-compatible provider works." },
+      },
+      writeOnly: true,
+      description: "Storage for the worker. Handed to the worker and shown nowhere else; the worker does the storing.",
+      "x-message": "must be an object with accessId, accessSecret, bucketName and endpointUrl.",
+    },
+  },
+} as const satisfies Schema;
 
-const WEBHOOK_LONGEST = 8192;
-const S3_MEMBERS = ["accessId", "accessSecret", "bucketName", "endpointUrl"] as const;
+/** What the scan of a submission looks for, and its bounds. */
+export const SUBMISSION_JSON = { members: Object.keys(SUBMISSION_SCHEMA.properties), ...BOUNDS } as const;
 
 /** The members as found: the kind of `input`, the parsed values of the others (undefined: not there). */
 export interface SubmissionParts {
@@ -33,64 +79,41 @@ export interface Wish {
   s3Config: boolean;
 }
 
+/** A `policy` that passed the schema. */
+type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & { lowPriority?: boolean | null };
+
+const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
+
 /** Checks the members of a submission; lists every fault with its field and bound. */
 export function readSubmission(parts: SubmissionParts): { ok: true; wish: Wish } | { ok: false; faults: [Fault, ...Fault[]] } {
+  const { input, webhook, policy, s3Config } = parts;
+  // Most submissions are an input and nothing else.
+  if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined) return { ok: true, wish: { lowPriority: false, s3Config: false } };
+
   const faults: Fault[] = [];
-  const wish: Wish = { lowPriority: false, s3Config: false };
-
-  if (parts.input === undefined) faults.push({ field: "input", message: "is missing; it must be an object, such as {\"input\": {\"prompt\": \"hello\"}}." });
-  else if (parts.input !== "object") faults.push({ field: "input", message: `must be an object, not ${article(parts.input)}.` });
-
-  const { webhook, policy, s3Config } = parts;
-  if (webhook !== undefined && webhook !== null) {
-    if (typeof webhook !== "string" || webhook === "") faults.push({ field: "webhook", message: "must be a URL as text; leave it out for no webhook." });
-    else if (webhook.length > WEBHOOK_LONGEST) faults.push({ field: "webhook", message: `must have at most ${WEBHOOK_LONGEST} characters.` });
-    else if (!isWebUrl(webhook)) faults.push({ field: "webhook", message: "must be an absolute http or https URL." });
-    else wish.webhook = webhook;
-  }
-  if (policy !== undefined && policy !== null) {
-    if (!isObject(policy)) faults.push({ field: "policy", message: "must be an object." });
-    else readPolicy(policy, wish, faults);
-  }
-  if (s3Config !== undefined && s3Config !== null) {
-    if (!isObject(s3Config)) faults.push({ field: "s3Config", message: `must be an object with ${S3_MEMBERS.join(", ")}.` });
-    else {
-      for (const name of S3_MEMBERS) {
-        const value = s3Config[name];
-        if (value !== undefined && value !== null && typeof value !== "string") faults.push({ field: `s3Config.${name}`, message: "must be text." });
-      }
-      wish.s3Config = true;
-    }
+  if (input !== "object") faults.push({ field: "input", message: inputFault(input) });
+  for (const name of OPTIONAL) {
+    const value = parts[name];
+    if (!isAbsent(value)) faults.push(...check(SUBMISSION_SCHEMA.properties[name], value, name));
   }
   const [first, ...rest] = faults;
-  return first ? { ok: false, faults: [first, ...rest] } : { ok: true, wish };
+  if (first) return { ok: false, faults: [first, ...rest] };
+
+  const wish: Wish = { lowPriority: false, s3Config: !isAbsent(s3Config) };
+  if (!isAbsent(webhook)) wish.webhook = webhook as string;
+  if (!isAbsent(policy)) {
+    const { executionTimeout, ttl, lowPriority } = policy as Policy;
+    if (!isAbsent(executionTimeout)) wish.executionTimeoutMs = executionTimeout;
+    if (!isAbsent(ttl)) wish.ttlMs = ttl;
+    if (lowPriority === true) wish.lowPriority = true;
+  }
+  return { ok: true, wish };
 }
 
-function readPolicy(policy: Record<string, unknown>, wish: Wish, faults: Fault[]): void {
-  const number = (name: keyof typeof POLICY_BOUNDS, bound: string): number | undefined => {
-    const value = policy[name];
-    if (value === undefined || value === null) return undefined;
-    const [low, high] = POLICY_BOUNDS[name];
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= low && value <= high) return value;
-    faults.push({ field: `policy.${name}`, message: `must be a whole number of ms ${bound}.` });
-    return undefined;
-  };
-  const execution = number("executionTimeout", "above 5000");
-  const ttl = number("ttl", `from ${POLICY_BOUNDS.ttl[0]} to ${POLICY_BOUNDS.ttl[1]}`);
-  if (execution !== undefined) wish.executionTimeoutMs = execution;
-  if (ttl !== undefined) wish.ttlMs = ttl;
-  const low = policy["lowPriority"];
-  if (low === true) wish.lowPriority = true;
-  else if (low !== undefined && low !== null && low !== false) faults.push({ field: "policy.lowPriority", message: "must be true or false." });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isWebUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "";
+/** `input` is never parsed: its kind comes from the scan (D5). */
+function inputFault(kind: JsonKind | undefined): string {
+  if (kind === undefined) return `is missing; it ${sentence(SUBMISSION_SCHEMA.properties.input)}`;
+  return `must be an object, not ${article(kind)}.`;
 }
 
 function article(kind: JsonKind): string {

@@ -1,24 +1,30 @@
 /** What the engine offers to `http` and `compose`: types only. */
 import type { Endpoint } from "../core/endpoint.ts";
+import type { JsonText } from "../core/json-text.ts";
 import type { JobState } from "../core/machine.ts";
 import type { Report } from "../core/report.ts";
 import type { JobResult } from "../core/view.ts";
+import type { DeliveryRow, WebhookStore } from "../store/store.ts";
+import type { Admit } from "./admit.ts";
 import type { health } from "./health.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { Keys } from "./keys.ts";
+import type { ListQuery, list } from "./list.ts";
 import type { Ping } from "./ping.ts";
+import type { ToldJob } from "./record.ts";
 import type { Registry } from "./registry.ts";
 import type { StreamPart } from "./stream.ts";
 import type { Submitted } from "./submit.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Caller } from "./wait.ts";
+import type { WebhookSecrets } from "./webhook-secrets.ts";
 import type { Worker } from "./workers.ts";
 
 /** A job for a worker, with its secrets opened. */
 export interface Handed {
   id: string;
   attempt: number;
-  /** JSON text. */
-  input: string;
+  input: JsonText;
   /** JSON text. */
   s3Config?: string | undefined;
 }
@@ -28,15 +34,38 @@ export interface Engine {
   registry: Registry;
   keys: Keys;
   tokens: Tokens;
+  /** Whether a request may go on, within the limits of section 8 (D24). */
+  admit: Admit;
   newId(operation: Submitted["operation"]): string;
-  submit(q: Submitted): Promise<void>;
+  /** Queues the job and answers its id: that of an earlier job for a repeat under one idempotency key (D14). */
+  submit(q: Submitted): Promise<string>;
   /** Queues the job and waits for its end, at most `ms`; after that the job as it stands (D8). */
   submitAndWait(q: Submitted, wait: { ms: number; caller: Caller }): Promise<JobResult>;
   status(q: { endpoint: string; id: string }): Promise<JobResult>;
+  /** The job as it stands, its retention shortened (D9). */
+  retain(q: { endpoint: string; id: string; retainMs: number }): Promise<JobResult>;
   statusSync(q: { endpoint: string; id: string; ms: number; caller: Caller }): Promise<JobResult>;
   streamNext(q: { endpoint: string; id: string; waitMs: number; caller: Caller }): Promise<StreamPart>;
   streamFrom(q: { endpoint: string; id: string; waitMs: number; caller: Caller; from: number }): Promise<StreamPart>;
   cancel(q: { endpoint: string; id: string }): Promise<JobState>;
+  /** Cancels, in the background, a job that nobody can ask for any more (D32). */
+  abandon(q: { endpoint: string; id: string }): void;
+  retry(q: { endpoint: string; id: string }): Promise<void>;
+  /** Removes the waiting jobs; tells how many. */
+  purge(endpoint: string): Promise<number>;
+  list(q: ListQuery): ReturnType<typeof list>;
+  /** One job, erased or not, with its attempts and why it waits. */
+  record(q: { endpoint: string; id: string }): Promise<ToldJob>;
+  endpoints: Omit<Endpoints, "inTurn" | "loop">;
+  webhookSecret: Pick<WebhookSecrets, "renew">;
+  /** Webhook deliveries, the last made first (D21). */
+  deliveries: WebhookStore["list"];
+  /** One of them. Throws `delivery_not_found`. */
+  delivery(id: string): Promise<DeliveryRow>;
+  /** Sends a delivery that is over anew, as if its job had just ended. Throws `delivery_not_found` and `delivery_pending`. */
+  redeliver(id: string): Promise<void>;
+  /** Workers of an endpoint that this server has heard of. */
+  workersOf(endpoint: string): Iterable<Worker>;
   health(endpoint: string): ReturnType<typeof health>;
   /** The worker behind a call with a good token. */
   worker(q: { id: string; endpoint: string }): Worker;

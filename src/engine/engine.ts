@@ -1,25 +1,36 @@
 /** Ties the engine's files together into the one object of `api.ts`. */
 import type { Clock } from "../clock.ts";
+import { ENDPOINT_DEFAULTS } from "../core/endpoint.ts";
 import { pingIntervalMs, workerEnv } from "../core/worker-env.ts";
 import type { EventBus } from "../events.ts";
 import type { Handle, Launcher } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";
-import type { Engine } from "./api.ts";
-import { cancel } from "./cancel.ts";
+import type { SendWebhook } from "../webhooks/sender.ts";
+import type { Engine, Handed } from "./api.ts";
+import { admission } from "./admit.ts";
+import { abandon, cancel } from "./cancel.ts";
+import { delivering, delivery, redeliver } from "./deliver.ts";
 import { dispatch, handBack } from "./dispatch.ts";
+import { nothingHeld, returnRunning } from "./drain.ts";
+import { endpoints } from "./endpoints.ts";
 import { health } from "./health.ts";
 import { hold } from "./hold.ts";
 import { hex, jobId } from "./ids.ts";
 import type { Random } from "./ids.ts";
 import { keys } from "./keys.ts";
 import { launching } from "./launch.ts";
+import { cursorFault, list } from "./list.ts";
 import { ping } from "./ping.ts";
+import { purge } from "./purge.ts";
 import { reckon } from "./reckon.ts";
+import { record } from "./record.ts";
 import { registry } from "./registry.ts";
 import { chunks, report } from "./report.ts";
+import { retry } from "./retry.ts";
 import { scaling } from "./scale.ts";
 import { seal } from "./seal.ts";
-import { status, statusSync } from "./status.ts";
+import { listen } from "./signals.ts";
+import { retain, status, statusSync, waited } from "./status.ts";
 import { stopping } from "./stop.ts";
 import { streamFrom, streamNext } from "./stream.ts";
 import { submit } from "./submit.ts";
@@ -28,6 +39,7 @@ import { stopPoll, take } from "./take.ts";
 import { engineTime } from "./time.ts";
 import { tokens } from "./tokens.ts";
 import { waiting } from "./wait.ts";
+import { webhookSecrets } from "./webhook-secrets.ts";
 import { workers } from "./workers.ts";
 import type { Worker } from "./workers.ts";
 
@@ -39,29 +51,35 @@ export interface EngineOptions {
   events: EventBus;
   launchers: ReadonlyMap<string, Launcher>;
   endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
-  /** Key for `s3Config`, 32 bytes (D22). */
+  /** Key for `s3Config` and webhook secrets, 32 bytes (D21, D22). */
   sealKey: Uint8Array;
+  sendWebhook: SendWebhook;
   /** `SLUICE_API_KEY`. */
   apiKey?: string | undefined;
   /** Environment that launched workers get besides their own. */
   workerBaseEnv: Readonly<Record<string, string>>;
 }
 
+/** Why a job whose `s3Config` cannot be opened fails (D22). */
+const UNREADABLE = "The s3Config of the job was kept under another SLUICE_SECRET and cannot be read. Submit the job anew, or start the service with the secret it had.";
+
 /** Builds the engine; nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
   const { store, clock, events, random } = o;
   const { now, heartbeat } = engineTime({ clock, jobs: store.jobs, events });
-  const known = registry(store.endpoints);
+  const sealing = seal(o.sealKey, random);
+  const known = registry(store.endpoints, { seal: sealing, random });
   const present = workers(events);
   const waits = waiting(clock);
-  const sealing = seal(o.sealKey, random);
+  const secrets = webhookSecrets({ registry: known, seal: sealing, random, now });
   const tokenBook = tokens({ store: store.tokens, now, random });
-  const keyBook = keys({ store: store.keys, now, random, fromEnvironment: o.apiKey });
+  const keyBook = keys({ store: store.keys, now, random, fromEnvironment: o.apiKey, onFault: (error) => events.emit("fault", { where: "noting the use of a key", error }) });
   const holding = hold({ clock, now, jobs: store.jobs, events });
+  const deliveries = delivering({ clock, now, webhooks: store.webhooks, events, hold: holding, secrets, send: o.sendWebhook });
   const lanes = dispatch({ jobs: store.jobs, now, events, paused: (id) => draining || known.paused(id), release: (worker, jobs) => inBackground("returning jobs", giveBack(worker, jobs.map(({ job }) => job))) });
   const stops = stopping({
     clock, now, events, workers: present,
-    graceMs: (endpoint) => known.get(endpoint).stopGraceMs,
+    graceMs,
     kill: (worker, why) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why, graceMs: 0 })),
   });
   const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops };
@@ -71,7 +89,7 @@ export function createEngine(o: EngineOptions): Engine {
   let draining = false;
   /** Ends what is held for a store that is away, when everything else has ended. */
   const stopped = new AbortController();
-  let removeSignals = (): void => {};
+  let listening: (() => void)[] = [];
 
   function launch(): ReturnType<typeof launching> {
     if (!launchSide) throw new Error("The engine has not been started.");
@@ -80,16 +98,15 @@ export function createEngine(o: EngineOptions): Engine {
 
   const background = new Set<Promise<unknown>>();
 
+  /** Of an endpoint that is being deleted too. */
+  function graceMs(endpoint: string): number {
+    return known.has(endpoint) ? known.get(endpoint).stopGraceMs : ENDPOINT_DEFAULTS.stopGraceMs;
+  }
+
   /** Work that nobody waits for, until the engine stops. */
   function inBackground(where: string, work: Promise<unknown>): void {
     const done = work.catch((error: unknown) => events.emit("fault", { where, error })).finally(() => background.delete(done));
     background.add(done);
-  }
-
-  /** A job ended without a report through this server: whoever waits here gets its result. */
-  async function tellEnd(endpoint: string, id: string): Promise<void> {
-    const found = await store.jobs.get({ endpoint, id, now: now() });
-    if (found?.job.endedAt !== undefined) waits.ended(found);
   }
 
   async function giveBack(worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<void> {
@@ -98,35 +115,24 @@ export function createEngine(o: EngineOptions): Engine {
     if (back.length > 0) lanes.announce(worker.endpoint, back.length);
   }
 
-  function listen(): () => void {
-    const removeStore = store.onSignal((signal) => {
-      const { endpoint } = signal;
-      if (signal.kind === "queued") {
-        if (signal.worker !== undefined) events.emit("job.returned", { endpoint, id: signal.id, worker: signal.worker, why: "lost" });
-        waits.news(signal.id);
-        lanes.announce(endpoint);
-        if (known.has(endpoint)) launchSide?.scaling.queued(endpoint);
-      } else if (signal.kind === "stop") stops.request(signal);
-      else {
-        events.emit("job.settled", { endpoint, id: signal.id, state: signal.state });
-        waits.news(signal.id);
-        if (waits.awaited(signal.id)) inBackground("telling waiters", tellEnd(endpoint, signal.id));
-      }
-    });
-    const removeReady = events.on("worker.ready", () => launchSide?.scaling.ready());
-    return () => {
-      removeStore();
-      removeReady();
-    };
-  }
+  const onQueued = (endpoint: string): void => {
+    if (known.has(endpoint)) launchSide?.scaling.queued(endpoint);
+  };
 
-  const submitting = { jobs: store.jobs, now, events, dispatch: lanes, seal: sealing, onQueued: (endpoint: string) => launchSide?.scaling.queued(endpoint) };
+  const reading = { jobs: store.jobs, now, waiting: waits };
+  const submitting = { ...reading, events, dispatch: lanes, seal: sealing, onQueued };
   const taking = { ...reckoning, clock, hold: holding, workerStore: store.workers };
   const reporting = {
     store, now, events, hold: holding, dispatch: lanes, waiting: waits, stopping: stops,
-    restart: (worker: Worker) => inBackground(`restarting ${worker.id}`, launch().stop(worker, { why: "it asked to be started anew", graceMs: known.get(worker.endpoint).stopGraceMs })),
+    restart: (worker: Worker) => inBackground(`restarting ${worker.id}`, launch().stop(worker, { why: "it asked to be started anew", graceMs: graceMs(worker.endpoint) })),
   };
+  const cancelling = { jobs: store.jobs, now, events, waiting: waits, stopping: stops };
   const streaming = { chunks: store.chunks, clock, now, waiting: waits };
+  const managing = endpoints({
+    clock, now, random, events, store, registry: known, workers: present, tokens: tokenBook, dispatch: lanes,
+    end: (worker) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why: "its endpoint was deleted", graceMs: graceMs(worker.endpoint) })),
+    look: () => launchSide?.scaling.look(),
+  });
 
   return {
     registry: known,
@@ -136,24 +142,41 @@ export function createEngine(o: EngineOptions): Engine {
     get draining() {
       return draining;
     },
+    admit: admission(now).admit,
     newId: (operation) => jobId(operation, now(), random),
-    async submit(q) {
-      await submit(submitting, q);
-    },
+    submit: async (q) => (await submit(submitting, q)).id,
     async submitAndWait(q, { ms, caller }) {
-      const end = waits.forEnd({ id: q.id, ms, caller });
+      const until = clock.now() + ms;
+      const end = waits.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller });
       try {
-        await submit(submitting, q);
-        return (await end.result) ?? (await status({ jobs: store.jobs, now }, { endpoint: q.endpoint.id, id: q.id }));
+        const job = await submit(submitting, q);
+        if (job.id === q.id) return await waited(reading, job, end);
+        end.leave();
+        return await statusSync(reading, { endpoint: job.endpoint, id: job.id, ms: until - clock.now(), caller });
       } finally {
         end.leave();
       }
     },
-    status: (q) => status({ jobs: store.jobs, now }, q),
-    statusSync: (q) => statusSync({ jobs: store.jobs, now, waiting: waits }, q),
+    status: (q) => status(reading, q),
+    retain: (q) => retain(reading, q),
+    statusSync: (q) => statusSync(reading, q),
     streamNext: (q) => streamNext(streaming, { ...q, reader: hex(random(8)) }),
     streamFrom: (q) => streamFrom(streaming, q),
-    cancel: (q) => cancel({ jobs: store.jobs, now, events, waiting: waits, stopping: stops }, q),
+    retry: ({ endpoint, id }) => retry(submitting, { endpoint: known.get(endpoint), id }),
+    purge: (endpoint) => purge({ jobs: store.jobs, now, events }, endpoint),
+    list: (q) => list(reading, q),
+    record: (q) => record({ jobs: store.jobs, now, workers: present, entry: known.entry, crashing: ({ id }) => launchSide?.scaling.crashing(id) }, q),
+    endpoints: managing,
+    webhookSecret: { renew: (id) => managing.inTurn(() => secrets.renew(id)) },
+    deliveries: (q) =>
+      store.webhooks.list(q).catch((error: unknown) => {
+        throw cursorFault(error, q.cursor);
+      }),
+    delivery: (id) => delivery(store.webhooks, id),
+    redeliver: (id) => redeliver({ webhooks: store.webhooks, now }, id),
+    workersOf: (endpoint) => present.of(endpoint),
+    cancel: (q) => cancel(cancelling, q),
+    abandon: (q) => inBackground(`cancelling job ${q.id}`, abandon({ ...cancelling, hold: holding }, q, stopped.signal)),
     health: (endpoint) => health({ jobs: store.jobs, workers: present, now }, endpoint),
     worker({ id, endpoint }) {
       const at = now();
@@ -162,8 +185,14 @@ export function createEngine(o: EngineOptions): Engine {
       return worker;
     },
     async take(q) {
-      const jobs = await take(taking, q);
-      return jobs.map(({ job, input }) => ({ id: job.id, attempt: job.attempt, input, s3Config: job.s3Config === undefined ? undefined : sealing.open(job.s3Config) }));
+      const handed: Handed[] = [];
+      for (const { job, input } of await take(taking, q)) {
+        const { id, attempt, s3Config } = job;
+        const opened = s3Config === undefined ? { ok: true as const, text: undefined } : sealing.open(s3Config);
+        if (opened.ok) handed.push({ id, attempt, input, s3Config: opened.text });
+        else await report(reporting, { worker: q.worker, id, report: { kind: "end", on: "fail", error: UNREADABLE, restart: false } });
+      }
+      return handed;
     },
     handBack: giveBack,
     stopPoll: (q) => stopPoll(taking, q),
@@ -213,8 +242,11 @@ export function createEngine(o: EngineOptions): Engine {
         present.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
         stops.request(run);
       }
-      removeSignals = listen();
-      for (const each of [heartbeat, sweeping, attending, scale.loop]) each.start();
+      listening = [
+        listen({ store, now, events, waiting: waits, dispatch: lanes, stopping: stops, deliver: deliveries.nudge, onQueued, inBackground }),
+        events.on("worker.ready", () => scale.ready()),
+      ];
+      for (const each of [heartbeat, sweeping, attending, managing.loop, deliveries, scale.loop]) each.start();
     },
     async stop({ drainMs }) {
       if (draining) return;
@@ -226,34 +258,17 @@ export function createEngine(o: EngineOptions): Engine {
         worker.draining = true;
         for (const end of worker.polls) end();
       }
-      await nothingHeld(drainMs);
-      const running = await store.jobs.running().catch(() => []);
-      for (const { endpoint, id, worker, attempt } of running) {
-        // A worker of somebody else goes on without us: its job would run twice (D16 Outages).
-        if ((present.get({ endpoint, id: worker })?.launcher ?? "external") === "external") continue;
-        const moved = await store.jobs.move({ endpoint, id, on: "release", attempt, now: now() }).catch(() => undefined);
-        if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
-      }
+      await nothingHeld({ clock, events, workers: present }, drainMs);
+      await returnRunning({ now, events, jobs: store.jobs, workers: present });
       if (launchSide) {
         const all = [...present.all()].filter((worker) => worker.launcher !== "external");
-        await Promise.all(all.map((worker) => launch().stop(worker, { why: "the service stops", graceMs: known.get(worker.endpoint).stopGraceMs })));
+        await Promise.all(all.map((worker) => launch().stop(worker, { why: "the service stops", graceMs: graceMs(worker.endpoint) })));
         await launch().close();
       }
-      for (const each of [sweeping, attending, heartbeat]) await each.stop();
-      removeSignals();
+      for (const each of [managing.loop, deliveries, sweeping, attending, heartbeat]) await each.stop();
+      for (const end of listening) end();
       stopped.abort();
       await Promise.all(background);
     },
   };
-
-  async function nothingHeld(drainMs: number): Promise<void> {
-    if (![...present.all()].some((worker) => worker.held.size > 0)) return;
-    const over = new AbortController();
-    const look = (): void => {
-      if (![...present.all()].some((worker) => worker.held.size > 0)) over.abort();
-    };
-    const remove = [events.on("job.settled", look), events.on("worker.exited", look), events.on("job.returned", look)];
-    await clock.sleep(drainMs, over.signal);
-    for (const each of remove) each();
-  }
 }

@@ -3,6 +3,18 @@ import type { Endpoint } from "../core/endpoint.ts";
 import { readEndpoint } from "../core/endpoint.ts";
 import { ApiError } from "../core/errors.ts";
 import type { EndpointStore } from "../store/store.ts";
+import type { Random } from "./ids.ts";
+import type { Seal } from "./seal.ts";
+import { newWebhookSecret } from "./webhook-secrets.ts";
+
+/** An endpoint with what is no setting of it. */
+export interface Known {
+  endpoint: Endpoint;
+  /** Jobs are accepted and queued, not handed out (D29). */
+  paused: boolean;
+  /** Ms since the epoch. */
+  createdAt: number;
+}
 
 /** Looks endpoints up and keeps them. */
 export interface Registry {
@@ -12,37 +24,78 @@ export interface Registry {
   put(endpoint: Endpoint, now: number): Promise<void>;
   /** Throws `endpoint_not_found`. */
   get(id: string): Endpoint;
+  /** As {@link get}, with what is no setting. */
+  entry(id: string): Known;
+  /** The webhook secret, sealed; it is no part of the settings, and there while deliveries of a deleted endpoint are (D21). */
+  sealedSecret(id: string): string | undefined;
   has(id: string): boolean;
-  /** Jobs are accepted and queued, not handed out (D29). */
   paused(id: string): boolean;
-  all(): Iterable<Endpoint>;
+  pause(id: string, paused: boolean): Promise<void>;
+  /** The endpoint is unknown from now on; its jobs and deliveries are still to be ended (D39). Throws `endpoint_not_found`. */
+  remove(id: string): Promise<void>;
+  /** Endpoints that are being deleted. */
+  removing(): Iterable<string>;
+  /** Nothing of an endpoint that was being deleted is left. */
+  removed(id: string): void;
+  all(): Iterable<Known>;
 }
 
 /** A registry over the store's endpoints. */
-export function registry(store: EndpointStore): Registry {
-  const known = new Map<string, { endpoint: Endpoint; paused: boolean }>();
+export function registry(store: EndpointStore, { seal, random }: { seal: Seal; random: Random }): Registry {
+  const known = new Map<string, Known>();
+  const going = new Set<string>();
+  const secrets = new Map<string, string>();
+
+  function entry(id: string): Known {
+    const found = known.get(id);
+    if (!found) throw new ApiError("endpoint_not_found", { endpoint: id });
+    return found;
+  }
+
   return {
     async load(onFault) {
-      for (const row of await store.list()) {
-        const read = readEndpoint(row.id, JSON.parse(row.settings));
-        if (read.ok) known.set(row.id, { endpoint: read.endpoint, paused: row.paused });
-        else onFault(row.id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join("; "));
+      for (const { id, settings, secret, paused, createdAt, removing } of await store.list()) {
+        if (secret !== undefined) secrets.set(id, secret);
+        if (removing) {
+          going.add(id);
+          continue;
+        }
+        const read = readEndpoint(id, JSON.parse(settings));
+        if (read.ok) known.set(id, { endpoint: read.endpoint, paused, createdAt });
+        else onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
       }
     },
     async put(endpoint, now) {
-      const { id, ...settings } = endpoint;
-      await store.put({ id, settings: JSON.stringify(settings), now });
-      known.set(id, { endpoint, paused: known.get(id)?.paused ?? false });
+      const { id, webhookSecret, ...settings } = endpoint;
+      const secret = webhookSecret === undefined ? (secrets.get(id) ?? seal.close(newWebhookSecret(random))) : seal.close(webhookSecret);
+      await store.put({ id, settings: JSON.stringify(settings), secret, now });
+      going.delete(id);
+      secrets.set(id, secret);
+      known.set(id, { paused: false, createdAt: now, ...known.get(id), endpoint: { id, ...settings } });
     },
-    get(id) {
-      const entry = known.get(id);
-      if (!entry) throw new ApiError("endpoint_not_found", { endpoint: id });
-      return entry.endpoint;
-    },
+    get: (id) => entry(id).endpoint,
+    entry,
+    sealedSecret: (id) => secrets.get(id),
     has: (id) => known.has(id),
     paused: (id) => known.get(id)?.paused ?? false,
-    *all() {
-      for (const { endpoint } of known.values()) yield endpoint;
+    async pause(id, paused) {
+      entry(id);
+      await store.pause({ id, paused });
+      const now = known.get(id);
+      if (now) now.paused = paused;
     },
+    async remove(id) {
+      entry(id);
+      // First on disk: a deletion that is refused must not have begun.
+      await store.remove({ id });
+      known.delete(id);
+      going.add(id);
+    },
+    removing: () => [...going],
+    removed(id) {
+      going.delete(id);
+      secrets.delete(id);
+    },
+    all: () => [...known.values()],
   };
 }

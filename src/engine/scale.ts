@@ -29,11 +29,15 @@ export interface Scaling {
   ended(worker: Worker, code: number | undefined): void;
   /** A worker called for the first time. */
   ready(): void;
+  /** Looks at everything at once. */
+  look(): void;
+  /** Why no worker is started there for a while; undefined when nothing holds it back. */
+  crashing(endpoint: string): string | undefined;
 }
 
 /** Scaling over what this server knows. */
 export function scaling(d: { clock: Clock; now: () => number; jobs: JobStore; events: EventBus; workers: Workers; registry: Registry; launching: Launching }): Scaling {
-  const crashes = new Map<string, { count: number; until: number }>();
+  const crashes = new Map<string, { count: number; until: number; reason: string }>();
 
   function mine(endpoint: Endpoint): Worker[] {
     return [...d.workers.of(endpoint.id)].filter((worker) => worker.launcher !== "external" && !worker.draining && !d.launching.ending(worker.id));
@@ -42,7 +46,7 @@ export function scaling(d: { clock: Clock; now: () => number; jobs: JobStore; ev
   function crashed(endpoint: string, reason: string): void {
     const count = (crashes.get(endpoint)?.count ?? 0) + 1;
     const retryMs = Math.min(BACKOFF_MS[0] * 2 ** (count - 1), BACKOFF_MS[1]);
-    crashes.set(endpoint, { count, until: d.now() + retryMs });
+    crashes.set(endpoint, { count, until: d.now() + retryMs, reason });
     d.events.emit("worker.failed", { endpoint, reason, retryMs });
   }
 
@@ -74,7 +78,7 @@ export function scaling(d: { clock: Clock; now: () => number; jobs: JobStore; ev
     retryMs: LOOK_MS,
     onError: (error) => d.events.emit("fault", { where: "scaling", error }),
     step: async () => {
-      for (const endpoint of d.registry.all()) if (endpoint.launcher.type !== "external") await look(endpoint);
+      for (const { endpoint } of d.registry.all()) if (endpoint.launcher.type !== "external") await look(endpoint);
       return LOOK_MS;
     },
   });
@@ -90,11 +94,11 @@ export function scaling(d: { clock: Clock; now: () => number; jobs: JobStore; ev
     ended(worker, code) {
       // One that ends well after a call may have been told to by its own code (wire-protocol B.5, refresh_worker).
       const sound = worker.ready && (code === 0 || d.now() - worker.createdAt >= SOUND_MS);
-      if (!sound && !worker.draining) crashed(worker.endpoint, worker.ready ? "it ended soon after its start" : "it ended before it asked for a job");
+      if (!sound && !worker.draining) crashed(worker.endpoint, `it ended${code === undefined ? "" : ` with exit code ${code}`} ${worker.ready ? "soon after its start" : "before it asked for a job"}`);
       scaleLoop.nudge();
     },
-    ready() {
-      scaleLoop.nudge();
-    },
+    ready: () => scaleLoop.nudge(),
+    look: () => scaleLoop.nudge(),
+    crashing: (endpoint) => crashes.get(endpoint)?.reason,
   };
 }

@@ -5,8 +5,8 @@ import type { Random } from "./ids.ts";
 /** Closes texts and opens them again. */
 export interface Seal {
   close(text: string): string;
-  /** Throws when the text was closed under another key or changed. */
-  open(sealed: string): string;
+  /** Not ok when the text was closed under another key or changed. */
+  open(sealed: string): { ok: true; text: string } | { ok: false };
 }
 
 const ALGORITHM = "aes-256-gcm";
@@ -24,9 +24,13 @@ export function seal(key: Uint8Array, random: Random): Seal {
     },
     open(sealed) {
       const bytes = Buffer.from(sealed, "base64");
-      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
-      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8");
+      try {
+        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+        decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+        return { ok: true, text: Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8") };
+      } catch {
+        return { ok: false };
+      }
     },
   };
 }

@@ -59,7 +59,7 @@ async function whenThere(d: Deps, q: Query, look: () => Promise<Look>): Promise<
   const until = d.clock.now() + q.waitMs;
   for (;;) {
     // Waiting begins before the look, so that no news is missed.
-    const news = d.waiting.forNews({ id: q.id, ms: until - d.clock.now(), caller: q.caller });
+    const news = d.waiting.forNews({ endpoint: q.endpoint, id: q.id, ms: until - d.clock.now(), caller: q.caller });
     try {
       const found = isJobId(q.id) ? await look() : undefined;
       if (found === undefined) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });

@@ -14,6 +14,8 @@ export interface Tokens {
   admits(q: { token: string; endpoint: string; worker: string }): Promise<boolean>;
   /** Ends the token of a worker that is gone. */
   revoke(worker: string): Promise<void>;
+  /** The store has removed the tokens of a deleted endpoint. */
+  forget(endpoint: string): void;
 }
 
 /** SHA-256 in hex. */
@@ -45,6 +47,9 @@ export function tokens(d: { store: TokenStore; now: () => number; random: Random
     async revoke(worker) {
       for (const [hashed, row] of known) if (row.worker === worker) known.delete(hashed);
       await d.store.remove({ worker });
+    },
+    forget(endpoint) {
+      for (const [hashed, row] of known) if (row.endpoint === endpoint) known.delete(hashed);
     },
   };
 }

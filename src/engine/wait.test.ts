@@ -7,7 +7,7 @@ import { waiting } from "./wait.ts";
 import type { Caller } from "./wait.ts";
 
 function result(id: string): JobResult {
-  return { job: newJob({ id, endpoint: "e", operation: "run", lowPriority: false, ttlMs: 1, executionTimeoutMs: 1, leaseMs: 1, retainMs: 1, recordMs: 1 }, 0) };
+  return { job: newJob({ id, endpoint: "ep", operation: "run", lowPriority: false, ttlMs: 1, executionTimeoutMs: 1, leaseMs: 1, retainMs: 1, recordMs: 1 }, 0) };
 }
 
 function sample() {
@@ -16,7 +16,7 @@ function sample() {
   const caller = (): Caller => ({ gone: false });
   const log: string[] = [];
   const end = (id: string, ms: number, of = caller()) => {
-    const wait = waits.forEnd({ id, ms, caller: of });
+    const wait = waits.forEnd({ endpoint: "ep", id, ms, caller: of });
     void wait.result.then((found) => log.push(`${id}/${ms} ${found ? "ended" : "lapsed"}`));
     return wait;
   };
@@ -26,8 +26,8 @@ function sample() {
 describe("waiting", () => {
   it("D8: everyone who waits for the end of a job gets its result, others do not", async () => {
     const { clock, waits, caller } = sample();
-    const mine = [1000, 2000, 3000].map((ms) => waits.forEnd({ id: "a", ms, caller: caller() }));
-    const other = waits.forEnd({ id: "b", ms: 5000, caller: caller() });
+    const mine = [1000, 2000, 3000].map((ms) => waits.forEnd({ endpoint: "ep", id: "a", ms, caller: caller() }));
+    const other = waits.forEnd({ endpoint: "ep", id: "b", ms: 5000, caller: caller() });
     const told = result("a");
     waits.ended(told);
     for (const wait of mine) expect(await wait.result).toBe(told);
@@ -64,21 +64,21 @@ describe("waiting", () => {
 
   it("a caller that is gone, and a wait of no time, end at once", async () => {
     const { waits, caller } = sample();
-    expect(await waits.forEnd({ id: "a", ms: 1000, caller: { gone: true } }).result).toBeUndefined();
-    expect(await waits.forNews({ id: "a", ms: 0, caller: caller() }).result).toBe(false);
+    expect(await waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: { gone: true } }).result).toBeUndefined();
+    expect(await waits.forNews({ endpoint: "ep", id: "a", ms: 0, caller: caller() }).result).toBe(false);
     expect(waits.awaited("a")).toBe(false);
   });
 
   it("D7: news wakes those who wait for news; the end wakes both kinds", async () => {
     const { clock, waits, caller, log, end } = sample();
     end("a", 9000);
-    const news = waits.forNews({ id: "a", ms: 9000, caller: caller() });
+    const news = waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
     waits.news("b");
     waits.news("a");
     expect(await news.result).toBe(true);
     await clock.advance(0);
     expect(log).toEqual([]);
-    const second = waits.forNews({ id: "a", ms: 9000, caller: caller() });
+    const second = waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
     waits.ended(result("a"));
     expect(await second.result).toBe(true);
     await clock.advance(0);
@@ -87,7 +87,7 @@ describe("waiting", () => {
 
   it("awaited tells of those who wait for the end, not of those who wait for news", () => {
     const { waits, caller, end } = sample();
-    waits.forNews({ id: "a", ms: 9000, caller: caller() });
+    waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
     expect(waits.awaited("a")).toBe(false);
     const wait = end("a", 9000);
     expect(waits.awaited("a")).toBe(true);
@@ -109,7 +109,7 @@ describe("waiting", () => {
     const { clock, waits, caller, log, end } = sample();
     end("a", 1000);
     end("b", 90_000);
-    const news = waits.forNews({ id: "c", ms: 5000, caller: caller() });
+    const news = waits.forNews({ endpoint: "ep", id: "c", ms: 5000, caller: caller() });
     waits.sendHome();
     expect(await news.result).toBe(false);
     await clock.advance(0);

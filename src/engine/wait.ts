@@ -15,6 +15,7 @@ export interface Wait<T> {
 }
 
 interface Question {
+  endpoint: string;
   id: string;
   /** Longest wait, ms. */
   ms: number;
@@ -33,11 +34,16 @@ export interface Waiting {
   news(id: string): void;
   /** Whether anybody waits for the end of this job. */
   awaited(id: string): boolean;
+  /** Ids of the jobs of this endpoint that somebody waits on. */
+  awaitedAt(endpoint: string): string[];
+  /** The job is no more: whoever waits on it looks again. */
+  gone(id: string): void;
   /** From now on no wait lasts; those under way end (D34). */
   sendHome(): void;
 }
 
 interface Waiter {
+  endpoint: string;
   id: string;
   until: number;
   /** Ends the wait without word. */
@@ -104,7 +110,7 @@ export function waiting(clock: Clock): Waiting {
         resolve(value);
       };
       leave = () => finish(lapsed);
-      const waiter: Waiter = { id: q.id, until: clock.now() + q.ms, lapse: leave, ...make(finish) };
+      const waiter: Waiter = { endpoint: q.endpoint, id: q.id, until: clock.now() + q.ms, lapse: leave, ...make(finish) };
       add(waiter);
     });
     q.caller.left = leave;
@@ -119,6 +125,10 @@ export function waiting(clock: Clock): Waiting {
     },
     news(id) {
       for (const waiter of of(id)) waiter.news?.();
+    },
+    awaitedAt: (endpoint) => [...new Set([...all].filter((waiter) => waiter.endpoint === endpoint).map(({ id }) => id))],
+    gone(id) {
+      for (const waiter of of(id)) (waiter.news ?? waiter.lapse)();
     },
     awaited: (id) => of(id).some((waiter) => waiter.news === undefined),
     sendHome() {

@@ -2,7 +2,8 @@
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
 import { may } from "../engine/keys.ts";
-import type { Scope } from "../engine/keys.ts";
+import type { Scope } from "../core/key-request.ts";
+import type { Principal } from "../engine/keys.ts";
 import type { Call } from "./call.ts";
 
 /** Refused polls are answered after this long, ms: SDK workers ask again at once (D26). */
@@ -22,8 +23,24 @@ export async function identify(call: Call, scope: Scope): Promise<void> {
   if (key === undefined) throw new ApiError("unauthorized", { why: "The request carries no API key." });
   const principal = await call.engine.keys.identify(key);
   if (!principal) throw new ApiError("unauthorized", { why: "The API key is not known here." });
-  if (!may(principal, scope, call.params.endpoint || undefined)) throw new ApiError("unauthorized", { why: `The API key has no permission to ${scope} here.` });
+  permit(principal, scope, call.params.endpoint || undefined);
   call.principal = principal;
+}
+
+/** Throws 401 for a caller that may not do something of this scope, on this endpoint where one is given; the sentence says what it lacks (D30). */
+export function permit(principal: Principal, scope: Scope, endpoint?: string): void {
+  if (may(principal, scope, endpoint)) return;
+  const { scopes, endpoints = [] } = principal;
+  const why = may(principal, scope)
+    ? `The API key is good for ${endpoints.length === 1 ? "endpoint" : "endpoints"} ${endpoints.join(", ")} only.`
+    : `This needs an API key with the scope ${scope}; the one sent has ${scopes.join(", ")}.`;
+  throw new ApiError("unauthorized", { why });
+}
+
+/** The key holder behind the call; only for routes whose row asks for a scope. */
+export function principalOf({ principal }: Call): Principal {
+  if (!principal) throw new Error("The route identifies no key holder.");
+  return principal;
 }
 
 /** Sets `worker`, or throws 401 for a token that is not good for this worker of this endpoint. */

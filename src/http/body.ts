@@ -2,6 +2,8 @@
 import { ApiError } from "../core/errors.ts";
 import { jsonScanner } from "../core/json-scan.ts";
 import type { JsonMember, JsonScan } from "../core/json-scan.ts";
+import { LARGE_BYTES } from "../core/json-text.ts";
+import type { JsonText } from "../core/json-text.ts";
 import type { Call } from "./call.ts";
 
 /** A body, whole, with what the scan found. */
@@ -10,6 +12,8 @@ export interface ScannedBody {
   scan: JsonScan;
   /** Text of a member as it stands in the body, or undefined. */
   text(member: JsonMember | undefined): string | undefined;
+  /** The same, as bytes of this body when it is large. */
+  payload(member: JsonMember | undefined): JsonText | undefined;
 }
 
 /** Options of the scan: members to find, deepest nesting, longest integer. */
@@ -36,9 +40,12 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
   if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
   return new Promise((resolve, reject) => {
     const scanner = jsonScanner(options);
+    // Where the size is known and large, the pieces are put in their place as they come.
+    const large = size !== undefined && size >= LARGE_BYTES ? Buffer.allocUnsafeSlow(size) : undefined;
     const pieces: Buffer[] = [];
     let length = 0;
     req.on("data", (piece: Buffer) => {
+      const at = length;
       length += piece.length;
       if (length > maxBody) {
         pieces.length = 0;
@@ -48,13 +55,16 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
         return;
       }
       scanner.push(piece);
-      pieces.push(piece);
+      if (large) large.set(piece, at);
+      else pieces.push(piece);
     });
     req.on("end", () => {
-      const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+      const bytes = large ?? (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length));
       const scan = scanner.finish();
       const encoding = scan.ok && scan.ascii ? "latin1" : "utf8";
-      resolve({ bytes, scan, text: (member) => (member ? bytes.toString(encoding, member.start, member.end) : undefined) });
+      const text = (member: JsonMember | undefined): string | undefined => (member ? bytes.toString(encoding, member.start, member.end) : undefined);
+      const payload = (member: JsonMember | undefined): JsonText | undefined => (member && member.end - member.start >= LARGE_BYTES ? bytes.subarray(member.start, member.end) : text(member));
+      resolve({ bytes, scan, text, payload });
     });
     req.on("error", reject);
     req.on("close", () => {

@@ -4,6 +4,7 @@ import type { Engine } from "../engine/api.ts";
 import type { Principal } from "../engine/keys.ts";
 import type { Caller } from "../engine/wait.ts";
 import type { Worker } from "../engine/workers.ts";
+import type { Params } from "./match.ts";
 
 /** What a handler gets. Path parameters are decoded; absent ones are "". */
 export interface Call {
@@ -14,13 +15,17 @@ export interface Call {
   path: string;
   /** The query text without its question mark. */
   queryText: string;
-  params: Readonly<Record<"endpoint" | "job" | "worker", string>>;
+  params: Readonly<Params>;
   /** Largest body, bytes. */
   maxBody: number;
+  /** Form of refusals, where it is not ours (D32). */
+  errors?: "openai" | undefined;
   /** Set for routes of key holders. */
   principal?: Principal;
   /** Set for routes of workers. */
   worker?: Worker;
+  /** Gives back the place of a request that was admitted within limits (D24). */
+  release?: (() => void) | undefined;
   /** Tells waiting operations that the client has hung up. */
   caller: Caller;
 }
@@ -31,6 +36,7 @@ export function query(call: Call): URLSearchParams {
 }
 
 /** Whether an answer can still reach the client. */
-export function connected({ res }: Call): boolean {
-  return !res.destroyed && res.socket !== null && !res.socket.destroyed && res.socket.writable;
+export function connected({ req, res }: Call): boolean {
+  // The request's socket: of pipelined requests only the first one's answer has a socket yet.
+  return !res.destroyed && !req.socket.destroyed && req.socket.writable;
 }

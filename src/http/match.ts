@@ -1,10 +1,12 @@
-/** Finds the row of the table for a path: a tree of segments built once. */
+/** Finds the row of the table for a path: a tree of segments built once. `:name` is one segment, a `*` at the end is all that is left. */
 import type { Route } from "./routes.ts";
 
 /** A row per method at one path, and the path's parameters by position. */
 interface Node {
   fixed: Map<string, Node>;
   parameter?: Node;
+  /** A row that takes the rest of the path, whatever it holds. */
+  tail?: Node;
   name: string;
   byMethod: Map<string, Route>;
 }
@@ -12,8 +14,11 @@ interface Node {
 /** What was found: the rows at this path by method, and the parameters, decoded. */
 export interface Match {
   byMethod: ReadonlyMap<string, Route>;
-  params: { endpoint: string; job: string; worker: string };
+  params: Params;
 }
+
+/** What a path may hold, by name, decoded; what it does not hold is "". `rest` is all from its place on, slashes included. */
+export type Params = Record<"endpoint" | "job" | "worker" | "delivery" | "key" | "rest", string>;
 
 function node(name = ""): Node {
   return { fixed: new Map(), name, byMethod: new Map() };
@@ -25,7 +30,8 @@ export function matcher(routes: readonly Route[]): (path: string) => Match | und
   for (const route of routes) {
     let at = root;
     for (const segment of route.path.slice(1).split("/")) {
-      if (segment.startsWith(":")) at = at.parameter ??= node(segment.slice(1));
+      if (segment === "*") at = at.tail ??= node("rest");
+      else if (segment.startsWith(":")) at = at.parameter ??= node(segment.slice(1));
       else {
         const there = at.fixed.get(segment) ?? node();
         at.fixed.set(segment, there);
@@ -36,7 +42,7 @@ export function matcher(routes: readonly Route[]): (path: string) => Match | und
   }
 
   return (path) => {
-    const params = { endpoint: "", job: "", worker: "" };
+    const params: Params = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
     let at: Node | undefined = root;
     for (let start = 1; start <= path.length && at; ) {
       const slash = path.indexOf("/", start);
@@ -45,12 +51,15 @@ export function matcher(routes: readonly Route[]): (path: string) => Match | und
       const fixed: Node | undefined = at.fixed.get(segment);
       if (fixed) at = fixed;
       else {
-        at = segment === "" ? undefined : at.parameter;
+        const { parameter, tail }: Node = at;
+        at = segment === "" ? undefined : (parameter ?? tail);
+        const whole = at !== undefined && at === tail;
         if (at) {
-          const value = decoded(segment);
+          const value = decoded(whole ? path.slice(start) : segment);
           if (value === undefined) return undefined;
-          params[at.name as keyof typeof params] = value;
+          params[at.name as keyof Params] = value;
         }
+        if (whole) break;
       }
       start = end + 1;
     }

@@ -1,16 +1,26 @@
 /** Answers: JSON text with its length, errors as the table has them. The only place that knows status codes (D1 to D3). */
 import type { ServerResponse } from "node:http";
 import { ApiError, errorBody } from "../core/errors.ts";
+import { failureBody, failureOfRefusal } from "../core/openai-error.ts";
+import type { Quota } from "../engine/admit.ts";
+import type { JsonPieces, JsonText } from "../core/json-text.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import type { Call } from "./call.ts";
 
 const JSON_TYPE = "application/json";
 
 /** Sends JSON text. `headers` are name, value, name, value. With `open` the whole answer goes out, but the caller must still `end` it. */
-export function json(res: ServerResponse, text: string, headers: readonly string[] = [], status = 200, open = false): void {
-  res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(Buffer.byteLength(text)), ...headers]);
-  if (open) res.write(text);
-  else res.end(text);
+export function json(res: ServerResponse, text: JsonPieces, headers: readonly string[] = [], status = 200, open = false): void {
+  const pieces = typeof text === "string" ? undefined : text;
+  const size = pieces ? pieces.reduce((sum, piece) => sum + sizeOf(piece), 0) : sizeOf(text as string);
+  res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(size), ...headers]);
+  if (pieces) for (const piece of pieces) res.write(piece);
+  else if (open) res.write(text);
+  if (!open) res.end(pieces ? undefined : text);
+}
+
+function sizeOf(text: JsonText): number {
+  return typeof text === "string" ? Buffer.byteLength(text) : text.length;
 }
 
 /** Sends an empty answer: 204, for workers' polls only (D1). */
@@ -20,7 +30,7 @@ export function nothing(res: ServerResponse): void {
 }
 
 /** Sends JSON text and tells whether it was handed to a living connection completely (D7 Delivery, D16). */
-export function jsonWritten(call: Call, text: string, headers: readonly string[] = []): Promise<boolean> {
+export function jsonWritten(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<boolean> {
   const { res } = call;
   return new Promise((resolve) => {
     // A write to a destroyed socket finishes without an error: the socket is looked at too.
@@ -30,6 +40,13 @@ export function jsonWritten(call: Call, text: string, headers: readonly string[]
   });
 }
 
+/** Tells what is left of the rate limit (D24), on whatever the answer will be: the numbers are those of the moment when the request was admitted or refused. */
+export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Quota): void {
+  res.setHeader("RateLimit-Limit", limit);
+  res.setHeader("RateLimit-Remaining", remaining);
+  res.setHeader("RateLimit-Reset", reset);
+}
+
 /** The refusal that an exception stands for; anything unknown is our own fault. */
 export function refusalOf(error: unknown, reference: () => string): ApiError {
   if (error instanceof ApiError) return error;
@@ -37,8 +54,8 @@ export function refusalOf(error: unknown, reference: () => string): ApiError {
   return new ApiError("internal", { reference: reference() });
 }
 
-/** Answers with an error, where there is still somebody to answer. With `close` the caller must `end` the answer, which closes the connection. */
-export function refuse(res: ServerResponse, error: ApiError, close = false): void {
+/** Answers with an error, where there is still somebody to answer: in our form, or in OpenAI's (D32). With `close` the caller must `end` the answer, which closes the connection. */
+export function refuse(res: ServerResponse, error: ApiError, { close = false, form }: { close?: boolean; form?: "openai" | undefined } = {}): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
@@ -48,5 +65,5 @@ export function refuse(res: ServerResponse, error: ApiError, close = false): voi
   if (error.allow !== undefined) headers.push("Allow", error.allow);
   if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
   if (close) headers.push("Connection", "close");
-  json(res, errorBody(error), headers, error.status, close);
+  json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
 }

@@ -3,14 +3,19 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Clock } from "../clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
+import type { LimitedOperation } from "../core/limits.ts";
 import type { Engine } from "../engine/api.ts";
 import type { EventBus } from "../events.ts";
 import { identify, identifyWorker, pace } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
 import type { Call } from "./call.ts";
+import { allowOrigin, answerOptions } from "./cors.ts";
+import type { CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
-import { refusalOf, refuse } from "./reply.ts";
+import type { Params } from "./match.ts";
+import { quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import { ROUTES } from "./routes.ts";
 import type { Route } from "./routes.ts";
 
@@ -22,6 +27,8 @@ const HEADERS_LIMIT = 128 * 1024;
 
 /** How long the rest of a refused body is read away, ms. */
 const READ_AWAY_MS = 30_000;
+
+const NO_PARAMS: Readonly<Params> = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
 
 /** A running server. */
 export interface HttpServer {
@@ -40,6 +47,8 @@ export interface HttpOptions {
   reference: () => string;
   host: string;
   port: number;
+  /** Whose pages may call (D38); all by default. */
+  corsOrigins?: CorsOrigins;
 }
 
 /** Listens; rejects when the address cannot be had. */
@@ -48,6 +57,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   const sockets = new Set<Socket>();
   /** Polls of workers that are not answered yet, refused ones too. */
   const polls = new Set<Call>();
+  const origins = o.corsOrigins ?? "*";
   let closing = false;
 
   function onRequest(req: IncomingMessage, res: ServerResponse): void {
@@ -57,16 +67,21 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     const caller: Call["caller"] = { gone: false };
     res.on("close", () => {
       polls.delete(call);
+      call.release?.();
       if (res.writableFinished) return;
       caller.gone = true;
       caller.left?.();
     });
     if (closing) res.shouldKeepAlive = false;
+    const { origin } = req.headers;
+    if (origin !== undefined) allowOrigin(res, { origin, path, origins });
     const found = match(path);
     const call: Call = {
       req, res, path, caller, engine: o.engine, maxBody: 0,
       queryText: mark < 0 ? "" : url.slice(mark + 1),
-      params: found?.params ?? { endpoint: "", job: "", worker: "" },
+      params: found?.params ?? NO_PARAMS,
+      // Also for a method that has no row here.
+      errors: found?.byMethod.values().next().value?.errors,
     };
     const route = found?.byMethod.get(req.method ?? "");
     if (route?.poll) polls.add(call);
@@ -80,9 +95,20 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     if (route.who === "worker") await identifyWorker(call);
     else if (route.who !== "anybody") {
       await identify(call, route.who);
-      if (call.params.endpoint !== "") call.engine.registry.get(call.params.endpoint);
+      const endpoint = call.params.endpoint === "" ? undefined : call.engine.registry.get(call.params.endpoint);
+      if (endpoint && route.limit) admit(call, endpoint, route.limit);
     }
     await route.handle(call);
+  }
+
+  /** Holds a place for the request until its answer has gone out or the connection is closed, or throws 429 (D24). */
+  function admit(call: Call, endpoint: Endpoint, operation: LimitedOperation): void {
+    const admission = call.engine.admit({ endpoint, operation });
+    if (!admission) return;
+    if (admission.quota) quotaHeaders(call.res, admission.quota);
+    if (admission.refusal) throw admission.refusal;
+    if (call.caller.gone) admission.release?.();
+    else call.release = admission.release;
   }
 
   async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
@@ -91,6 +117,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
       if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read");
       throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
     }
+    if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());
     throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
   }
 
@@ -100,7 +127,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     if (refusal.status >= 500 && refusal.code !== "not_ready") o.events.emit("request.failed", { method: call.req.method ?? "", path: call.path, status: refusal.status, reference, error });
     if (route?.poll && !closing && !call.res.headersSent) await pace(o.clock, call);
     const tooLarge = refusal instanceof BodyTooLarge || (!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
-    refuse(call.res, refusal, tooLarge);
+    refuse(call.res, refusal, { close: tooLarge, form: call.errors });
     if (tooLarge) readAway(call);
   }
 

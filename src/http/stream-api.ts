@@ -1,22 +1,26 @@
 /** `/stream/{job}` in its three forms: the specification's array, the SDKs' object, server-sent events (D7). */
-import { badQuery } from "../core/errors.ts";
 import { isFinal } from "../core/machine.ts";
+import { asOne, stringOf } from "../core/json-text.ts";
 import { jobView } from "../core/view.ts";
 import type { StreamPart } from "../engine/stream.ts";
-import { connected, query } from "./call.ts";
+import { connected } from "./call.ts";
 import type { Call } from "./call.ts";
+import { valueOf, whole } from "./params.ts";
 import { jsonWritten } from "./reply.ts";
-import { STREAM_WAIT_MS, waitMs } from "./wait-param.ts";
+import { STREAM_WAIT, waitMs } from "./wait-param.ts";
 
 /** A comment line goes out at least this often, ms, so that proxies keep the connection. */
 const KEEP_ALIVE_MS = 15_000;
 
+/** `?offset=`: read from this chunk, moving no cursor (D7 Delivery). */
+export const OFFSET = whole("offset", { low: 0, high: Number.MAX_SAFE_INTEGER, description: "Read from the chunk with this number, as often as wanted; without it each chunk is delivered once." });
+
 /** GET or POST /stream/{job}. */
 export async function stream(call: Call): Promise<void> {
   const accept = call.req.headers.accept ?? "";
-  const part = number(call, "offset");
+  const part = valueOf(call, OFFSET);
   if (accept.includes("text/event-stream")) return await events(call, part ?? lastEventId(call));
-  const q = { endpoint: call.params.endpoint, id: call.params.job, waitMs: waitMs(call, STREAM_WAIT_MS), caller: call.caller };
+  const q = { endpoint: call.params.endpoint, id: call.params.job, waitMs: waitMs(call, STREAM_WAIT), caller: call.caller };
   const found = part === undefined ? await call.engine.streamNext(q) : await call.engine.streamFrom({ ...q, from: part });
   await send(call, found);
 }
@@ -59,7 +63,7 @@ async function events(call: Call, from: number): Promise<void> {
   }
   if (call.caller.gone) return;
   const last = await engine.status({ endpoint, id });
-  res.end(`event: end\n${dataLines(jobView(last, engine.now()))}\n\n`);
+  res.end(`event: end\n${dataLines(stringOf(asOne(jobView(last, engine.now()))))}\n\n`);
 }
 
 /** JSON text as it stands, which may hold line ends between its values: each line needs a field of its own. */
@@ -70,11 +74,4 @@ function dataLines(text: string): string {
 function lastEventId({ req }: Call): number {
   const value = req.headers["last-event-id"];
   return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) + 1 : 0;
-}
-
-function number(call: Call, name: string): number | undefined {
-  const value = call.queryText === "" ? null : query(call).get(name);
-  if (value === null) return undefined;
-  if (!/^\d{1,15}$/.test(value)) throw badQuery(name, value, "a whole number from 0");
-  return Number(value);
 }

@@ -1,5 +1,7 @@
 /** `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (wire-protocol B). Results are never refused (D19). */
 import { splitOutput } from "../core/chunk-split.ts";
+import { compact } from "../core/json-text.ts";
+import type { JsonPieces, JsonText } from "../core/json-text.ts";
 import { CHUNK_LIMIT, CHUNK_MEMBERS, REPORT_MEMBERS, notJson, readReport, tooLarge } from "../core/report.ts";
 import type { Report } from "../core/report.ts";
 import type { Handed } from "../engine/api.ts";
@@ -10,20 +12,20 @@ import type { Call } from "./call.ts";
 import { json, jsonWritten, nothing } from "./reply.ts";
 
 /** Most jobs of one batch. */
-const BATCH_LIMIT = 1000;
+export const BATCH_LIMIT = 1000;
 
 const POSTED = "{}";
 
 /** GET /job-take/{worker}: one job, held until there is one. */
 export async function take(call: Call): Promise<void> {
-  await handOut(call, 1, (jobs) => jobText(jobs[0]!));
+  await handOut(call, 1, (jobs) => compact(jobText(jobs[0]!)));
 }
 
 /** GET /job-take-batch/{worker}?batch_size=N: up to N jobs as an array. */
 export async function takeBatch(call: Call): Promise<void> {
   const size = Number(query(call).get("batch_size") ?? 1);
   const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
-  await handOut(call, limit, (jobs) => `[${jobs.map(jobText).join(",")}]`);
+  await handOut(call, limit, (jobs) => compact(["[", ...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])), "]"]));
 }
 
 /** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
@@ -74,11 +76,11 @@ export async function ping(call: Call): Promise<void> {
   json(call.res, POSTED);
 }
 
-function jobText({ id, input, s3Config }: Handed): string {
-  return `{"id":"${id}","input":${input}${s3Config === undefined ? "" : `,"s3Config":${s3Config}`}}`;
+function jobText({ id, input, s3Config }: Handed): JsonText[] {
+  return [`{"id":"${id}","input":`, input, s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`];
 }
 
-async function handOut(call: Call, limit: number, text: (jobs: Handed[]) => string): Promise<void> {
+async function handOut(call: Call, limit: number, text: (jobs: Handed[]) => JsonPieces): Promise<void> {
   const worker = call.worker!;
   const idle = query(call).get("job_in_progress") === "0";
   const jobs = await withCaller(call, (signal) => call.engine.take({ worker, limit, idle, signal }));
@@ -113,11 +115,11 @@ async function readWorkerBody(call: Call, members: readonly string[]): Promise<S
 async function readDone(call: Call): Promise<Report> {
   const body = await readWorkerBody(call, REPORT_MEMBERS);
   if ("report" in body) return body.report;
-  const { scan, text } = body;
+  const { scan, text, payload } = body;
   if (!scan.ok) return notJson(scan.fault.message, body.bytes.length);
   const { output, error, status, stopPod } = scan.members;
   return readReport({
-    ...(output ? { output: text(output)! } : {}),
+    ...(output ? { output: payload(output)! } : {}),
     ...(error ? { error: text(error)! } : {}),
     ...(status ? { status: text(status)! } : {}),
     ...(stopPod ? { stopPod: text(stopPod)! } : {}),

@@ -4,7 +4,7 @@
  * 2. Time comes in as `now` (ms since the epoch).
  * 3. No rules inside: what an event does to a job comes from `core/life.ts`, everything else as an argument.
  * 4. Refusals are values; faults are exceptions. A store that cannot write now throws {@link StoreUnavailable}.
- * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and come back byte for byte (D5).
+ * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and come back byte for byte (D5), as strings or as bytes as they were given.
  * 6. A resolved write is on disk (D17). Batching callers into one commit is the dialect's secret; claims of a batch
  *    run after its inserts, so that both can share one commit.
  * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles what has passed for it
@@ -14,7 +14,9 @@
  *    They are hints: possibly lost or doubled, ids only.
  */
 import type { Attempt, Job, Submission } from "../core/job.ts";
+import type { DeliveryState, DeliveryTry } from "../core/delivery.ts";
 import type { Counts } from "../core/life.ts";
+import type { JsonText } from "../core/json-text.ts";
 import type { JobState } from "../core/machine.ts";
 import type { JobResult } from "../core/view.ts";
 
@@ -27,19 +29,65 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** A hint that something happened in passing or elsewhere. */
+/** A hint that something happened in passing or elsewhere. `purged`: the waiting jobs of an endpoint are gone. `delivery`: a webhook is due, told for every new one. */
 export type Signal =
   | { kind: "queued"; endpoint: string; id: string; /** The worker that lost it. */ worker?: string | undefined }
   | { kind: "settled"; endpoint: string; id: string; state: JobState }
-  | { kind: "stop"; endpoint: string; id: string; worker: string };
+  | { kind: "stop"; endpoint: string; id: string; worker: string }
+  | { kind: "purged"; endpoint: string }
+  | { kind: "delivery" };
 
 /** The answer of a compare-and-set: the job after it, or why it was refused. */
 export type Moved = { ok: true; job: Job } | { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
 
+/** A return to the queue that its bound refuses. */
+export interface QueueFull {
+  ok: false;
+  why: "full";
+  state?: never;
+}
+
+/** A client's key under which a submission happens once (D14), per endpoint and operation. */
+export interface Idempotency {
+  key: string;
+  /** SHA-256 of the body's bytes, hex. */
+  bodyHash: string;
+  /** How long the key is remembered, ms. */
+  keptMs: number;
+}
+
+/** What became of a submission: the job, new or the one of an earlier submission under the same key, or why there is none. `state` of an expired one is its last, absent when nothing at all is left of it. */
+export type Inserted =
+  | { ok: true; job: Job; repeated?: true }
+  | QueueFull
+  | { ok: false; why: "key_reused" }
+  | { ok: false; why: "key_expired"; state?: JobState };
+
+/** Which jobs a list holds; absent members let all pass. */
+export interface JobFilter {
+  states?: readonly JobState[] | undefined;
+  /** Worker of the present or last attempt. */
+  worker?: string | undefined;
+  /** Submitted at or after, ms since the epoch. */
+  from?: number | undefined;
+  /** Submitted before, ms since the epoch. */
+  to?: number | undefined;
+}
+
+/** All that is known of one job. */
+export interface JobRecord extends JobResult {
+  /** Absent when erased. */
+  input?: JsonText | undefined;
+  /** As in {@link JobStore.attempts}. */
+  attempts: Attempt[];
+  /** Numbers of the next chunk to be written and of the next to be delivered. */
+  chunks: { written: number; delivered: number };
+}
+
 /** A job on its way to a worker. */
 export interface Claimed {
   job: Job;
-  input: string;
+  input: JsonText;
 }
 
 /** What a claim found: the jobs, and whether waiting ones were passed over because this worker may still run an old attempt of them (D16 Fence). */
@@ -51,8 +99,7 @@ export interface Claim {
 /** What a worker reports as the end of a job. */
 export interface Outcome {
   on: "complete" | "fail";
-  /** JSON text. */
-  output?: string | undefined;
+  output?: JsonText | undefined;
   error?: string | undefined;
 }
 
@@ -72,8 +119,8 @@ export interface Running {
 }
 
 export interface JobStore {
-  /** Adds a job at the back of its queue. `full` when, before it, more than `queueBound` jobs wait (D23). */
-  insert(q: { submission: Submission; input: string; now: number; queueBound?: number | undefined }): Promise<{ ok: true; job: Job } | { ok: false; why: "full" }>;
+  /** Adds a job at the back of its queue. `full` when, before it, more than `queueBound` jobs wait (D23). A key that is known decides before the bound does, and is kept only with the job that it made. */
+  insert(q: { submission: Submission; input: JsonText; now: number; queueBound?: number | undefined; idempotency?: Idempotency | undefined }): Promise<Inserted>;
   /** The job with its texts; `output` is the latest progress value while it runs (D6). */
   get(q: { endpoint: string; id: string; now: number }): Promise<JobResult | undefined>;
   /** Counts of an endpoint (D13). Zeros for an endpoint without jobs. */
@@ -85,10 +132,20 @@ export interface JobStore {
   /** The end of a job as its worker tells it. `stale` when the worker does not hold the job (any more); an old attempt of that worker is then known to be over. `missing` when the worker was never handed it. */
   report(q: { endpoint: string; id: string; worker: string; outcome: Outcome; now: number }): Promise<Moved>;
   /** Keeps a progress value and renews the lease. False when the worker does not hold the job. */
-  progress(q: { endpoint: string; id: string; worker: string; value: string; now: number }): Promise<boolean>;
-  /** One event from the outside. `release` and `lose` name the attempt they mean, else `stale`. `over`: the attempt is known to be over at its worker. */
-  move(q: { endpoint: string; id: string; on: "cancel" | "release" | "lose" | "retry"; attempt?: number; over?: boolean; now: number }): Promise<Moved>;
-  /** Settles up to `limit` jobs for which something has passed, announced as signals. Tells when the next one is due (undefined: none). */
+  progress(q: { endpoint: string; id: string; worker: string; value: JsonText; now: number }): Promise<boolean>;
+  /** One event from the outside. `release` and `lose` name the attempt they mean, else `stale`. `over`: the attempt is known to be over at its worker. `queueBound` bounds a `retry` as it does `insert`. */
+  move(q: { endpoint: string; id: string; on: "cancel" | "release" | "lose" | "retry"; attempt?: number; over?: boolean; queueBound?: number | undefined; now: number }): Promise<Moved | QueueFull>;
+  /** Shortens the retention of a result to at most `retainMs` from its end, never lengthens it (D9). Answers the job as {@link JobStore.get} does; when that moment has passed already, this is the last time. */
+  retain(q: { endpoint: string; id: string; retainMs: number; now: number }): Promise<JobResult | undefined>;
+  /** Removes every waiting job of the endpoint at once, whatever their number (D11): from here on they are missing to every method, their rows go later, by `settle`. Tells how many. Signals `purged`. */
+  purge(q: { endpoint: string; now: number }): Promise<number>;
+  /** Cancels up to `limit` jobs that wait or run, announced as signals. Tells whether any are left. */
+  cancelAll(q: { endpoint: string; limit: number; now: number }): Promise<{ cancelled: number; left: boolean }>;
+  /** Jobs of an endpoint without their outputs, the last submitted first, from after `cursor`. With `erased` also those whose payload is gone. `next` is there while there may be more: a page that looks at very many jobs which do not fit ends early, possibly empty. */
+  list(q: { endpoint: string; filter: JobFilter; erased: boolean; cursor?: string | undefined; limit: number; now: number }): Promise<{ jobs: JobResult[]; next?: string | undefined }>;
+  /** All that is known of a job, erased or not. */
+  record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
+  /** Settles up to `limit` jobs for which something has passed, announced as signals, and removes as many rows of purged jobs and of old idempotency keys. Tells when the next one is due (undefined: none). */
   settle(q: { now: number; limit: number }): Promise<{ settled: number; nextDueAt?: number | undefined }>;
   /** Extends every running lease to at least one full lease from `now` and forgets missed pings (D16 Outages). */
   extendAll(q: { now: number }): Promise<void>;
@@ -129,14 +186,24 @@ export interface ChunkStore {
 export interface EndpointRow {
   id: string;
   settings: string;
+  /** The webhook secret, sealed. */
+  secret?: string | undefined;
   paused: boolean;
+  /** It is being deleted: only its jobs and deliveries are still to be ended. */
+  removing: boolean;
   createdAt: number;
 }
 
 export interface EndpointStore {
-  /** Creates it or replaces its settings; `paused` and `createdAt` of an existing one stay. */
-  put(q: { id: string; settings: string; now: number }): Promise<void>;
+  /** Creates it or replaces its settings; `secret` stays where it is not given, `paused` and `createdAt` of an existing one stay. One that is being deleted is alive again. */
+  put(q: { id: string; settings: string; secret?: string | undefined; now: number }): Promise<void>;
   list(): Promise<EndpointRow[]>;
+  /** Sets `paused`. False when there is no such endpoint. */
+  pause(q: { id: string; paused: boolean }): Promise<boolean>;
+  /** Marks it as being deleted. False when there is no such endpoint. */
+  remove(q: { id: string }): Promise<boolean>;
+  /** Removes one marked so, with its counts and worker tokens, once none of its jobs is live and no delivery pending. Tells whether it is gone. */
+  forget(q: { id: string; now: number }): Promise<boolean>;
 }
 
 /** A worker that was launched or has called. */
@@ -189,12 +256,51 @@ export interface KeyRow {
   scopes: string[];
   endpoints?: string[] | undefined;
   createdAt: number;
+  /** Last use that was noted. */
+  lastUsedAt?: number | undefined;
 }
 
 export interface KeyStore {
   /** Adds the key; with `ifNone` only when there is no key at all. Tells whether it was added. */
   insert(q: { row: KeyRow; ifNone: boolean }): Promise<boolean>;
   find(q: { hash: string }): Promise<KeyRow | undefined>;
+  /** All keys, oldest first. */
+  list(): Promise<KeyRow[]>;
+  /** Notes a use; an earlier time than the one noted changes nothing. */
+  used(q: { id: string; now: number }): Promise<void>;
+  /** Removes a key. `last`: it is the only one with this scope left, and `keep` says that one must stay. */
+  remove(q: { id: string; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
+}
+
+/** A webhook delivery without its body. */
+export interface DeliveryRow {
+  id: string;
+  endpoint: string;
+  job: string;
+  url: string;
+  state: DeliveryState;
+  /** The last tries, oldest first. */
+  tries: DeliveryTry[];
+  /** Tries of the present round: since the end of the job, or since it was last asked for anew. */
+  used: number;
+  createdAt: number;
+  /** When the next try is due, or, while one is under way, when it is given up as lost; absent when it is over. */
+  dueAt?: number | undefined;
+}
+
+/** Deliveries are added by the store itself, in the step that ends a job with a webhook: what they are says `core/delivery.ts`. */
+export interface WebhookStore {
+  /** Up to `limit` deliveries that are due, the longest due first, their bodies together at most `maxBytes` characters (but at least one); until `now + holdMs` nobody else gets them. Tells when the next one is due. */
+  claim(q: { limit: number; maxBytes: number; holdMs: number; now: number }): Promise<{ due: (DeliveryRow & { body: JsonText })[]; nextDueAt?: number | undefined }>;
+  /** Notes a try and what follows from it; nothing for a delivery that is not pending. */
+  tried(q: { id: string; tried: DeliveryTry; state: DeliveryState; dueAt?: number | undefined }): Promise<void>;
+  /** Makes a delivery due again, as if its job had just ended. Signals `delivery`. */
+  redeliver(q: { id: string; now: number }): Promise<"due" | "missing" | "pending">;
+  find(q: { id: string }): Promise<DeliveryRow | undefined>;
+  /** Deliveries, the last made first, from after `cursor`; absent filters let all pass. */
+  list(q: { endpoint?: string | undefined; job?: string | undefined; state?: DeliveryState | undefined; cursor?: string | undefined; limit: number }): Promise<{ deliveries: DeliveryRow[]; next?: string | undefined }>;
+  /** Removes up to `limit` deliveries made before `before` that are over. Tells how many. */
+  expire(q: { before: number; limit: number }): Promise<number>;
 }
 
 /** Everything a service keeps. */
@@ -205,6 +311,7 @@ export interface Store {
   workers: WorkerStore;
   tokens: TokenStore;
   keys: KeyStore;
+  webhooks: WebhookStore;
   /** An identity made with the store and kept in it: tells this service's workers from another's. */
   identity(): Promise<string>;
   /** Resolves when a write works; throws {@link StoreUnavailable} otherwise. */

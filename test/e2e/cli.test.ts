@@ -64,7 +64,7 @@ describe("sluice serve", () => {
     const { code, stdout, stderr } = await sluice(test, ["serve", "--port", "70000", "--store", "mysql:x"], { cwd, env: { SLUICE_API_KEY: "short" } });
     expect(code).toBe(2);
     expect(stdout).toBe("");
-    for (const part of ["'colour'", "endpoints.bad id", "words.workersMin must not be over workersMax (2)", "words.idleTimeout must be a whole number from 1 to 3600", "words.leaseMs must be a whole number from 2000 to 600000", "words.launcher.type", "--port must be a whole number from 0 to 65535", "--store must be sqlite:", "SLUICE_API_KEY must have at least 8"]) {
+    for (const part of ["colour is not a setting", "endpoints.bad id", "words.workersMin must not be over workersMax (2)", "words.idleTimeout must be a whole number of seconds from 1 to 3600", "words.leaseMs must be a whole number of ms from 2000 to 600000", "words.launcher.type", "--port must be a whole number from 0 to 65535", "--store must be sqlite:", "SLUICE_API_KEY must have at least 8"]) {
       expect(stderr).toContain(part);
     }
     expect(stderr.split("\n").filter((line) => line.startsWith("- "))).toHaveLength(9);

@@ -8,6 +8,7 @@ import { eventBus } from "../../src/events.ts";
 import { KEY, call, folder, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { expectError, handWorker, submitted } from "./hand-worker.ts";
+import { expectOpenAIError } from "./openai-answers.ts";
 
 let service: TestService;
 let job: string;
@@ -26,6 +27,8 @@ const OPERATIONS: readonly (readonly [string, string])[] = ["/v2", "/sdk/v2"].fl
   ["GET", `${prefix}/ep/stream/JOB`],
   ["POST", `${prefix}/ep/cancel/JOB`],
   ["GET", `${prefix}/ep/health`],
+  ["POST", `${prefix}/ep/openai/v1/chat/completions`],
+  ["GET", `${prefix}/ep/openai/v1/models`],
 ]);
 const WRONG: readonly (readonly [string, string | null])[] = [
   ["no key", null],
@@ -43,10 +46,16 @@ async function as(header: string | null, method: string, path: string): ReturnTy
   return await call(service.url, path.replace("JOB", job), { method, key: null, headers: header === null ? {} : { authorization: header }, ...(method === "POST" ? { body: { input: {} } } : {}) });
 }
 
+/** An error in the form that its path has (D2, D32). */
+function expectRefusal(path: string, answer: Awaited<ReturnType<typeof call>>, status: number, code: string): void {
+  if (path.includes("/openai/")) expectOpenAIError(answer, status, code);
+  else expectError(answer, status, code);
+}
+
 describe.each(OPERATIONS)("%s %s", (method, path) => {
   it.each(WRONG)("spec 5.3: %s is 401, and nothing of the header is told", async (_, header) => {
     const answer = await as(header, method, path);
-    expectError(answer, 401, "unauthorized");
+    expectRefusal(path, answer, 401, "unauthorized");
     expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
     for (const secret of [KEY, "wrong-key", KEY.toUpperCase()]) expect(answer.text).not.toContain(secret);
   });
@@ -60,9 +69,9 @@ describe("the order of checks", () => {
   it("spec 5.4, D3: an unknown endpoint is 404 with a valid key, else 401", async () => {
     for (const [method, path] of OPERATIONS) {
       const unknown = path.replace("/ep/", "/nowhere/");
-      expectError(await as(`Bearer ${KEY}`, method, unknown), 404, "endpoint_not_found");
-      expectError(await as(null, method, unknown), 401, "unauthorized");
-      expectError(await as("wrong", method, unknown), 401, "unauthorized");
+      expectRefusal(path, await as(`Bearer ${KEY}`, method, unknown), 404, "endpoint_not_found");
+      expectRefusal(path, await as(null, method, unknown), 401, "unauthorized");
+      expectRefusal(path, await as("wrong", method, unknown), 401, "unauthorized");
     }
   });
 

@@ -10,12 +10,13 @@ import { manualClock } from "../support/manual-clock.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
+import { keylessService, operator } from "./operator.ts";
 import { rawConnection, requestText } from "./raw-http.ts";
 
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
-  service = await startService({ endpoints: { ep: { limits: { queue: 0 } }, open: {} }, clock });
+  service = await startService({ endpoints: { ep: { limits: { queue: 0 } }, open: {}, tight: { limits: { cancel: { per10s: 1 }, requests: { concurrent: 0 } } } }, clock });
 });
 afterAll(() => endWith(service, clock));
 
@@ -77,6 +78,17 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
   worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
   endpoint_not_found: () => get("/v2/nowhere/health"),
   job_not_found: () => get("/v2/open/status/none"),
+  endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
+  key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
+  async last_admin_key() {
+    const { app, key, end } = await keylessService();
+    try {
+      const [only] = (await operator(app, key).seen("/keys")).keys;
+      return await operator(app, key).remove(`/keys/${only.id}`);
+    } finally {
+      await end();
+    }
+  },
   path_not_found: () => get("/v2/open/none"),
   method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),
   async duplicate_worker_id() {
@@ -114,6 +126,38 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
     const answer = await connection.answer();
     await connection.closed;
     return answer;
+  },
+  async rate_limited() {
+    await get("/v2/tight/cancel/none", { method: "POST" });
+    await clock.advance(9000);
+    return await get("/v2/tight/cancel/none", { method: "POST" });
+  },
+  too_many_at_once: () => get("/v2/tight/requests"),
+  delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
+  async delivery_pending() {
+    const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
+    await get(`/v2/open/cancel/${id}`, { method: "POST" });
+    const { deliveries } = (await call(service.url, `/v1/webhooks?job=${id}`)).json;
+    return await get(`/v1/webhooks/${deliveries[0].id}/redeliver`, { method: "POST" });
+  },
+  async job_not_retryable() {
+    const id = await submitted(service, "open");
+    const answer = await get(`/v2/open/retry/${id}`, { method: "POST" });
+    await get(`/v2/open/cancel/${id}`, { method: "POST" });
+    return answer;
+  },
+  async idempotency_reused() {
+    const headers = { "idempotency-key": "reused" };
+    const { json } = await call(service.url, "/v2/open/run", { text: '{"input":{}}', headers });
+    const answer = await get("/v2/open/run", { text: '{"input":{"a":1}}', headers });
+    await get(`/v2/open/cancel/${json.id}`, { method: "POST" });
+    return answer;
+  },
+  async idempotency_expired() {
+    const again = (): Promise<Answer> => get("/v2/open/run", { text: '{"input":{}}', headers: { "idempotency-key": "expired" } });
+    await again();
+    await get("/v2/open/purge-queue", { method: "POST" });
+    return await again();
   },
   async queue_full() {
     await submitted(service, "ep");

@@ -10,11 +10,16 @@ import { claimCases } from "./claim.ts";
 import { countCases } from "./counts.ts";
 import { deadlineCases } from "./deadlines.ts";
 import { endpointCases } from "./endpoints.ts";
+import { idempotencyCases } from "./idempotency.ts";
 import { jobCases } from "./jobs.ts";
 import { keyCases } from "./keys.ts";
+import { listCases } from "./lists.ts";
 import { machineCases } from "./machine.ts";
 import { propertyCases } from "./properties.ts";
+import { purgeCases } from "./purge.ts";
+import { retentionCases } from "./retention.ts";
 import { signalCases } from "./signals.ts";
+import { webhookCases } from "./webhooks.ts";
 import { workerCases } from "./workers.ts";
 
 /** What the cases of one noun are given. */
@@ -30,12 +35,17 @@ const CASES: Record<string, (bed: Bed) => void> = {
   claim: claimCases,
   counts: countCases,
   deadlines: deadlineCases,
+  retention: retentionCases,
+  idempotency: idempotencyCases,
+  lists: listCases,
+  purge: purgeCases,
   machine: machineCases,
   attempts: attemptCases,
   chunks: chunkCases,
   workers: workerCases,
   endpoints: endpointCases,
   keys: keyCases,
+  webhooks: webhookCases,
   signals: signalCases,
   properties: propertyCases,
 };

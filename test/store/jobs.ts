@@ -154,6 +154,55 @@ export function jobCases({ store }: Bed): void {
     expect(jobs[1]).toMatchObject({ input: '{"keep":true}', job: { attempt: 2 } });
   });
 
+  it("D23: move › a retry is refused by the bound as a submission is, and only a retry that may happen", async () => {
+    const site = siteOf(store());
+    const failed = await site.running();
+    await site.report(failed.id, { on: "fail", error: "no" });
+    const done = await site.running();
+    await site.report(done.id);
+    for (let n = 0; n < 2; n += 1) await site.add();
+    const retry = (id: string, queueBound: number) => site.move(id, "retry", { queueBound });
+    expect(await retry(failed.id, 1)).toEqual({ ok: false, why: "full" });
+    expect(await site.get(failed.id)).toMatchObject({ job: { state: "FAILED", returns: 0 }, error: "no" });
+    expect(await retry(done.id, 1)).toEqual({ ok: false, why: "state", state: "COMPLETED" });
+    expect(await retry("no-such-id", 1)).toEqual({ ok: false, why: "missing" });
+    expect(await retry(failed.id, 2)).toMatchObject({ ok: true });
+    expect(await site.counts()).toMatchObject({ inQueue: 3 });
+  });
+
+  it("D15, D23: move › the bound of a retry does not count lapsed jobs", async () => {
+    const site = siteOf(store());
+    const failed = await site.running();
+    await site.report(failed.id, { on: "fail" });
+    await site.add({ ttlMs: 10_000 });
+    expect(await site.move(failed.id, "retry", { queueBound: 0, now: T0 + 9_999 })).toEqual({ ok: false, why: "full" });
+    expect(await site.move(failed.id, "retry", { queueBound: 0, now: T0 + 10_000 })).toMatchObject({ ok: true });
+  });
+
+  it("D39: cancelAll › ends what waits and runs, up to its limit, and tells whether any are left", async () => {
+    const site = siteOf(store());
+    const elsewhere = await siteOf(store()).add();
+    const done = await site.running();
+    await site.report(done.id);
+    const ids = [(await site.running()).id];
+    for (let n = 0; n < 4; n += 1) ids.push((await site.add({ lowPriority: n % 2 === 0 })).id);
+    expect(await site.cancelAll(2)).toEqual({ cancelled: 2, left: true });
+    expect(await site.cancelAll(2)).toEqual({ cancelled: 2, left: true });
+    expect(await site.cancelAll(2)).toEqual({ cancelled: 1, left: false });
+    expect(await site.cancelAll(2)).toEqual({ cancelled: 0, left: false });
+    for (const id of ids) expect(await site.state(id)).toBe("CANCELLED");
+    expect([await site.state(done.id), await store().jobs.get({ endpoint: elsewhere.endpoint, id: elsewhere.id, now: T0 })]).toMatchObject(["COMPLETED", { job: { state: "IN_QUEUE" } }]);
+    expect(await site.attempts(ids[0] ?? "")).toMatchObject([{ end: "cancelled", open: true }]);
+  });
+
+  it("D15, D39: cancelAll › what had passed before stays as it passed", async () => {
+    const site = siteOf(store());
+    const lapsed = await site.add({ ttlMs: 10_000 });
+    const waiting = await site.add();
+    expect(await site.cancelAll(9, T0 + 10_000)).toEqual({ cancelled: 1, left: false });
+    expect([await site.state(lapsed.id, T0 + 10_000), await site.state(waiting.id, T0 + 10_000)]).toEqual(["TIMED_OUT", "CANCELLED"]);
+  });
+
   it("identity › is the same at every call; ping › works", async () => {
     const first = await store().identity();
     expect(first).toMatch(/^[0-9a-f]{16,}$/);

@@ -25,6 +25,39 @@ export function keyCases({ open }: Bed): void {
       expect(await store.keys.find({ hash: keyOf(4).hash })).toBeUndefined();
     }));
 
+  it("D39: list › all keys, the oldest first, with the last use that was noted", () =>
+    alone(open, async ({ store: { keys } }) => {
+      expect(await keys.list()).toEqual([]);
+      const [old, young] = [{ ...keyOf(1), createdAt: T0 - 5, endpoints: ["a"] }, keyOf(2)];
+      await keys.insert({ row: young, ifNone: false });
+      await keys.insert({ row: old, ifNone: false });
+      expect(await keys.list()).toEqual([old, young]);
+      await keys.used({ id: young.id, now: T0 + 9 });
+      await keys.used({ id: young.id, now: T0 + 3 });
+      await keys.used({ id: "none", now: T0 + 3 });
+      expect(await keys.list()).toEqual([old, { ...young, lastUsedAt: T0 + 9 }]);
+      expect(await keys.find({ hash: young.hash })).toEqual({ ...young, lastUsedAt: T0 + 9 });
+    }));
+
+  it("D30: remove › a removed key is found no more; one of a scope stays if it must", () =>
+    alone(open, async ({ store: { keys } }) => {
+      const admin = (n: number): KeyRow => ({ ...keyOf(n), scopes: ["read", "admin"] });
+      for (const row of [keyOf(1), admin(2), admin(3)]) await keys.insert({ row, ifNone: false });
+      expect(await keys.remove({ id: "none", keep: "admin" })).toBe("missing");
+      expect(await keys.remove({ id: "key-2", keep: "admin" })).toBe("removed");
+      expect(await keys.find({ hash: keyOf(2).hash })).toBeUndefined();
+      expect(await keys.remove({ id: "key-3", keep: "admin" })).toBe("last");
+      expect(await keys.remove({ id: "key-1", keep: "admin" })).toBe("removed");
+      expect(await keys.list()).toEqual([admin(3)]);
+      expect(await keys.remove({ id: "key-3" })).toBe("removed");
+    }));
+
+  it("D30: remove › of the last two at once one stays", () =>
+    alone(open, async ({ store: { keys } }) => {
+      for (const n of [1, 2]) await keys.insert({ row: { ...keyOf(n), scopes: ["admin"] }, ifNone: false });
+      expect(await Promise.all([1, 2].map((n) => keys.remove({ id: `key-${n}`, keep: "admin" })))).toEqual(["removed", "last"]);
+    }));
+
   it("D26: tokens are found by their hash until their worker is removed", () =>
     alone(open, async ({ store: { tokens } }) => {
       const own = { hash: "h1", endpoint: "a", worker: "w1", createdAt: T0 };

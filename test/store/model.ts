@@ -1,8 +1,11 @@
 /** A store of one endpoint in a few maps, moved by the pure core alone: what the real ones are compared with. */
 import type { Attempt, Job } from "../../src/core/job.ts";
-import { countsOf, dueEvent, lossOf, step } from "../../src/core/life.ts";
+import { deliveryOf } from "../../src/core/delivery.ts";
+import { countsOf, dueAt, dueEvent, lossOf, step } from "../../src/core/life.ts";
 import type { Counts, EventContext } from "../../src/core/life.ts";
-import type { JobEvent } from "../../src/core/machine.ts";
+import { allowed, isFinal } from "../../src/core/machine.ts";
+import type { JobEvent, JobState } from "../../src/core/machine.ts";
+import type { Idempotency } from "../../src/store/store.ts";
 import { T0 } from "./site.ts";
 
 export type Model = ReturnType<typeof modelOf>;
@@ -13,6 +16,11 @@ export function modelOf() {
   /** Place of each job in the queue, smallest first; kept while it runs. */
   const ranks = new Map<string, number>();
   const ends = { front: 0, back: 0 };
+  /** All ids there ever were: those of purged jobs are asked for as well. */
+  const ids: string[] = [];
+  /** Ids of all webhook deliveries. */
+  const deliveries: string[] = [];
+  const keys = new Map<string, { bodyHash: string; id: string; expiresAt: number }>();
   const totals: Counts = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
   let now = T0;
 
@@ -24,6 +32,8 @@ export function modelOf() {
     for (const key of Object.keys(totals) as (keyof Counts)[]) totals[key] += change[key];
     if (moved.place === "front") ranks.set(id, (ends.front -= 1));
     if (moved.place === "back") ranks.set(id, (ends.back += 1));
+    const delivery = moved.ended ? deliveryOf({ job: moved.job }) : undefined;
+    if (delivery) deliveries.push(delivery.id);
     if (moved.closed) histories.get(id)?.push(moved.closed);
     if (moved.remove) {
       jobs.delete(id);
@@ -56,17 +66,66 @@ export function modelOf() {
 
   return {
     jobs,
+    deliveries,
     get now() {
       return now;
     },
     history: (id: string): Attempt[] => histories.get(id) ?? [],
     attemptOf: (id: string): number => jobs.get(id)?.attempt ?? 0,
-    pick: (n: number): string | undefined => [...jobs.keys()][n % Math.max(1, jobs.size)],
+    pick: (n: number): string | undefined => ids[n % Math.max(1, ids.length)],
 
     insert(job: Job): void {
+      ids.push(job.id);
       jobs.set(job.id, job);
       histories.set(job.id, []);
       ranks.set(job.id, (ends.back += 1));
+    },
+
+    /** What is told of a submission under a key; undefined when it makes a job, which then has to be inserted. */
+    submit({ key, bodyHash, keptMs }: Idempotency, id: string): object | undefined {
+      const known = keys.get(key);
+      if (known && known.expiresAt > now) {
+        if (known.bodyHash !== bodyHash) return { ok: false, why: "key_reused" };
+        const job = jobs.get(known.id);
+        if (job && !job.erased) return { ok: true, job, repeated: true };
+        return { ok: false, why: "key_expired", state: job?.state };
+      }
+      keys.set(key, { bodyHash, id, expiresAt: now + keptMs });
+      return undefined;
+    },
+
+    purge(): number {
+      const waiting = [...jobs.values()].filter((job) => job.state === "IN_QUEUE");
+      for (const { id } of waiting) {
+        jobs.delete(id);
+        histories.delete(id);
+      }
+      return waiting.length;
+    },
+
+    /** The job as it is shown, the last time when its retention has passed. */
+    retain(id: string, retainMs: number): Job | undefined {
+      const job = jobs.get(id);
+      if (!job || job.erased || retainMs >= job.retainMs) return job?.erased ? undefined : job;
+      const after = { ...job, retainMs };
+      after.dueAt = dueAt(after);
+      jobs.set(id, after);
+      for (let due = dueEvent(after, now); due && isFinal(after.state); due = jobs.has(id) ? dueEvent(jobs.get(id)!, now) : undefined) {
+        if (!apply(id, due.on, { now: due.at })) break;
+      }
+      return after;
+    },
+
+    cancelAll(): number {
+      const live = [...jobs.values()].filter((job) => !isFinal(job.state));
+      for (const { id } of live) apply(id, "cancel", { now });
+      return live.length;
+    },
+
+    /** Ids of a list, the last submitted first. */
+    list({ states, worker, erased }: { states?: readonly JobState[] | undefined; worker?: string | undefined; erased: boolean }): string[] {
+      const fit = [...jobs.values()].filter((job) => (erased || !job.erased) && (!states || states.includes(job.state)) && (worker === undefined || job.worker === worker));
+      return fit.map(({ id }) => id).toReversed();
     },
 
     claim(worker: string, limit: number): { ids: string[]; fenced: boolean } {
@@ -91,9 +150,10 @@ export function modelOf() {
       return "stale";
     },
 
-    move(id: string, on: "cancel" | "release" | "lose" | "retry", over: boolean): string {
+    move(id: string, on: "cancel" | "release" | "lose" | "retry", { over, queueBound }: { over: boolean; queueBound: number }): string {
       const job = jobs.get(id);
       if (!job || job.erased) return "missing";
+      if (on === "retry" && allowed(job.state, on) && this.counts().inQueue > queueBound) return "full";
       return apply(id, on === "lose" ? lossOf(job) : on, { now, over }) ? "ok" : "state";
     },
 

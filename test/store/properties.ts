@@ -1,23 +1,33 @@
 /** Cases: any sequence of events leaves the rows as the pure core says, and the counts equal to a recount. */
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { FINAL_STATES, JOB_STATES } from "../../src/core/machine.ts";
 import type { Bed } from "./index.ts";
 import { modelOf } from "./model.ts";
 import type { Model } from "./model.ts";
-import { alone, siteOf } from "./site.ts";
+import { alone, nextId, siteOf } from "./site.ts";
 import type { Site } from "./site.ts";
 
 const job = fc.nat({ max: 30 });
 const worker = fc.constantFrom("w1", "w2", "w3");
 
+/** Times that pass, ms: within and beyond each deadline of a job. */
+const PASSES = [1, 1000, 9_000, 21_000, 45_000, 70_000, 1_100_000];
+
 /** One thing that happens, as data, so that a failing sequence can be read. */
 const happening = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("insert" as const), lowPriority: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("insert" as const), lowPriority: fc.boolean(), webhook: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("claim" as const), worker, limit: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("report" as const), job, worker, on: fc.constantFrom("complete" as const, "fail" as const) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("move" as const), job, on: fc.constantFrom("cancel" as const, "release" as const, "lose" as const, "retry" as const), over: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("move" as const), job, on: fc.constantFrom("cancel" as const, "release" as const, "lose" as const, "retry" as const), over: fc.boolean(), queueBound: fc.nat({ max: 3 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("idle" as const), worker }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(1, 1000, 9_000, 21_000, 45_000, 70_000, 1_100_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("submit" as const), key: fc.constantFrom("k1", "k2"), bodyHash: fc.constantFrom("a", "a", "b"), keptMs: fc.constantFrom(30_000, 1_500_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("purge" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("tidy" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("retain" as const), job, retainMs: fc.constantFrom(1, 50_000, 900_000, 2_000_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("cancelAll" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("list" as const), states: fc.option(fc.subarray([...JOB_STATES]), { nil: undefined }), worker: fc.option(worker, { nil: undefined }), erased: fc.boolean(), limit: fc.constantFrom(1, 3, 100) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(...PASSES) }) },
 );
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
@@ -29,7 +39,7 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Told> 
   const id = "job" in what ? model.pick(what.job) : undefined;
   switch (what.do) {
     case "insert":
-      model.insert(await site.add({ lowPriority: what.lowPriority, now }));
+      model.insert(await site.add({ lowPriority: what.lowPriority, webhook: what.webhook ? "https://example.org/hook" : undefined, now }));
       return [undefined, undefined];
     case "claim": {
       const { jobs, fenced } = await site.take({ worker: what.worker, limit: what.limit, now });
@@ -42,9 +52,29 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Told> 
     }
     case "move": {
       if (id === undefined) return [undefined, undefined];
-      const told = await site.move(id, what.on, { attempt: model.attemptOf(id), over: what.over, now });
-      return [told.ok ? "ok" : told.why, model.move(id, what.on, what.over)];
+      const told = await site.move(id, what.on, { attempt: model.attemptOf(id), over: what.over, queueBound: what.queueBound, now });
+      return [told.ok ? "ok" : told.why, model.move(id, what.on, what)];
     }
+    case "submit": {
+      const fresh = nextId();
+      const told = await site.insert({ id: fresh, idempotency: what, now });
+      const expected = model.submit(what, fresh);
+      if (expected || !told.ok) return [told, expected];
+      model.insert(told.job);
+      return [told.job.id, fresh];
+    }
+    case "purge":
+      return [await site.purge(now), model.purge()];
+    case "tidy":
+      // All that has passed is settled: this removes a row of a purged job, if there is one.
+      await site.settle(now, 1);
+      return [undefined, undefined];
+    case "retain":
+      return id === undefined ? [undefined, undefined] : [(await site.retain(id, what.retainMs, now))?.job, model.retain(id, what.retainMs)];
+    case "cancelAll":
+      return [await site.cancelAll(1000, now), { cancelled: model.cancelAll(), left: false }];
+    case "list":
+      return [await site.listIds({ ...what, now }), model.list(what)];
     case "idle": {
       const told = await site.idle({ worker: what.worker, before: now, now });
       const expected = model.idle(what.worker);
@@ -58,11 +88,11 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Told> 
 }
 
 export function propertyCases({ open }: Bed): void {
-  it("any sequence of events leaves every job, its history and the counts as the pure core says", () =>
+  it("any sequence of events leaves every job, its history, its deliveries and the counts as the pure core says", () =>
     alone(open, async (first) => {
       const { store } = first;
       await fc.assert(
-        fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 40 }), async (happenings) => {
+        fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 40 }), fc.constantFrom(...PASSES), async (happenings, unseen) => {
           const site = siteOf(store);
           const model = modelOf();
           for (const what of happenings) {
@@ -77,6 +107,18 @@ export function propertyCases({ open }: Bed): void {
           expect(await site.counts(model.now)).toEqual(model.counts());
           const { jobs } = await site.waiting(model.now);
           expect(jobs).toBe(model.waiting());
+          for (const states of [undefined, [...FINAL_STATES]]) {
+            const erased = states !== undefined;
+            expect(await site.listIds({ states, erased, limit: 7, now: model.now })).toEqual(model.list({ states, erased }));
+          }
+          const { deliveries } = await store.webhooks.list({ endpoint: site.endpoint, limit: 1000 });
+          expect(deliveries.map(({ id }) => id).toSorted()).toEqual(model.deliveries.toSorted());
+          // D15: what is shown of a time that passed unseen is what a sweep then makes of it.
+          const later = model.now + unseen;
+          const shown = async () => new Map(await Promise.all([...model.jobs.keys()].map(async (id) => [id, await site.record(id, later)] as const)));
+          const before = await shown();
+          await site.settle(later);
+          expect(await shown()).toEqual(before);
         }),
         { numRuns: 150 },
       );

@@ -8,7 +8,7 @@ import type { Site } from "./site.ts";
 /** The signals of an endpoint while `act` runs. */
 async function heard(site: Site, act: () => Promise<unknown>): Promise<Signal[]> {
   const signals: Signal[] = [];
-  const stop = site.store.onSignal((signal) => void (signal.endpoint === site.endpoint && signals.push(signal)));
+  const stop = site.store.onSignal((signal) => void ("endpoint" in signal && signal.endpoint === site.endpoint && signals.push(signal)));
   await act();
   stop();
   return signals;
@@ -52,10 +52,22 @@ export function signalCases({ store, open }: Bed): void {
     expect(signals).toEqual([]);
   });
 
+  it("D18, D39: cancelAll announces each end, and the stop of each run", async () => {
+    const site = siteOf(store());
+    const { endpoint } = site;
+    const running = await site.running();
+    const waiting = await site.add();
+    const signals = await heard(site, () => site.cancelAll());
+    expect(signals).toHaveLength(3);
+    expect(signals).toEqual(expect.arrayContaining([
+      { kind: "settled", endpoint, id: running.id, state: "CANCELLED" }, { kind: "stop", endpoint, id: running.id, worker: "w1" }, { kind: "settled", endpoint, id: waiting.id, state: "CANCELLED" },
+    ]));
+  });
+
   it("reads announce nothing", async () => {
     const site = siteOf(store());
     const { id } = await site.add();
-    expect(await heard(site, () => site.get(id, T0 + TTL))).toEqual([]);
+    expect(await heard(site, () => Promise.all([site.get(id, T0 + TTL), site.record(id, T0 + TTL)]))).toEqual([]);
   });
 
   it("the third loss by pings is announced as settled: the answer cannot tell", async () => {

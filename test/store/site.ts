@@ -2,7 +2,7 @@
 import type { Job, Submission } from "../../src/core/job.ts";
 import type { JobState } from "../../src/core/machine.ts";
 import type { JobResult } from "../../src/core/view.ts";
-import type { Claim, Moved, Outcome, Reckoning, Store } from "../../src/store/store.ts";
+import type { Claim, Idempotency, JobFilter, Moved, Outcome, QueueFull, Reckoning, Store } from "../../src/store/store.ts";
 
 /** The moment at which cases begin, in ms. */
 export const T0 = 1_800_000_000_000;
@@ -24,7 +24,7 @@ export function nextId(): string {
 }
 
 /** What may differ from the usual when a job is added. */
-export type Added = Partial<Submission> & { input?: string; now?: number; queueBound?: number };
+export type Added = Partial<Submission> & { input?: string; now?: number; queueBound?: number; idempotency?: Idempotency };
 
 /** What may differ from the usual when jobs are claimed. */
 export interface Taken {
@@ -33,6 +33,9 @@ export interface Taken {
   maxBytes?: number;
   now?: number;
 }
+
+/** What of a list is asked for. */
+export type Listed = JobFilter & { erased?: boolean; cursor?: string | undefined; limit?: number; now?: number };
 
 export type Site = ReturnType<typeof siteOf>;
 
@@ -48,13 +51,13 @@ export function siteOf(store: Store) {
     store,
     endpoint,
 
-    insert({ input = '{"a":1}', now = T0, queueBound, ...submission }: Added = {}) {
-      return store.jobs.insert({ submission: submissionOf(submission), input, now, queueBound });
+    insert({ input = '{"a":1}', now = T0, queueBound, idempotency, ...submission }: Added = {}) {
+      return store.jobs.insert({ submission: submissionOf(submission), input, now, queueBound, idempotency });
     },
 
     async add(given: Added = {}): Promise<Job> {
       const added = await site.insert(given);
-      if (!added.ok) throw new Error("The queue is full.");
+      if (!added.ok) throw new Error(`The submission was refused: ${added.why}.`);
       return added.job;
     },
 
@@ -87,7 +90,7 @@ export function siteOf(store: Store) {
       return store.jobs.report({ endpoint, id, worker, outcome: { on, output, error }, now });
     },
 
-    move(id: string, on: "cancel" | "release" | "lose" | "retry", given: { attempt?: number; over?: boolean; now?: number } = {}): Promise<Moved> {
+    move(id: string, on: "cancel" | "release" | "lose" | "retry", given: { attempt?: number; over?: boolean; queueBound?: number; now?: number } = {}): Promise<Moved | QueueFull> {
       return store.jobs.move({ endpoint, id, on, now: T0, ...given });
     },
 
@@ -97,6 +100,27 @@ export function siteOf(store: Store) {
     },
 
     idle: (given: { worker?: string; before: number; now?: number }): Promise<Reckoning> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
+
+    purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
+    retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> => store.jobs.retain({ endpoint, id, retainMs, now }),
+    record: (id: string, now = T0) => store.jobs.record({ endpoint, id, now }),
+    cancelAll: (limit = 1000, now = T0) => store.jobs.cancelAll({ endpoint, limit, now }),
+
+    /** One page of the list. */
+    list({ erased = false, cursor, limit = 100, now = T0, ...filter }: Listed = {}) {
+      return store.jobs.list({ endpoint, filter, erased, cursor, limit, now });
+    },
+
+    /** Ids of all pages of the list. */
+    async listIds(given: Listed = {}): Promise<string[]> {
+      const found: string[] = [];
+      for (let { cursor } = given; ; ) {
+        const { jobs, next } = await site.list({ ...given, cursor });
+        found.push(...jobs.map(({ job }) => job.id));
+        if (next === undefined) return found;
+        cursor = next;
+      }
+    },
 
     counts: (now = T0) => store.jobs.counts({ endpoint, now }),
     waiting: (now = T0) => store.jobs.waiting({ endpoint, now }),

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { JOB_STATES } from "../../src/core/machine.ts";
+import { DELIVERY_STATES } from "../../src/core/delivery.ts";
+import { isFinal, JOB_STATES } from "../../src/core/machine.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import { StoreUnavailable } from "../../src/store/store.ts";
 import type { Signal, Store } from "../../src/store/store.ts";
@@ -70,7 +71,8 @@ describe("SQLite", () => {
 
   it("D40: with a full disk writes are refused, reads go on, and it works again with room", async () => {
     const path = newPath();
-    const big = JSON.stringify("x".repeat(20_000));
+    // Smaller than what `ping` tries to write, so that there is no room for that either.
+    const big = JSON.stringify("x".repeat(10_000));
     const { endpoint, kept } = await on(path, async (store) => {
       const site = siteOf(store);
       const acknowledged: string[] = [];
@@ -174,6 +176,22 @@ describe("SQLite", () => {
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
+  it("D9, D14: a reopened store knows shortened retentions and idempotency keys", async () => {
+    const path = newPath();
+    const idempotency = { key: "k", bodyHash: "a", keptMs: 5000 };
+    const { endpoint, id } = await on(path, async (store) => {
+      const site = siteOf(store);
+      const job = await site.running({ idempotency });
+      await site.retain(job.id, 7000);
+      return { endpoint: site.endpoint, id: job.id };
+    });
+    await on(path, async (store) => {
+      const site = siteOf(store);
+      expect(await site.insert({ endpoint, idempotency })).toMatchObject({ repeated: true, job: { id, retainMs: 7000 } });
+      expect(await store.jobs.report({ endpoint, id, worker: "w1", outcome: { on: "complete" }, now: T0 })).toMatchObject({ job: { dueAt: T0 + 7000 } });
+    });
+  });
+
   it("a reopened store goes on: order, counts, identity, and reservations are free", async () => {
     const path = newPath();
     const before = await on(path, async (store) => {
@@ -199,6 +217,69 @@ describe("SQLite", () => {
       expect(jobs.map(({ job }) => job.id)).toEqual([id, ...before.order, last.id]);
     });
   });
+
+  it("D11: a purge holds after a restart, also with part of its rows removed, and nothing that joins later is meant", async () => {
+    for (const removed of [0, 2, 3]) {
+      const path = newPath();
+      const before = await on(path, async (store) => {
+        const site = siteOf(store);
+        const running = await site.running();
+        const returned = await site.running();
+        await site.move(returned.id, "release", { attempt: 1, over: true });
+        const low = [await site.add({ lowPriority: true }), await site.add({ lowPriority: true })];
+        await site.take();
+        // The last place of the queue is one that no row has any more.
+        await site.report((await site.running()).id);
+        await site.move(returned.id, "release", { attempt: 2, over: true });
+        expect(await site.purge()).toBe(3);
+        if (removed > 0) await site.settle(T0, removed);
+        return { endpoint: site.endpoint, running, gone: [returned, ...low].map(({ id }) => id) };
+      });
+      for (let restart = 0; restart < 2; restart += 1) {
+        await on(path, async (store) => {
+          const { endpoint, running, gone } = before;
+          const site = siteOf(store);
+          for (const id of gone) expect(await store.jobs.get({ endpoint, id, now: T0 })).toBeUndefined();
+          expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({ inQueue: 0, inProgress: 1 });
+          const added = [await site.add({ endpoint }), await site.add({ endpoint, lowPriority: true })];
+          expect(await store.jobs.move({ endpoint, id: running.id, on: "release", attempt: 1 + restart, over: true, now: T0 })).toMatchObject({ ok: true });
+          const { jobs } = await store.jobs.claim({ endpoint, worker: "w1", limit: 9, maxBytes: 1e6, now: T0 });
+          expect(jobs.map(({ job }) => job.id)).toEqual([running.id, ...added.map(({ id }) => id)]);
+          for (const { id } of added) await store.jobs.report({ endpoint, id, worker: "w1", outcome: { on: "complete" }, now: T0 });
+        });
+      }
+      await on(path, (store) => store.jobs.settle({ now: T0, limit: 100 }));
+      expect(rows(path, "SELECT state FROM jobs WHERE state = 'IN_QUEUE'")).toEqual([]);
+      expect(rows(path, "SELECT purged_from, purged_to FROM queues")).toEqual([expect.objectContaining({ purged_from: 1, purged_to: 0 })]);
+      expect(rows(path, "SELECT seq FROM inputs WHERE seq NOT IN (SELECT seq FROM jobs) UNION ALL SELECT seq FROM attempts WHERE seq NOT IN (SELECT seq FROM jobs)")).toEqual([]);
+    }
+  });
+
+  it("D11: a batch that fails beside a purge leaves the purge as it was told", () =>
+    on(newPath(), async (store) => {
+      const site = siteOf(store);
+      const { id } = await site.add();
+      const answers = await Promise.allSettled([site.add(), site.purge(), site.add({ id }), site.add(), site.add({ id: nextId(), ttlMs: 0.5 })]);
+      // The first job of this id is purged, its row still there.
+      expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled", "rejected"]);
+      expect(answers[1]).toMatchObject({ value: 2 });
+      expect(await site.counts()).toMatchObject({ inQueue: 1 });
+      expect(await site.takeIds({ limit: 9 })).toHaveLength(1);
+    }));
+
+  it("D21: a delivery is on disk with the end of its job, once, after a batch that was undone and run again", async () => {
+    const path = newPath();
+    const id = await on(path, async (store) => {
+      const site = siteOf(store);
+      const job = await site.running({ webhook: "https://example.org/hook" });
+      await Promise.allSettled([site.report(job.id, { output: "1" }), site.add({ id: job.id })]);
+      return job.id;
+    });
+    await on(path, async (store) => {
+      const { due } = await store.webhooks.claim({ limit: 9, maxBytes: 1000, holdMs: 1, now: T0 });
+      expect(due).toMatchObject([{ job: id, body: expect.stringContaining('"output":1') as string }]);
+    });
+  });
 });
 
 describe("the schema of SQLite", () => {
@@ -208,8 +289,10 @@ describe("the schema of SQLite", () => {
     const table = String(rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'jobs'")[0]?.["sql"]);
     const states = (sql: string): string[] => [...sql.matchAll(/'([A-Z_]+)'/g)].map(([, state]) => state ?? "");
     expect(states(table)).toEqual([...JOB_STATES]);
-    const indexes = rows(path, "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE '%''%'");
-    expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual({ jobs_waiting: ["IN_QUEUE"], jobs_running: ["IN_PROGRESS"] });
+    const deliveries = String(rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'deliveries'")[0]?.["sql"]);
+    expect([...(/CHECK \(state IN (.*)\)/.exec(deliveries)?.[1] ?? "").matchAll(/'([a-z]+)'/g)].map(([, state]) => state)).toEqual([...DELIVERY_STATES]);
+    const indexes = rows(path, "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'jobs' AND sql LIKE '%''%'");
+    expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual({ jobs_waiting: ["IN_QUEUE"], jobs_running: ["IN_PROGRESS"], jobs_listed_ended: JOB_STATES.filter((state) => !isFinal(state)) });
   });
 });
 

@@ -54,16 +54,17 @@ export interface TestService extends App {
   end(): Promise<void>;
 }
 
-/** Starts a service in this process. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. */
-export async function startService(q: { endpoints: Record<string, object>; clock?: Clock; in?: Folder; drainSeconds?: number }): Promise<TestService> {
+/** Starts a service in this process. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. `settings` stand beside them in the file. */
+export async function startService(q: { endpoints: Record<string, object>; settings?: Record<string, unknown>; clock?: Clock; in?: Folder; drainSeconds?: number }): Promise<TestService> {
   const place = q.in ?? folder();
   const config = join(place.path, "sluice.yaml");
-  writeFileSync(config, JSON.stringify({ endpoints: q.endpoints }));
+  const file = JSON.stringify({ ...q.settings, endpoints: q.endpoints });
+  writeFileSync(config, file);
   const loaded = loadConfig({
     flags: { config, port: "0", store: `sqlite:${join(place.path, "sluice.db")}`, "drain-timeout": String(q.drainSeconds ?? 0) },
     env: { SLUICE_API_KEY: KEY },
     cwd: place.path,
-    readFile: () => JSON.stringify({ endpoints: q.endpoints }),
+    readFile: () => file,
   });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const events = eventBus();

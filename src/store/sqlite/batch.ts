@@ -9,6 +9,7 @@ import { OP_NAMES, OPS } from "./operations.ts";
 import type { Failure, Group, GroupHandlers, Kind, OpName, Reply } from "./operations.ts";
 import type { Parts } from "./parts.ts";
 import { CODECS } from "./wire.ts";
+import { openWebhooks } from "./webhooks.ts";
 import { openWorkers } from "./workers.ts";
 
 type Handler = (q: unknown) => unknown;
@@ -29,6 +30,7 @@ function handlersOf(parts: Parts): Handler[] {
     workers: openWorkers(parts),
     tokens: openTokens(parts),
     keys: openKeys(parts),
+    webhooks: openWebhooks(parts),
   };
   const all: Record<string, Record<string, unknown>> = groups;
   const meta: Record<string, unknown> = openMeta(parts);

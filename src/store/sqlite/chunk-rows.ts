@@ -82,6 +82,12 @@ export function openChunkRows({ db, onRollback }: { db: Database; onRollback: (u
       return row.nextChunk;
     },
 
+    /** Removes all chunks of a row, without a look at it. */
+    removeAll(seq: number): void {
+      removeFrom.run(seq, 0);
+      release(seq);
+    },
+
     reservation: (seq: number): Reservation | undefined => reservations.get(seq),
 
     reserve: (seq: number, reservation: Reservation): void => void reservations.set(seq, reservation),

@@ -1,8 +1,8 @@
 /** Hands waiting jobs to a worker: which job runs next is decided here. */
 import type { Claim } from "../store.ts";
-import { FIRST } from "./fence.ts";
 import type { Lane } from "./fence.ts";
 import type { Parts } from "./parts.ts";
+import { FIRST, unpurged } from "./row.ts";
 import type { Row } from "./row.ts";
 import { WAITING } from "./states.ts";
 
@@ -17,7 +17,7 @@ interface ClaimQuery {
 /** The `claim` of the contract. */
 export function openClaim({ queues, records, attempts, texts, moves, due, fence }: Parts) {
   // A literal LIMIT: a parameter would have the statement planned anew for each value.
-  const nextWaiting = records.prepare(`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`);
+  const nextWaiting = records.prepare(`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND rank < ? AND due_at > ? ORDER BY rank LIMIT 1`);
 
   /** Waiting jobs of the lane that have not lapsed, in order, from after `rank`. */
   function* waiting({ queue, low }: Lane, now: number, rank: number): Generator<Row> {
@@ -25,9 +25,12 @@ export function openClaim({ queues, records, attempts, texts, moves, due, fence 
       for (const row of queue.unwritten[low].values()) if (row.job.dueAt > now) yield row;
       return;
     }
-    for (let found = nextWaiting.get(queue.number, low, rank, now); found; found = nextWaiting.get(queue.number, low, rank, now)) {
-      rank = Number(found[1]);
-      yield records.at(Number(found[0]));
+    for (const { after, before } of unpurged(queue)) {
+      let at = Math.max(after, rank);
+      for (let found = nextWaiting.get(queue.number, low, at, before, now); found; found = nextWaiting.get(queue.number, low, at, before, now)) {
+        at = Number(found[1]);
+        yield records.at(Number(found[0]));
+      }
     }
   }
 

@@ -72,9 +72,11 @@ export function connect(thread: Worker): Store {
     return new Promise((resolve, reject) => {
       if (closed) return reject(closed);
       const weight = weightOf(name, q);
+      // First, since it throws for a query that cannot travel.
+      const packed = CODECS[number]?.pack(q);
       const batch = gather(weight);
       batch.weight += weight;
-      batch.message.push(number, CODECS[number]?.pack(q));
+      batch.message.push(number, packed);
       batch.waiters.push({ number, q, resolve: resolve as (answer: unknown) => void, reject });
       if (batch.waiters.length >= EARLY_OPS) send();
       else schedule();
@@ -124,6 +126,11 @@ export function connect(thread: Worker): Store {
       report: op("jobs.report"),
       progress: op("jobs.progress"),
       move: op("jobs.move"),
+      retain: op("jobs.retain"),
+      purge: op("jobs.purge"),
+      cancelAll: op("jobs.cancelAll"),
+      list: op("jobs.list"),
+      record: op("jobs.record"),
       settle: op("jobs.settle"),
       extendAll: op("jobs.extendAll"),
       running: () => call("jobs.running", undefined),
@@ -131,7 +138,13 @@ export function connect(thread: Worker): Store {
       attempts: op("jobs.attempts"),
     },
     chunks: { append: op("chunks.append"), read: op("chunks.read"), reserve: op("chunks.reserve"), deliver: op("chunks.deliver") },
-    endpoints: { put: op("endpoints.put"), list: () => call("endpoints.list", undefined) },
+    endpoints: {
+      put: op("endpoints.put"),
+      list: () => call("endpoints.list", undefined),
+      pause: op("endpoints.pause"),
+      remove: op("endpoints.remove"),
+      forget: op("endpoints.forget"),
+    },
     workers: {
       put: op("workers.put"),
       list: () => call("workers.list", undefined),
@@ -141,7 +154,15 @@ export function connect(thread: Worker): Store {
       renew: op("workers.renew"),
     },
     tokens: { put: op("tokens.put"), find: op("tokens.find"), remove: op("tokens.remove") },
-    keys: { insert: op("keys.insert"), find: op("keys.find") },
+    keys: { insert: op("keys.insert"), find: op("keys.find"), list: () => call("keys.list", undefined), used: op("keys.used"), remove: op("keys.remove") },
+    webhooks: {
+      claim: op("webhooks.claim"),
+      tried: op("webhooks.tried"),
+      redeliver: op("webhooks.redeliver"),
+      find: op("webhooks.find"),
+      list: op("webhooks.list"),
+      expire: op("webhooks.expire"),
+    },
     identity: () => call("identity", undefined),
     ping: () => call("ping", undefined),
     onSignal(listener) {

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailable } from "../store.ts";
 
 /** What a column holds or a parameter may be. */
-export type Value = string | number | null;
+export type Value = string | number | null | Uint8Array;
 
 /** A prepared statement; rows come as arrays in the order of the columns. */
 export interface Statement {

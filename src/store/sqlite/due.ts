@@ -2,8 +2,11 @@
 import { dueEvent } from "../../core/life.ts";
 import type { Database, Statement } from "./database.ts";
 import type { Moves, Projection } from "./moves.ts";
+import type { Purge } from "./purge.ts";
 import type { Records } from "./records.ts";
+import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
+import { WAITING } from "./states.ts";
 
 /** Jobs settled in passing by one batch at most. */
 const PASSING_LIMIT = 1000;
@@ -25,12 +28,22 @@ export function openHorizon() {
   };
 }
 
-export function openDue({ db, records, moves, horizon }: { db: Database; records: Records; moves: Moves; horizon: Horizon }) {
+/** What {@link openDue} works on. */
+export interface DueParts {
+  db: Database;
+  records: Records;
+  moves: Moves;
+  purge: Purge;
+  horizon: Horizon;
+}
+
+export function openDue({ db, records, moves, purge, horizon }: DueParts) {
   const live = records.prepare("SELECT seq, due_at FROM jobs WHERE ended_at IS NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?");
   const ended = records.prepare("SELECT seq, due_at FROM jobs WHERE ended_at IS NOT NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?");
   const nextLive = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NULL");
   const nextEnded = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NOT NULL");
-  const liveOfQueue = records.prepare("SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND queue = ?");
+  // The plus keeps the statement on the index of what is due: the queue may have millions of rows.
+  const liveOfQueue = records.prepare(`SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND +queue = ? AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)`);
   let budget = PASSING_LIMIT;
 
   function soonest(statement: Pick<Statement, "get">): number {
@@ -38,12 +51,13 @@ export function openDue({ db, records, moves, horizon }: { db: Database; records
     return typeof dueAt === "number" ? dueAt : Number.POSITIVE_INFINITY;
   }
 
-  /** Settles the jobs of some index entries in due order; a group of lost ones keeps its order among itself. */
+  /** Settles the jobs of some index entries in due order, and removes purged ones; a group of lost ones keeps its order among itself. */
   function settleAll(numbers: readonly number[], now: number): void {
     const lost: Row[] = [];
     for (const seq of numbers) {
       const row = records.at(seq);
-      if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
+      if (isPurged(row)) purge.discard(seq);
+      else if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
       else moves.pass(row, now);
     }
     moves.takeBack(lost, { now });
@@ -75,7 +89,7 @@ export function openDue({ db, records, moves, horizon }: { db: Database; records
     /** The jobs of a queue for which something has passed and is not written yet, as they would be. */
     unsettled(queue: Queue, now: number): { row: Row; after: Projection | undefined }[] {
       if (!horizon.reached(now)) return [];
-      return liveOfQueue.all(now, queue.number).map(([seq]) => {
+      return liveOfQueue.all(now, queue.number, queue.purged.from, queue.purged.to).map(([seq]) => {
         const row = records.at(Number(seq));
         return { row, after: moves.project(row, now) };
       });

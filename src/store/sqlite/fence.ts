@@ -2,10 +2,8 @@
  * Remembers how far a worker has looked into a queue and found only jobs fenced from it (D16 Fence), so that a long run of
  * such jobs is walked once and not by each of its claims.
  */
+import { FIRST } from "./row.ts";
 import type { Queue } from "./row.ts";
-
-/** A rank before all that wait. */
-export const FIRST = Number.MIN_SAFE_INTEGER;
 
 interface Walked {
   /** `queue.fronts` at that time: a job that joined at the front since then was not looked at. */

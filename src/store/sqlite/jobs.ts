@@ -1,21 +1,20 @@
-/** The operations on jobs, but for `claim`. Each runs inside a batch of the database thread. */
-import { countsOf, dueAt, lossOf } from "../../core/life.ts";
-import type { Counts } from "../../core/life.ts";
+/** The operations on jobs, but for `claim`, `list` and what counts. Each runs inside a batch of the database thread. */
+import { dueAt, lossOf } from "../../core/life.ts";
 import { newJob } from "../../core/job.ts";
-import type { Moved, Running } from "../store.ts";
+import { allowed } from "../../core/machine.ts";
+import type { Inserted, Moved, Running } from "../store.ts";
 import { openClaim } from "./claim.ts";
+import { openCounts } from "./counts.ts";
+import { openList } from "./list.ts";
 import type { Parts } from "./parts.ts";
+import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
-import { RUNNING, WAITING } from "./states.ts";
+import { RUNNING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
 
-const NO_COUNTS: Readonly<Counts> = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
-
 export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
-  const { queues, records, attempts, texts, moves, due } = parts;
-  // Jobs that joined at the back began to wait in the order of their rank; of those that joined at the front (rank below 0) the last began first.
-  const oldestAtBack = records.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > 0 AND due_at > ? ORDER BY rank LIMIT 1`);
-  const oldestAtFront = records.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank < 0 AND due_at > ? ORDER BY rank DESC LIMIT 1`);
+  const { queues, records, attempts, texts, moves, due, purge, live, views, idempotency, signal } = parts;
+  const counting = openCounts(parts);
   const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}'`);
 
   /** The row of a job after what has passed for it; undefined for an unknown or erased one. */
@@ -25,65 +24,46 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
     return row?.job.erased ? undefined : row;
   }
 
+  /** The answer to a submission under a key that was used for the same one. */
+  function repeated(endpoint: string, id: string, now: number): Inserted {
+    const row = records.find({ endpoint, id });
+    const job = row && moves.project(row, now)?.job;
+    if (!job) return { ok: false, why: "key_expired" };
+    return job.erased ? { ok: false, why: "key_expired", state: job.state } : { ok: true, job, repeated: true };
+  }
+
   function moved(row: Row, applied: ReturnType<typeof moves.apply>): Moved {
     return applied ? { ok: true, job: applied.step.job } : { ok: false, why: "state", state: row.job.state };
   }
 
   return {
-    insert({ submission, input, now, queueBound }) {
+    insert({ submission, input, now, queueBound, idempotency: given }) {
       const queue = queues.of(submission.endpoint);
-      if (queueBound !== undefined) {
-        due.freshen(now);
-        if (queue.counts.inQueue > queueBound) due.settleUntil(now, () => queue.counts.inQueue <= queueBound);
-        if (queue.counts.inQueue > queueBound) return { ok: false, why: "full" };
-      }
+      const place = given && { queue, operation: submission.operation, key: given.key };
+      const used = place && idempotency.find(place, now);
+      if (used) return used.bodyHash === given.bodyHash ? repeated(submission.endpoint, used.job, now) : { ok: false, why: "key_reused" };
+      if (counting.isFull(queue, queueBound, now)) return { ok: false, why: "full" };
       const job = newJob(submission, now);
       const { seq } = records.insert({ job, queue, rank: queues.nextBack() });
       texts.setInput(seq, input);
       queues.added(queue, job.lowPriority);
+      if (place) idempotency.put(place, { bodyHash: given.bodyHash, job: job.id }, now + given.keptMs);
       return { ok: true, job };
     },
 
-    get({ endpoint, id, now }) {
-      const row = records.find({ endpoint, id });
-      const projected = row && moves.project(row, now);
-      if (!projected || projected.job.erased) return undefined;
-      if (projected.steps.length > 0) return { job: projected.job, error: projected.error };
-      if (row.job.state === WAITING) return { job: row.job };
-      return { job: row.job, ...texts.result(row.seq) };
+    get(q) {
+      const row = records.find(q);
+      return row && views.result(row, q.now);
     },
 
-    counts({ endpoint, now }) {
-      due.freshen(now);
-      const queue = queues.find(endpoint);
-      if (!queue) return { ...NO_COUNTS };
-      const counts = { ...queue.counts };
-      for (const { after } of due.unsettled(queue, now)) {
-        for (const { on, from, job } of after?.steps ?? []) {
-          const change = countsOf(on, from, job.state);
-          for (const key of Object.keys(counts) as (keyof Counts)[]) counts[key] += change[key];
-        }
-      }
-      return counts;
+    record(q) {
+      const row = records.find(q);
+      return row && views.record(row, q.now);
     },
 
-    waiting({ endpoint, now }) {
-      due.freshen(now);
-      const queue = queues.find(endpoint);
-      if (!queue) return { jobs: 0 };
-      let jobs = queue.counts.inQueue - queue.lowInQueue;
-      const began = [oldestAtBack, oldestAtFront].flatMap((statement) => statement.get(queue.number, now) ?? []) as number[];
-      for (const { row, after } of due.unsettled(queue, now)) {
-        if (row.job.lowPriority) continue;
-        if (row.job.state === WAITING) jobs -= 1;
-        if (after?.job.state === WAITING) {
-          jobs += 1;
-          began.push(after.job.queuedAt);
-        }
-      }
-      return jobs > 0 ? { jobs, oldestQueuedAt: Math.min(...began) } : { jobs };
-    },
-
+    list: openList(parts),
+    counts: counting.counts,
+    waiting: counting.waiting,
     claim: openClaim(parts),
 
     report({ endpoint, id, worker, outcome, now }) {
@@ -107,14 +87,53 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
       return true;
     },
 
-    move({ endpoint, id, on, attempt, over = false, now }) {
+    move({ endpoint, id, on, attempt, over = false, queueBound, now }) {
       const row = settled({ endpoint, id, now });
       if (!row) return { ok: false, why: "missing" };
+      if (on === "retry" && allowed(row.job.state, on) && counting.isFull(row.queue, queueBound, now)) return { ok: false, why: "full" };
       if ((on === "release" || on === "lose") && attempt !== row.job.attempt) return { ok: false, why: "stale", state: row.job.state };
       return moved(row, moves.apply(row, on === "lose" ? lossOf(row.job) : on, { now, over }));
     },
 
-    settle: (q) => due.settle(q),
+    retain({ endpoint, id, retainMs, now }) {
+      const row = settled({ endpoint, id, now });
+      if (!row || retainMs >= row.job.retainMs) return row && views.stored(row);
+      const job = { ...row.job, retainMs };
+      const after = records.update(row, { job: { ...job, dueAt: dueAt(job) } });
+      const last = views.stored(after);
+      moves.pass(after, now);
+      return last;
+    },
+
+    purge({ endpoint, now }) {
+      due.freshen(now);
+      const queue = queues.find(endpoint);
+      const removed = queue ? purge.mark(queue) : 0;
+      if (removed > 0) signal({ kind: "purged", endpoint });
+      return removed;
+    },
+
+    cancelAll({ endpoint, limit, now }) {
+      due.freshen(now);
+      const queue = queues.find(endpoint);
+      if (!queue) return { cancelled: 0, left: false };
+      let cancelled = 0;
+      for (const seq of live.some(queue, limit)) {
+        const row = moves.pass(records.at(seq), now);
+        const applied = row && moves.apply(row, "cancel", { now });
+        if (!applied) continue;
+        moves.announce(applied.step);
+        cancelled += 1;
+      }
+      return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
+    },
+
+    settle({ now, limit }) {
+      const more = purge.remove(limit) ? now : Infinity;
+      const { settled: count, nextDueAt = Infinity } = due.settle({ now, limit });
+      const next = Math.min(more, nextDueAt, idempotency.expire(now, limit));
+      return { settled: count, nextDueAt: Number.isFinite(next) ? next : undefined };
+    },
 
     extendAll({ now }) {
       for (const [seq] of running.all()) {
@@ -134,9 +153,9 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
     },
 
     unstopped() {
-      return attempts.unstopped().map(({ seq, worker }) => {
-        const { endpoint, id } = records.at(seq).job;
-        return { endpoint, id, worker };
+      return attempts.unstopped().flatMap(({ seq, worker }) => {
+        const row = records.at(seq);
+        return isPurged(row) ? [] : [{ endpoint: row.job.endpoint, id: row.job.id, worker }];
       });
     },
 

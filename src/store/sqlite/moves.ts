@@ -1,12 +1,15 @@
 /** Writes what a step of the pure core brings about, and settles what has passed for a job (D15). */
+import { deliveryOf } from "../../core/delivery.ts";
 import { dueAt, dueEvent, errorOf, lossOf, step } from "../../core/life.ts";
 import type { EventContext, Step } from "../../core/life.ts";
 import type { Job } from "../../core/job.ts";
 import type { JobEvent } from "../../core/machine.ts";
 import { isFinal } from "../../core/machine.ts";
+import type { JobResult } from "../../core/view.ts";
 import type { Signal } from "../store.ts";
 import type { Attempts } from "./attempts.ts";
 import type { ChunkRows } from "./chunk-rows.ts";
+import type { Deliveries } from "./deliveries.ts";
 import type { Queues } from "./queues.ts";
 import type { Records } from "./records.ts";
 import type { Row } from "./row.ts";
@@ -20,6 +23,7 @@ export interface MoveParts {
   attempts: Attempts;
   texts: Texts;
   chunks: ChunkRows;
+  deliveries: Deliveries;
   signal: (signal: Signal) => void;
 }
 
@@ -34,11 +38,20 @@ export interface Projection {
 
 export type Moves = ReturnType<typeof openMoves>;
 
-export function openMoves({ queues, records, attempts, texts, chunks, signal }: MoveParts) {
+export function openMoves({ queues, records, attempts, texts, chunks, deliveries, signal }: MoveParts) {
+  /** Adds the delivery that the end of a job brings about, if any (D21). */
+  function deliver(result: JobResult): void {
+    const delivery = deliveryOf(result);
+    if (!delivery) return;
+    deliveries.add(delivery);
+    signal({ kind: "delivery" });
+  }
+
   /** Writes a step. `result` are the texts a job ends with. Undefined when nothing of the job is left. */
   function write(row: Row, taken: Step, result: Result): Row | undefined {
     const { seq, queue } = row;
     queues.moved(queue, taken);
+    if (taken.ended) deliver({ job: taken.job, ...result });
     if (taken.closed) attempts.add(seq, taken.closed);
     const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
     let { rank } = row;
@@ -52,7 +65,7 @@ export function openMoves({ queues, records, attempts, texts, chunks, signal }: 
     else if (taken.clear || taken.from === RUNNING || result.error !== undefined) texts.setResult(seq, result);
     if (!taken.remove) return records.update(row, { job: taken.job, rank, cursor });
     attempts.remove(seq);
-    records.remove(row);
+    records.remove(seq);
     return undefined;
   }
 

@@ -2,7 +2,7 @@
 import type { Signal, Store, StoreUnavailable } from "../store.ts";
 
 /** A group of the contract, one noun. */
-export type Group = "jobs" | "chunks" | "endpoints" | "workers" | "tokens" | "keys";
+export type Group = "jobs" | "chunks" | "endpoints" | "workers" | "tokens" | "keys" | "webhooks";
 
 /** A method of the contract as `group.method`. */
 export type OpName = { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group] | "identity" | "ping";
@@ -33,6 +33,11 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   "jobs.report": "write",
   "jobs.progress": "write",
   "jobs.move": "write",
+  "jobs.retain": "write",
+  "jobs.purge": "write",
+  "jobs.cancelAll": "write",
+  "jobs.list": "fresh",
+  "jobs.record": "read",
   "jobs.settle": "write",
   "jobs.extendAll": "write",
   "jobs.running": "read",
@@ -44,6 +49,9 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   "chunks.deliver": "write",
   "endpoints.put": "write",
   "endpoints.list": "read",
+  "endpoints.pause": "write",
+  "endpoints.remove": "write",
+  "endpoints.forget": "write",
   "workers.put": "write",
   "workers.list": "read",
   "workers.remove": "write",
@@ -55,6 +63,15 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   "tokens.remove": "write",
   "keys.insert": "write",
   "keys.find": "read",
+  "keys.list": "read",
+  "keys.used": "write",
+  "keys.remove": "write",
+  "webhooks.claim": "write",
+  "webhooks.tried": "write",
+  "webhooks.redeliver": "write",
+  "webhooks.find": "read",
+  "webhooks.list": "read",
+  "webhooks.expire": "write",
   identity: "read",
   ping: "write",
 };

@@ -3,12 +3,18 @@ import type { Signal } from "../store.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";
 import type { Database } from "./database.ts";
+import { openDeliveries } from "./deliveries.ts";
 import { openDue, openHorizon } from "./due.ts";
 import { openFence } from "./fence.ts";
+import { openIdempotencyKeys } from "./idempotency.ts";
+import { openLive } from "./live.ts";
+import { openLarge } from "./large.ts";
 import { openMoves } from "./moves.ts";
+import { openPurge } from "./purge.ts";
 import { openQueues } from "./queues.ts";
 import { openRecords } from "./records.ts";
 import { openTexts } from "./texts.ts";
+import { openViews } from "./views.ts";
 
 export type Parts = ReturnType<typeof openParts>;
 
@@ -16,23 +22,41 @@ export function openParts(db: Database) {
   let signals: Signal[] = [];
   let undo: (() => void)[] = [];
 
+  let deliveryTold = false;
+  const large = openLarge();
+
+  /** Tells a signal with the answers of this batch, unless its transaction fails; of deliveries one is enough. */
+  function signal(told: Signal): void {
+    if (told.kind === "delivery") {
+      if (deliveryTold) return;
+      deliveryTold = true;
+    }
+    signals.push(told);
+  }
+
   const horizon = openHorizon();
   const queues = openQueues(db);
   const fence = openFence();
   const records = openRecords({ db, queues, noted: (dueAt) => horizon.note(dueAt) });
   const attempts = openAttempts({ db, ended: (worker) => fence.forget(worker) });
-  const texts = openTexts(db);
+  const texts = openTexts({ db, large });
   const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
-  const moves = openMoves({ queues, records, attempts, texts, chunks, signal: (signal) => signals.push(signal) });
-  const due = openDue({ db, records, moves, horizon });
+  const deliveries = openDeliveries({ db, large });
+  const moves = openMoves({ queues, records, attempts, texts, chunks, deliveries, signal });
+  const purge = openPurge({ queues, records, attempts, texts, chunks });
+  const due = openDue({ db, records, moves, purge, horizon });
+  const views = openViews({ attempts, texts, chunks, moves });
+  const live = openLive(records);
+  const idempotency = openIdempotencyKeys(db);
 
   return {
-    db, horizon, queues, fence, records, attempts, texts, chunks, moves, due,
+    db, horizon, queues, fence, records, attempts, texts, chunks, moves, purge, due, views, live, idempotency, deliveries, large, signal,
 
     /** Runs `work` in one transaction. When it throws, the memory is as before as well, and the signals are dropped. */
     transaction<T>(work: () => T): T {
       const before = signals.length;
       undo = [];
+      deliveryTold = false;
       db.exec("BEGIN IMMEDIATE");
       try {
         due.begin();

@@ -5,7 +5,8 @@
 import { countsOf } from "../../core/life.ts";
 import type { Step } from "../../core/life.ts";
 import type { Database } from "./database.ts";
-import type { Queue } from "./row.ts";
+import { NO_RANKS } from "./row.ts";
+import type { Queue, Ranks } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
 
 export type Queues = ReturnType<typeof openQueues>;
@@ -14,7 +15,8 @@ export type Queues = ReturnType<typeof openQueues>;
 export function openQueues(db: Database) {
   const insert = db.prepare("INSERT INTO queues (number, endpoint) VALUES (?, ?)");
   const update = db.prepare("UPDATE queues SET in_queue = ?, in_queue_low = ?, in_progress = ?, completed = ?, failed = ?, retried = ? WHERE number = ?");
-  const select = db.prepare("SELECT number, endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried FROM queues");
+  const select = db.prepare("SELECT number, endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried, purged_from, purged_to FROM queues");
+  const mark = db.prepare("UPDATE queues SET purged_from = ?, purged_to = ? WHERE number = ?");
   const ends = db.prepare(`SELECT min(rank), max(rank) FROM (SELECT rank FROM jobs WHERE state = '${WAITING}' UNION ALL SELECT rank FROM jobs WHERE state = '${RUNNING}')`);
 
   const byEndpoint = new Map<string, Queue>();
@@ -23,6 +25,20 @@ export function openQueues(db: Database) {
   const [first, last] = ends.get() ?? [];
   let front = Math.min(0, Number(first));
   let back = Math.max(0, Number(last));
+  // A job that joins must stand outside of what was purged.
+  for (const { purged } of all()) {
+    front = Math.min(front, purged.from);
+    back = Math.max(back, purged.to);
+  }
+
+  /** The queues as they are in the file. */
+  function all(): Queue[] {
+    return select.all().map(([number, endpoint, inQueue, low, inProgress, completed, failed, retried, from, to]) => ({
+      number: Number(number), endpoint: String(endpoint), lowInQueue: Number(low),
+      counts: { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) },
+      purged: { from: Number(from), to: Number(to) }, changed: false, fronts: 0, unwritten: [new Map(), new Map()],
+    }));
+  }
 
   function add(queue: Queue): Queue {
     byEndpoint.set(queue.endpoint, queue);
@@ -35,10 +51,7 @@ export function openQueues(db: Database) {
     byEndpoint.clear();
     byNumber.clear();
     changed.length = 0;
-    for (const [number, endpoint, inQueue, low, inProgress, completed, failed, retried] of select.all()) {
-      const counts = { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) };
-      add({ number: Number(number), endpoint: String(endpoint), counts, lowInQueue: Number(low), changed: false, fronts: 0, unwritten: [new Map(), new Map()] });
-    }
+    for (const queue of all()) add(queue);
   }
   reload();
 
@@ -46,6 +59,11 @@ export function openQueues(db: Database) {
     if (queue.changed) return;
     queue.changed = true;
     changed.push(queue);
+  }
+
+  function setPurged(queue: Queue, purged: Ranks): void {
+    queue.purged = purged;
+    mark.run(purged.from, purged.to, queue.number);
   }
 
   return {
@@ -67,7 +85,7 @@ export function openQueues(db: Database) {
       if (known) return known;
       const number = byNumber.size + 1;
       insert.run(number, endpoint);
-      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, changed: false, fronts: 0, unwritten: [new Map(), new Map()] });
+      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, purged: NO_RANKS, changed: false, fronts: 0, unwritten: [new Map(), new Map()] });
     },
 
     /** Whether no waiting job of the queue is in the file yet. */
@@ -96,6 +114,28 @@ export function openQueues(db: Database) {
       counts.failed += change.failed;
       counts.retried += change.retried;
       if (job.lowPriority) queue.lowInQueue += change.inQueue;
+      touch(queue);
+    },
+
+    /** Marks every waiting job as purged and tells how many; new rows must be written. All stand between the two ends, which only move outwards: what joins or returns later is not meant. */
+    purge(queue: Queue): number {
+      const removed = queue.counts.inQueue;
+      if (removed === 0) return 0;
+      setPurged(queue, { from: front, to: back });
+      queue.counts.inQueue = queue.lowInQueue = 0;
+      touch(queue);
+      return removed;
+    },
+
+    /** Queues that may still have rows of purged jobs. */
+    purged: (): Queue[] => [...byNumber.values()].filter(({ purged }) => purged.from <= purged.to),
+
+    /** No row of a purged job is left. */
+    cleaned: (queue: Queue): void => setPurged(queue, NO_RANKS),
+
+    /** Sets the totals to nothing. */
+    forgetTotals(queue: Queue): void {
+      queue.counts.completed = queue.counts.failed = queue.counts.retried = 0;
       touch(queue);
     },
 

@@ -7,6 +7,7 @@ import type { Job, Operation } from "../../core/job.ts";
 import type { JobState } from "../../core/machine.ts";
 import type { Database, Statement, Value } from "./database.ts";
 import type { Queues } from "./queues.ts";
+import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
 import { WAITING } from "./states.ts";
 
@@ -21,18 +22,18 @@ const KEPT_ROWS = 2048;
 /** Columns that change, in the order of {@link changing}. */
 const CHANGING = [
   "state", "queued_at", "started_at", "ended_at", "attempt", "worker", "losses", "returns", "missed", "lease_until",
-  "erased", "due_at", "webhook", "s3_config", "rank", "next_chunk", "cursor",
+  "retain_ms", "erased", "due_at", "webhook", "s3_config", "rank", "next_chunk", "cursor",
 ] as const;
 
 function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
   return [
     job.state, job.queuedAt, job.startedAt ?? null, job.endedAt ?? null, job.attempt, job.worker ?? null, job.losses, job.returns, job.missed, job.leaseUntil ?? null,
-    Number(job.erased), job.dueAt, job.webhook ?? null, job.s3Config ?? null, rank, nextChunk, cursor,
+    job.retainMs, Number(job.erased), job.dueAt, job.webhook ?? null, job.s3Config ?? null, rank, nextChunk, cursor,
   ];
 }
 
 /** Columns as they are read and inserted. */
-const COLUMNS = `seq, id, queue, operation, low_priority, submitted_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, ${CHANGING.join(", ")}`;
+const COLUMNS = `seq, id, queue, operation, low_priority, submitted_at, ttl_ms, execution_timeout_ms, lease_ms, record_ms, ${CHANGING.join(", ")}`;
 
 /** Rows of `db`. `noted` is told the due time of every row written that has not ended. */
 export function openRecords({ db, queues, noted }: { db: Database; queues: Queues; noted: (dueAt: number) => void }) {
@@ -77,7 +78,7 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
       row.queue.unwritten[job.lowPriority ? 1 : 0].delete(row.seq);
       insertRow.run(
         row.seq, job.id, row.queue.number, job.operation, Number(job.lowPriority), job.submittedAt,
-        job.ttlMs, job.executionTimeoutMs, job.leaseMs, job.retainMs, job.recordMs, ...changing(row),
+        job.ttlMs, job.executionTimeoutMs, job.leaseMs, job.recordMs, ...changing(row),
       );
     }
     unwritten.clear();
@@ -104,13 +105,13 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
   }
 
   return {
-    /** The row of a job of this endpoint, erased or not. */
+    /** The row of a job of this endpoint, erased or not; none of a purged one. */
     find({ endpoint, id }: { endpoint: string; id: string }): Row | undefined {
       const row = byId.get(id) ?? read(selectById.get(id));
-      return row?.queue.endpoint === endpoint ? row : undefined;
+      return row?.queue.endpoint === endpoint && !isPurged(row) ? row : undefined;
     },
 
-    /** The row with a number that an index gave. */
+    /** The row with a number that an index gave, purged or not. */
     at(seq: number): Row {
       const row = bySeq.get(seq) ?? read(selectBySeq.get(seq));
       if (!row) throw new Error(`The store has no job number ${seq}, though an index names it.`);
@@ -164,10 +165,11 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
       return keep(after);
     },
 
-    remove(row: Row): void {
+    remove(seq: number): void {
       flush();
-      deleteRow.run(row.seq);
-      drop(row);
+      deleteRow.run(seq);
+      const row = bySeq.get(seq);
+      if (row) drop(row);
     },
 
     /** Forgets what is in memory, after a transaction that failed. */
@@ -181,13 +183,13 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
 
 function rowOf(values: Value[], queues: Queues): Row {
   const [
-    seq, id, number, operation, lowPriority, submittedAt, ttlMs, executionTimeoutMs, leaseMs, retainMs, recordMs,
+    seq, id, number, operation, lowPriority, submittedAt, ttlMs, executionTimeoutMs, leaseMs, recordMs,
     state, queuedAt, startedAt, endedAt, attempt, worker, losses, returns, missed, leaseUntil,
-    erased, dueAt, webhook, s3Config, rank, nextChunk, cursor,
+    retainMs, erased, dueAt, webhook, s3Config, rank, nextChunk, cursor,
   ] = values as [
-    number, string, number, Operation, number, number, number, number, number, number, number,
+    number, string, number, Operation, number, number, number, number, number, number,
     JobState, number, number | null, number | null, number, string | null, number, number, number, number | null,
-    number, number, string | null, string | null, number, number, number,
+    number, number, number, string | null, string | null, number, number, number,
   ];
   const queue = queues.numbered(number);
   const job: Job = {

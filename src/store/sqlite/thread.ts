@@ -17,9 +17,13 @@ function greet(greeting: Greeting): void {
 try {
   const db = openDatabase(options);
   await prepareSchema(db);
-  const answer = openBatches(openParts(db));
+  const parts = openParts(db);
+  const answer = openBatches(parts);
   parentPort?.on("message", (batch: Batch) => {
-    if (batch !== "close") return parentPort?.postMessage(answer(batch));
+    if (batch !== "close") {
+      parentPort?.postMessage(answer(batch), parts.large.takeOut());
+      return parts.large.free();
+    }
     db.close();
     parentPort?.close();
   });

@@ -4,7 +4,9 @@
  */
 import { newJob } from "../../core/job.ts";
 import type { Job } from "../../core/job.ts";
-import type { Claim, JobStore, Store } from "../store.ts";
+import type { JsonText } from "../../core/json-text.ts";
+import type { Claim, Idempotency, JobStore, Store } from "../store.ts";
+import { numberOf } from "./cursor.ts";
 import { OP_NAMES } from "./operations.ts";
 import type { OpName } from "./operations.ts";
 
@@ -43,16 +45,16 @@ function unpackJob(packed: unknown): Job {
 }
 
 const insert: Codec<Args<"insert">, Given<"insert">> = {
-  pack: ({ submission: s, input, now, queueBound }) => [
-    input, now, queueBound, s.id, s.endpoint, s.operation, s.lowPriority, s.ttlMs, s.executionTimeoutMs, s.leaseMs, s.retainMs, s.recordMs, s.webhook, s.s3Config,
+  pack: ({ submission: s, input, now, queueBound, idempotency }) => [
+    input, now, queueBound, s.id, s.endpoint, s.operation, s.lowPriority, s.ttlMs, s.executionTimeoutMs, s.leaseMs, s.retainMs, s.recordMs, s.webhook, s.s3Config, idempotency,
   ],
   unpack(packed) {
-    const [input, now, queueBound, id, endpoint, operation, lowPriority, ttlMs, executionTimeoutMs, leaseMs, retainMs, recordMs, webhook, s3Config] = packed as [
-      string, number, number | undefined, string, string, Job["operation"], boolean, number, number, number, number, number, string | undefined, string | undefined,
+    const [input, now, queueBound, id, endpoint, operation, lowPriority, ttlMs, executionTimeoutMs, leaseMs, retainMs, recordMs, webhook, s3Config, idempotency] = packed as [
+      JsonText, number, number | undefined, string, string, Job["operation"], boolean, number, number, number, number, number, string | undefined, string | undefined, Idempotency | undefined,
     ];
-    return { submission: { id, endpoint, operation, lowPriority, ttlMs, executionTimeoutMs, leaseMs, retainMs, recordMs, webhook, s3Config }, input, now, queueBound };
+    return { submission: { id, endpoint, operation, lowPriority, ttlMs, executionTimeoutMs, leaseMs, retainMs, recordMs, webhook, s3Config }, input, now, queueBound, idempotency };
   },
-  packAnswer: (answer) => (answer.ok ? true : answer),
+  packAnswer: (answer) => (answer.ok && !answer.repeated ? true : answer),
   unpackAnswer: (packed, q) => (packed === true ? { ok: true, job: newJob(q.submission, q.now) } : (packed as Given<"insert">)),
 };
 
@@ -66,7 +68,7 @@ const claim: Codec<Args<"claim">, Claim> = {
   unpackAnswer(packed) {
     const [fenced, ...rest] = packed as [boolean, ...unknown[]];
     const jobs: Claim["jobs"] = [];
-    for (let at = 0; at < rest.length; at += 2) jobs.push({ job: unpackJob(rest[at]), input: rest[at + 1] as string });
+    for (let at = 0; at < rest.length; at += 2) jobs.push({ job: unpackJob(rest[at]), input: rest[at + 1] as JsonText });
     return { jobs, fenced };
   },
 };
@@ -74,7 +76,7 @@ const claim: Codec<Args<"claim">, Claim> = {
 const report: Codec<Args<"report">, Given<"report">> = {
   pack: (q) => [q.endpoint, q.id, q.worker, q.outcome.on, q.outcome.output, q.outcome.error, q.now],
   unpack(packed) {
-    const [endpoint, id, worker, on, output, error, now] = packed as [string, string, string, "complete" | "fail", string | undefined, string | undefined, number];
+    const [endpoint, id, worker, on, output, error, now] = packed as [string, string, string, "complete" | "fail", JsonText | undefined, string | undefined, number];
     return { endpoint, id, worker, outcome: { on, output, error }, now };
   },
   packAnswer: (answer) => (answer.ok ? packJob(answer.job) : answer),
@@ -90,9 +92,20 @@ const get: Codec<Args<"get">, Given<"get">> = {
   packAnswer: (answer) => answer && [packJob(answer.job), answer.output, answer.error],
   unpackAnswer(packed) {
     if (packed === undefined) return undefined;
-    const [job, output, error] = packed as [unknown, string | undefined, string | undefined];
+    const [job, output, error] = packed as [unknown, JsonText | undefined, string | undefined];
     return { job: unpackJob(job), output, error };
   },
+};
+
+/** A wrong cursor is told on this side: the class of an error does not travel. */
+const listed: Codec<{ cursor?: string | undefined }, unknown> = {
+  pack(q) {
+    numberOf(q.cursor);
+    return q;
+  },
+  unpack: (packed) => packed as { cursor?: string | undefined },
+  packAnswer: (answer) => answer,
+  unpackAnswer: (packed) => packed,
 };
 
 /** Everything else travels as it is. */
@@ -100,7 +113,7 @@ const plain: Codec<unknown, unknown> = { pack: (q) => q, unpack: (q) => q, packA
 
 /** The form of each operation, by its number. */
 export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) => {
-  const packed = ({ "jobs.insert": insert, "jobs.claim": claim, "jobs.report": report, "jobs.get": get } as Partial<Record<OpName, unknown>>)[name];
+  const packed = ({ "jobs.insert": insert, "jobs.claim": claim, "jobs.report": report, "jobs.get": get, "jobs.list": listed, "webhooks.list": listed } as Partial<Record<OpName, unknown>>)[name];
   return (packed as Codec<unknown, unknown> | undefined) ?? plain;
 });
 

@@ -2,6 +2,7 @@
 import { MISSED_PINGS } from "../../core/life.ts";
 import type { Reckoning, WorkerRow } from "../store.ts";
 import type { Parts } from "./parts.ts";
+import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
 import { RUNNING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
@@ -30,8 +31,8 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
   /** Old attempts that the worker may still run, with the job of each. */
   function old({ endpoint, worker }: Worker) {
     return attempts.openOf(worker).flatMap((attempt) => {
-      const { job } = records.at(attempt.seq);
-      return job.endpoint === endpoint ? [{ attempt, id: job.id }] : [];
+      const row = records.at(attempt.seq);
+      return row.job.endpoint === endpoint && !isPurged(row) ? [{ attempt, id: row.job.id }] : [];
     });
   }
 

@@ -1,4 +1,4 @@
--- Jobs with their texts, attempts and chunks, and the counts of each endpoint (D13).
+-- Jobs with their texts, attempts and chunks, the counts of each endpoint (D13), and the keys under which jobs were submitted (D14).
 
 -- One row for each endpoint that ever had a job: a short number for its rows, and its counts.
 CREATE TABLE queues (
@@ -9,7 +9,10 @@ CREATE TABLE queues (
   in_progress INTEGER NOT NULL DEFAULT 0,
   completed INTEGER NOT NULL DEFAULT 0,
   failed INTEGER NOT NULL DEFAULT 0,
-  retried INTEGER NOT NULL DEFAULT 0
+  retried INTEGER NOT NULL DEFAULT 0,
+  -- Waiting jobs whose rank lies between the two, both included, were purged and are still to be removed (D11).
+  purged_from INTEGER NOT NULL DEFAULT 1,
+  purged_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The record without its texts, so that a change of state never rewrites them.
@@ -52,17 +55,21 @@ CREATE INDEX jobs_running ON jobs (worker) WHERE state = 'IN_PROGRESS';
 -- Two, so that lapses and losses are found without passing millions of results that only wait to expire.
 CREATE INDEX jobs_live_due ON jobs (due_at) WHERE ended_at IS NULL;
 CREATE INDEX jobs_ended_due ON jobs (due_at) WHERE ended_at IS NOT NULL;
+-- For lists, last submitted first: the number of the row is the last member of every index. What waits or runs has indexes of its own.
+CREATE INDEX jobs_listed ON jobs (queue);
+CREATE INDEX jobs_listed_ended ON jobs (queue, state) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
 
+-- Payloads are text, or the bytes of a text that is large.
 CREATE TABLE inputs (
   seq INTEGER PRIMARY KEY,
-  input TEXT NOT NULL
+  input ANY NOT NULL
 ) STRICT;
 
--- While a job runs, `output` is its latest progress value (D6).
+-- While a job runs, `output` is its latest progress value (D6). `error` comes first, so that a list reads it without passing the output.
 CREATE TABLE results (
   seq INTEGER PRIMARY KEY,
-  output TEXT,
-  error TEXT
+  error TEXT,
+  output ANY
 ) STRICT;
 
 CREATE TABLE chunks (
@@ -85,3 +92,16 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX attempts_open ON attempts (worker, seq) WHERE open = 1;
+
+-- `job` is the id of a job: its row may be gone before the key is.
+CREATE TABLE idempotency (
+  queue INTEGER NOT NULL,
+  operation TEXT NOT NULL,
+  key TEXT NOT NULL,
+  body_hash TEXT NOT NULL,
+  job TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (queue, operation, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_expiry ON idempotency (expires_at);

@@ -3,7 +3,9 @@
 CREATE TABLE endpoints (
   id TEXT PRIMARY KEY,
   settings TEXT NOT NULL,
+  secret TEXT,
   paused INTEGER NOT NULL DEFAULT 0,
+  removing INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL
 ) STRICT;
 
@@ -32,7 +34,8 @@ CREATE TABLE keys (
   name TEXT NOT NULL,
   scopes TEXT NOT NULL,
   endpoints TEXT,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER
 ) STRICT;
 
 -- What the store knows of itself, such as its identity.

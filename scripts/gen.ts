@@ -1,0 +1,45 @@
+/** Makes the pages of `docs/reference/` from the source. With `--check` it writes nothing, names the pages that are not as the source has them, and exits with 1 if there are any. */
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { api } from "./gen/api.ts";
+import { cli } from "./gen/cli.ts";
+import { config } from "./gen/config.ts";
+import { errors } from "./gen/errors.ts";
+import { events } from "./gen/events.ts";
+import { jobStates } from "./gen/job-states.ts";
+import { limits } from "./gen/limits.ts";
+import { pageText } from "./gen/markdown.ts";
+import type { Page } from "./gen/markdown.ts";
+import { rules } from "./gen/rules.ts";
+
+const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, rules];
+
+const index: Page = {
+  file: "README.md",
+  title: "Reference",
+  about: "",
+  body: () => `Made from the source by \`npm run reference\`, and checked against it by the tests.\n\n${PAGES.map(({ file, title, about }) => `- [${title}](${file}): ${about}`).join("\n")}`,
+};
+
+const folder = fileURLToPath(new URL("../docs/reference/", import.meta.url));
+
+function present(file: string): string | undefined {
+  try {
+    return readFileSync(folder + file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+mkdirSync(folder, { recursive: true });
+const made = new Map([index, ...PAGES].map((page) => [page.file, pageText(page)]));
+const stale = [...made].filter(([file, text]) => present(file) !== text).map(([file]) => file);
+const left = readdirSync(folder).filter((file) => !made.has(file));
+
+if (!process.argv.includes("--check")) {
+  for (const file of left) rmSync(folder + file);
+  for (const [file, text] of made) writeFileSync(folder + file, text);
+} else if (stale.length + left.length > 0) {
+  console.error(`Not as the source has them: ${[...stale, ...left].map((file) => `docs/reference/${file}`).join(", ")}. Run npm run reference.`);
+  process.exitCode = 1;
+}

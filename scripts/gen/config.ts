@@ -1,0 +1,47 @@
+/** `docs/reference/config.md`: options of the service and settings of endpoints, from the schemas that check them. */
+import { OPTIONS } from "../../src/config.ts";
+import type { Option } from "../../src/config.ts";
+import { ENDPOINT_SCHEMA } from "../../src/core/endpoint-schema.ts";
+import { boundTexts, typeText } from "../../src/http/schema-text.ts";
+import { code, plain, table } from "./markdown.ts";
+import type { Page } from "./markdown.ts";
+import { schemaTable } from "./schema.ts";
+
+export const config: Page = {
+  file: "config.md",
+  title: "Configuration",
+  about: "options of the service, environment variables, `sluice.yaml`",
+  body() {
+    const rows = Object.values<Option>(OPTIONS).map(({ flag, env, file, schema }) => {
+      const bounds = boundTexts(schema).filter((text) => !text.startsWith("matches"));
+      return [flag === undefined ? "" : code(`--${flag}`), code(env), file === undefined ? "" : code(file), [typeText(schema), ...bounds].join(", "), plain(schema.description ?? "") + (schema.writeOnly ? " A secret." : "")];
+    });
+    return `
+A flag wins over the environment, the environment over the file. With a bad configuration the service lists every problem with its field and bound and exits with 2.
+
+## Options of the service
+
+${table(["Flag", "Environment", "sluice.yaml", "Value", "Meaning"], rows)}
+
+Commands find the service by \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`) and \`SLUICE_API_KEY\`.
+
+## Settings of an endpoint
+
+Under \`endpoints.<id>\` in \`sluice.yaml\`, where the id is 1 to 64 of the characters a-z, A-Z, 0-9, _ and -; the same over \`/v1/endpoints\`. Endpoints in the file are made or changed at the start; others in the store stay.
+
+${schemaTable(ENDPOINT_SCHEMA)}
+
+\`\`\`yaml
+endpoints:
+  thumbnail:
+    workersMin: 0
+    workersMax: 3
+    idleTimeout: 5
+    launcher: { type: process, command: [node, worker.js] }
+    limits: { run: { per10s: 5000 }, queue: 10000 }
+publicUrl: http://192.168.1.10:8080
+cors: { origins: ["https://app.example.com"] }
+webhooks: { allowPrivateNetworks: false }
+\`\`\``;
+  },
+};

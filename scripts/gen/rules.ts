@@ -1,0 +1,72 @@
+/** `docs/reference/rules.md`: every rule with the tests that show it. Fails for a title of an unknown rule, and for a rule without a test. */
+import { readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { RULES } from "../rules.ts";
+import type { Rule } from "../rules.ts";
+import { headingAnchor, plain, table } from "./markdown.ts";
+import type { Page } from "./markdown.ts";
+import { titlesIn } from "./titles.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Where a rule is shown: a file, and the title there. */
+interface Shown {
+  file: string;
+  text: string;
+}
+
+export const rules: Page = {
+  file: "rules.md",
+  title: "Rules and their tests",
+  about: "every rule of the specification, every decision, and the tests that show them",
+  body() {
+    const shown = testsByRule(sources());
+    const overview = table(["Rule", "What it says", "", "Tests"], RULES.map((rule) => [`[${rule.id}](#${headingAnchor(rule.id)})`, plain(rule.says), stateOf(rule), String(shown.get(rule.id)?.length ?? 0)]));
+    return `Titles of tests begin with the rules that they show. \`spec 2.4\` is a section of the specification, and in its sections 3, 5 and 8 the number behind the point is that of a rule. \`D16\` is a decision where the specification is silent.\n\n${overview}\n\n${RULES.map((rule) => section(rule, shown.get(rule.id) ?? [])).join("\n\n")}`;
+  },
+};
+
+/** Tests of each rule. Throws with every title that names an unknown rule, and every rule that is built and has no test. */
+export function testsByRule(texts: readonly { file: string; text: string }[]): Map<string, Shown[]> {
+  const ids = RULES.map(({ id }) => id);
+  const shown = new Map<string, Shown[]>(ids.map((id) => [id, []]));
+  const faults: string[] = [];
+  for (const { file, text } of texts) {
+    for (const title of titlesIn(text, ids)) {
+      for (const id of title.ids) {
+        const tests = shown.get(id);
+        if (tests) tests.push({ file, text: title.text });
+        else faults.push(`${file}: there is no rule ${id} (in '${title.text}').`);
+      }
+    }
+  }
+  for (const { id, missing } of RULES) {
+    const count = shown.get(id)!.length;
+    if (!missing && count === 0) faults.push(`No test shows ${id}: begin a title with it, or say in scripts/rules.ts that it is missing.`);
+    if (missing && count > 0) faults.push(`${id} is said to be missing in scripts/rules.ts, but ${count} tests show it.`);
+  }
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  return shown;
+}
+
+/** All files that may hold tests. */
+function sources(): { file: string; text: string }[] {
+  return ["src", "test"].flatMap((folder) =>
+    readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts") && (folder === "test" || path.endsWith(".test.ts")))
+      .toSorted()
+      .map((path) => ({ file: `${folder}/${path}`, text: readFileSync(`${ROOT}${folder}/${path}`, "utf8") })),
+  );
+}
+
+function stateOf({ notYet, missing }: Rule): string {
+  if (missing) return `not yet: ${notYet}`;
+  return notYet === undefined ? "" : `not yet: ${notYet}; the rest is there`;
+}
+
+function section(rule: Rule, tests: readonly Shown[]): string {
+  const byFile = [...Map.groupBy(tests, ({ file }) => file)];
+  const list = byFile.map(([file, all]) => `- [${file}](../../${file})\n${all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`).join("\n")}`);
+  const state = stateOf(rule);
+  return [`### ${rule.id}`, plain(rule.says), ...(state === "" ? [] : [`_${state.charAt(0).toUpperCase()}${state.slice(1)}._`]), ...(list.length > 0 ? [list.join("\n")] : [])].join("\n\n");
+}

@@ -1,0 +1,162 @@
+/** The settings of an endpoint as a schema (D27, D35): every name, bound and default, for the file, `/v1` and the console alike. */
+import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "./limits.ts";
+import type { LimitedOperation } from "./limits.ts";
+import type { Schema } from "./schema.ts";
+
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
+
+/** Where nothing is said (D9, D16, D18, D27). */
+export const ENDPOINT_DEFAULTS = {
+  workersMin: 0,
+  workersMax: 3,
+  idleTimeout: 5,
+  executionTimeoutMs: 600_000,
+  scalerType: "QUEUE_DELAY",
+  scalerValue: 4,
+  launcher: { type: "external" },
+  env: {},
+  limits: {},
+  retention: { run: 30 * 60_000, runsync: 60_000, records: 7 * DAY_MS },
+  leaseMs: 20_000,
+  stopGraceMs: 5_000,
+} as const;
+
+/** The id of an endpoint in paths (D35). */
+export const ENDPOINT_ID: Schema = {
+  type: "string",
+  pattern: "^[a-zA-Z0-9_-]{1,64}$",
+  description: "Id of the endpoint, as it stands in paths.",
+  examples: ["thumbnail"],
+  "x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
+};
+
+function whole(minimum: number, maximum: number, rest: Schema): Schema {
+  return { type: "integer", minimum, maximum, ...rest };
+}
+
+/** `off` as it is written, and as YAML 1.1 reads it. */
+const OFF: Schema = { enum: ["off", false] };
+
+function wholeOrOff(rest: Schema): Schema {
+  return { oneOf: [OFF, { type: "integer", minimum: 0 }], "x-message": "must be off or a whole number from 0.", ...rest };
+}
+
+function operationLimits(operation: LimitedOperation): Schema {
+  const { per10s = "off", concurrent = "off" } = DEFAULT_LIMITS[operation];
+  return {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      per10s: wholeOrOff({ default: per10s, description: `Requests of ${operation} in any 10 s.` }),
+      concurrent: wholeOrOff({ default: concurrent, description: `Requests of ${operation} under way at once.` }),
+    },
+    description: `Limits of ${operation}.`,
+    "x-message": "must be an object such as { per10s: 100, concurrent: 20 }; each of the two may be off.",
+  };
+}
+
+const LIMITS: Schema = {
+  oneOf: [
+    OFF,
+    {
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        queue: wholeOrOff({ description: "Waiting jobs at which submissions are refused. By default 50, or 500 times workersMax where that is more." }),
+        ...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
+      },
+    },
+  ],
+  default: ENDPOINT_DEFAULTS.limits,
+  description: "Rate, concurrency and queue limits: off for none at all, or changes to single numbers, each of which may be off. What is not named keeps its default.",
+  examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
+  "x-message": "must be off, or an object of operations to { per10s, concurrent } and queue.",
+};
+
+const LAUNCHER_TYPE = "must be process or external; docker and kubernetes are not available yet.";
+
+const LAUNCHER: Schema = {
+  oneOf: [
+    {
+      type: "object",
+      additionalProperties: false,
+      required: ["type", "command"],
+      properties: {
+        type: { const: "process", description: "Workers are processes on the machine of the service.", "x-message": LAUNCHER_TYPE },
+        command: {
+          type: "array",
+          minItems: 1,
+          items: { type: "string", "x-message": "must be text; put quotes around a number." },
+          description: "Program and arguments, without a shell.",
+          "x-message": "must be a list of the command and its arguments, such as [node, worker.js].",
+        },
+        cwd: { type: "string", minLength: 1, description: "Directory it runs in; relative to sluice.yaml in the file.", "x-message": "must be the path of a directory." },
+      },
+    },
+    {
+      type: "object",
+      additionalProperties: false,
+      required: ["type"],
+      properties: { type: { const: "external", description: "Somebody else starts the workers, with the variables of 'sluice worker-env'.", "x-message": LAUNCHER_TYPE } },
+    },
+  ],
+  default: ENDPOINT_DEFAULTS.launcher,
+  description: "How the endpoint gets its workers.",
+  examples: [{ type: "process", command: ["node", "worker.js"] }],
+  "x-message": "must be an object such as { type: process, command: [node, worker.js] }.",
+};
+
+const ENV: Schema = {
+  type: "object",
+  propertyNames: { type: "string", pattern: "^[^=\\0]+$", "x-message": "must be at least one character, without '='." },
+  additionalProperties: { oneOf: [{ type: "string" }, { type: "number" }, { type: "boolean" }], "x-message": "must be text, a number or a boolean." },
+  default: ENDPOINT_DEFAULTS.env,
+  description: "Environment of launched workers, beside what they need to find the service. Values are not shown again: answers list the names.",
+  examples: [{ MODEL: "small" }],
+  "x-message": "must be an object of names to values.",
+};
+
+const { retention: KEPT } = ENDPOINT_DEFAULTS;
+
+const RETENTION: Schema = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    run: whole(0, YEAR_MS, { "x-unit": "ms", default: KEPT.run, description: "Results of /run jobs, from their end." }),
+    runsync: whole(0, YEAR_MS, { "x-unit": "ms", default: KEPT.runsync, description: "Results of /runsync and /openai jobs, from their end." }),
+    records: whole(0, YEAR_MS, { "x-unit": "ms", default: KEPT.records, description: "Records of jobs without their payloads, from their end." }),
+  },
+  default: KEPT,
+  description: "How long results and records are kept.",
+  "x-message": "must be an object of run, runsync and records to ms.",
+};
+
+/** All settings of an endpoint. `name` and `webhookSecret` have no default that is the same for all. */
+export const ENDPOINT_SCHEMA = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    name: { type: "string", maxLength: 191, description: "Name for people. By default the id." },
+    workersMin: whole(0, 1000, { default: ENDPOINT_DEFAULTS.workersMin, description: "Workers that run even without jobs; at most workersMax." }),
+    workersMax: whole(0, 1000, { default: ENDPOINT_DEFAULTS.workersMax, description: "Most workers at once; with 0 jobs wait." }),
+    idleTimeout: whole(1, 3600, { "x-unit": "seconds", default: ENDPOINT_DEFAULTS.idleTimeout, description: "How long an idle worker above workersMin stays." }),
+    executionTimeoutMs: whole(5001, Number.MAX_SAFE_INTEGER, { "x-unit": "ms", default: ENDPOINT_DEFAULTS.executionTimeoutMs, description: "Longest run of a job that does not set policy.executionTimeout." }),
+    scalerType: { enum: ["QUEUE_DELAY", "REQUEST_COUNT"], default: ENDPOINT_DEFAULTS.scalerType, description: "What workers are added for: the wait of the oldest job, or the number of jobs." },
+    scalerValue: whole(1, 1_000_000, { default: ENDPOINT_DEFAULTS.scalerValue, description: "With QUEUE_DELAY the wait in seconds after which a worker is added; with REQUEST_COUNT the jobs per worker." }),
+    launcher: LAUNCHER,
+    env: ENV,
+    limits: LIMITS,
+    retention: RETENTION,
+    leaseMs: whole(2000, 600_000, { "x-unit": "ms", default: ENDPOINT_DEFAULTS.leaseMs, description: "How long a worker holds a job without a sign of life." }),
+    stopGraceMs: whole(0, 600_000, { "x-unit": "ms", default: ENDPOINT_DEFAULTS.stopGraceMs, description: "Time from the stop signal to the end of a worker's process." }),
+    webhookSecret: {
+      type: "string",
+      pattern: "^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
+      writeOnly: true,
+      description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
+      "x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
+    },
+  },
+  "x-message": "must be an object of settings.",
+} as const satisfies Schema;

@@ -1,0 +1,37 @@
+/** The stop of a server (D34): running jobs get their time, then those of our own workers return to the queue. */
+import type { Clock } from "../clock.ts";
+import type { EventBus } from "../events.ts";
+import type { JobStore } from "../store/store.ts";
+import type { Workers } from "./workers.ts";
+
+interface Deps {
+  clock: Clock;
+  now: () => number;
+  events: EventBus;
+  jobs: JobStore;
+  workers: Workers;
+}
+
+/** Resolves when no worker holds a job, or after `ms`. */
+export async function nothingHeld({ clock, events, workers }: Pick<Deps, "clock" | "events" | "workers">, ms: number): Promise<void> {
+  const held = (): boolean => [...workers.all()].some((worker) => worker.held.size > 0);
+  if (!held()) return;
+  const over = new AbortController();
+  const look = (): void => {
+    if (!held()) over.abort();
+  };
+  const remove = [events.on("job.settled", look), events.on("worker.exited", look), events.on("job.returned", look)];
+  await clock.sleep(ms, over.signal);
+  for (const each of remove) each();
+}
+
+/** Returns what still runs to the queue, without counting a loss. */
+export async function returnRunning({ now, events, jobs, workers }: Omit<Deps, "clock">): Promise<void> {
+  const running = await jobs.running().catch(() => []);
+  for (const { endpoint, id, worker, attempt } of running) {
+    // A worker of somebody else goes on without us: its job would run twice (D16 Outages).
+    if ((workers.get({ endpoint, id: worker })?.launcher ?? "external") === "external") continue;
+    const moved = await jobs.move({ endpoint, id, on: "release", attempt, now: now() }).catch(() => undefined);
+    if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
+  }
+}

@@ -1,0 +1,49 @@
+/** One job as operators see it: its record, its attempts, and why it waits (D29, D39). */
+import type { Endpoint } from "../core/endpoint.ts";
+import { ApiError } from "../core/errors.ts";
+import { attemptsOf, waitReason } from "../core/timeline.ts";
+import type { Reason, ToldAttempt } from "../core/timeline.ts";
+import type { JobRecord, JobStore } from "../store/store.ts";
+import { isJobId } from "./ids.ts";
+import type { Known } from "./registry.ts";
+import type { Workers } from "./workers.ts";
+
+/** All of a job that may be told. */
+export interface ToldJob extends Omit<JobRecord, "attempts"> {
+  attempts: ToldAttempt[];
+  /** Only while it waits. */
+  reason?: Reason;
+}
+
+interface Deps {
+  jobs: JobStore;
+  now: () => number;
+  workers: Workers;
+  entry: (endpoint: string) => Known;
+  /** Why starting workers is held back there. */
+  crashing: (endpoint: Endpoint) => string | undefined;
+}
+
+/** The job, erased or not; throws `job_not_found`. */
+export async function record(d: Deps, q: { endpoint: string; id: string }): Promise<ToldJob> {
+  const found = isJobId(q.id) ? await d.jobs.record({ ...q, now: d.now() }) : undefined;
+  if (!found) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
+  const attempts = attemptsOf(found.job, found.attempts);
+  if (found.job.state !== "IN_QUEUE") return { ...found, attempts };
+
+  const { endpoint, paused } = d.entry(q.endpoint);
+  const present = [...d.workers.of(q.endpoint)].filter((worker) => !worker.draining && !worker.unhealthy);
+  const ids = (fits: (worker: (typeof present)[number]) => boolean): string[] => present.filter(fits).map(({ id }) => id);
+  const reason = waitReason({
+    endpoint: endpoint.id,
+    paused,
+    external: endpoint.launcher.type === "external",
+    workersMax: endpoint.workersMax,
+    idle: ids((worker) => worker.ready && worker.held.size === 0),
+    busy: ids((worker) => worker.ready && worker.held.size > 0),
+    starting: ids((worker) => !worker.ready),
+    fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
+    crashing: d.crashing(endpoint),
+  });
+  return { ...found, attempts, reason };
+}

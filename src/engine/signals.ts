@@ -1,0 +1,53 @@
+/** What follows from the store's signals: moves made in passing, and those of other servers. Hints only; every listener also looks by itself. */
+import type { EventBus } from "../events.ts";
+import type { Store } from "../store/store.ts";
+import type { Dispatch } from "./dispatch.ts";
+import { tellPurged } from "./purge.ts";
+import type { Stopping } from "./stop.ts";
+import type { Waiting } from "./wait.ts";
+
+interface Deps {
+  store: Pick<Store, "jobs" | "onSignal">;
+  now: () => number;
+  events: EventBus;
+  waiting: Waiting;
+  dispatch: Dispatch;
+  stopping: Stopping;
+  /** A webhook is due. */
+  deliver: () => void;
+  /** A job waits there: a worker may be needed. */
+  onQueued: (endpoint: string) => void;
+  inBackground: (where: string, work: Promise<unknown>) => void;
+}
+
+/** Listens to the store; the answer ends that. */
+export function listen(d: Deps): () => void {
+  const { events, waiting } = d;
+
+  /** A job ended without a report through this server: whoever waits here gets its result. */
+  async function tellEnd(endpoint: string, id: string): Promise<void> {
+    const found = await d.store.jobs.get({ endpoint, id, now: d.now() });
+    if (!found) waiting.gone(id);
+    else if (found.job.endedAt !== undefined) waiting.ended(found);
+  }
+
+  return d.store.onSignal((signal) => {
+    switch (signal.kind) {
+      case "delivery":
+        return d.deliver();
+      case "purged":
+        return d.inBackground("telling waiters of a purge", tellPurged({ jobs: d.store.jobs, now: d.now, waiting }, signal.endpoint));
+      case "stop":
+        return d.stopping.request(signal);
+      case "queued":
+        if (signal.worker !== undefined) events.emit("job.returned", { endpoint: signal.endpoint, id: signal.id, worker: signal.worker, why: "lost" });
+        waiting.news(signal.id);
+        d.dispatch.announce(signal.endpoint);
+        return d.onQueued(signal.endpoint);
+      case "settled":
+        events.emit("job.settled", { endpoint: signal.endpoint, id: signal.id, state: signal.state });
+        waiting.news(signal.id);
+        if (waiting.awaited(signal.id)) d.inBackground("telling waiters", tellEnd(signal.endpoint, signal.id));
+    }
+  });
+}

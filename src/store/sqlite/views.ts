@@ -1,0 +1,63 @@
+/** What is shown of a job: its record with its texts, as if all that has passed for it were settled (D15). */
+import type { JobResult } from "../../core/view.ts";
+import type { JobRecord } from "../store.ts";
+import type { Attempts } from "./attempts.ts";
+import type { ChunkRows } from "./chunk-rows.ts";
+import type { Moves, Projection } from "./moves.ts";
+import type { Row } from "./row.ts";
+import { WAITING } from "./states.ts";
+import type { Texts } from "./texts.ts";
+
+/** What {@link openViews} works on. */
+export interface ViewParts {
+  attempts: Attempts;
+  texts: Texts;
+  chunks: ChunkRows;
+  moves: Moves;
+}
+
+export type Views = ReturnType<typeof openViews>;
+
+export function openViews({ attempts, texts, chunks, moves }: ViewParts) {
+  /** The job as it is stored. */
+  function stored(row: Row): JobResult {
+    return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...texts.result(row.seq) };
+  }
+
+  function shown(row: Row, { job, steps, error }: Projection): JobResult {
+    return steps.length > 0 ? { job, error: job.erased ? undefined : error } : stored(row);
+  }
+
+  return {
+    stored,
+
+    /** The job now; undefined when it is erased or gone. */
+    result(row: Row, now: number): JobResult | undefined {
+      const projected = moves.project(row, now);
+      return projected && !projected.job.erased ? shown(row, projected) : undefined;
+    },
+
+    /** The job now without its output, erased or not; undefined when it is gone. */
+    listed(row: Row, now: number): JobResult | undefined {
+      const projected = moves.project(row, now);
+      if (!projected) return undefined;
+      const { job, steps } = projected;
+      if (steps.length > 0) return shown(row, projected);
+      return { job, error: job.endedAt === undefined ? undefined : texts.error(row.seq) };
+    },
+
+    /** All that is known of the job now; undefined when it is gone. */
+    record(row: Row, now: number): JobRecord | undefined {
+      const projected = moves.project(row, now);
+      if (!projected) return undefined;
+      const { steps } = projected;
+      const dropped = (which: "undelivered" | "all"): boolean => steps.some((step) => step.chunks === which);
+      return {
+        ...shown(row, projected),
+        input: projected.job.erased ? undefined : texts.input(row.seq),
+        attempts: [...attempts.list(row.seq), ...steps.flatMap(({ closed }) => closed ?? [])],
+        chunks: { written: row.nextChunk, delivered: dropped("all") ? row.nextChunk : dropped("undelivered") ? chunks.undelivered(row) : row.cursor },
+      };
+    },
+  };
+}
