@@ -7,12 +7,12 @@ import { ERRORS } from "../src/core/errors.ts";
 import { KEY_REQUEST_SCHEMA } from "../src/core/key-request.ts";
 import { LIMITED_OPERATIONS } from "../src/core/limits.ts";
 import { SUBMISSION_SCHEMA } from "../src/core/submission.ts";
-import { ANSWERS } from "../src/http/answers.ts";
-import { BODIES } from "../src/http/bodies.ts";
-import { docsPage } from "../src/http/docs-page.ts";
-import { openapiOf, operationIdOf, pathOf } from "../src/http/openapi.ts";
-import type { OpenApi, Operation } from "../src/http/openapi-types.ts";
-import { ALWAYS } from "../src/http/refusals.ts";
+import { ANSWERS } from "../src/http/docs/answers.ts";
+import { BODIES } from "../src/http/docs/bodies.ts";
+import { docsPage } from "../src/http/docs/page.ts";
+import { openapiOf, operationIdOf, pathOf } from "../src/http/docs/openapi.ts";
+import type { OpenApi, Operation } from "../src/http/docs/openapi-types.ts";
+import { ALWAYS } from "../src/http/docs/refusals.ts";
 import { ROUTES } from "../src/http/routes.ts";
 
 /** As it arrives. */

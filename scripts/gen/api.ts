@@ -1,10 +1,10 @@
 /** `docs/reference/api.md`: every operation, by group, from the OpenAPI document. */
-import { openapiOf } from "../../src/http/openapi.ts";
-import type { Operation, Response } from "../../src/http/openapi-types.ts";
+import { openapiOf } from "../../src/http/docs/openapi.ts";
+import type { Operation, Response } from "../../src/http/docs/openapi-types.ts";
 import { ROUTES } from "../../src/http/routes.ts";
-import { boundTexts, descriptionOf, nameOf, typeText } from "../../src/http/schema-text.ts";
-import type { JsonSchema } from "../../src/http/shapes.ts";
-import { twinOf } from "../../src/http/twins.ts";
+import { boundTexts, descriptionOf, nameOf, typeText } from "../../src/http/docs/schema-text.ts";
+import type { JsonSchema } from "../../src/http/docs/shapes.ts";
+import { twinOf } from "../../src/http/docs/twins.ts";
 import { code, headingAnchor, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

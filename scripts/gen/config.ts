@@ -2,7 +2,7 @@
 import { OPTIONS } from "../../src/config.ts";
 import type { Option } from "../../src/config.ts";
 import { ENDPOINT_SCHEMA } from "../../src/core/endpoint-schema.ts";
-import { boundTexts, typeText } from "../../src/http/schema-text.ts";
+import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
 import { code, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

@@ -2,11 +2,11 @@
 import type { ErrorCode } from "../core/errors.ts";
 import type { LimitedOperation } from "../core/limits.ts";
 import { RESULT_LIMIT } from "../core/report.ts";
-import type { AnswerName } from "./answers.ts";
-import type { BodyName } from "./bodies.ts";
+import type { AnswerName } from "./docs/answers.ts";
+import type { BodyName } from "./docs/bodies.ts";
 import type { Call } from "./call.ts";
 import * as client from "./client-api.ts";
-import { docsApi } from "./docs-api.ts";
+import { docsApi } from "./docs/docs-api.ts";
 import { alive, ready } from "./health-api.ts";
 import { openai } from "./openai-api.ts";
 import type { Told } from "./params.ts";

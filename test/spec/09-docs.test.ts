@@ -1,7 +1,7 @@
 /** `/docs` of a running service: its policy, the address and the endpoint that it names, and its lines for a shell, which work as they stand. */
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { OpenApi } from "../../src/http/openapi-types.ts";
+import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";

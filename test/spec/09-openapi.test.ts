@@ -1,7 +1,7 @@
 /** What `/openapi.json` says, held against a running service: real answers of each operation fit its schemas, and refusals are those it names. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { OpenApi } from "../../src/http/openapi-types.ts";
+import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";

@@ -1,5 +1,5 @@
 /** What tests of the OpenAPI document and of `/docs` share. */
-import type { OpenApi, Operation } from "../../src/http/openapi-types.ts";
+import type { OpenApi, Operation } from "../../src/http/docs/openapi-types.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 
 /** All operations with their places. */

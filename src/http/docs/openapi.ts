@@ -2,15 +2,15 @@
  * `/openapi.json`: the table of routes as an OpenAPI 3.1 document. Nothing in it is written twice: bounds are those of the schemas that check,
  * parameters those that are read, errors follow from the columns.
  */
-import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
-import { ERRORS } from "../core/errors.ts";
-import type { ErrorCode } from "../core/errors.ts";
-import { DEFAULT_LIMITS } from "../core/limits.ts";
+import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
+import { ERRORS } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/errors.ts";
+import { DEFAULT_LIMITS } from "../../core/limits.ts";
 import { answerOf } from "./answers.ts";
 import { bodyOf } from "./bodies.ts";
 import type { OpenApi, Operation, Parameter, Response } from "./openapi-types.ts";
 import { ALWAYS, exampleBody, refusalsOf } from "./refusals.ts";
-import type { Route } from "./routes.ts";
+import type { Route } from "../routes.ts";
 import { SHAPES, ref } from "./shapes.ts";
 import type { JsonSchema } from "./shapes.ts";
 

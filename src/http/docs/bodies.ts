@@ -1,7 +1,7 @@
 /** What requests may hold, by the name that a row of ROUTES gives: the very schemas that check them, where there is a check, with an example. */
-import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../core/endpoint-schema.ts";
-import { KEY_REQUEST_SCHEMA } from "../core/key-request.ts";
-import { SUBMISSION_SCHEMA } from "../core/submission.ts";
+import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
+import { KEY_REQUEST_SCHEMA } from "../../core/key-request.ts";
+import { SUBMISSION_SCHEMA } from "../../core/submission.ts";
 import type { JsonSchema } from "./shapes.ts";
 
 /** The body of a request. */

@@ -1,9 +1,9 @@
 /** Which errors an operation can answer: they follow from its row (D3, D24, D26). With an example of each. */
-import { ApiError, badQuery, badRequest, errorBody } from "../core/errors.ts";
-import type { ErrorCode } from "../core/errors.ts";
-import { failureBody, failureOfRefusal } from "../core/openai-error.ts";
+import { ApiError, badQuery, badRequest, errorBody } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/errors.ts";
+import { failureBody, failureOfRefusal } from "../../core/openai-error.ts";
 import { bodyOf } from "./bodies.ts";
-import type { Route } from "./routes.ts";
+import type { Route } from "../routes.ts";
 
 /** Refusals that can meet any request, whatever it asks for. */
 export const ALWAYS: readonly ErrorCode[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];

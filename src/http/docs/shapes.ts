@@ -1,11 +1,11 @@
 /** What answers are made of, as JSON Schemas with names: `components/schemas` of `/openapi.json`. Real answers are held against them in `test/spec/09-openapi.test.ts`. */
-import { DELIVERY_STATES } from "../core/delivery.ts";
-import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../core/endpoint-schema.ts";
-import { KEY_REQUEST_SCHEMA, SCOPES } from "../core/key-request.ts";
-import { JOB_STATES } from "../core/machine.ts";
-import type { Schema } from "../core/schema.ts";
-import { TIMELINE_EVENTS } from "../core/timeline-events.ts";
-import { REASON_CODES } from "../core/timeline.ts";
+import { DELIVERY_STATES } from "../../core/delivery.ts";
+import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
+import { KEY_REQUEST_SCHEMA, SCOPES } from "../../core/key-request.ts";
+import { JOB_STATES } from "../../core/machine.ts";
+import type { Schema } from "../../core/schema.ts";
+import { TIMELINE_EVENTS } from "../../core/timeline-events.ts";
+import { REASON_CODES } from "../../core/timeline.ts";
 
 /** Any JSON Schema 2020-12: those that check what comes in, and wider ones. */
 export type JsonSchema = Schema | Readonly<Record<string, unknown>>;

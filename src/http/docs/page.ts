@@ -1,8 +1,8 @@
 /** `/docs`: the OpenAPI document as a page to read. HTML and CSS alone: no script, no request to anywhere. */
 import { curlOf } from "./curl.ts";
 import type { Target } from "./curl.ts";
-import { DOCS_CSS } from "./docs-css.ts";
-import { memberTable, schemaAnchor, schemaHtml } from "./docs-schema.ts";
+import { DOCS_CSS } from "./page-css.ts";
+import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
 import { html, inline, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { descriptionOf } from "./schema-text.ts";

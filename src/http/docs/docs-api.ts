@@ -1,16 +1,16 @@
 /** `/openapi.json` and `/docs`: the API about itself, for anybody. Built once, at the first question; only the address differs from one to the next. */
 import { createHash } from "node:crypto";
-import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
-import { check } from "../core/schema.ts";
-import { version } from "../version.ts";
-import { query } from "./call.ts";
-import type { Call } from "./call.ts";
-import { DOCS_CSS } from "./docs-css.ts";
-import { docsPage } from "./docs-page.ts";
+import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
+import { check } from "../../core/schema.ts";
+import { version } from "../../version.ts";
+import { query } from "../call.ts";
+import type { Call } from "../call.ts";
+import { DOCS_CSS } from "./page-css.ts";
+import { docsPage } from "./page.ts";
 import { escaped } from "./html.ts";
 import { openapiOf } from "./openapi.ts";
-import { json } from "./reply.ts";
-import type { Route } from "./routes.ts";
+import { json } from "../reply.ts";
+import type { Route } from "../routes.ts";
 
 /** In the lines of the page where nobody says which: one that the examples have. */
 const EXAMPLE_ENDPOINT = "thumbnail";
