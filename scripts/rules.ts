@@ -66,7 +66,7 @@ export const RULES: readonly Rule[] = [
   { id: "D22", says: "Storage secrets are sealed at rest and leave for the worker alone." },
   { id: "D23", says: "The queue rule is exact and spares jobs that return after a loss.", notYet: "PostgreSQL" },
   { id: "D24", says: "Each operation has its own budget over a sliding 10 s and for requests in flight.", notYet: "limits over several servers" },
-  { id: "D25", says: "Workers come by HTTP; a launcher only starts and stops processes.", notYet: "launchers for Docker and Kubernetes" },
+  { id: "D25", says: "Workers come by HTTP; a launcher only starts and stops processes.", notYet: "the launcher for Kubernetes" },
   { id: "D26", says: "A worker's token is good for its endpoint and worker id, and refused polls are slowed." },
   { id: "D27", says: "Endpoint settings have RunPod's names, with bounds and defaults.", notYet: "both kinds of scaler: one worker is added at a time" },
   { id: "D28", says: "Scaling down never stops a busy worker, and crash loops back off." },

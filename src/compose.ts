@@ -13,6 +13,7 @@ import { listen } from "./http/server.ts";
 import type { HttpServer } from "./http/server.ts";
 import { launchers } from "./launchers/index.ts";
 import { sweepStrays } from "./launchers/process-strays.ts";
+import { workerLogs } from "./launchers/worker-logs.ts";
 import { openSqlite } from "./store/sqlite/open.ts";
 import { version } from "./version.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -42,14 +43,17 @@ export async function startApp(config: Config, o: { clock: Clock; events: EventB
   const directory = dirname(config.storePath);
   mkdirSync(directory, { recursive: true });
   const store = await openSqlite({ path: config.storePath });
-  const table = new Map(Object.entries(launchers).map(([name, make]) => [name, make({ clock, logDir: join(directory, "logs") })]));
+  const logs = join(directory, "logs");
+  const table = new Map(Object.entries(launchers).map(([name, make]) => [name, make({ clock, logDir: join(logs, name), log: (message) => events.emit("fault", { where: `the ${name} launcher`, error: message }) })]));
   const engine = createEngine({
     store, clock, random, events, apiKey: config.apiKey,
     launchers: table,
+    workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
     endStrays: async ({ serviceId, known }) => (await sweepStrays({ clock, serviceId, known: known.map((handle) => Number(handle["pid"])) })).length,
     sealKey: sealKey(config, random),
     sendWebhook: webhookSender({ clock, allowPrivateNetworks: config.webhooksAllowPrivateNetworks, userAgent: `Sluice/${version}`, resolve: systemResolve }),
-    workerBaseEnv: workerBaseEnv(o.env),
+    gpus: config.gpus,
+    workerBaseEnv: workerBaseEnv(o.env, config.gpus),
   });
   let server: HttpServer | undefined;
   try {
@@ -93,8 +97,9 @@ function sealKey({ secret, storePath }: Config, random: Random): Uint8Array {
   return Buffer.from(readFileSync(path, "utf8").trim(), "hex");
 }
 
-function workerBaseEnv(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function workerBaseEnv(env: Readonly<Record<string, string | undefined>>, gpus: number): Record<string, string> {
   const base: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) if (value !== undefined && !OWN_SECRETS.includes(name)) base[name] = value;
-  return base;
+  // Where GPUs are shared out, a worker that was given none must see none.
+  return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
 }

@@ -29,7 +29,7 @@ describe("loadConfig", () => {
   it("D34: the defaults need no file", () => {
     expect(config({})).toEqual({
       host: "127.0.0.1", port: 8080, storePath: "/srv/data/sluice.db", endpoints: [], publicUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
-      corsOrigins: "*", webhooksAllowPrivateNetworks: false,
+      corsOrigins: "*", webhooksAllowPrivateNetworks: false, gpus: 0,
     });
   });
 
@@ -152,7 +152,7 @@ describe("loadConfig", () => {
   it("D34: every problem is listed at once, each with its field", () => {
     const files = { "/srv/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n" };
     const told = problems({ flags: { config: "c.yaml", port: "x", store: "y" }, env: { SLUICE_API_KEY: "short", SLUICE_DRAIN_TIMEOUT: "z" }, files });
-    for (const field of ["/srv/c.yaml: bogus is not a setting; known are endpoints, publicUrl, cors, webhooks.", "publicUrl must", "endpoints.a b", "endpoints.good.workersMax", "endpoints.good.leaseMs", "--port", "--store", "SLUICE_API_KEY", "SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'."]) {
+    for (const field of ["/srv/c.yaml: bogus is not a setting; known are endpoints, publicUrl, gpus, cors, webhooks.", "publicUrl must", "endpoints.a b", "endpoints.good.workersMax", "endpoints.good.leaseMs", "--port", "--store", "SLUICE_API_KEY", "SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'."]) {
       expect(told.filter((problem) => problem.includes(field)), field).toHaveLength(1);
     }
     expect(told).toHaveLength(9);

@@ -21,6 +21,8 @@ export interface Config {
   secret?: string | undefined;
   /** How long running jobs get at a stop, ms (D34). */
   drainMs: number;
+  /** GPUs of this machine that launched workers share. */
+  gpus: number;
   /** Origins of browser pages that may call `/v2` and `/sdk/v2`: all, or these (D38). */
   corsOrigins: "*" | string[];
   /** Webhooks may go to private, loopback and link-local addresses (D21). */
@@ -86,6 +88,11 @@ export const OPTIONS = {
     env: "SLUICE_DRAIN_TIMEOUT",
     schema: { type: "integer", minimum: 0, maximum: 86_400, "x-unit": "seconds", default: 30, description: "Time for running jobs at a stop." },
   },
+  gpus: {
+    env: "SLUICE_GPUS",
+    file: "gpus",
+    schema: { type: "integer", minimum: 0, maximum: 64, default: 0, description: "GPUs of this machine, numbered from 0, that launched workers share: each gets gpusPerWorker of them for itself and sees no others." },
+  },
   corsOrigins: {
     env: "SLUICE_CORS_ORIGINS",
     file: "cors.origins",
@@ -124,6 +131,7 @@ export const OPTIONS = {
 const FILE_SCHEMA: Schema = section({
   endpoints: { type: "object", description: "Settings by the id of the endpoint.", "x-message": "must be an object of endpoint ids to settings." },
   publicUrl: OPTIONS.publicUrl.schema,
+  gpus: OPTIONS.gpus.schema,
   cors: section({ origins: OPTIONS.corsOrigins.schema }),
   webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
 });
@@ -161,11 +169,11 @@ export function loadConfig({ flags, env, cwd, readFile }: Sources): { ok: true; 
   const values = Object.fromEntries(Object.entries(OPTIONS).map(([name, option]) => [name, value(option)])) as unknown as Values;
   if (problems.length > 0) return { ok: false, problems };
 
-  const { host, port, apiKey, secret, webhooksAllowPrivateNetworks, corsOrigins } = values;
+  const { host, port, apiKey, secret, gpus, webhooksAllowPrivateNetworks, corsOrigins } = values;
   return {
     ok: true,
     config: {
-      host, port, endpoints, apiKey, secret, webhooksAllowPrivateNetworks,
+      host, port, endpoints, apiKey, secret, gpus, webhooksAllowPrivateNetworks,
       storePath: resolve(cwd, values.store.slice("sqlite:".length)),
       publicUrl: values.publicUrl?.replace(/\/+$/, ""),
       drainMs: values.drainTimeout * 1000,

@@ -35,6 +35,8 @@ export interface Events {
   "worker.ready": { endpoint: string; worker: string };
   /** A worker reported itself unfit. */
   "worker.unhealthy": { endpoint: string; worker: string; reason: string };
+  /** Something is known against the version of a worker's SDK; told once for each worker. */
+  "worker.warned": { endpoint: string; worker: string; warning: string };
   /** A launched worker is being ended. */
   "worker.stopping": { endpoint: string; worker: string; why: string };
   /** A launched worker's process ended. */

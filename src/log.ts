@@ -11,7 +11,8 @@ const LINES: { [N in EventName]?: Line<N> } = {
   "worker.launched": ({ endpoint, worker }) => `${endpoint}: worker ${worker} started`,
   "worker.adopted": ({ endpoint, worker }) => `${endpoint}: worker ${worker} taken over`,
   "worker.ready": ({ endpoint, worker }) => `${endpoint}: worker ${worker} ready`,
-  "worker.unhealthy": ({ endpoint, worker, reason }) => `${endpoint}: worker ${worker} is unhealthy: ${reason}`,
+  "worker.unhealthy": ({ endpoint, worker, reason }) => `${endpoint}: worker ${worker} is unhealthy: ${oneLine(reason)}`,
+  "worker.warned": ({ endpoint, worker, warning }) => `${endpoint}: worker ${worker}: ${oneLine(warning)}`,
   "worker.stopping": ({ endpoint, worker, why }) => `${endpoint}: worker ${worker} is stopped: ${why}`,
   "worker.exited": ({ endpoint, worker, code, signal, lastOutput }) =>
     `${endpoint}: worker ${worker} ended${signal ? ` by ${signal}` : code === undefined ? "" : ` with code ${code}`}${code === undefined || code === 0 ? "" : `; its last lines:\n${indented(lastOutput)}`}`,
@@ -36,6 +37,12 @@ export function log({ events, clock, write }: { events: EventBus; clock: Clock; 
     const line = (LINES[name] as Line<typeof name> | undefined)?.(facts);
     if (line !== undefined) write(`${new Date(clock.now()).toISOString()} ${line}\n`);
   });
+}
+
+/** A worker's own words, which could pass for lines of this log or steer a terminal. */
+function oneLine(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
 }
 
 function indented(text: string): string {

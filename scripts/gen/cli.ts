@@ -21,11 +21,11 @@ export const cli: Page = {
       actions ? actions.map((action) => ({ name: `${name} ${action.name}`, synopsis: synopsisOf(action), summary: action.summary, flags: action.flags })) : [{ name, synopsis, summary, flags }],
     );
     const overview = table(["Command", ""], all.map(({ name, summary }) => [`[${code(`sluice ${name}`)}](#${headingAnchor(`sluice ${name}`)})`, plain(summary)]));
-    return `All but \`serve\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
+    return `All but \`serve\` and \`dev\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
   },
 };
 
 function section({ name, synopsis, summary, flags }: Told): string {
-  const rows = Object.entries(flags).map(([flag, { value, summary: what, many }]) => [code(value === undefined ? `--${flag}` : `--${flag} ${value}`), plain(what) + (many ? " May be given more than once." : "")]);
+  const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [(short === undefined ? "" : `${code(`-${short}`)}, `) + code(value === undefined ? `--${flag}` : `--${flag} ${value}`), plain(what) + (many ? " May be given more than once." : "")]);
   return `## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\nsluice ${name} ${synopsis}`.trimEnd() + `\n\`\`\`${rows.length > 0 ? `\n\n${table(["Flag", ""], rows)}` : ""}`;
 }

@@ -16,6 +16,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   job_not_found: "Ask earlier, or lengthen the retention of the endpoint.",
   delivery_not_found: "List the deliveries.",
   key_not_found: "List the keys.",
+  worker_not_found: "List the workers of the endpoint; logs of ended ones are kept for 24 h.",
   path_not_found: "Check the path; `/docs` has them all.",
   method_not_allowed: "Use a method of the `Allow` header.",
   job_not_retryable: "Submit a new job instead.",

@@ -6,7 +6,7 @@ import { MAX_LOSSES } from "../../src/core/life.ts";
 import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/core/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/core/submission.ts";
 import { ROUTES } from "../../src/http/routes.ts";
-import { SYNC_WAIT, STREAM_WAIT } from "../../src/http/wait-param.ts";
+import { SYNC_WAIT, STREAM_WAIT } from "../../src/http/client/wait-param.ts";
 import { code, duration, grouped, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

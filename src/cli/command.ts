@@ -4,6 +4,8 @@ import { parseArgs } from "node:util";
 /** A flag: its value's placeholder, absent for a switch, and what it does; `many`: it may be given more than once. */
 export interface Flag {
   value?: string;
+  /** One letter that means the same. */
+  short?: string;
   summary: string;
   many?: true;
 }
@@ -50,7 +52,7 @@ export class CliError extends Error {
 
 /** Flags by name, those that may be repeated as lists, and the other arguments; throws {@link CliError} for an unknown flag. `--help` prints the flags. */
 export function readFlags(q: { name: string; synopsis: string; flags: Flags; args: readonly string[] }): { help: boolean; flags: Record<string, string | undefined>; lists: Record<string, string[]>; rest: string[] } {
-  const options = Object.fromEntries(Object.entries(q.flags).map(([name, { value, many = false }]) => [name, { type: value === undefined ? ("boolean" as const) : ("string" as const), multiple: many }]));
+  const options = Object.fromEntries(Object.entries(q.flags).map(([name, { value, short, many = false }]) => [name, { type: value === undefined ? ("boolean" as const) : ("string" as const), multiple: many, ...(short === undefined ? {} : { short }) }]));
   try {
     const { values, positionals } = parseArgs({ args: [...q.args], options: { ...options, help: { type: "boolean", short: "h" } }, allowPositionals: true, strict: true });
     if (values["help"]) {
@@ -106,12 +108,12 @@ export function noun({ name, summary, actions }: { name: string; summary: string
 
 function flagLines(flags: Flags): string {
   return Object.entries(flags)
-    .map(([name, { value, summary }]) => `  --${value === undefined ? name : `${name} ${value}`}`.padEnd(30) + `${summary}\n`)
+    .map(([name, { value, short, summary }]) => `  ${short === undefined ? "" : `-${short}, `}--${value === undefined ? name : `${name} ${value}`}`.padEnd(30) + `${summary}\n`)
     .join("");
 }
 
 /** The overview of all commands. */
 export function usage(commands: readonly Command[]): string {
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}\n`);
-  return `sluice <command> [options]\n\n${lines.join("")}\nEach command explains itself with --help.\n`;
+  return `sluice <command> [options]\n\n${lines.join("")}\nEach command explains itself with --help; --version prints the version.\n`;
 }

@@ -1,5 +1,7 @@
 /** The commands: one line each. */
 import type { Command } from "./command.ts";
+import { dev } from "./dev.ts";
+import { doctor } from "./doctor.ts";
 import { endpoints } from "./endpoints.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";
@@ -8,4 +10,4 @@ import { webhooks } from "./webhooks.ts";
 import { workerEnvCommand } from "./worker-env.ts";
 import { workers } from "./workers.ts";
 
-export const COMMANDS: readonly Command[] = [serve, endpoints, jobs, workers, workerEnvCommand, keys, webhooks];
+export const COMMANDS: readonly Command[] = [serve, dev, endpoints, jobs, workers, workerEnvCommand, keys, webhooks, doctor];

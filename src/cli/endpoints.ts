@@ -1,8 +1,10 @@
 /** `sluice endpoints`: endpoints of a running service (D36). */
 import { stringify } from "yaml";
+import { mergeSettings } from "../core/endpoint.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printed } from "./ask.ts";
 import { noun } from "./command.ts";
 import type { Action, Given } from "./command.ts";
+import { repositorySettings } from "./from-repository.ts";
 import { callService, path } from "./service-client.ts";
 import { SETTING_FLAGS, readSettings } from "./settings.ts";
 import { table } from "./table.ts";
@@ -55,13 +57,23 @@ const create: Action = {
   name: "create",
   args: ["ID"],
   summary: "make an endpoint",
-  flags: { ...SETTING_FLAGS, ...JSON_FLAG },
+  flags: { from: { value: "FOLDER", summary: "take handler, name and env of a RunPod repository; the other flags change them" }, ...SETTING_FLAGS, ...JSON_FLAG },
   async run(given) {
     const [id = ""] = given.args;
-    const told = await callService(process.env).ask("POST", "/v1/endpoints", { ...readSettings(given), id });
+    const told = await callService(process.env).ask("POST", "/v1/endpoints", { ...withRepository(given), id });
     return printed(told, given, () => `Endpoint '${id}' is made. ${nextStep(told.json as Listed)}\n`);
   },
 };
+
+/** The settings given, over those of the repository that `--from` names. */
+function withRepository(given: Given): Record<string, unknown> {
+  const settings = readSettings(given);
+  const { from } = given.flags;
+  if (from === undefined) return settings;
+  const found = repositorySettings(from);
+  process.stderr.write(found.notes.map((note) => `${note}\n`).join(""));
+  return mergeSettings(found.settings, settings) as Record<string, unknown>;
+}
 
 function nextStep({ id, launcher }: Listed): string {
   return launcher.type === "external" ? `Attach a worker: sluice worker-env ${id}` : `Send it a job: POST /v2/${id}/run`;

@@ -1,5 +1,5 @@
 /** One job as text for people (D39): what is known of it, its timeline, and its payloads as they came. */
-import { jsonScanner } from "../core/json-scan.ts";
+import { membersOf } from "./json-members.ts";
 import { pairs, plain, short, table } from "./table.ts";
 import type { Told } from "./service-client.ts";
 
@@ -48,15 +48,11 @@ export function jobText(told: Told): string {
 
 /** Input and output as they stand in the answer: a number that is printed anew may be another. */
 function payloads(text: string): string {
-  const bytes = Buffer.from(text);
-  const scanner = jsonScanner({ members: ["input", "output"] });
-  scanner.push(bytes);
-  const scan = scanner.finish();
-  if (!scan.ok) return "";
+  const found = membersOf(text, ["input", "output"]);
+  if (!found.ok) return "";
   return ["input", "output"].flatMap((name) => {
-    const member = scan.members[name];
-    if (!member) return [];
-    const whole = bytes.toString("utf8", member.start, member.end);
+    const whole = found.texts[name];
+    if (whole === undefined) return [];
     const shown = whole.length > LONGEST ? `${whole.slice(0, LONGEST)}… (${whole.length} characters; --json prints all)` : whole;
     return [`\n${name === "input" ? "Input" : "Output"}\n${plain(shown)}\n`];
   }).join("");

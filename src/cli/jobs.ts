@@ -3,6 +3,7 @@ import { JSON_FLAG, PAGE_FLAGS, YES_FLAG, confirm, printed, tellNext } from "./a
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { jobText } from "./job-text.ts";
+import { submit } from "./jobs-submit.ts";
 import { callService, path, queryOf } from "./service-client.ts";
 import { short, table } from "./table.ts";
 
@@ -41,7 +42,7 @@ const list: Action = {
 
 function none(endpoint: string, filtered: boolean, next: string | null): string {
   if (next !== null) return "No job on this page fits.\n";
-  return filtered ? "No job fits.\n" : `Endpoint '${endpoint}' has no job. Submit one: POST /v2/${endpoint}/run with {"input": {}}\n`;
+  return filtered ? "No job fits.\n" : `Endpoint '${endpoint}' has no job. Submit one: sluice jobs submit ${endpoint} --input '{"prompt": "hi"}'\n`;
 }
 
 function row({ id, status, submittedAt, delayTime, executionTime, workerId }: Listed): (string | number | undefined)[] {
@@ -88,6 +89,6 @@ const purge: Action = {
 
 export const jobs = noun({
   name: "jobs",
-  summary: "list, look at, cancel and retry jobs",
-  actions: [list, get, move("cancel", "cancel a job that waits or runs"), move("retry", "queue a FAILED or TIMED_OUT job again"), purge],
+  summary: "submit, list, look at, cancel and retry jobs",
+  actions: [list, get, submit, move("cancel", "cancel a job that waits or runs"), move("retry", "queue a FAILED or TIMED_OUT job again"), purge],
 });

@@ -1,21 +1,26 @@
 /** `sluice serve`: runs the service until it is told to stop (D34). */
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { extname } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import { systemClock } from "../clock.ts";
-import { startApp } from "../compose.ts";
-import type { App } from "../compose.ts";
+import { Worker } from "node:worker_threads";
 import { OPTIONS, loadConfig } from "../config.ts";
 import type { Option } from "../config.ts";
-import { eventBus } from "../events.ts";
-import { log } from "../log.ts";
 import { CliError, readFlags } from "./command.ts";
 import type { Command, Flag } from "./command.ts";
+import type { ServiceOrder, ServiceWord } from "./service-thread.ts";
 
 /**
  * How memory of short life is managed. Most of what a request makes is garbage a millisecond later: several threads
- * collecting it get into each other's way on a machine that has better to do, and much room for it only costs memory.
+ * collecting it get into each other's way on a machine that has better to do.
  */
-const HEAP_FLAGS = ["--no-parallel-scavenge", "--max-semi-space-size=4"];
+export const HEAP_FLAGS = ["--no-parallel-scavenge"];
+
+/** Room for such memory, MB: a third of it is in use between two collections. */
+const YOUNG_MB = 24;
+
+/** This file's own ending: the thread is TypeScript beside the source and JavaScript beside the build. */
+const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Placeholders of the flags' values. */
 const VALUES: Readonly<Record<string, string>> = { config: "FILE", host: "ADDRESS", port: "PORT", store: "STORE", "public-url": "URL", "drain-timeout": "SECONDS" };
@@ -39,38 +44,26 @@ export const serve: Command = {
     if (rest.length > 0) throw new CliError(`serve takes no argument '${rest[0]}'; see sluice serve --help.`);
     const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
     if (!loaded.ok) throw new CliError(["The configuration has problems:", ...loaded.problems.map((problem) => `- ${problem}`)].join("\n"));
-    const events = eventBus();
-    log({ events, clock: systemClock, write: (line) => process.stderr.write(line) });
     for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
     const asked = stopAsked();
-    let app: App;
-    try {
-      app = await startApp(loaded.config, { clock: systemClock, events, env: process.env });
-    } catch (error) {
-      throw new CliError(`The service could not start: ${whyNot(error, loaded.config)}`, 1);
-    }
-    greet(app, loaded.config.endpoints[0]?.id);
-    await asked;
-    await app.stop();
-    return 0;
+    const thread = new Worker(THREAD, { name: "service", workerData: { config: loaded.config }, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } });
+    const exited = once(thread, "exit") as Promise<[number]>;
+    const [word] = (await Promise.race([once(thread, "message"), exited.then(() => [{ kind: "refused", why: "its thread ended." }])])) as [ServiceWord];
+    if (word.kind === "refused") throw new CliError(`The service could not start: ${word.why}`, 1);
+    greet(word);
+    void asked.then(() => thread.postMessage("stop" satisfies ServiceOrder));
+    const [code] = await exited;
+    return code;
   },
 };
 
-function greet({ url, firstKey, engine }: App, example: string | undefined): void {
+function greet({ url, firstKey, endpoint }: Extract<ServiceWord, { kind: "listening" }>): void {
   const lines = [`Sluice listens on ${url}`];
   if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
-  const endpoint = example ?? [...engine.registry.all()][0]?.endpoint.id;
   const key = firstKey ?? "$SLUICE_API_KEY";
   if (endpoint === undefined) lines.push("There is no endpoint yet: describe one in sluice.yaml and start again with --config sluice.yaml.");
   else lines.push("Try it:", `  curl -s ${url}/v2/${endpoint}/health -H 'Authorization: Bearer ${key}'`.replaceAll("'", '"'));
   process.stdout.write(`${lines.join("\n")}\n`);
-}
-
-function whyNot(error: unknown, { host, port }: { host: string; port: number }): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") return `port ${port} on ${host} is in use. Choose another with --port, or 0 for a free one.`;
-  if (code === "EACCES") return `listening on ${host}:${port} is not permitted: ${message}`;
-  return message;
 }
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
@@ -87,7 +80,8 @@ function stopAsked(): Promise<void> {
   });
 }
 
-function readFile(path: string): string | undefined {
+/** The text of a file; undefined when it cannot be read. */
+export function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {

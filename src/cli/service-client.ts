@@ -15,30 +15,56 @@ export interface ServiceClient {
   base: string;
   /** Sends a request, with a JSON body if one is given; throws {@link CliError} with the service's own sentence when it refuses. */
   ask(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Told>;
+  /** The lines of an answer as they come, empty ones left out; throws as {@link ask} does. */
+  lines(path: string): AsyncIterable<string>;
 }
 
-/** The service that the environment names. */
+/** The service that the environment names; an empty variable is one that is not set. */
 export function callService(env: Readonly<Record<string, string | undefined>>): ServiceClient {
-  const base = (env["SLUICE_URL"] ?? DEFAULT_URL).replace(/\/+$/, "");
+  const base = (env["SLUICE_URL"] || DEFAULT_URL).replace(/\/+$/, "");
   const key = env["SLUICE_API_KEY"];
+
+  /** Runs a request with the key; no connection becomes a sentence. */
+  async function connected<T>(request: (headers: Record<string, string>) => Promise<T>): Promise<T> {
+    if (!key) throw new CliError("Set SLUICE_API_KEY to an API key of the service.");
+    try {
+      return await request({ authorization: `Bearer ${key}` });
+    } catch (error) {
+      const { cause } = error as Error;
+      throw new CliError(`No service answers at ${base} (${cause instanceof Error ? cause.message : String(error)}). Start it with 'sluice serve', or set SLUICE_URL.`, 1);
+    }
+  }
+
+  /** The body of a success; throws for a refusal, and for what is no answer of the service. */
+  function read({ ok, status }: Response, text: string): Told {
+    const json = parsed(text);
+    if (json === undefined) throw new CliError(`What answers at ${base} is not Sluice (HTTP ${status}). Set SLUICE_URL to the address of the service.`, 1);
+    if (!ok) throw new CliError(refusal(json, status), 1);
+    return { text, json };
+  }
+
   return {
     base,
     async ask(method, target, body) {
-      if (key === undefined) throw new CliError("Set SLUICE_API_KEY to an API key of the service.");
-      const headers = { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) };
-      let response: Response;
-      let text: string;
+      const { response, text } = await connected(async (headers) => {
+        const answer = await fetch(base + target, { method, headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+        return { response: answer, text: await answer.text() };
+      });
+      return read(response, text);
+    },
+    async *lines(target) {
+      const response = await connected((headers) => fetch(base + target, { headers }));
+      if (!response.ok) return void read(response, await response.text());
+      let rest = "";
       try {
-        response = await fetch(base + target, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-        text = await response.text();
-      } catch (error) {
-        const { cause } = error as Error;
-        throw new CliError(`No service answers at ${base} (${cause instanceof Error ? cause.message : String(error)}). Start it with 'sluice serve', or set SLUICE_URL.`, 1);
+        for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+          const lines = (rest + piece).split("\n");
+          rest = lines.pop()!;
+          yield* lines.filter((line) => line !== "");
+        }
+      } catch {
+        throw new CliError(`The connection to ${base} was lost.`, 1);
       }
-      const json = parsed(text);
-      if (json === undefined) throw new CliError(`What answers at ${base} is not Sluice (HTTP ${response.status}). Set SLUICE_URL to the address of the service.`, 1);
-      if (!response.ok) throw new CliError(refusal(json, response.status), 1);
-      return { text, json };
     },
   };
 }

@@ -71,12 +71,9 @@ function branches(schema: Schema | undefined): Schema[] {
 
 function put(settings: Record<string, unknown>, names: readonly string[], value: unknown): void {
   const [name = "", ...rest] = names;
-  if (rest.length === 0) {
-    settings[name] = value;
-    return;
-  }
   const there = Object.hasOwn(settings, name) ? settings[name] : undefined;
   const inner = isObject(there) ? there : {};
-  settings[name] = inner;
-  put(inner, rest, value);
+  // Defined, not assigned: a member named __proto__ would be lost without a word.
+  Object.defineProperty(settings, name, { value: rest.length === 0 ? value : inner, enumerable: true, writable: true, configurable: true });
+  if (rest.length > 0) put(inner, rest, value);
 }

@@ -2,9 +2,9 @@
 import { JSON_FLAG, printed } from "./ask.ts";
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
-import { callService, path } from "./service-client.ts";
+import { callService, path, queryOf } from "./service-client.ts";
 import type { Told } from "./service-client.ts";
-import { short, table } from "./table.ts";
+import { plain, short, table } from "./table.ts";
 
 interface Worker {
   id: string;
@@ -45,4 +45,29 @@ function none(endpoint: string | undefined): string {
   return `No worker is there. Launched ones start when jobs wait; others attach with the variables of: sluice worker-env ${id}\n`;
 }
 
-export const workers = noun({ name: "workers", summary: "list workers and what they do", actions: [list] });
+const logs: Action = {
+  name: "logs",
+  args: ["ENDPOINT", "WORKER"],
+  summary: "what a launched worker wrote, also after its end",
+  flags: {
+    follow: { short: "f", summary: "go on with what it writes, until it has ended" },
+    tail: { value: "N", summary: "begin with so many of the last lines, 0 to 10000 (default 100)" },
+    job: { value: "JOB", summary: "only lines that the worker's SDK ascribes to this job" },
+    json: { summary: "print each line as the service tells it, as JSON" },
+  },
+  async run({ args, flags }) {
+    const [endpoint = "", worker = ""] = args;
+    const query = queryOf(flags, ["follow", "tail", "job"]);
+    for await (const line of callService(process.env).lines(path`/v1/endpoints/${endpoint}/workers/${worker}/logs?${query}`)) {
+      process.stdout.write(`${flags["json"] ? line : shown((JSON.parse(line) as { text: string }).text)}\n`);
+    }
+    return 0;
+  },
+};
+
+/** What a worker wrote; on a terminal without what could steer it. */
+function shown(text: string): string {
+  return process.stdout.isTTY ? text.replaceAll("\t", "    ").split("\n").map(plain).join("\n") : text;
+}
+
+export const workers = noun({ name: "workers", summary: "list workers and what they do, read what they write", actions: [list, logs] });

@@ -1,6 +1,6 @@
 /** Webhook deliveries: what is sent at the end of a job, and when it is tried again (spec 6, D21). Pure; sending is elsewhere. */
-import { asOne } from "./json-text.ts";
-import type { JsonText } from "./json-text.ts";
+import { asOne } from "./json/json-text.ts";
+import type { JsonText } from "./json/json-text.ts";
 import { jobView } from "./view.ts";
 import type { JobResult } from "./view.ts";
 

@@ -20,6 +20,8 @@ export const ENDPOINT_DEFAULTS = {
   retention: { run: 30 * 60_000, runsync: 60_000, records: 7 * DAY_MS },
   leaseMs: 20_000,
   stopGraceMs: 5_000,
+  initTimeoutMs: 600_000,
+  gpusPerWorker: 0,
 } as const;
 
 /** The id of an endpoint in paths (D35). */
@@ -63,7 +65,7 @@ const LIMITS: Schema = {
       type: "object",
       additionalProperties: false,
       properties: {
-        queue: wholeOrOff({ description: "Waiting jobs at which submissions are refused. By default 50, or 500 times workersMax where that is more." }),
+        queue: wholeOrOff({ description: "Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax where that is more." }),
         ...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
       },
     },
@@ -74,7 +76,42 @@ const LIMITS: Schema = {
   "x-message": "must be off, or an object of operations to { per10s, concurrent } and queue.",
 };
 
-const LAUNCHER_TYPE = "must be process or external; docker and kubernetes are not available yet.";
+const LAUNCHER_TYPE = "must be process, docker or external; kubernetes is not available yet.";
+
+const DOCKER: Schema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["type", "image"],
+  properties: {
+    type: { const: "docker", description: "Workers are containers of the Docker daemon that DOCKER_HOST names, by default the one of this machine.", "x-message": LAUNCHER_TYPE },
+    image: { type: "string", pattern: "^\\S{1,255}$", description: "Image; it must be there, nothing is pulled.", "x-message": "must be the name of an image, such as my-worker:1.0." },
+    command: {
+      type: "array",
+      minItems: 1,
+      items: { type: "string", "x-message": "must be text; put quotes around a number." },
+      description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
+      "x-message": "must be a list of the command and its arguments, such as [python, -u, handler.py].",
+    },
+    memory: {
+      oneOf: [{ type: "string", pattern: "^[1-9][0-9]{0,11}[bkmgBKMG]?$", "x-message": "must be a size such as 512m or 8g." }, { type: "integer", minimum: 6 * 1024 * 1024 }],
+      description: "Most memory it may use: bytes, or with k, m or g behind the number.",
+      "x-message": "must be a size such as 512m or 8g, or bytes from 6291456.",
+    },
+    cpus: { type: "number", minimum: 0.01, maximum: 1024, description: "Most processor cores it may use, such as 1.5." },
+    volumes: {
+      type: "array",
+      items: { type: "string", pattern: "^[^:]+:/[^:]*(:(ro|rw))?$", "x-message": "must be source:/path or source:/path:ro." },
+      description: "Folders or volumes it sees, as source:/path or source:/path:ro; a folder by its absolute path.",
+      "x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
+    },
+    network: { type: "string", pattern: "^[a-zA-Z0-9][a-zA-Z0-9_.-]*$", description: "host, which is the default on Linux, or the name of a Docker network.", "x-message": "must be host or the name of a Docker network." },
+    gpus: {
+      oneOf: [{ const: "all" }, { type: "integer", minimum: 0, maximum: 1024 }, { type: "array", items: { oneOf: [{ type: "string", minLength: 1 }, { type: "integer", minimum: 0 }] } }],
+      description: "GPUs it gets: all, how many, or a list of their numbers or ids.",
+      "x-message": "must be all, a whole number from 0 to 1024, or a list of GPU numbers or ids.",
+    },
+  },
+};
 
 const LAUNCHER: Schema = {
   oneOf: [
@@ -94,6 +131,7 @@ const LAUNCHER: Schema = {
         cwd: { type: "string", minLength: 1, description: "Directory it runs in; relative to sluice.yaml in the file.", "x-message": "must be the path of a directory." },
       },
     },
+    DOCKER,
     {
       type: "object",
       additionalProperties: false,
@@ -109,8 +147,8 @@ const LAUNCHER: Schema = {
 
 const ENV: Schema = {
   type: "object",
-  propertyNames: { type: "string", pattern: "^[^=\\0]+$", "x-message": "must be at least one character, without '='." },
-  additionalProperties: { oneOf: [{ type: "string" }, { type: "number" }, { type: "boolean" }], "x-message": "must be text, a number or a boolean." },
+  propertyNames: { type: "string", pattern: "^[^=\\0]+$", "x-message": "must be at least one character, without '=' and NUL." },
+  additionalProperties: { oneOf: [{ type: "string", pattern: "^[^\\0]*$", "x-message": "must be text without NUL." }, { type: "number" }, { type: "boolean" }], "x-message": "must be text without NUL, a number or a boolean." },
   default: ENDPOINT_DEFAULTS.env,
   description: "Environment of launched workers, beside what they need to find the service. Values are not shown again: answers list the names.",
   examples: [{ MODEL: "small" }],
@@ -150,6 +188,8 @@ export const ENDPOINT_SCHEMA = {
     retention: RETENTION,
     leaseMs: whole(2000, 600_000, { "x-unit": "ms", default: ENDPOINT_DEFAULTS.leaseMs, description: "How long a worker holds a job without a sign of life." }),
     stopGraceMs: whole(0, 600_000, { "x-unit": "ms", default: ENDPOINT_DEFAULTS.stopGraceMs, description: "Time from the stop signal to the end of a worker's process." }),
+    initTimeoutMs: whole(1000, 86_400_000, { "x-unit": "ms", default: ENDPOINT_DEFAULTS.initTimeoutMs, description: "How long a launched worker may take to its first call: models load before it. One that takes longer is ended and counts as crashed." }),
+    gpusPerWorker: whole(0, 64, { default: ENDPOINT_DEFAULTS.gpusPerWorker, description: "GPUs that each launched worker gets for itself, of those that the option gpus names. An idle worker of another endpoint makes room, but never a busy one." }),
     webhookSecret: {
       type: "string",
       pattern: "^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",

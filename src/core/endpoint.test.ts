@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
-import { ENDPOINT_DEFAULTS, isEndpointId, mergeSettings, queueBound, readEndpoint, retentionOf, settingsOf } from "./endpoint.ts";
+import { ENDPOINT_DEFAULTS, mergeSettings, queueBound, readEndpoint, retentionOf, settingsOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS, limitsOf } from "./limits.ts";
 import type { Schema } from "./schema.ts";
@@ -22,7 +22,7 @@ describe("readEndpoint", () => {
   it("D27, D9, D16, D18: the defaults", () => {
     expect(endpoint()).toEqual({
       id: "e", name: "e", workersMin: 0, workersMax: 3, idleTimeout: 5, executionTimeoutMs: 600_000, scalerType: "QUEUE_DELAY", scalerValue: 4,
-      launcher: { type: "external" }, env: {}, limits: {}, retention: { run: 1_800_000, runsync: 60_000, records: 604_800_000 }, leaseMs: 20_000, stopGraceMs: 5_000,
+      launcher: { type: "external" }, env: {}, limits: {}, retention: { run: 1_800_000, runsync: 60_000, records: 604_800_000 }, leaseMs: 20_000, stopGraceMs: 5_000, initTimeoutMs: 600_000, gpusPerWorker: 0,
     });
   });
 
@@ -33,6 +33,8 @@ describe("readEndpoint", () => {
     ["scalerValue", 1, 1_000_000],
     ["leaseMs", 2000, 600_000],
     ["stopGraceMs", 0, 600_000],
+    ["initTimeoutMs", 1000, 86_400_000],
+    ["gpusPerWorker", 0, 64],
   ] as const)("D27, D16: %s is a whole number from %d to %d", (key, low, high) => {
     expect(endpoint({ [key]: low })[key]).toBe(low);
     expect(endpoint({ [key]: high })[key]).toBe(high);
@@ -72,12 +74,34 @@ describe("readEndpoint", () => {
     expect(fields({ launcher: { type: "process", command: ["node", 7] } })).toEqual(["launcher.command.1"]);
     expect(fields({ launcher: { type: "process", command: ["w"], cwd: 7 } })).toEqual(["launcher.cwd"]);
     expect(fields({ launcher: "process" })).toEqual(["launcher"]);
-    for (const type of ["docker", "kubernetes", "lambda", undefined]) expect(fields({ launcher: { type } }), type).toEqual(["launcher.type"]);
+    for (const type of ["kubernetes", "lambda", undefined]) expect(fields({ launcher: { type } }), type).toEqual(["launcher.type"]);
+  });
+
+  it("D25: the docker launcher", () => {
+    const all = { type: "docker", image: "registry.example.com:5000/ocr@sha256:0a", command: ["python", "-u", "h.py"], memory: "512m", cpus: 0.5, volumes: ["/models:/models:ro", "cache:/c"], network: "jobs", gpus: [0, "GPU-1"] };
+    expect(endpoint({ launcher: all }).launcher).toEqual(all);
+    expect(endpoint({ launcher: { type: "docker", image: "ocr", command: null, memory: 6_291_456, gpus: "all" } }).launcher).toEqual({ type: "docker", image: "ocr", memory: 6_291_456, gpus: "all" });
+    for (const image of [undefined, "", "a b", "x".repeat(256), 7]) expect(fields({ launcher: { type: "docker", image } }), String(image)).toEqual(["launcher.image"]);
+    for (const [name, values] of Object.entries({
+      command: ["python h.py", []],
+      memory: ["512mb", "0", "-1m", 6_291_455, true],
+      cpus: [0, 0.001, 1025, "1"],
+      volumes: ["/a:/b", {}],
+      network: ["", "a/b", 7],
+      gpus: ["some", -1, 1025, 0.5],
+    })) {
+      for (const value of values) expect(fields({ launcher: { type: "docker", image: "i", [name]: value } }), `${name}: ${JSON.stringify(value)}`).toEqual([`launcher.${name}`]);
+    }
+    for (const volume of ["/a", "a:b", "/a:/b:rx", ":/b"]) expect(fields({ launcher: { type: "docker", image: "i", volumes: [volume] } }), volume).toEqual(["launcher.volumes.0"]);
+    expect(fields({ launcher: { type: "docker", image: "i", gpus: [0, -1, ""] } })).toEqual(["launcher.gpus.1", "launcher.gpus.2"]);
+    expect(fields({ launcher: { type: "docker", image: "i", cwd: "/x" } })).toEqual(["launcher.cwd"]);
   });
 
   it("D35: values of env are text", () => {
     expect(endpoint({ env: { A: "x", B: 7, C: true } }).env).toEqual({ A: "x", B: "7", C: "true" });
     expect(fields({ env: { A: null, B: {} } })).toEqual(["env.A", "env.B"]);
+    // No process can have it, and what refuses to start one would tell the value.
+    expect(fields({ env: { A: "a\0b", B: "\0" } })).toEqual(["env.A", "env.B"]);
     expect(fields({ env: ["A=x"] })).toEqual(["env"]);
   });
 
@@ -203,7 +227,8 @@ describe("settings that are kept", () => {
   });
 
   it("D35: ids", () => {
-    expect([isEndpointId("a"), isEndpointId("x".repeat(64)), isEndpointId(""), isEndpointId("x".repeat(65)), isEndpointId("a/b")]).toEqual([true, true, false, false, false]);
+    for (const id of ["a", "x".repeat(64), "A-_9"]) expect(readEndpoint(id, {}).ok, id).toBe(true);
+    for (const id of ["", "x".repeat(65), "a/b", "a\n"]) expect(readEndpoint(id, {}), id).toMatchObject({ ok: false, faults: [{ field: "id" }] });
   });
 });
 

@@ -7,9 +7,27 @@ import { check, isAbsent, isObject, withDefaults } from "./schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
+/** A worker in a container (D25). */
+export interface DockerSettings {
+  type: "docker";
+  image: string;
+  /** Replaces the CMD of the image. */
+  command?: string[];
+  /** Bytes, or with `k`, `m` or `g` behind the number. */
+  memory?: string | number;
+  cpus?: number;
+  /** `source:path` or `source:path:ro`; the source is an absolute path or the name of a volume. */
+  volumes?: string[];
+  /** `host`, or the name of a Docker network. */
+  network?: string;
+  /** `all`, how many, or which ones. */
+  gpus?: "all" | number | (string | number)[];
+}
+
 /** How an endpoint gets its workers (D25). */
 export type LauncherSettings =
   | { type: "process"; command: string[]; cwd?: string }
+  | DockerSettings
   | { type: "external" };
 
 /** Changes to the limits of section 8: each number may be another, or `off` (D24, D35). */
@@ -35,6 +53,10 @@ export interface Endpoint {
   leaseMs: number;
   /** From the stop signal to the end of the process (D18). */
   stopGraceMs: number;
+  /** From its start to a launched worker's first call. */
+  initTimeoutMs: number;
+  /** GPUs for each launched worker. */
+  gpusPerWorker: number;
   /** Signs webhooks (D21). A secret: never in an answer, an event or the log. */
   webhookSecret?: string;
 }
@@ -46,14 +68,9 @@ export const DEFAULT_TTL_MS = 86_400_000;
 type Read = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
   name?: string;
   env: Record<string, string | number | boolean>;
-  launcher: { type: "process"; command: string[]; cwd?: string | null } | { type: "external" };
+  launcher: LauncherSettings;
   limits: unknown;
 };
-
-/** Whether this can be an endpoint's id in a path (D35). */
-export function isEndpointId(id: string): boolean {
-  return check(ENDPOINT_ID, id).length === 0;
-}
 
 /** Reads settings as they stand in `sluice.yaml` into an {@link Endpoint}, or lists every fault with its field and bound. */
 export function readEndpoint(id: string, raw: unknown): { ok: true; endpoint: Endpoint } | { ok: false; faults: Fault[] } {
@@ -73,10 +90,9 @@ function workersCrossed(raw: unknown): Fault | undefined {
   return Number(min) > Number(max) ? { field: "workersMin", message: `must not be over workersMax (${Number(max)}).` } : undefined;
 }
 
-function readLauncher(raw: Read["launcher"]): LauncherSettings {
-  if (raw.type === "external") return { type: "external" };
-  const { type, command, cwd } = raw;
-  return { type, command, ...(isAbsent(cwd) ? {} : { cwd }) };
+/** Without members that are `null`. */
+function readLauncher(raw: LauncherSettings): LauncherSettings {
+  return Object.fromEntries(Object.entries(raw).filter(([, member]) => !isAbsent(member))) as unknown as LauncherSettings;
 }
 
 /** The short form: `false` is `off`, and what says nothing is left out. */
@@ -128,7 +144,7 @@ export function settingsOf(endpoint: Endpoint): ShownSettings {
   return { ...settings, env: Object.keys(env) };
 }
 
-/** The number of waiting jobs at which submissions are refused: over 50 and over `workersMax * 500` (spec 8 rule 2, D23); undefined without a bound. */
+/** While more jobs than this wait, submissions are refused: over 50 and over `workersMax * 500` (spec 8 rule 2, D23); undefined without a bound. */
 export function queueBound(endpoint: Endpoint): number | undefined {
   if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
   return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);

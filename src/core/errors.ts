@@ -9,7 +9,7 @@ interface Entry {
 }
 
 export const ERRORS = {
-  bad_json: { status: 400, sentence: "The body is not valid JSON: {why} Send one JSON object{type}." },
+  bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
   bad_request: { status: 400, sentence: "The request has {count}: {first}" },
   bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
   bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
@@ -19,6 +19,7 @@ export const ERRORS = {
   job_not_found: { status: 404, sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired." },
   delivery_not_found: { status: 404, sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old." },
   key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
+  worker_not_found: { status: 404, sentence: "No log is kept of a worker '{worker}' of endpoint '{endpoint}': its id is unknown, it is started by somebody else, or its end is long ago." },
   path_not_found: { status: 404, sentence: "There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>." },
   method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
   job_not_retryable: { status: 409, sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried." },
@@ -29,7 +30,7 @@ export const ERRORS = {
   last_admin_key: { status: 409, sentence: "This is the last admin key: without it nobody could manage the service. Create another one first." },
   duplicate_worker_id: { status: 409, sentence: "Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID." },
   body_too_large: { status: 413, sentence: "The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs." },
-  headers_too_large: { status: 431, sentence: "The request line and headers have more than 128 KB together; send fewer or shorter ones." },
+  headers_too_large: { status: 431, sentence: "The request line and headers are over 128 KB together, or over 1000 lines; send fewer or shorter ones." },
   request_timeout: { status: 408, sentence: "The request did not arrive whole in time; send it again." },
   rate_limited: { status: 429, sentence: "Endpoint '{endpoint}' takes {limit} requests of '{operation}' in any 10 s, and they are used up. Try again after the time in Retry-After, then with exponential backoff.", retryAfter: 1 },
   too_many_at_once: { status: 429, sentence: "Endpoint '{endpoint}' takes {limit} requests of '{operation}' at once, and so many are under way. Try again when some have ended.", retryAfter: 1 },

@@ -88,4 +88,6 @@ export interface Attempt {
   open: boolean;
   /** Successive pings of that worker that did not name the job. */
   missed: number;
+  /** It was over with its worker's process, not by the worker's word. */
+  killed?: boolean;
 }

@@ -1,6 +1,6 @@
 /** What a worker's post means (wire-protocol B.5, D19): a progress value, a result, or a failure. */
 
-import type { JsonText } from "./json-text.ts";
+import type { JsonText } from "./json/json-text.ts";
 
 /** Largest result that is kept, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;

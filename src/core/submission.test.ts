@@ -46,6 +46,7 @@ describe("readSubmission", () => {
 
   it.each([5000, 0, -1, 5001.5, Number.MAX_SAFE_INTEGER + 1, 1e300, "6000", true, [], {}])("D15: an executionTimeout of %j is refused", (executionTimeout) => {
     expect(fields({ ...GOOD, policy: { executionTimeout } })).toEqual(["policy.executionTimeout"]);
+    expect(readSubmission({ ...GOOD, policy: { executionTimeout } })).toMatchObject({ faults: [{ message: expect.stringContaining("above 5000 and at most 9007199254740991") }] });
   });
 
   it.each([10_000, 604_800_000])("D15: a ttl of %d is inside", (ttl) => {

@@ -1,12 +1,15 @@
 /** What may be submitted (spec 2.3 to 2.5, D4, D15): one schema, and the reader that checks a body against it and names every fault. */
 import { DEFAULT_TTL_MS, ENDPOINT_DEFAULTS } from "./endpoint.ts";
 import type { Fault } from "./errors.ts";
-import type { JsonKind } from "./json-scan.ts";
+import type { JsonKind } from "./json/json-scan.ts";
 import { check, isAbsent, sentence } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
 /** Deepest nesting and longest integer a submission may hold: more would break Python's parser in a worker (D4). */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
+
+/** Largest `webhook`, `policy` and `s3Config`, bytes of JSON each: they are read whole, and an `s3Config` stays with the record of its job, in memory too. */
+export const SETTING_LIMIT = 65_536;
 
 /** The body of `/run` and `/runsync`; other members are ignored, at the top and inside (D4). */
 export const SUBMISSION_SCHEMA = {
@@ -33,6 +36,7 @@ export const SUBMISSION_SCHEMA = {
         executionTimeout: {
           type: "integer",
           exclusiveMinimum: 5000,
+          maximum: Number.MAX_SAFE_INTEGER,
           "x-unit": "ms",
           default: ENDPOINT_DEFAULTS.executionTimeoutMs,
           description: "Longest run, from the moment a worker took the job. The default is the endpoint's executionTimeoutMs.",
@@ -40,7 +44,7 @@ export const SUBMISSION_SCHEMA = {
         ttl: { type: "integer", minimum: 10_000, maximum: 604_800_000, "x-unit": "ms", default: DEFAULT_TTL_MS, description: "Longest wait in the queue." },
         lowPriority: { type: "boolean", default: false, description: "Taken after the other jobs, and no reason to start a worker." },
       },
-      description: "Execution policy of this job.",
+      description: `Execution policy of this job; at most ${SETTING_LIMIT} bytes of JSON.`,
     },
     s3Config: {
       type: "object",
@@ -51,7 +55,7 @@ export const SUBMISSION_SCHEMA = {
         endpointUrl: { type: "string", description: "URL of the storage; any S3-compatible provider works." },
       },
       writeOnly: true,
-      description: "Storage for the worker. Handed to the worker and shown nowhere else; the worker does the storing.",
+      description: `Storage for the worker, at most ${SETTING_LIMIT} bytes of JSON. Handed to the worker and shown nowhere else; the worker does the storing.`,
       "x-message": "must be an object with accessId, accessSecret, bucketName and endpointUrl.",
     },
   },

@@ -30,6 +30,17 @@ describe("attemptsOf", () => {
     const cancelled: Attempt = { ...LOST, attempt: 2, worker: "w2", end: "cancelled" };
     expect(attemptsOf({ ...running, state: "CANCELLED", endedAt: 40 }, [cancelled])).toHaveLength(1);
   });
+
+  it.each([
+    [{ end: "cancelled", open: true }, "unconfirmed"],
+    [{ end: "timed_out", open: true }, "unconfirmed"],
+    [{ end: "cancelled", open: false }, "confirmed"],
+    [{ end: "timed_out", open: false, killed: true }, "killed"],
+    [{ end: "lost", open: false, killed: true }, undefined],
+    [{ end: "released", open: true }, undefined],
+  ] as const)("D18: of %j the step that ended the run is %s", (end, stop) => {
+    expect(attemptsOf(FRESH, [{ ...LOST, ...end }])[0]?.stop).toBe(stop);
+  });
 });
 
 describe("waitReason", () => {
@@ -45,6 +56,11 @@ describe("waitReason", () => {
     ["one starts", { starting: ["w1"], crashing: "code 1" }, "worker_starting"],
     ["they end before they work", { crashing: "code 1" }, "workers_crashing"],
     ["nobody attached", { external: true }, "no_worker"],
+    ["nobody attached, whatever its priority", { external: true, onlyLowPriority: true }, "no_worker"],
+    ["no GPU is free", { withoutGpu: "All are taken." }, "no_gpu_free"],
+    ["no GPU is free for one more", { withoutGpu: "All are taken.", busy: ["w1"] }, "workers_busy"],
+    ["low priority starts none", { onlyLowPriority: true }, "low_priority"],
+    ["low priority, and one is starting anyway", { onlyLowPriority: true, starting: ["w1"] }, "worker_starting"],
     ["nothing yet", {}, "worker_starting"],
   ];
 

@@ -1,6 +1,7 @@
 /** A job as clients see it: the same text for `/status`, `/runsync` and the webhook (D6). Built as text, so that `output` stays as produced (D5). */
 import type { Job } from "./job.ts";
-import type { JsonPieces, JsonText } from "./json-text.ts";
+import { piecesOf } from "./json/json-text.ts";
+import type { JsonPieces, JsonText } from "./json/json-text.ts";
 import type { JobState } from "./machine.ts";
 
 /** A job with the texts that belong in its answers. */
@@ -35,7 +36,7 @@ export function jobView({ job, output, error }: JobResult, now: number): JsonPie
   if (job.worker !== undefined) text += `,"workerId":${JSON.stringify(job.worker)}`;
   if (job.returns > 0) text += `,"retries":${job.returns}`;
   text += "}";
-  return head ? [...head, text] : text;
+  return head ? piecesOf(...head, text) : text;
 }
 
 /** `{id, status}` for `/run`, `/cancel` and `/retry` (spec 2.8, 4). */

@@ -1,6 +1,6 @@
 /** What the engine offers to `http` and `compose`: types only. */
 import type { Endpoint } from "../core/endpoint.ts";
-import type { JsonText } from "../core/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import type { JobState } from "../core/machine.ts";
 import type { Report } from "../core/report.ts";
 import type { JobResult } from "../core/view.ts";
@@ -10,6 +10,7 @@ import type { health } from "./health.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Keys } from "./keys.ts";
 import type { ListQuery, list } from "./list.ts";
+import type { LogEntry, LogQuery } from "./logs.ts";
 import type { Ping } from "./ping.ts";
 import type { ToldJob } from "./record.ts";
 import type { Registry } from "./registry.ts";
@@ -66,6 +67,8 @@ export interface Engine {
   redeliver(id: string): Promise<void>;
   /** Workers of an endpoint that this server has heard of. */
   workersOf(endpoint: string): Iterable<Worker>;
+  /** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
+  logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;
   health(endpoint: string): ReturnType<typeof health>;
   /** The worker behind a call with a good token. */
   worker(q: { id: string; endpoint: string }): Worker;
@@ -76,6 +79,8 @@ export interface Engine {
   report(q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void>;
   chunks(q: { worker: Worker; id: string; pieces: readonly string[]; unsure: boolean; signal?: AbortSignal }): Promise<void>;
   ping(worker: Worker, said: Ping): Promise<void>;
+  /** Whoever started an external worker has ended it: what it held waits again without counting a loss, its token is void (D16, D36). */
+  workerEnded(q: { endpoint: string; id: string }): Promise<void>;
   /** Variables for a worker that somebody else starts (D36); its token is new. */
   workerEnv(q: { endpoint: string; url: string; replicas: boolean }): Promise<Record<string, string>>;
   /** Resolves when the store takes writes. */

@@ -1,6 +1,7 @@
 /** Claimed deliveries on their way out, by receiver host: a slow receiver holds up its own deliveries only (D21). */
 import { DELIVERY_TIMEOUT_MS } from "../core/delivery.ts";
-import type { JsonText } from "../core/json-text.ts";
+import { sizeOf } from "../core/json/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import type { DeliveryRow } from "../store/store.ts";
 
 /** A delivery with what is sent. */
@@ -54,7 +55,7 @@ export function deliveryQueue(): DeliveryQueue {
 
   function leave({ id, body }: Delivery): void {
     here.delete(id);
-    room += body.length;
+    room += sizeOf(body);
   }
 
   function dropLate(host: Host, now: number): void {
@@ -74,7 +75,7 @@ export function deliveryQueue(): DeliveryQueue {
       host.waiting.push({ delivery, heldUntil });
       here.add(delivery.id);
       waiting += 1;
-      room -= delivery.body.length;
+      room -= sizeOf(delivery.body);
     },
     next(now) {
       if (underWay >= AT_ONCE) return undefined;

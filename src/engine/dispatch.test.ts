@@ -94,6 +94,24 @@ describe("dispatch", () => {
     expect(s.lanes.parked("e")).toBe(1);
   });
 
+  it("D39: of an endpoint that is gone nothing is remembered: one of the same name begins anew", async () => {
+    const s = sample();
+    s.queue.push("a");
+    await s.take(s.worker("w1")).jobs;
+    const parked = s.take(s.worker("w1"));
+    await settle();
+    parked.leave();
+    await parked.jobs;
+    // Not announced: only who knows nothing of a queue looks into it.
+    s.queue.push("b");
+    void s.take(s.worker("w2"));
+    await settle();
+    expect(s.started).toEqual(["a to w1"]);
+    s.lanes.forget("e");
+    expect(s.lanes.parked("e")).toBe(0);
+    expect(await s.take(s.worker("w3")).jobs).toEqual(["b"]);
+  });
+
   it("a batch takes up to its limit, and what remains goes to the next", async () => {
     const s = sample();
     s.queue.push("a", "b", "c", "d", "f");

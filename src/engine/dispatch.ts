@@ -3,6 +3,7 @@
  * claim has covered yet. News of a job wakes one parked worker, whose claim shares the commit of the insert (D17).
  * The estimate may be too high (an empty claim costs little), never too low for longer than the safety look.
  */
+import { sizeOf } from "../core/json/json-text.ts";
 import type { Claim, Claimed, JobStore } from "../store/store.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import type { EventBus } from "../events.ts";
@@ -41,6 +42,8 @@ export interface Dispatch {
   look(): void;
   /** Whether a worker is parked on this endpoint. */
   parked(endpoint: string): number;
+  /** The endpoint is no more: nothing is remembered of its queue. */
+  forget(endpoint: string): void;
 }
 
 /** Dispatch over a store. `release` gives claimed jobs back whose worker has left meanwhile. */
@@ -92,7 +95,7 @@ export function dispatch(d: {
 
   function claimed(endpoint: string, lane: Lane, parked: Parked, { jobs, fenced }: Claim): void {
     const { worker } = parked;
-    const cut = jobs.reduce((sum, { input }) => sum + input.length, 0) > HANDOUT_CHARACTERS / 2;
+    const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input), 0) > HANDOUT_CHARACTERS / 2;
     if (fenced || cut || (lane.unsure && jobs.length === parked.limit)) doubt(lane);
     else if (jobs.length < parked.limit) lane.unsure = false;
     if (jobs.length === 0) {
@@ -107,7 +110,7 @@ export function dispatch(d: {
       return d.release(worker, jobs);
     }
     for (const { job } of jobs) {
-      worker.held.set(job.id, { attempt: job.attempt, handedAt: job.startedAt! });
+      worker.held.set(job.id, { attempt: job.attempt, handedAt: job.startedAt!, ...(job.lowPriority && { lowPriority: true }) });
       d.events.emit("job.started", { endpoint, id: job.id, worker: worker.id, attempt: job.attempt });
     }
     parked.resolve(jobs);
@@ -145,6 +148,7 @@ export function dispatch(d: {
       }
     },
     parked: (endpoint) => lanes.get(endpoint)?.parked.length ?? 0,
+    forget: (endpoint) => void lanes.delete(endpoint),
   };
 }
 

@@ -98,6 +98,7 @@ export function endpoints(d: Deps): Endpoints {
         if (!(await store.endpoints.forget({ id, now: d.now() }))) continue;
         registry.removed(id);
         d.tokens.forget(id);
+        d.dispatch.forget(id);
         for (const worker of [...d.workers.of(id)]) if (worker.launcher === "external") d.workers.forget(worker);
       }
       return LOOK_MS;

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { ENDPOINT_DEFAULTS } from "../core/endpoint.ts";
 import { pingIntervalMs, workerEnv } from "../core/worker-env.ts";
 import type { EventBus } from "../events.ts";
-import type { Handle, Launcher } from "../launchers/launcher.ts";
+import type { Handle, Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";
 import type { SendWebhook } from "../webhooks/sender.ts";
 import type { Engine, Handed } from "./api.ts";
@@ -20,11 +20,13 @@ import type { Random } from "./ids.ts";
 import { keys } from "./keys.ts";
 import { launching } from "./launch.ts";
 import { cursorFault, list } from "./list.ts";
+import { logReader } from "./logs.ts";
 import { ping } from "./ping.ts";
 import { purge } from "./purge.ts";
 import { reckon } from "./reckon.ts";
 import { record } from "./record.ts";
 import { registry } from "./registry.ts";
+import { replaceChanged } from "./replace.ts";
 import { chunks, report } from "./report.ts";
 import { retry } from "./retry.ts";
 import { scaling } from "./scale.ts";
@@ -50,12 +52,16 @@ export interface EngineOptions {
   random: Random;
   events: EventBus;
   launchers: ReadonlyMap<string, Launcher>;
+  /** What launched workers wrote. */
+  workerLogs: WorkerLogs;
   endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
   /** Key for `s3Config` and webhook secrets, 32 bytes (D21, D22). */
   sealKey: Uint8Array;
   sendWebhook: SendWebhook;
   /** `SLUICE_API_KEY`. */
   apiKey?: string | undefined;
+  /** GPUs of this machine that launched workers share. */
+  gpus: number;
   /** Environment that launched workers get besides their own. */
   workerBaseEnv: Readonly<Record<string, string>>;
 }
@@ -112,7 +118,9 @@ export function createEngine(o: EngineOptions): Engine {
   async function giveBack(worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<void> {
     const back = await handBack({ jobs: store.jobs, now }, worker, jobs);
     for (const id of back) events.emit("job.returned", { endpoint: worker.endpoint, id, worker: worker.id, why: "released" });
-    if (back.length > 0) lanes.announce(worker.endpoint, back.length);
+    if (back.length === 0) return;
+    lanes.announce(worker.endpoint, back.length);
+    onQueued(worker.endpoint);
   }
 
   const onQueued = (endpoint: string): void => {
@@ -124,15 +132,22 @@ export function createEngine(o: EngineOptions): Engine {
   const taking = { ...reckoning, clock, hold: holding, workerStore: store.workers };
   const reporting = {
     store, now, events, hold: holding, dispatch: lanes, waiting: waits, stopping: stops,
-    restart: (worker: Worker) => inBackground(`restarting ${worker.id}`, launch().stop(worker, { why: "it asked to be started anew", graceMs: graceMs(worker.endpoint) })),
+    restart: (worker: Worker) => launchSide?.scaling.retire(worker, "it asked to be started anew"),
   };
   const cancelling = { jobs: store.jobs, now, events, waiting: waits, stopping: stops };
   const streaming = { chunks: store.chunks, clock, now, waiting: waits };
   const managing = endpoints({
     clock, now, random, events, store, registry: known, workers: present, tokens: tokenBook, dispatch: lanes,
     end: (worker) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why: "its endpoint was deleted", graceMs: graceMs(worker.endpoint) })),
-    look: () => launchSide?.scaling.look(),
+    look: () => {
+      replaceOld();
+      launchSide?.scaling.look();
+    },
   });
+
+  function replaceOld(): void {
+    replaceChanged({ registry: known, workers: present, retire: (worker, why) => launchSide?.scaling.retire(worker, why) });
+  }
 
   return {
     registry: known,
@@ -165,7 +180,7 @@ export function createEngine(o: EngineOptions): Engine {
     retry: ({ endpoint, id }) => retry(submitting, { endpoint: known.get(endpoint), id }),
     purge: (endpoint) => purge({ jobs: store.jobs, now, events }, endpoint),
     list: (q) => list(reading, q),
-    record: (q) => record({ jobs: store.jobs, now, workers: present, entry: known.entry, crashing: ({ id }) => launchSide?.scaling.crashing(id) }, q),
+    record: (q) => record({ jobs: store.jobs, now, workers: present, entry: known.entry, scaling: () => launchSide?.scaling }, q),
     endpoints: managing,
     webhookSecret: { renew: (id) => managing.inTurn(() => secrets.renew(id)) },
     deliveries: (q) =>
@@ -175,6 +190,7 @@ export function createEngine(o: EngineOptions): Engine {
     delivery: (id) => delivery(store.webhooks, id),
     redeliver: (id) => redeliver({ webhooks: store.webhooks, now }, id),
     workersOf: (endpoint) => present.of(endpoint),
+    logs: logReader({ clock, logs: o.workerLogs, workers: present }),
     cancel: (q) => cancel(cancelling, q),
     abandon: (q) => inBackground(`cancelling job ${q.id}`, abandon({ ...cancelling, hold: holding }, q, stopped.signal)),
     health: (endpoint) => health({ jobs: store.jobs, workers: present, now }, endpoint),
@@ -208,6 +224,16 @@ export function createEngine(o: EngineOptions): Engine {
         worker,
         said,
       ),
+    async workerEnded(q) {
+      const worker = present.get(q);
+      if (worker) {
+        worker.draining = true;
+        for (const end of worker.polls) end();
+        await giveBack(worker, [...worker.held].map(([id, { attempt }]) => ({ id, attempt })));
+        present.forget(worker);
+      }
+      await tokenBook.revoke(q.id);
+    },
     async workerEnv({ endpoint, url, replicas }) {
       const { leaseMs } = known.get(endpoint);
       const worker = replicas ? undefined : `${endpoint}-${hex(random(6))}`;
@@ -229,14 +255,15 @@ export function createEngine(o: EngineOptions): Engine {
       const launchingSide = launching({
         store, clock, now, random, events, workers: present, tokens: tokenBook, launchers: o.launchers, url, inBackground,
         baseEnv: o.workerBaseEnv, serviceId: await store.identity(), endStrays: o.endStrays,
-        onGone: (worker, code) => {
-          launchSide?.scaling.ended(worker, code);
-          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, now: now() }), stopped.signal).then((said) => reckon(reckoning, worker, said)));
+        onGone: (worker, exit) => {
+          launchSide?.scaling.ended(worker, exit);
+          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, dead: true, now: now() }), stopped.signal).then((said) => reckon(reckoning, worker, said)));
         },
       });
-      const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide });
+      const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide, gpus: o.gpus });
       launchSide = { launching: launchingSide, scaling: scale };
       await launchingSide.restore();
+      replaceOld();
       // A stop that was asked for before this start may not have reached its worker (D18).
       for (const run of await store.jobs.unstopped()) {
         present.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
@@ -244,7 +271,11 @@ export function createEngine(o: EngineOptions): Engine {
       }
       listening = [
         listen({ store, now, events, waiting: waits, dispatch: lanes, stopping: stops, deliver: deliveries.nudge, onQueued, inBackground }),
-        events.on("worker.ready", () => scale.ready()),
+        events.on("worker.ready", () => scale.look()),
+        events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
+          const worker = present.get({ endpoint, id });
+          if (worker) scale.unfit(worker, reason);
+        }),
       ];
       for (const each of [heartbeat, sweeping, attending, managing.loop, deliveries, scale.loop]) each.start();
     },
@@ -262,7 +293,8 @@ export function createEngine(o: EngineOptions): Engine {
       await returnRunning({ now, events, jobs: store.jobs, workers: present });
       if (launchSide) {
         const all = [...present.all()].filter((worker) => worker.launcher !== "external");
-        await Promise.all(all.map((worker) => launch().stop(worker, { why: "the service stops", graceMs: graceMs(worker.endpoint) })));
+        const faulty = (where: string) => (error: unknown) => events.emit("fault", { where, error });
+        await Promise.all(all.map((worker) => launch().stop(worker, { why: "the service stops", graceMs: graceMs(worker.endpoint) }).catch(faulty(`stopping ${worker.id}`))));
         await launch().close();
       }
       for (const each of [managing.loop, deliveries, sweeping, attending, heartbeat]) await each.stop();

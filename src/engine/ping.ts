@@ -1,6 +1,8 @@
 /** A worker's ping: proof of life for the jobs it names, and against those it does not (D16 Lease, wire-protocol B.7). */
+import { sdkWarning } from "../core/sdk-version.ts";
 import type { EventBus } from "../events.ts";
 import type { WorkerStore } from "../store/store.ts";
+import { mainIsGone } from "./liveness.ts";
 import type { ReckonDeps } from "./reckon.ts";
 import { reckon } from "./reckon.ts";
 import type { Worker } from "./workers.ts";
@@ -11,6 +13,8 @@ export interface Ping {
   named: string[];
   /** Why it is unfit, where it says so. */
   unhealthy?: string | undefined;
+  /** Version of its SDK. */
+  version?: string | undefined;
 }
 
 /** Takes a ping. `pingIntervalMs` is what the worker was told. */
@@ -20,12 +24,16 @@ export async function ping(
   said: Ping,
 ): Promise<void> {
   const now = d.now();
+  tellVersion(d, worker, said.version);
   if (said.unhealthy !== undefined) {
     worker.unhealthy = true;
     d.events.emit("worker.unhealthy", { endpoint: worker.endpoint, worker: worker.id, reason: said.unhealthy });
     return;
   }
   worker.pinged = true;
+  if (mainIsGone(worker, { now, pingIntervalMs: d.pingIntervalMs })) return await gone(d, worker, now);
+  // At rest there is nothing to renew and nothing to miss.
+  if (said.named.length === 0 && worker.held.size === 0 && worker.knownIdle) return;
   // A run that was to stop and is no longer named has ended; the first ping may still lag behind the stop.
   for (const [id, stop] of worker.stopping) {
     if (!said.named.includes(id) && now - stop.since >= d.pingIntervalMs) d.stopping.over(worker, id);
@@ -39,4 +47,21 @@ export async function ping(
     now,
   });
   reckon(d, worker, reckoning);
+}
+
+/** Takes back what a worker holds whose main process is gone; its pings renew nothing any more. */
+async function gone(d: ReckonDeps & { events: EventBus; workerStore: WorkerStore }, worker: Worker, now: number): Promise<void> {
+  worker.leftAt = undefined;
+  worker.unhealthy = true;
+  const { endpoint, id } = worker;
+  d.events.emit("worker.unhealthy", { endpoint, worker: id, reason: "it cut its polls and asks for nothing more, though something goes on pinging for it: its main process is held for dead" });
+  reckon(d, worker, await d.workerStore.idle({ endpoint, worker: id, before: Infinity, dead: true, now }));
+}
+
+/** Says once for each worker what is known against its SDK. */
+function tellVersion({ events }: { events: EventBus }, worker: Worker, version: string | undefined): void {
+  if (version === undefined || worker.version === version) return;
+  worker.version = version;
+  const warning = sdkWarning(version);
+  if (warning !== undefined) events.emit("worker.warned", { endpoint: worker.endpoint, worker: worker.id, warning });
 }

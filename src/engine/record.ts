@@ -1,11 +1,11 @@
 /** One job as operators see it: its record, its attempts, and why it waits (D29, D39). */
-import type { Endpoint } from "../core/endpoint.ts";
 import { ApiError } from "../core/errors.ts";
 import { attemptsOf, waitReason } from "../core/timeline.ts";
 import type { Reason, ToldAttempt } from "../core/timeline.ts";
 import type { JobRecord, JobStore } from "../store/store.ts";
 import { isJobId } from "./ids.ts";
 import type { Known } from "./registry.ts";
+import type { Scaling } from "./scale.ts";
 import type { Workers } from "./workers.ts";
 
 /** All of a job that may be told. */
@@ -20,8 +20,8 @@ interface Deps {
   now: () => number;
   workers: Workers;
   entry: (endpoint: string) => Known;
-  /** Why starting workers is held back there. */
-  crashing: (endpoint: Endpoint) => string | undefined;
+  /** What holds the start of workers back; undefined before the service has started. */
+  scaling: () => Pick<Scaling, "crashing" | "withoutGpu"> | undefined;
 }
 
 /** The job, erased or not; throws `job_not_found`. */
@@ -43,7 +43,9 @@ export async function record(d: Deps, q: { endpoint: string; id: string }): Prom
     busy: ids((worker) => worker.ready && worker.held.size > 0),
     starting: ids((worker) => !worker.ready),
     fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
-    crashing: d.crashing(endpoint),
+    crashing: d.scaling()?.crashing(q.endpoint),
+    withoutGpu: d.scaling()?.withoutGpu(q.endpoint),
+    onlyLowPriority: found.job.lowPriority && (await d.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
   });
   return { ...found, attempts, reason };
 }

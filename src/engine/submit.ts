@@ -3,7 +3,7 @@ import type { Endpoint } from "../core/endpoint.ts";
 import { DEFAULT_TTL_MS, queueBound, retentionOf } from "../core/endpoint.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Job, Operation } from "../core/job.ts";
-import type { JsonText } from "../core/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import type { Wish } from "../core/submission.ts";
 import type { EventBus } from "../events.ts";
 import type { JobStore } from "../store/store.ts";

@@ -15,7 +15,7 @@ const SETTLE_LIMIT = 500;
 const SWEEP_MS = 1000;
 
 /** Time between two looks at all lanes, ms: what a lost hint may cost. */
-const LOOK_MS = 5000;
+const LOOK_MS = 15_000;
 
 /** How long an external worker is remembered after its last call, ms. */
 const FORGET_MS = 120_000;

@@ -5,6 +5,7 @@ import type { EventBus } from "../events.ts";
 import type { Claimed, WorkerStore } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Hold } from "./hold.ts";
+import { pollBegun } from "./liveness.ts";
 import type { ReckonDeps } from "./reckon.ts";
 import { reckon } from "./reckon.ts";
 import type { Stopping } from "./stop.ts";
@@ -53,6 +54,9 @@ export async function take(d: Deps, q: { worker: Worker; limit: number; idle: bo
   }
   if (worker.draining) throw new ApiError("draining");
   worker.takes += 1;
+  // Who asks for a job is fit for one.
+  worker.unhealthy = false;
+  const over = pollBegun(worker, d.now);
   try {
     if (q.idle) await nothingRuns(d, worker, began, q.signal);
     const { left, done } = pollEnd(d, worker, q.signal);
@@ -63,6 +67,7 @@ export async function take(d: Deps, q: { worker: Worker; limit: number; idle: bo
     }
   } finally {
     worker.takes -= 1;
+    over(q.signal.aborted);
   }
 }
 
@@ -78,10 +83,12 @@ export async function stopPoll(d: Deps, q: { worker: Worker; signal: AbortSignal
   const { worker } = q;
   const { left, done } = pollEnd(d, worker, q.signal);
   worker.stops += 1;
+  const over = pollBegun(worker, d.now);
   try {
     return await d.stopping.poll(worker, left);
   } finally {
     worker.stops -= 1;
+    over(q.signal.aborted);
     done();
   }
 }

@@ -5,6 +5,8 @@ import type { EventBus } from "../events.ts";
 export interface Held {
   attempt: number;
   handedAt: number;
+  /** It counts for no scaling (D20). */
+  lowPriority?: boolean;
   /** Our answer to its last chunk may not have arrived: an equal one is a repeat (D7). */
   unsure?: boolean;
   /** Number of its next chunk post, for workers that number them. */
@@ -21,10 +23,21 @@ export interface Worker {
   seenAt: number;
   /** It has called at least once: before, it is initializing (wire-protocol E.26). */
   ready: boolean;
+  /** When it first called. */
+  readyAt?: number;
   pinged: boolean;
+  /** It said so in a ping, or its main process is gone; until it asks for a job again. */
   unhealthy: boolean;
   /** It gets no more jobs (D28). */
   draining: boolean;
+  /** Why it is stopped once it holds no job (D28). */
+  retiring?: string;
+  /** What it was launched with (see `worker-spec.ts`). */
+  launchedAs?: string;
+  /** GPUs of the machine that are its own. */
+  gpus: readonly number[];
+  /** Version of its SDK, as its pings tell it. */
+  version?: string;
   /** When it last became idle. */
   idleSince: number;
   /** Jobs handed to it and not reported. */
@@ -36,6 +49,10 @@ export interface Worker {
   /** Its open polls. */
   takes: number;
   stops: number;
+  /** Longest time for which one of its polls was held and then answered, ms: what lies between lets connections live so long. */
+  longestPollMs: number;
+  /** When it cut a poll before the time that such polls can last; until its next poll (see `liveness.ts`). */
+  leftAt?: number | undefined;
   /** Ends its open polls with 204. */
   readonly polls: Set<() => void>;
   /** Something new to stop: wakes its stop channel. */
@@ -45,7 +62,7 @@ export interface Worker {
 /** All workers known here. An id belongs to its endpoint: a host that serves two under one name is two workers. */
 export interface Workers {
   /** The worker, made known if it is new. */
-  meet(q: { id: string; endpoint: string; launcher?: string; ready: boolean; pinged?: boolean; now: number }): Worker;
+  meet(q: { id: string; endpoint: string; launcher?: string; ready: boolean; pinged?: boolean; gpus?: readonly number[]; now: number }): Worker;
   /** A call came from it. */
   seen(worker: Worker, now: number): void;
   get(q: { endpoint: string; id: string }): Worker | undefined;
@@ -56,18 +73,19 @@ export interface Workers {
 
 /** No worker known yet. */
 export function workers(events: EventBus): Workers {
-  const known = new Map<string, Worker>();
-  // A slash can stand in neither.
-  const keyOf = ({ endpoint, id }: { endpoint: string; id: string }): string => `${endpoint}/${id}`;
+  /** By endpoint, then by id. */
+  const known = new Map<string, Map<string, Worker>>();
   return {
-    meet({ id, endpoint, launcher = "external", ready, pinged = false, now }) {
-      const old = known.get(keyOf({ endpoint, id }));
+    meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], now }) {
+      const there = known.get(endpoint) ?? new Map<string, Worker>();
+      const old = there.get(id);
       if (old) return old;
       const worker: Worker = {
-        id, endpoint, launcher, createdAt: now, seenAt: now, ready, pinged, unhealthy: false, draining: false, idleSince: now, knownIdle: false,
-        held: new Map(), stopping: new Map(), takes: 0, stops: 0, polls: new Set(), wakeStops: new Set(),
+        id, endpoint, launcher, createdAt: now, seenAt: now, ready, pinged, unhealthy: false, draining: false, gpus, idleSince: now, knownIdle: false,
+        held: new Map(), stopping: new Map(), takes: 0, stops: 0, longestPollMs: 0, polls: new Set(), wakeStops: new Set(),
+        ...(ready && { readyAt: now }),
       };
-      known.set(keyOf(worker), worker);
+      known.set(endpoint, there.set(id, worker));
       if (ready) events.emit("worker.ready", { endpoint, worker: id });
       return worker;
     },
@@ -75,15 +93,18 @@ export function workers(events: EventBus): Workers {
       worker.seenAt = now;
       if (worker.ready) return;
       worker.ready = true;
-      worker.idleSince = now;
+      worker.readyAt = worker.idleSince = now;
       events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
     },
-    get: (q) => known.get(keyOf(q)),
-    forget: (worker) => void known.delete(keyOf(worker)),
-    *of(endpoint) {
-      for (const worker of known.values()) if (worker.endpoint === endpoint) yield worker;
+    get: ({ endpoint, id }) => known.get(endpoint)?.get(id),
+    forget({ endpoint, id }) {
+      const there = known.get(endpoint);
+      if (there?.delete(id) && there.size === 0) known.delete(endpoint);
     },
-    all: () => known.values(),
+    of: (endpoint) => known.get(endpoint)?.values() ?? [],
+    *all() {
+      for (const there of known.values()) yield* there.values();
+    },
   };
 }
 

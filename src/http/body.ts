@@ -1,19 +1,30 @@
 /** Reads request bodies: capped before they are buffered (D3), scanned as JSON while they arrive, never parsed into values (D5). */
 import { ApiError } from "../core/errors.ts";
-import { jsonScanner } from "../core/json-scan.ts";
-import type { JsonMember, JsonScan } from "../core/json-scan.ts";
-import { LARGE_BYTES } from "../core/json-text.ts";
-import type { JsonText } from "../core/json-text.ts";
+import { jsonScanner } from "../core/json/json-scan.ts";
+import type { JsonMember, JsonScan } from "../core/json/json-scan.ts";
+import { BLOCK_BYTES, LARGE_BYTES, cut, release } from "../core/json/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import type { Call } from "./call.ts";
+
+/** Bytes scanned in one turn of the event loop at most, so that others get theirs. */
+const TURN_BYTES = 262_144;
+
+/** A part of a body, such as a member of its object, as offsets. */
+type Part = Pick<JsonMember, "start" | "end">;
 
 /** A body, whole, with what the scan found. */
 export interface ScannedBody {
-  bytes: Buffer;
+  /** All of it: one block when it is small. */
+  blocks: readonly Buffer[];
+  /** Its bytes. */
+  size: number;
   scan: JsonScan;
-  /** Text of a member as it stands in the body, or undefined. */
-  text(member: JsonMember | undefined): string | undefined;
-  /** The same, as bytes of this body when it is large. */
-  payload(member: JsonMember | undefined): JsonText | undefined;
+  /** Text of a part as it stands in the body; undefined for none. */
+  text(part: Part | undefined): string | undefined;
+  /** Its bytes in one. */
+  bytes(part: Part): Buffer;
+  /** Its text, as blocks of this body when it is large. */
+  payload(part: Part | undefined): JsonText | undefined;
 }
 
 /** Options of the scan: members to find, deepest nesting, longest integer. */
@@ -40,37 +51,97 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
   if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
   return new Promise((resolve, reject) => {
     const scanner = jsonScanner(options);
-    // Where the size is known and large, the pieces are put in their place as they come.
-    const large = size !== undefined && size >= LARGE_BYTES ? Buffer.allocUnsafeSlow(size) : undefined;
-    const pieces: Buffer[] = [];
+    const gathered = gather(size);
     let length = 0;
+    let turn = 0;
     req.on("data", (piece: Buffer) => {
-      const at = length;
       length += piece.length;
       if (length > maxBody) {
-        pieces.length = 0;
+        gathered.drop();
         req.removeAllListeners("data");
         req.resume();
         reject(new BodyTooLarge(undefined, maxBody));
         return;
       }
       scanner.push(piece);
-      if (large) large.set(piece, at);
-      else pieces.push(piece);
+      gathered.add(piece);
+      turn += piece.length;
+      if (turn < TURN_BYTES) return;
+      turn = 0;
+      req.pause();
+      setImmediate(() => req.resume());
     });
     req.on("end", () => {
-      const bytes = large ?? (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length));
+      const blocks = gathered.blocks();
       const scan = scanner.finish();
       const encoding = scan.ok && scan.ascii ? "latin1" : "utf8";
-      const text = (member: JsonMember | undefined): string | undefined => (member ? bytes.toString(encoding, member.start, member.end) : undefined);
-      const payload = (member: JsonMember | undefined): JsonText | undefined => (member && member.end - member.start >= LARGE_BYTES ? bytes.subarray(member.start, member.end) : text(member));
-      resolve({ bytes, scan, text, payload });
+      const bytes = ({ start, end }: Part): Buffer => {
+        const within = cut(blocks, start, end);
+        return within.length === 1 ? within[0]! : Buffer.concat(within);
+      };
+      const text = (part: Part | undefined): string | undefined => {
+        if (!part) return undefined;
+        return blocks.length === 1 ? blocks[0]!.toString(encoding, part.start, part.end) : bytes(part).toString(encoding);
+      };
+      const payload = (part: Part | undefined): JsonText | undefined => (part && part.end - part.start >= LARGE_BYTES ? cut(blocks, part.start, part.end) : text(part));
+      resolve({ blocks, size: length, scan, text, bytes, payload });
     });
     req.on("error", reject);
     req.on("close", () => {
       if (!req.complete) reject(new ApiError("bad_json", { why: "the connection closed before the body was whole.", type: "" }));
     });
   });
+}
+
+/** Gathers the pieces of a body: a small one in one block, a large one in blocks of {@link BLOCK_BYTES}. `size` is that of the body, where it is known. */
+function gather(size: number | undefined): { add(piece: Buffer): void; blocks(): Buffer[]; drop(): void } {
+  const full: Buffer[] = [];
+  let small: Buffer[] | undefined = [];
+  let bytes = 0;
+  let open: Buffer | undefined;
+  let filled = 0;
+
+  function fill(piece: Buffer): void {
+    for (let at = 0; at < piece.length; ) {
+      if (!open) {
+        const left = size === undefined ? BLOCK_BYTES : size - full.length * BLOCK_BYTES;
+        open = Buffer.allocUnsafeSlow(Math.min(BLOCK_BYTES, left));
+      }
+      const copied = piece.copy(open, filled, at);
+      at += copied;
+      filled += copied;
+      if (filled === open.length) close();
+    }
+    // It came with memory of its own, which a body of many pieces should not wait for garbage collection to reuse.
+    if (piece.buffer.byteLength === piece.length) release([piece]);
+  }
+
+  function close(): void {
+    if (open) full.push(open.subarray(0, filled));
+    open = undefined;
+    filled = 0;
+  }
+
+  return {
+    add(piece) {
+      bytes += piece.length;
+      if (!small) return fill(piece);
+      small.push(piece);
+      if (bytes < LARGE_BYTES) return;
+      for (const each of small) fill(each);
+      small = undefined;
+    },
+    blocks() {
+      if (small) return small.length === 1 ? small : [Buffer.concat(small, bytes)];
+      close();
+      return full;
+    },
+    drop() {
+      full.length = 0;
+      small = undefined;
+      open = undefined;
+    },
+  };
 }
 
 /** The 400 for a body that is not a JSON object; names the content type if it was not JSON (D4). */

@@ -40,3 +40,17 @@ export function connected({ req, res }: Call): boolean {
   // The request's socket: of pipelined requests only the first one's answer has a socket yet.
   return !res.destroyed && !req.socket.destroyed && req.socket.writable;
 }
+
+/** Resolves when the client has read what was written, or is gone: who writes much waits for it after each write that answers false. */
+export function drained(call: Call): Promise<void> {
+  const { req, res } = call;
+  if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();
+  return new Promise((resolve) => {
+    const ends = [[res, "drain"], [res, "close"], [req.socket, "close"]] as const;
+    const done = (): void => {
+      for (const [emitter, event] of ends) emitter.off(event, done);
+      resolve();
+    };
+    for (const [emitter, event] of ends) emitter.once(event, done);
+  });
+}

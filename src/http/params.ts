@@ -36,7 +36,7 @@ export function whole(name: string, { low, high, otherwise, description }: { low
   return {
     name,
     description,
-    bound: high === Number.MAX_SAFE_INTEGER ? `a whole number from ${low}` : `a whole number from ${low} to ${high}`,
+    bound: `a whole number from ${low} to ${high}`,
     schema: { type: "integer", minimum: low, ...(high === Number.MAX_SAFE_INTEGER ? {} : { maximum: high }), ...(otherwise === undefined ? {} : { default: otherwise }) },
     read(text) {
       const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;

@@ -1,26 +1,22 @@
 /** Answers: JSON text with its length, errors as the table has them. The only place that knows status codes (D1 to D3). */
 import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { ApiError, errorBody } from "../core/errors.ts";
-import { failureBody, failureOfRefusal } from "../core/openai-error.ts";
+import { failureBody, failureOfRefusal } from "../core/openai/openai-error.ts";
 import type { Quota } from "../engine/admit.ts";
-import type { JsonPieces, JsonText } from "../core/json-text.ts";
+import type { JsonPieces } from "../core/json/json-text.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import type { Call } from "./call.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Sends JSON text. `headers` are name, value, name, value. With `open` the whole answer goes out, but the caller must still `end` it. */
+/** Sends JSON text, pieces as fast as the client reads them. `headers` are name, value, name, value. With `open` the whole answer goes out, but the caller must still `end` it. */
 export function json(res: ServerResponse, text: JsonPieces, headers: readonly string[] = [], status = 200, open = false): void {
-  const pieces = typeof text === "string" ? undefined : text;
-  const size = pieces ? pieces.reduce((sum, piece) => sum + sizeOf(piece), 0) : sizeOf(text as string);
+  const size = typeof text === "string" ? Buffer.byteLength(text) : text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
   res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(size), ...headers]);
-  if (pieces) for (const piece of pieces) res.write(piece);
+  if (typeof text !== "string") Readable.from(text).pipe(res, { end: !open });
   else if (open) res.write(text);
-  if (!open) res.end(pieces ? undefined : text);
-}
-
-function sizeOf(text: JsonText): number {
-  return typeof text === "string" ? Buffer.byteLength(text) : text.length;
+  else res.end(text);
 }
 
 /** Sends an empty answer: 204, for workers' polls only (D1). */

@@ -5,19 +5,20 @@ import { RESULT_LIMIT } from "../core/report.ts";
 import type { AnswerName } from "./docs/answers.ts";
 import type { BodyName } from "./docs/bodies.ts";
 import type { Call } from "./call.ts";
-import * as client from "./client-api.ts";
+import * as client from "./client/client-api.ts";
 import { docsApi } from "./docs/docs-api.ts";
 import { alive, ready } from "./health-api.ts";
-import { openai } from "./openai-api.ts";
+import { openai } from "./openai/openai-api.ts";
 import type { Told } from "./params.ts";
-import { OFFSET, stream } from "./stream-api.ts";
-import { STREAM_WAIT, SYNC_WAIT } from "./wait-param.ts";
+import { OFFSET, stream } from "./client/stream-api.ts";
+import { STREAM_WAIT, SYNC_WAIT } from "./client/wait-param.ts";
 import * as endpoints from "./v1/endpoints-api.ts";
 import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
+import * as logs from "./v1/logs-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
-import * as worker from "./worker-api.ts";
-import { BATCH_QUERY, CHUNK_QUERY, PING_QUERY, TAKE_QUERY } from "./worker-query.ts";
+import * as worker from "./worker/worker-api.ts";
+import { BATCH_QUERY, CHUNK_QUERY, PING_QUERY, TAKE_QUERY } from "./worker/worker-query.ts";
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -99,6 +100,7 @@ export const ROUTES: readonly Route[] = [
   { methods: ["POST"], path: "/v1/endpoints/:endpoint/worker-env", who: "admin", name: "workerEnv", summary: "Variables for a worker that somebody else starts, with a new token.", answer: "workerEnv", maxBody: 64 * KB, query: [endpoints.WORKER_URL, endpoints.REPLICAS], handle: endpoints.workerEnv },
   { methods: ["POST"], path: "/v1/endpoints/:endpoint/webhook-secret", who: "admin", name: "renewWebhookSecret", summary: "Makes a new secret for signing webhooks and tells it this once.", answer: "webhookSecret", body: "nothing", maxBody: 64 * KB, handle: endpoints.webhookSecret },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/workers", who: "read", name: "listWorkers", summary: "Workers of the endpoint and the jobs they hold.", answer: "workers", maxBody: 64 * KB, handle: endpoints.workers },
+  { methods: ["GET"], path: "/v1/endpoints/:endpoint/workers/:worker/logs", who: "admin", name: "workerLogs", summary: "What a launched worker wrote: the last lines, then what comes.", answer: "logs", refusals: ["worker_not_found"], maxBody: 64 * KB, query: [logs.TAIL, logs.FOLLOW, logs.JOB], handle: logs.logs },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/jobs", who: "read", name: "listJobs", summary: "Jobs of the endpoint, the last submitted first.", answer: "jobs", maxBody: 64 * KB, query: [jobs.STATUSES, jobs.WORKER, jobs.FROM, jobs.TO, jobs.ID, jobs.EXPIRED, client.PAGE, client.CURSOR], handle: jobs.list },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/jobs/:job", who: "read", name: "getJob", summary: "One job with its attempts, its timeline and why it waits.", answer: "toldJob", maxBody: 64 * KB, handle: jobs.get },
   { methods: ["GET"], path: "/v1/webhooks", who: "read", name: "listDeliveries", summary: "Webhook deliveries, the last made first.", answer: "deliveries", maxBody: 64 * KB, query: [webhooks.ENDPOINT, webhooks.JOB, webhooks.STATE, client.PAGE, client.CURSOR], handle: webhooks.list },

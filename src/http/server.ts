@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
@@ -27,6 +28,9 @@ const HEADERS_LIMIT = 128 * 1024;
 
 /** How long the rest of a refused body is read away, ms. */
 const READ_AWAY_MS = 30_000;
+
+/** Where refusals have OpenAI's form whatever follows (D32). */
+const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 const NO_PARAMS: Readonly<Params> = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
 
@@ -61,9 +65,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   let closing = false;
 
   function onRequest(req: IncomingMessage, res: ServerResponse): void {
-    const url = req.url ?? "/";
-    const mark = url.indexOf("?");
-    const path = mark < 0 ? url : url.slice(0, mark);
+    const { path, queryText } = targetOf(req.url ?? "/");
     const caller: Call["caller"] = { gone: false };
     res.on("close", () => {
       polls.delete(call);
@@ -78,10 +80,10 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     const found = match(path);
     const call: Call = {
       req, res, path, caller, engine: o.engine, maxBody: 0,
-      queryText: mark < 0 ? "" : url.slice(mark + 1),
+      queryText,
       params: found?.params ?? NO_PARAMS,
-      // Also for a method that has no row here.
-      errors: found?.byMethod.values().next().value?.errors,
+      // Also for a method that has no row here, and for a path below /openai that has none.
+      errors: found ? found.byMethod.values().next().value?.errors : OPENAI_PATH.test(path) ? "openai" : undefined,
     };
     const route = found?.byMethod.get(req.method ?? "");
     if (route?.poll) polls.add(call);
@@ -151,10 +153,10 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-    const refusal = new ApiError(error.code === "HPE_HEADER_OVERFLOW" ? "headers_too_large" : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "bad_http");
-    const body = errorBody(refusal);
-    socket.end(`HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+    refuseSocket(socket, new ApiError(error.code === "HPE_HEADER_OVERFLOW" ? "headers_too_large" : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "bad_http"));
   });
+  // Without a listener the connection would be closed without a word (D2).
+  server.on("connect", ({ url = "" }, socket) => refuseSocket(socket, new ApiError("path_not_found", { method: "CONNECT", path: url.slice(0, 200) })));
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -181,4 +183,17 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+/** Path and query of a request target. A client that takes the service for a proxy puts scheme and host before them (RFC 9112, 3.2.2). */
+function targetOf(url: string): { path: string; queryText: string } {
+  const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
+  const mark = target.indexOf("?");
+  return mark < 0 ? { path: target, queryText: "" } : { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
+}
+
+/** Refuses where there is no request that could be answered, and closes the connection. */
+function refuseSocket(socket: Duplex, refusal: ApiError): void {
+  const body = errorBody(refusal);
+  socket.end(`HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
 }

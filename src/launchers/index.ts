@@ -1,5 +1,6 @@
 /** The launchers by the name an endpoint's `launcher.type` gives them (D25). */
 import type { Clock } from "../clock.ts";
+import { dockerLauncher } from "./docker.ts";
 import { externalLauncher } from "./external.ts";
 import type { Launcher } from "./launcher.ts";
 import { processLauncher } from "./process.ts";
@@ -16,5 +17,6 @@ export interface LauncherDependencies {
 /** Makes the launcher of that name; a name that is not here does not exist. */
 export const launchers: Readonly<Record<string, (dependencies: LauncherDependencies) => Launcher>> = {
   process: processLauncher,
+  docker: dockerLauncher,
   external: externalLauncher,
 };

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { boundLog, logPath, pruneLogs, tail } from "./process-output.ts";
+import { boundLog, logPath, pruneLogs, startOf, startPath, tail } from "./process-output.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -48,23 +48,44 @@ describe("boundLog", () => {
     expect(boundLog(path, 4)).toBe(true);
     expect(readFileSync(path, "utf8")).toBe("");
     expect(readFileSync(`${path}.old`, "utf8")).toBe("12345");
+    expect(startOf(path)).toBe(5);
+    writeFileSync(path, "123456");
+    expect(boundLog(path, 4)).toBe(true);
+    expect(startOf(path)).toBe(11);
     expect(boundLog(join(folder, "absent"), 4)).toBe(false);
   });
 });
 
 describe("pruneLogs", () => {
-  it("removes the oldest logs of ended workers, with what was set aside, and no other file", async () => {
-    for (const [index, id] of ["oldest", "running", "older", "newest"].entries()) {
-      for (const path of [logPath(folder, id), `${logPath(folder, id)}.old`]) {
-        writeFileSync(path, "");
-        utimesSync(path, 1000 + index, 1000 + index);
-      }
+  const DAY_MS = 86_400_000;
+
+  /** A log of 10 bytes with 10 more set aside, last written `ageMs` before the end of the first day. */
+  function log(id: string, ageMs: number): void {
+    const path = logPath(folder, id);
+    for (const each of [path, `${path}.old`, startPath(path)]) {
+      writeFileSync(each, "0123456789");
+      utimesSync(each, (DAY_MS - ageMs) / 1000, (DAY_MS - ageMs) / 1000);
     }
+  }
+
+  const left = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".log")).toSorted();
+
+  it("removes logs of ended workers after 24 h, with what was set aside, and no other file", async () => {
+    for (const [id, ageMs] of [["running", DAY_MS], ["old", 1000], ["young", 999]] as const) log(id, ageMs);
     writeFileSync(join(folder, "notes.log"), "");
-    await pruneLogs(folder, ["running"], 1);
-    const ids = ["newest", "running"].flatMap((id) => [`worker-${id}.log`, `worker-${id}.log.old`]);
-    expect(new Set(readdirSync(folder))).toEqual(new Set(["notes.log", ...ids]));
-    await pruneLogs(join(folder, "absent"), []);
+    await pruneLogs(folder, ["running"], 2 * DAY_MS - 999);
+    expect(left()).toEqual(["notes.log", "worker-running.log", "worker-young.log"]);
+    expect(readdirSync(folder).filter((name) => name.includes("old"))).toEqual(["worker-running.log.old", "worker-young.log.old"]);
+    expect(readdirSync(folder)).toHaveLength(7);
+    await pruneLogs(join(folder, "absent"), [], DAY_MS);
+  });
+
+  it("removes the oldest logs of ended workers beyond a number of bytes", async () => {
+    for (const [id, ageMs] of [["oldest", 4], ["running", 3], ["older", 2], ["newest", 1]] as const) log(id, ageMs);
+    await pruneLogs(folder, ["running"], DAY_MS, 40);
+    expect(left()).toEqual(["worker-newest.log", "worker-older.log", "worker-running.log"]);
+    await pruneLogs(folder, ["running"], DAY_MS, 39);
+    expect(left()).toEqual(["worker-newest.log", "worker-running.log"]);
   });
 
   it("keeps a worker's id inside the folder", () => {

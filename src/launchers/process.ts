@@ -8,13 +8,15 @@ import { boundLog, logPath, openLog, pruneLogs, tail } from "./process-output.ts
 import { spawnWorker } from "./process-spawn.ts";
 import { processTable } from "./process-table.ts";
 
-/** How often an adopted worker and the size of each log are looked at, in ms. */
+/** How often an adopted worker is looked at, with the size of its log, in ms. */
 const WATCH_MS = 500;
+/** How often the size of another worker's log is, in ms: its end is told. */
+const LOG_MS = 2000;
 
 /** What the process launcher needs. */
 export interface ProcessLauncherOptions {
   clock: Clock;
-  /** Folder for one log file per worker, of the launcher's own; the last 100 are kept. Without it output is thrown away. */
+  /** Folder for one log file per worker, of the launcher's own; kept for 24 h after their last line. Without it output is thrown away. */
   logDir?: string;
   /** Takes a sentence about something that went wrong and that no call could report. */
   log?: (message: string) => void;
@@ -69,7 +71,9 @@ export function processLauncher({ clock, logDir, log = () => {} }: ProcessLaunch
   async function watch(worker: Worker): Promise<void> {
     const over = worker.watching.signal;
     while (!over.aborted) {
-      await clock.sleep(WATCH_MS, over);
+      // All at the same moments: hundreds of workers then wake the service once, not each by itself.
+      const every = worker.adopted ? WATCH_MS : LOG_MS;
+      await clock.sleep(every - (clock.now() % every), over);
       if (over.aborted) return;
       if (logDir !== undefined) boundLog(logPath(logDir, worker.id));
       if (worker.adopted && !isRunning(worker.leader)) return leave(worker, {});
@@ -115,7 +119,7 @@ export function processLauncher({ clock, logDir, log = () => {} }: ProcessLaunch
     name: "process",
 
     async start(spec) {
-      if (logDir !== undefined) await pruneLogs(logDir, workers.keys());
+      if (logDir !== undefined) await pruneLogs(logDir, workers.keys(), clock.now());
       if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
       const output = logDir === undefined ? "ignore" : openLog(logDir, spec.workerId);
       try {

@@ -4,7 +4,7 @@
  * 2. Time comes in as `now` (ms since the epoch).
  * 3. No rules inside: what an event does to a job comes from `core/life.ts`, everything else as an argument.
  * 4. Refusals are values; faults are exceptions. A store that cannot write now throws {@link StoreUnavailable}.
- * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and come back byte for byte (D5), as strings or as bytes as they were given.
+ * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and come back byte for byte (D5), as strings or as blocks as they were given.
  * 6. A resolved write is on disk (D17). Batching callers into one commit is the dialect's secret; claims of a batch
  *    run after its inserts, so that both can share one commit.
  * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles what has passed for it
@@ -16,7 +16,7 @@
 import type { Attempt, Job, Submission } from "../core/job.ts";
 import type { DeliveryState, DeliveryTry } from "../core/delivery.ts";
 import type { Counts } from "../core/life.ts";
-import type { JsonText } from "../core/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import type { JobState } from "../core/machine.ts";
 import type { JobResult } from "../core/view.ts";
 
@@ -119,7 +119,7 @@ export interface Running {
 }
 
 export interface JobStore {
-  /** Adds a job at the back of its queue. `full` when, before it, more than `queueBound` jobs wait (D23). A key that is known decides before the bound does, and is kept only with the job that it made. */
+  /** Adds a job at the back of its queue. The blocks of a large input are the store's from then on. `full` when, before it, more than `queueBound` jobs wait (D23). A key that is known decides before the bound does, and is kept only with the job that it made. */
   insert(q: { submission: Submission; input: JsonText; now: number; queueBound?: number | undefined; idempotency?: Idempotency | undefined }): Promise<Inserted>;
   /** The job with its texts; `output` is the latest progress value while it runs (D6). */
   get(q: { endpoint: string; id: string; now: number }): Promise<JobResult | undefined>;
@@ -141,7 +141,7 @@ export interface JobStore {
   purge(q: { endpoint: string; now: number }): Promise<number>;
   /** Cancels up to `limit` jobs that wait or run, announced as signals. Tells whether any are left. */
   cancelAll(q: { endpoint: string; limit: number; now: number }): Promise<{ cancelled: number; left: boolean }>;
-  /** Jobs of an endpoint without their outputs, the last submitted first, from after `cursor`. With `erased` also those whose payload is gone. `next` is there while there may be more: a page that looks at very many jobs which do not fit ends early, possibly empty. */
+  /** Jobs of an endpoint without their outputs, the last submitted first, from after `cursor`. With `erased` also those whose payload is gone. `next` is there while there may be more: a page that looks at very many jobs which do not fit ends early, possibly empty, and so does one whose errors are very long. */
   list(q: { endpoint: string; filter: JobFilter; erased: boolean; cursor?: string | undefined; limit: number; now: number }): Promise<{ jobs: JobResult[]; next?: string | undefined }>;
   /** All that is known of a job, erased or not. */
   record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
@@ -226,8 +226,8 @@ export interface WorkerStore {
   remove(q: { id: string }): Promise<void>;
   /** A ping: renews the leases of the jobs named, counts a miss for the others handed out before `handedBefore`, takes back those missed {@link MISSED_PINGS} times; the same for its old attempts, which are then over (D16). */
   ping(q: { endpoint: string; worker: string; named: readonly string[]; handedBefore: number; now: number }): Promise<Reckoning>;
-  /** Word that the worker runs nothing that was handed out before `before` (a take with `job_in_progress=0`, or its process is dead): takes back its jobs and ends its old attempts (D16). */
-  idle(q: { endpoint: string; worker: string; before: number; now: number }): Promise<Reckoning>;
+  /** Word that the worker runs nothing that was handed out before `before` (a take with `job_in_progress=0`, or its process is dead): takes back its jobs and ends its old attempts (D16). `dead`: it is the end of its process that tells. */
+  idle(q: { endpoint: string; worker: string; before: number; dead?: boolean; now: number }): Promise<Reckoning>;
   /** Renews the leases of all its running jobs: for a worker that never pinged, by its held polls (D16). */
   renew(q: { endpoint: string; worker: string; now: number }): Promise<void>;
 }

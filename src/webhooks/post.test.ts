@@ -9,6 +9,7 @@ import { manualClock } from "../../test/support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_HOST } from "../../test/support/receiver-certificate.ts";
 import { hangUp, silence, webhookReceiver } from "../../test/support/webhook-receiver.ts";
 import type { WebhookReceiver } from "../../test/support/webhook-receiver.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import { webhookSender } from "./post.ts";
 import { systemResolve } from "./target.ts";
 import type { Resolve } from "./target.ts";
@@ -31,7 +32,7 @@ async function receiver(q: Parameters<typeof webhookReceiver>[0] = {}): Promise<
 function sender({ allowPrivateNetworks = true, resolve = systemResolve }: { allowPrivateNetworks?: boolean; resolve?: Resolve } = {}) {
   const clock = manualClock();
   const send = webhookSender({ clock, allowPrivateNetworks, userAgent: "Sluice/1.2.3", resolve });
-  return { clock, send: (url: string, { body = "{}", signal = never }: { body?: string; signal?: AbortSignal } = {}) => send({ url, id: "msg_1", body, secret: SECRET, signal }) };
+  return { clock, send: (url: string, { body = "{}", signal = never }: { body?: JsonText; signal?: AbortSignal } = {}) => send({ url, id: "msg_1", body, secret: SECRET, signal }) };
 }
 
 describe("a webhook's POST", () => {
@@ -46,6 +47,17 @@ describe("a webhook's POST", () => {
       "content-type": "application/json", "user-agent": "Sluice/1.2.3", "content-length": String(Buffer.byteLength(body)), host: url.slice("http://".length),
       "webhook-id": "msg_1", "webhook-timestamp": "1800000000", "webhook-signature": expect.stringMatching(/^v1,[\w+/]{43}=$/),
     });
+  });
+
+  it("D21: carries a large body in blocks, signed as a whole", async () => {
+    const { received, url } = await receiver();
+    const { send } = sender();
+    const whole = Buffer.from(`"${"é€😀".repeat(300_000)}"`);
+    const blocks = Array.from({ length: Math.ceil(whole.length / 70_001) }, (_, index) => whole.subarray(index * 70_001, (index + 1) * 70_001));
+    expect(await send(url, { body: blocks })).toEqual({ status: 200 });
+    expect(await send(url, { body: whole.toString() })).toEqual({ status: 200 });
+    expect(received[0]!.body.equals(whole)).toBe(true);
+    for (const name of ["content-length", "webhook-signature"]) expect(received[0]!.headers[name]).toBe(received[1]!.headers[name]);
   });
 
   it.each([200, 201, 204, 400, 404, 410, 429, 500, 503])("spec 6: tells the status %i", async (status) => {

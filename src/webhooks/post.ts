@@ -1,8 +1,11 @@
 /** One POST of a webhook (spec 6, D21): signed, to the one address that was checked, no redirect followed, no proxy, at most 10 s from the name to the end of the answer. */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { DELIVERY_TIMEOUT_MS } from "../core/delivery.ts";
+import { sizeOf } from "../core/json/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 import type { SendWebhook, WebhookAnswer } from "./sender.ts";
 import { signedHeaders } from "./sign.ts";
 import { targetOf } from "./target.ts";
@@ -36,9 +39,9 @@ export function webhookSender({ clock, allowPrivateNetworks, userAgent, resolve 
     try {
       const target = await unlessAborted(limit, targetOf(url, { allowPrivateNetworks, resolve }));
       if (!target.ok) return { error: target.refusal, final: true };
-      const bytes = typeof body === "string" ? Buffer.from(body) : body;
-      const headers = { "content-type": "application/json", "content-length": bytes.length, "user-agent": userAgent, ...signedHeaders({ id, at: clock.now(), body: bytes, secret }) };
-      return await post(target.url, target.address, { headers, bytes, signal: limit });
+      const size = typeof body === "string" ? Buffer.byteLength(body) : sizeOf(body);
+      const headers = { "content-type": "application/json", "content-length": size, "user-agent": userAgent, ...signedHeaders({ id, at: clock.now(), body, secret }) };
+      return await post(target.url, target.address, { headers, body, signal: limit });
     } catch (error) {
       signal.throwIfAborted();
       return { error: late ? `there was no answer within ${DELIVERY_TIMEOUT_MS / 1000} s` : sentence(error) };
@@ -49,7 +52,7 @@ export function webhookSender({ clock, allowPrivateNetworks, userAgent, resolve 
 }
 
 /** Posts to the address given, whatever the host of the URL is; the certificate must still be that host's. The status counts from the moment it is there, also if the rest of the answer never comes. */
-function post(url: URL, address: Address, { headers, bytes, signal }: { headers: Record<string, string | number>; bytes: Uint8Array; signal: AbortSignal }): Promise<WebhookAnswer> {
+function post(url: URL, address: Address, { headers, body, signal }: { headers: Record<string, string | number>; body: JsonText; signal: AbortSignal }): Promise<WebhookAnswer> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = send(url, {
@@ -71,7 +74,8 @@ function post(url: URL, address: Address, { headers, bytes, signal }: { headers:
       request.removeListener("error", reject);
       request.on("error", tell);
     });
-    request.end(bytes);
+    if (typeof body === "string") request.end(body);
+    else Readable.from(body).pipe(request);
   });
 }
 

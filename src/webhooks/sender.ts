@@ -1,5 +1,5 @@
 /** What the engine knows of sending a webhook: one try, from its row to what became of it. Types only. */
-import type { JsonText } from "../core/json-text.ts";
+import type { JsonText } from "../core/json/json-text.ts";
 
 /** One try of a delivery. */
 export interface WebhookTry {

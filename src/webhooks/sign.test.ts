@@ -8,7 +8,7 @@ describe("signatures", () => {
   it("D21: are what the official library makes, for texts beyond ASCII too", () => {
     for (const body of ["{}", '{"output":"héllo \\u0000 \u{1f600}"}', `"${"x".repeat(100_000)}"`]) {
       const secret = `whsec_${randomBytes(32).toString("base64")}`;
-      const headers = signedHeaders({ id: "msg_1", at: 1_800_000_000_999, body: Buffer.from(body), secret });
+      const headers = signedHeaders({ id: "msg_1", at: 1_800_000_000_999, body, secret });
       expect(headers).toEqual({
         "webhook-id": "msg_1",
         "webhook-timestamp": "1800000000",
@@ -18,8 +18,8 @@ describe("signatures", () => {
   });
 
   it("D21: depend on id, time, body and secret", () => {
-    const plain = { id: "msg_1", at: 1_800_000_000_000, body: Buffer.from("{}"), secret: `whsec_${Buffer.alloc(32, 1).toString("base64")}` };
-    const others = [{ id: "msg_2" }, { at: 1_800_000_001_000 }, { body: Buffer.from("{ }") }, { secret: `whsec_${Buffer.alloc(32, 2).toString("base64")}` }];
+    const plain = { id: "msg_1", at: 1_800_000_000_000, body: "{}", secret: `whsec_${Buffer.alloc(32, 1).toString("base64")}` };
+    const others = [{ id: "msg_2" }, { at: 1_800_000_001_000 }, { body: "{ }" }, { secret: `whsec_${Buffer.alloc(32, 2).toString("base64")}` }];
     const signatures = [plain, ...others.map((other) => ({ ...plain, ...other }))].map((each) => signedHeaders(each)["webhook-signature"]);
     expect(new Set(signatures).size).toBe(5);
   });

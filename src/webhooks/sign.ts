@@ -1,13 +1,15 @@
 /** The Standard Webhooks signature (D21): by it a receiver knows that a delivery is ours and unchanged. */
 import { createHmac } from "node:crypto";
+import type { JsonText } from "../core/json/json-text.ts";
 
 /** What a secret begins with; base64 of the key follows. */
 const PREFIX = "whsec_";
 
 /** The three headers of one try. `at` in ms since the epoch; `secret` as `whsec_` + base64. */
-export function signedHeaders({ id, at, body, secret }: { id: string; at: number; body: Uint8Array; secret: string }): Record<string, string> {
+export function signedHeaders({ id, at, body, secret }: { id: string; at: number; body: JsonText; secret: string }): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000));
   const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, "base64");
-  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
-  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` };
+  const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.`);
+  for (const part of typeof body === "string" ? [body] : body) hmac.update(part);
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${hmac.digest("base64")}` };
 }

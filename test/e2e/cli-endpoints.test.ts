@@ -12,11 +12,12 @@ describe("sluice endpoints", () => {
     const { ask, service, told } = await managed(test);
     expect(await ask("endpoints")).toMatchObject({ code: 0, stdout: expect.stringMatching(/no endpoint yet.*sluice endpoints create/i), stderr: "" });
 
-    const made = await ask("endpoints", "create", "words", "--set", "workersMax=7", "--set", "launcher.type=external", "--set", "env.VERSION=1.10", "--set", "env.A.B=x=y", "--set", "limits.run={per10s: 5, concurrent: off}", "--set", "name=12");
+    const made = await ask("endpoints", "create", "words", "--set", "workersMax=7", "--set", "launcher.type=external", "--set", "env.VERSION=1.10", "--set", "env.A.B=x=y", "--set", "env.__proto__=z", "--set", "limits.run={per10s: 5, concurrent: off}", "--set", "name=12");
     expect(made).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("sluice worker-env words") });
     const { json } = await call(service.url, "/v1/endpoints/words");
     expect(json).toMatchObject({ name: "12", workersMax: 7, launcher: { type: "external" }, limits: { run: { per10s: 5, concurrent: "off" } } });
-    expect(json.env).toEqual(["VERSION", "A.B"]);
+    expect(json.env).toEqual(["VERSION", "A.B", "__proto__"]);
+    expect(await ask("endpoints", "update", "words", "--set", "__proto__.x=1")).toMatchObject({ code: 1, stderr: expect.stringContaining("__proto__ is not a setting") });
 
     const listed = (await told("endpoints", "list")).split("\n");
     expect(listed[0]).toMatch(/^ID +NAME +STATE +QUEUED +RUNNING +WORKERS +LAUNCHER$/);
@@ -26,7 +27,7 @@ describe("sluice endpoints", () => {
     expect(JSON.parse(await told("endpoints", "get", "words", "--json"))).toEqual(json);
     expect(JSON.parse(await told("endpoints", "--json"))).toEqual({ endpoints: [json] });
 
-    await told("endpoints", "update", "words", "--set", "idleTimeout=60", "--unset", "workersMax", "--unset", "env.A.B");
+    await told("endpoints", "update", "words", "--set", "idleTimeout=60", "--unset", "workersMax", "--unset", "env.A.B", "--unset", "env.__proto__");
     expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({ idleTimeout: 60, workersMax: 3, env: ["VERSION"], name: "12" });
 
     expect(await told("endpoints", "pause", "words")).toMatch(/paused/);

@@ -1,5 +1,6 @@
 /** Every command explains itself, and says what is wrong with how it was called (D36). */
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -24,6 +25,11 @@ describe("--help", () => {
     for (const { name, summary } of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.replaceAll("(", "\\(")}$`, "m"));
   });
 
+  it.concurrent("D36: --version is that of the package", async (test) => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(await sluice(test, ["--version"], room(test))).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
   it.concurrent.each(NOUNS.map(({ name, actions }) => [name, actions] as const))("D36: sluice %s names everything that can be done", async (name, actions) => {
     const place = folder();
     const { code, stdout, stderr } = await sluice({ onTestFinished: () => {} }, [name, "--help"], { cwd: place.path });
@@ -38,7 +44,7 @@ describe("--help", () => {
     place.remove();
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout.split("\n")[0]).toBe(`sluice ${words} ${synopsisOf(action)}`);
-    for (const [flag, { summary }] of Object.entries(action.flags)) expect(stdout).toMatch(new RegExp(`^  --${flag}\\b.*${summary.slice(0, 20).replace(/[(),.]/g, ".")}`, "m"));
+    for (const [flag, { summary }] of Object.entries(action.flags)) expect(stdout).toMatch(new RegExp(`^  (?:-\\w, )?--${flag}\\b.*${summary.slice(0, 20).replace(/[(),.]/g, ".")}`, "m"));
   });
 });
 

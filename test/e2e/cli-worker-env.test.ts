@@ -109,7 +109,7 @@ describe("sluice worker-env", () => {
     expect(await ask()).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("sluice worker-env ENDPOINT") });
     expect(await ask("theirs", "--format", "toml")).toMatchObject({ code: 2, stdout: "", stderr: "--format must be one of env, shell, compose, not 'toml'.\n" });
     const cwd = place.folder.path;
-    expect(await sluice(test, ["worker-env", "theirs"], { cwd, env: { SLUICE_URL: service.url } })).toMatchObject({ code: 2, stdout: "", stderr: "Set SLUICE_API_KEY to an API key of the service.\n" });
+    for (const SLUICE_API_KEY of [undefined, ""]) expect(await sluice(test, ["worker-env", "theirs"], { cwd, env: { SLUICE_URL: service.url, SLUICE_API_KEY } })).toMatchObject({ code: 2, stdout: "", stderr: "Set SLUICE_API_KEY to an API key of the service.\n" });
     expect(await sluice(test, ["worker-env", "theirs"], { cwd, env: { SLUICE_URL: service.url, SLUICE_API_KEY: "not-a-key" } })).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("not known here") });
     const other = createServer((_, res) => void res.end("<html>")).listen(0, "127.0.0.1");
     test.onTestFinished(() => void other.close());

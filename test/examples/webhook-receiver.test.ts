@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 async function post(body: string, q: { id?: string; at?: number; secret?: string; sent?: string } = {}): Promise<number> {
-  const headers = signedHeaders({ id: q.id ?? "msg_1", at: q.at ?? Date.now(), body: Buffer.from(body), secret: q.secret ?? SECRET });
+  const headers = signedHeaders({ id: q.id ?? "msg_1", at: q.at ?? Date.now(), body, secret: q.secret ?? SECRET });
   return (await fetch(url, { method: "POST", headers, body: q.sent ?? body })).status;
 }
 

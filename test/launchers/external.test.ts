@@ -25,7 +25,7 @@ describe("external launcher", () => {
 
 describe("table of launchers", () => {
   it("D25: makes each launcher under its name", () => {
-    expect(Object.keys(launchers)).toEqual(["process", "external"]);
+    expect(Object.keys(launchers)).toEqual(["process", "docker", "external"]);
     for (const [name, make] of Object.entries(launchers)) expect(make({ clock, logDir: tmpdir() }).name).toBe(name);
   });
 });

@@ -14,7 +14,8 @@ const HERE = ': > "$PIDS/$$"';
 const CHILD = `sh -c '${HERE}; exec sleep 300' & while [ ! -e "$PIDS/$!" ]; do sleep 0.01; done`;
 const READY = ': > "$PIDS/ready"';
 
-const SCRIPTS: Record<Behaviour, string> = {
+/** What a shell runs for each behaviour, with the folder in `PIDS`. */
+export const SCRIPTS: Record<Behaviour, string> = {
   runs: `${HERE}; ${READY}; exec sleep 300`,
   exits: `${HERE}; echo last words; exit 7`,
   drains: `exec 2>/dev/null; trap 'sleep 0.2; echo drained; exit 5' TERM; ${HERE}; ${READY}; while :; do sleep 0.01; done`,

@@ -68,6 +68,26 @@ describe("paths", () => {
   });
 });
 
+describe("request targets", () => {
+  it("spec 4: scheme and host before the path, as for a proxy, change nothing", async () => {
+    expect((await raw(requestText({ method: "GET", path: `HTTP://sluice:80/v2/ep/status/${job}?ttl=1800000`, headers: AUTH }))).status).toBe(200);
+    expectError(await raw(requestText({ method: "GET", path: `http://sluice/v2/ep/status/${job}?ttl=x`, headers: AUTH })), 400, "bad_query", ["ttl"]);
+    for (const path of ["http://sluice", "http://sluice?/healthz", "ftp://sluice/healthz", "*"]) expectError(await raw(requestText({ method: "GET", path, headers: AUTH })), 404, "path_not_found");
+  });
+
+  it("D2: a tunnel is refused with an error like any other", async () => {
+    expectError(await raw("CONNECT sluice:443 HTTP/1.1\r\nHost: sluice\r\n\r\n"), 404, "path_not_found");
+  });
+
+  it.each(["", "/", "/%zz", "//models"])("D32: a path below /openai that has no operation, such as /openai%s, is refused in OpenAI's form", async (rest) => {
+    for (const prefix of ["/v2", "/sdk/v2"]) {
+      const { status, text } = await raw(requestText({ method: "GET", path: `${prefix}/ep/openai${rest}`, headers: AUTH }));
+      expect(status).toBe(404);
+      expect(JSON.parse(text)).toEqual({ error: { message: expect.any(String), type: "invalid_request_error", param: null, code: "path_not_found" } });
+    }
+  });
+});
+
 describe("methods", () => {
   const ROWS: [string, string][] = [["run", "POST"], ["runsync", "POST"], ["status/JOB", "GET, POST"], ["status-sync/JOB", "GET, POST"], ["stream/JOB", "GET, POST"], ["cancel/JOB", "POST"], ["health", "GET"]];
   it.each(ROWS)("D3: on %s only %s is possible, others are 405 with Allow", async (operation, allow) => {
@@ -118,6 +138,12 @@ describe("bytes that are not well-formed HTTP", () => {
     ["a long path", `GET /v2/ep/status/${"x".repeat(200_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ])("D2: %s is 431", async (_, bytes) => {
     expectError(await raw(bytes), 431, "headers_too_large");
+  });
+
+  it("D2: the sentence for too many headers names the bound that they broke", async () => {
+    const headers = (count: number): string => `GET /healthz HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(count)}\r\n`;
+    expect((await raw(headers(900))).status).toBe(200);
+    expect(expectError(await raw(headers(1001)), 431, "headers_too_large").error).toContain("1000 lines");
   });
 
   it("D2: an unknown expectation is passed over, 100-continue is met", async () => {

@@ -34,10 +34,14 @@ describe.each(POLICY)("%s: policy.%s", (_, field, inside, outside) => {
 });
 
 const DEPTH = (levels: number): string => `{"input":${'{"a":'.repeat(levels - 2)}{}${"}".repeat(levels - 2)}}`;
+/** A submission with a member of so many bytes. */
+const SETTING = (name: string, bytes: number): string => `{"input":{},"${name}":{"more":"${"x".repeat(bytes - '{"more":""}'.length)}"}}`;
 const TEXTS: [rule: string, what: string, inside: string, outside: string, code: string][] = [
   ["D4", "nesting of 500", DEPTH(500), DEPTH(501), "bad_json"],
   ["D4", "an integer of 4,000 digits", `{"input":{"a":${"1".repeat(4000)}}}`, `{"input":{"a":${"1".repeat(4001)}}}`, "bad_json"],
   ["D4", "a webhook of 8,192 characters", JSON.stringify({ input: {}, webhook: "https://a.test/".padEnd(8192, "x") }), JSON.stringify({ input: {}, webhook: "https://a.test/".padEnd(8193, "x") }), "bad_request"],
+  ["D4", "a policy of 65,536 bytes", SETTING("policy", 65_536), SETTING("policy", 65_537), "bad_request"],
+  ["D4, D22", "an s3Config of 65,536 bytes", SETTING("s3Config", 65_536), SETTING("s3Config", 65_537), "bad_request"],
 ];
 
 describe.each(TEXTS)("%s: %s", (_, __, inside, outside, code) => {

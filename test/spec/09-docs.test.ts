@@ -95,8 +95,8 @@ describe("/docs of a running service", () => {
       if (needsWork) await workUntilOpenai();
       const answer = await held(clock, asked, needsWork ? 0 : 1000);
       await answer.arrayBuffer();
-      // A job that waits cannot be retried.
-      if (answer.status >= 300 && !(url.includes("/retry/") && answer.status === 409)) refused.push(`${id}: ${answer.status}`);
+      // A job that waits cannot be retried, and of a worker that somebody else started no log is kept.
+      if (answer.status >= 300 && !(url.includes("/retry/") && answer.status === 409) && !(url.endsWith("/logs") && answer.status === 404)) refused.push(`${id}: ${answer.status}`);
     }
     expect(refused).toEqual([]);
   });

@@ -89,6 +89,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
       await end();
     }
   },
+  worker_not_found: () => get("/v1/endpoints/open/workers/none/logs"),
   path_not_found: () => get("/v2/open/none"),
   method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),
   async duplicate_worker_id() {

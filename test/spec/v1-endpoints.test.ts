@@ -47,7 +47,7 @@ describe("POST /v1/endpoints", () => {
   });
 
   it("D2: every bad setting is named with its bound, and nothing is made", async () => {
-    const bad = { id: "bad", workersMin: 5, workersMax: 2, idleTimeout: 0, colour: "blue", launcher: { type: "docker" }, webhookSecret: "short" };
+    const bad = { id: "bad", workersMin: 5, workersMax: 2, idleTimeout: 0, colour: "blue", launcher: { type: "kubernetes" }, webhookSecret: "short" };
     const { details } = expectError(await admin.post("/endpoints", bad), 400, "bad_request");
     expect(details.map(({ field }: { field: string }) => field).toSorted()).toEqual(["colour", "idleTimeout", "launcher.type", "webhookSecret", "workersMin"]);
     expectError(await admin.get("/endpoints/bad"), 404, "endpoint_not_found");
@@ -198,7 +198,7 @@ it("D21: POST webhook-secret makes a new secret, told once", async () => {
 });
 
 it("D36: worker-env wants the address that workers call", async () => {
-  for (const query of ["", "?url=", "?url=ftp://a.test", "?url=http://a.test/?x", "?url=http://a.test&replicas=maybe"]) expectError(await admin.post(`/endpoints/ep/worker-env${query}`), 400, "bad_query");
+  for (const query of ["", "?url=", "?url=ftp://a.test", "?url=http://a.test/?x", "?url=http://a.test&replicas=maybe", "?url=http://[", `?url=http://a.test${"/".repeat(2048)}x`]) expectError(await admin.post(`/endpoints/ep/worker-env${query}`), 400, "bad_query");
   const { status, json } = await admin.post("/endpoints/ep/worker-env?url=http://a.test/&replicas=true");
   expect(status).toBe(200);
   expect(json.env.RUNPOD_WEBHOOK_GET_JOB).toMatch(/^http:\/\/a\.test\/worker\/ep\/job-take\/\$ID/);

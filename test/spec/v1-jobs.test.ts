@@ -16,7 +16,7 @@ let service: TestService;
 let admin: Operator;
 let ep: string;
 beforeAll(async () => {
-  const launching = { none: launched(HANGS, { workersMax: 0 }), slow: launched(HANGS), broken: launched("process.exit(3)") };
+  const launching = { none: launched(HANGS, { workersMax: 0 }), slow: launched(HANGS), broken: launched("process.exit(3)"), rare: launched(HANGS), graphic: launched(HANGS, { gpusPerWorker: 1 }) };
   service = await startService({ endpoints: { ...unused.settings, ...launching }, clock });
   admin = operator(service);
 });
@@ -223,6 +223,12 @@ const WAITS: Record<(typeof REASON_CODES)[number], () => Promise<{ endpoint: str
     const id = await submitted(service, "broken");
     await failed;
     return { endpoint: "broken", id, says: /it ended with exit code 3 before it asked for a job/ };
+  },
+  low_priority: async () => ({ endpoint: "rare", id: await submitted(service, "rare", { input: {}, policy: { lowPriority: true } }), says: /starts no worker/ }),
+  async no_gpu_free() {
+    const id = await submitted(service, "graphic");
+    await clock.advance(1000);
+    return { endpoint: "graphic", id, says: /needs 1 of the machine's GPUs, and this service has 0: .*SLUICE_GPUS/ };
   },
   async old_attempt_running() {
     const worker = await handWorker(service, ep);

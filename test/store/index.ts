@@ -15,6 +15,7 @@ import { jobCases } from "./jobs.ts";
 import { keyCases } from "./keys.ts";
 import { listCases } from "./lists.ts";
 import { machineCases } from "./machine.ts";
+import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
 import { retentionCases } from "./retention.ts";
@@ -42,6 +43,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
   machine: machineCases,
   attempts: attemptCases,
   chunks: chunkCases,
+  payloads: payloadCases,
   workers: workerCases,
   endpoints: endpointCases,
   keys: keyCases,

@@ -41,6 +41,21 @@ export function listCases({ store, open }: Bed): void {
     expect((await site.list({ states: ["TIMED_OUT"] })).jobs[0]?.error).toContain("6000 ms");
   });
 
+  it("D12: list › a page of very long errors ends early, and the next one goes on", async () => {
+    const site = siteOf(store());
+    const ids = [];
+    for (let n = 0; n < 4; n += 1) {
+      const { id } = await site.running();
+      await site.report(id, { on: "fail", error: "e".repeat(9 * 1024 * 1024) });
+      ids.unshift(id);
+    }
+    const first = await site.list({ limit: 100 });
+    expect(first.jobs.map(({ job }) => job.id)).toEqual(ids.slice(0, 2));
+    const second = await site.list({ limit: 100, cursor: first.next });
+    expect(second.jobs.map(({ job }) => job.id)).toEqual(ids.slice(2));
+    expect(second.next).toBeUndefined();
+  });
+
   it.each(JOB_STATES)("D12: list › by state %s, alone and among others", async (state) => {
     const site = siteOf(store());
     const ids = await oneOfEach(site);

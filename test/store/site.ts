@@ -1,5 +1,6 @@
 /** One endpoint of a store under test, with short calls for what most cases do. */
 import type { Job, Submission } from "../../src/core/job.ts";
+import type { JsonText } from "../../src/core/json/json-text.ts";
 import type { JobState } from "../../src/core/machine.ts";
 import type { JobResult } from "../../src/core/view.ts";
 import type { Claim, Idempotency, JobFilter, Moved, Outcome, QueueFull, Reckoning, Store } from "../../src/store/store.ts";
@@ -24,7 +25,7 @@ export function nextId(): string {
 }
 
 /** What may differ from the usual when a job is added. */
-export type Added = Partial<Submission> & { input?: string; now?: number; queueBound?: number; idempotency?: Idempotency };
+export type Added = Partial<Submission> & { input?: JsonText; now?: number; queueBound?: number; idempotency?: Idempotency };
 
 /** What may differ from the usual when jobs are claimed. */
 export interface Taken {
@@ -99,7 +100,7 @@ export function siteOf(store: Store) {
       return store.workers.ping({ endpoint, worker: "w1", named, handedBefore: now, ...given, now });
     },
 
-    idle: (given: { worker?: string; before: number; now?: number }): Promise<Reckoning> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
+    idle: (given: { worker?: string; before: number; dead?: boolean; now?: number }): Promise<Reckoning> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
 
     purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
     retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> => store.jobs.retain({ endpoint, id, retainMs, now }),

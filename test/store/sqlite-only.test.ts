@@ -1,7 +1,7 @@
 /** What is true of SQLite alone: what a crash, a full disk and a failing neighbour leave, and how its statements run. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -153,6 +153,13 @@ describe("SQLite", () => {
       expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(3);
     });
     expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  it("D22: the file and its log are their owner's alone", async () => {
+    const path = newPath();
+    await on(path, async () => {
+      for (const file of [path, `${path}-wal`]) expect((statSync(file).mode & 0o777).toString(8), file).toBe("600");
+    });
   });
 
   it("a batch of reads writes nothing", () => {

@@ -1,5 +1,5 @@
 /** Cases: webhook deliveries, from the end of a job to their own (D21). */
-import { stringOf } from "../../src/core/json-text.ts";
+import { stringOf } from "../../src/core/json/json-text.ts";
 import { expect, it } from "vitest";
 import { DELIVERY_HISTORY } from "../../src/core/delivery.ts";
 import { jobView } from "../../src/core/view.ts";

@@ -96,6 +96,17 @@ export function workerCases({ store, open }: Bed): void {
     expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({ lost: [], over: [] });
   });
 
+  it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {
+    const site = siteOf(store());
+    const [told, dead] = [await site.running(), await site.running({ worker: "w2" })];
+    for (const { id } of [told, dead]) await site.move(id, "cancel");
+    await site.idle({ before: T0 + 1 });
+    await site.idle({ worker: "w2", before: T0 + 1, dead: true });
+    expect((await site.attempts(told.id))[0]).toEqual({ attempt: 1, worker: "w1", startedAt: T0, endedAt: T0, end: "cancelled", open: false, missed: 0 });
+    expect((await site.attempts(dead.id))[0]).toEqual({ attempt: 1, worker: "w2", startedAt: T0, endedAt: T0, end: "cancelled", open: false, missed: 0, killed: true });
+    expect(await site.store.jobs.unstopped()).not.toContainEqual(expect.objectContaining({ id: dead.id }));
+  });
+
   it("D16: renew › gives all jobs of the worker a full lease, and no others", async () => {
     const site = siteOf(store());
     const [one, two, other] = [await site.running(), await site.running(), await site.running({ worker: "w2" })];

@@ -31,7 +31,7 @@ const WORKER = { id: "hello-1a2b3c", state: "running", launcher: "process", crea
 const DELIVERY = { id: `msg_${ID}_0`, endpoint: "hello", job: ID, state: "delivered", url: "https://app.example.com/jobs", createdAt: AT, tries: [{ at: AT, tookMs: 35, status: 200 }] };
 const ENDPOINT = {
   id: "hello", name: "hello", workersMin: 0, workersMax: 3, idleTimeout: 5, executionTimeoutMs: 600_000, scalerType: "QUEUE_DELAY", scalerValue: 4,
-  launcher: { type: "external" }, env: [], limits: {}, retention: { run: 1_800_000, runsync: 60_000, records: 604_800_000 }, leaseMs: 20_000, stopGraceMs: 5000,
+  launcher: { type: "external" }, env: [], limits: {}, retention: { run: 1_800_000, runsync: 60_000, records: 604_800_000 }, leaseMs: 20_000, stopGraceMs: 5000, initTimeoutMs: 600_000, gpusPerWorker: 0,
   webhookSecretSet: true, paused: false, createdAt: AT, ...COUNTS,
 };
 
@@ -76,6 +76,11 @@ export const ANSWERS = {
   },
   webhookSecret: { description: "The secret, told this once.", schema: object({ webhookSecret: { type: "string" } }), example: { webhookSecret: "whsec_…" } },
   workers: { description: "The workers.", schema: all("workers", "Worker"), example: { workers: [WORKER] } },
+  logs: {
+    description: "An object a line, each {text, position}, with job and level where the worker's SDK tells them. A very long line comes in pieces.",
+    media: "application/x-ndjson",
+    events: "a line each, numbered by its position, which Last-Event-ID resumes after; at the end, end",
+  },
   jobs: { description: "A page of jobs.", schema: page("jobs", "JobSummary"), example: { jobs: [{ ...LISTED, ...TIMES }], next: null } },
   toldJob: {
     description: "The job.",

@@ -1,7 +1,7 @@
 /** Which errors an operation can answer: they follow from its row (D3, D24, D26). With an example of each. */
 import { ApiError, badQuery, badRequest, errorBody } from "../../core/errors.ts";
 import type { ErrorCode } from "../../core/errors.ts";
-import { failureBody, failureOfRefusal } from "../../core/openai-error.ts";
+import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
 import { bodyOf } from "./bodies.ts";
 import type { Route } from "../routes.ts";
 

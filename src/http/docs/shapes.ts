@@ -5,7 +5,7 @@ import { KEY_REQUEST_SCHEMA, SCOPES } from "../../core/key-request.ts";
 import { JOB_STATES } from "../../core/machine.ts";
 import type { Schema } from "../../core/schema.ts";
 import { TIMELINE_EVENTS } from "../../core/timeline-events.ts";
-import { REASON_CODES } from "../../core/timeline.ts";
+import { REASON_CODES, STOP_STEPS } from "../../core/timeline.ts";
 
 /** Any JSON Schema 2020-12: those that check what comes in, and wider ones. */
 export type JsonSchema = Schema | Readonly<Record<string, unknown>>;
@@ -105,7 +105,10 @@ export const SHAPES = {
     createdAt: MOMENT,
     seenAt: { ...MOMENT, description: "Its last call." },
     jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
-  }),
+    gpus: { ...list(COUNT), description: "Numbers of the machine's GPUs that are its own." },
+    version: { ...TEXT, description: "Version of its SDK, once it has pinged." },
+    warning: { ...TEXT, description: "What is known against that version." },
+  }, ["gpus", "version", "warning"]),
   JobSummary: object({ ...JOB, ...TIMES }, [...JOB_OPTIONAL, "startedAt", "endedAt"]),
   JobDetail: object(
     {
@@ -121,7 +124,7 @@ export const SHAPES = {
       webhook: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
       s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },
       chunks: { ...object({ written: COUNT, delivered: COUNT }), description: "Numbers of the next chunk to be written and of the next to be delivered." },
-      attempts: list(object({ attempt: COUNT, workerId: TEXT, startedAt: MOMENT, endedAt: MOMENT, end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] }, open: { ...FLAG, description: "The worker may still be at it." } }, ["endedAt"])),
+      attempts: list(object({ attempt: COUNT, workerId: TEXT, startedAt: MOMENT, endedAt: MOMENT, end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] }, open: { ...FLAG, description: "The worker may still be at it." }, stop: { enum: STOP_STEPS, description: "What ended a run that was to stop: the worker's word, the end of its process, or nothing yet that is known of." } }, ["endedAt", "stop"])),
       timeline: list(object({ at: MOMENT, event: { enum: TIMELINE_EVENTS }, message: TEXT, attempt: COUNT, workerId: TEXT }, ["attempt", "workerId"])),
       input: { type: "object", description: "The input as it came, byte for byte." },
     },

@@ -1,6 +1,7 @@
 /** `/v1/endpoints`: endpoints and their workers, for operators (D25, D27, D36, D39). */
 import { settingsOf } from "../../core/endpoint.ts";
 import { badQuery } from "../../core/errors.ts";
+import { sdkWarning } from "../../core/sdk-version.ts";
 import { may } from "../../engine/keys.ts";
 import type { Known } from "../../engine/registry.ts";
 import type { Worker } from "../../engine/workers.ts";
@@ -12,14 +13,17 @@ import { json } from "../reply.ts";
 import { readNothing, readObject } from "./body.ts";
 import { moment } from "./time.ts";
 
+/** Most characters of the address: to cut slashes from its end takes the square of their number. */
+const URL_LONGEST = 2048;
+
 /** `worker-env?url=`, `?replicas=` (D36). */
 export const WORKER_URL: Param<string> = {
   name: "url",
   required: true,
   description: "Address under which the worker reaches this service.",
-  bound: "the http or https address under which workers reach this service",
-  schema: { type: "string", format: "uri" },
-  read: (text) => (/^https?:\/\/[^\s?#]+$/.test(text) ? text.replace(/\/+$/, "") : undefined),
+  bound: `the http or https address under which workers reach this service, of at most ${URL_LONGEST} characters`,
+  schema: { type: "string", format: "uri", maxLength: URL_LONGEST },
+  read: (text) => (text.length <= URL_LONGEST && /^https?:\/\/[^\s?#]+$/.test(text) && URL.canParse(text) ? text.replace(/\/+$/, "") : undefined),
 };
 export const REPLICAS = yes("replicas", "A token for many workers, each with an id of its own, instead of for one.");
 
@@ -100,8 +104,9 @@ async function shown({ engine }: Call, { endpoint, paused, createdAt }: Known): 
 }
 
 function shownWorker(worker: Worker): Record<string, unknown> {
-  const { id, launcher, createdAt, seenAt, held } = worker;
-  return { id, state: stateOf(worker), launcher, createdAt: moment(createdAt), seenAt: moment(seenAt), jobs: [...held.keys()] };
+  const { id, launcher, createdAt, seenAt, held, gpus, version } = worker;
+  const warning = version === undefined ? undefined : sdkWarning(version);
+  return { id, state: stateOf(worker), launcher, createdAt: moment(createdAt), seenAt: moment(seenAt), jobs: [...held.keys()], gpus: gpus.length > 0 ? gpus : undefined, version, warning };
 }
 
 function stateOf({ draining, unhealthy, held, ready }: Worker): string {

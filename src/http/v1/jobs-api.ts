@@ -3,7 +3,6 @@ import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { JOB_STATES } from "../../core/machine.ts";
 import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
-import type { JsonText } from "../../core/json-text.ts";
 import { jobView } from "../../core/view.ts";
 import type { JobResult } from "../../core/view.ts";
 import { may } from "../../engine/keys.ts";
@@ -11,7 +10,7 @@ import type { ToldJob } from "../../engine/record.ts";
 import type { JobFilter } from "../../store/store.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
-import { CURSOR, PAGE } from "../client-api.ts";
+import { CURSOR, PAGE } from "../client/client-api.ts";
 import { moment as momentParam, text, valueOf, words, yes } from "../params.ts";
 import { json } from "../reply.ts";
 import { moment } from "./time.ts";
@@ -59,9 +58,9 @@ export async function get(call: Call): Promise<void> {
   const { input } = found;
   const view = jobView(found, engine.now());
   // Its last piece is a string: the end of the object.
-  const pieces: JsonText[] = typeof view === "string" ? [view] : [...view];
+  const pieces = typeof view === "string" ? [view] : [...view];
   pieces.push(joined(String(pieces.pop()), detail(found, full)));
-  if (input !== undefined) pieces.push(`${String(pieces.pop()).slice(0, -1)},"input":`, input, "}");
+  if (input !== undefined) pieces.push(`${String(pieces.pop()).slice(0, -1)},"input":`, ...(typeof input === "string" ? [input] : input), "}");
   json(call.res, pieces);
 }
 

@@ -5,7 +5,7 @@ import { may } from "../../engine/keys.ts";
 import type { DeliveryRow } from "../../store/store.ts";
 import { permit, principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
-import { CURSOR, PAGE } from "../client-api.ts";
+import { CURSOR, PAGE } from "../client/client-api.ts";
 import { text, valueOf, word } from "../params.ts";
 import { json } from "../reply.ts";
 import { readNothing } from "./body.ts";

@@ -13,6 +13,11 @@ export interface OpenAttempt {
 /** Ends after which the worker is told to stop (D18). */
 const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];
 
+/** The column `open`: over by its worker's word, open, over with its worker's process. */
+const OVER = 0;
+const OPEN = 1;
+const KILLED = 2;
+
 export type Attempts = ReturnType<typeof openAttempts>;
 
 /** `ended` is told each worker whose old attempts came to be over. */
@@ -27,7 +32,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
   const openByEnd = db.prepare("SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?)");
   const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
   const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
-  const close = db.prepare("UPDATE attempts SET open = 0 WHERE seq = ? AND attempt = ?");
+  const close = db.prepare("UPDATE attempts SET open = ? WHERE seq = ? AND attempt = ?");
   const closeOfJob = db.prepare("UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1");
   const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
 
@@ -43,7 +48,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
     /** Ended attempts of a job, oldest first. */
     list(seq: number): Attempt[] {
       return select.all(seq).map(([attempt, worker, startedAt, endedAt, end, open, missed]) => ({
-        attempt: Number(attempt), worker: String(worker), startedAt: Number(startedAt), endedAt: Number(endedAt), end: end as AttemptEnd, open: open === 1, missed: Number(missed),
+        attempt: Number(attempt), worker: String(worker), startedAt: Number(startedAt), endedAt: Number(endedAt), end: end as AttemptEnd, open: open === OPEN, missed: Number(missed), ...(open === KILLED && { killed: true }),
       }));
     },
 
@@ -71,9 +76,9 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
     /** Sets the missed pings of all open attempts to none (D16 Outages). */
     forgetMissed: (): void => void forgetMissed.run(),
 
-    /** The attempt is known to be over at its worker. */
-    close({ seq, attempt }: OpenAttempt, worker: string): void {
-      close.run(seq, attempt);
+    /** The attempt is known to be over at its worker; `killed`: with its process. */
+    close({ seq, attempt }: OpenAttempt, worker: string, killed = false): void {
+      close.run(killed ? KILLED : OVER, seq, attempt);
       ended(worker);
     },
 

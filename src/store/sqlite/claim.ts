@@ -1,4 +1,5 @@
 /** Hands waiting jobs to a worker: which job runs next is decided here. */
+import { sizeOf } from "../../core/json/json-text.ts";
 import type { Claim } from "../store.ts";
 import type { Lane } from "./fence.ts";
 import type { Parts } from "./parts.ts";
@@ -54,9 +55,9 @@ export function openClaim({ queues, records, attempts, texts, moves, due, fence 
           fencedTo = row.rank;
           continue;
         }
-        const input = texts.input(row.seq);
-        if (claim.jobs.length > 0 && input.length > room.left) return false;
-        room.left -= input.length;
+        const input = texts.input(row.seq, claim.jobs.length > 0 ? room.left : Infinity);
+        if (input === undefined) return false;
+        room.left -= sizeOf(input);
         const applied = moves.apply(row, "claim", { now: q.now, worker: q.worker });
         if (applied?.row) claim.jobs.push({ job: applied.row.job, input });
       }

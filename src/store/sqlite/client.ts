@@ -3,11 +3,12 @@
  * it is back, or with the end of this turn of the event loop: one commit, and one flush of the disk, for all of them.
  */
 import type { Worker } from "node:worker_threads";
+import { LARGE_BYTES } from "../../core/json/json-text.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { Signal, Store } from "../store.ts";
 import { OP_NAMES } from "./operations.ts";
 import type { Answer, Batch, Failure, OpName, Query, Reply } from "./operations.ts";
-import { CODECS, weightOf } from "./wire.ts";
+import { CODECS, leavesWith, weightOf } from "./wire.ts";
 
 /** Most operations in one batch, and most characters of payload. */
 const MOST_OPS = 1024;
@@ -28,6 +29,8 @@ interface Gathered {
   message: unknown[];
   waiters: Waiter[];
   weight: number;
+  /** Buffers that leave with it. */
+  leaving: Set<ArrayBuffer>;
 }
 
 /** The error that a failure in the thread stands for. */
@@ -56,13 +59,13 @@ export function connect(thread: Worker): Store {
     scheduled = false;
     if (under) return;
     under = waiting.shift();
-    if (under) thread.postMessage(under.message satisfies Batch);
+    if (under) thread.postMessage(under.message satisfies Batch, [...under.leaving]);
   }
 
   function gather(weight: number): Gathered {
     const open = waiting.at(-1);
     if (open && open.waiters.length < MOST_OPS && open.weight + weight <= MOST_WEIGHT) return open;
-    const fresh: Gathered = { message: [], waiters: [], weight: 0 };
+    const fresh: Gathered = { message: [], waiters: [], weight: 0, leaving: new Set() };
     waiting.push(fresh);
     return fresh;
   }
@@ -76,6 +79,7 @@ export function connect(thread: Worker): Store {
       const packed = CODECS[number]?.pack(q);
       const batch = gather(weight);
       batch.weight += weight;
+      if (weight >= LARGE_BYTES) for (const buffer of leavesWith(name, q)) batch.leaving.add(buffer);
       batch.message.push(number, packed);
       batch.waiters.push({ number, q, resolve: resolve as (answer: unknown) => void, reject });
       if (batch.waiters.length >= EARLY_OPS) send();

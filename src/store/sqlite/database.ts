@@ -1,5 +1,5 @@
 /** The one file that knows `node:sqlite`: opens the database file, and tells what its errors mean. */
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailable } from "../store.ts";
@@ -50,9 +50,10 @@ const PRAGMAS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Opens or creates the file and its folder. Throws {@link StoreUnavailable} `unreachable` when another process has it. */
+/** Opens or creates the file, for its owner alone since it holds inputs and the values of `env`, and its folder. Throws {@link StoreUnavailable} `unreachable` when another process has it. */
 export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
   mkdirSync(dirname(path), { recursive: true });
+  makeOwnersOnly(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, returnArrays: true, enableForeignKeyConstraints: false });
   try {
     db.exec(PRAGMAS);
@@ -74,6 +75,13 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
     },
     close: () => db.close(),
   };
+}
+
+/** Makes the file where there is none; its log gets the same mode from SQLite. What keeps it from being made SQLite says itself. */
+function makeOwnersOnly(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch {}
 }
 
 const SQLITE_BUSY = 5;

@@ -11,7 +11,6 @@ import { WAITING } from "./states.ts";
 /** Jobs settled in passing by one batch at most. */
 const PASSING_LIMIT = 1000;
 
-export type Due = ReturnType<typeof openDue>;
 export type Horizon = ReturnType<typeof openHorizon>;
 
 /** A time before which nothing happens by itself to a job that has not ended: never late, possibly early. */

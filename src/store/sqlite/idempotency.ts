@@ -17,8 +17,6 @@ export interface KeyUse {
   job: string;
 }
 
-export type IdempotencyKeys = ReturnType<typeof openIdempotencyKeys>;
-
 export function openIdempotencyKeys(db: Database) {
   const select = db.prepare("SELECT body_hash, job FROM idempotency WHERE queue = ? AND operation = ? AND key = ? AND expires_at > ?");
   const replace = db.prepare("INSERT OR REPLACE INTO idempotency (queue, operation, key, body_hash, job, expires_at) VALUES (?, ?, ?, ?, ?, ?)");

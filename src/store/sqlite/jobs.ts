@@ -13,7 +13,7 @@ import { RUNNING } from "./states.ts";
 import type { GroupHandlers } from "./operations.ts";
 
 export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
-  const { queues, records, attempts, texts, moves, due, purge, live, views, idempotency, signal } = parts;
+  const { queues, records, attempts, texts, moves, due, purge, live, views, idempotency, blocks, signal } = parts;
   const counting = openCounts(parts);
   const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}'`);
 
@@ -129,8 +129,9 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
     },
 
     settle({ now, limit }) {
-      const more = purge.remove(limit) ? now : Infinity;
+      const purging = purge.remove(limit);
       const { settled: count, nextDueAt = Infinity } = due.settle({ now, limit });
+      const more = blocks.removeDropped() || purging ? now : Infinity;
       const next = Math.min(more, nextDueAt, idempotency.expire(now, limit));
       return { settled: count, nextDueAt: Number.isFinite(next) ? next : undefined };
     },

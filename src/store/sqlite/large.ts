@@ -1,35 +1,35 @@
-/** Large texts on their way through the database thread: their memory is given on or given back at once, not when garbage is collected. */
+/** Blocks of large texts on their way through the database thread: their memory is given on or given back at once, not when garbage is collected. */
+import { release } from "../../core/json/json-text.ts";
 
 export type Large = ReturnType<typeof openLarge>;
 
 export function openLarge() {
-  let out: ArrayBuffer[] = [];
-  let done: ArrayBuffer[] = [];
+  let out = new Set<ArrayBuffer>();
+  let done: Uint8Array[] = [];
 
   return {
-    /** Bytes that were read for an answer: nothing here keeps them. */
+    /** A block that goes into an answer: nothing here keeps it. */
     read({ buffer }: Uint8Array): void {
-      if (buffer instanceof ArrayBuffer) out.push(buffer);
+      out.add(buffer as ArrayBuffer);
     },
 
-    /** Bytes of a query, in the file now or about to be; a batch that fails uses them again. */
-    written({ buffer }: Uint8Array): void {
-      if (buffer instanceof ArrayBuffer) done.push(buffer);
+    /** A block of a query, in the file now or about to be; a batch that fails uses it again. */
+    written(block: Uint8Array): void {
+      done.push(block);
     },
 
     /** What was read since the last call, to leave this thread without a copy. */
     takeOut(): ArrayBuffer[] {
-      if (out.length === 0) return out;
-      const taken = out;
-      out = [];
+      if (out.size === 0) return [];
+      const taken = [...out];
+      out = new Set();
       return taken;
     },
 
     /** Frees what was written; the end of a batch. */
     free(): void {
       if (done.length === 0) return;
-      // A transfer to nothing is the one way to free a buffer by hand.
-      for (const buffer of done) if (!buffer.detached) buffer.transfer(0);
+      release(done);
       done = [];
     },
   };

@@ -14,6 +14,9 @@ import { RUNNING, WAITING } from "./states.ts";
 /** Rows of one index that a page looks at, at most. */
 export const MOST_LOOKED = 20_000;
 
+/** Characters of errors with which a page is full: each may be as long as a result. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
 /** Rows taken from an index at once. */
 const STRIDE = 200;
 
@@ -79,11 +82,13 @@ export function openList({ queues, records, due, live, views }: Parts): (q: List
     if (!queue) return { jobs };
     const { numbers, floor } = candidates(q, queue, from);
     let last = from;
+    let characters = 0;
     for (const seq of numbers) {
       const listed = views.listed(records.at(seq), q.now);
       if (!listed || !fits(listed, q)) continue;
-      if (jobs.length === q.limit) return { jobs, next: cursorOf(last) };
+      if (jobs.length === q.limit || characters >= MOST_CHARACTERS) return { jobs, next: cursorOf(last) };
       jobs.push(listed);
+      characters += listed.error?.length ?? 0;
       last = seq;
     }
     return floor > 0 ? { jobs, next: cursorOf(floor) } : { jobs };

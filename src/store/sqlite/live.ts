@@ -4,8 +4,6 @@ import { unpurged } from "./row.ts";
 import type { Queue } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
 
-export type Live = ReturnType<typeof openLive>;
-
 export function openLive(records: Records) {
   const waiting = records.prepare(`SELECT seq FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank > ? AND rank < ? LIMIT ?`);
   // The plus keeps the statement on the index of what runs: the queue may have millions of rows.

@@ -1,6 +1,7 @@
 /** Everything the operations of the database thread work on, built once after the schema is ready. */
 import type { Signal } from "../store.ts";
 import { openAttempts } from "./attempts.ts";
+import { openBlocks } from "./blocks.ts";
 import { openChunkRows } from "./chunk-rows.ts";
 import type { Database } from "./database.ts";
 import { openDeliveries } from "./deliveries.ts";
@@ -39,9 +40,10 @@ export function openParts(db: Database) {
   const fence = openFence();
   const records = openRecords({ db, queues, noted: (dueAt) => horizon.note(dueAt) });
   const attempts = openAttempts({ db, ended: (worker) => fence.forget(worker) });
-  const texts = openTexts({ db, large });
+  const blocks = openBlocks({ db, large });
+  const texts = openTexts({ db, blocks });
   const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
-  const deliveries = openDeliveries({ db, large });
+  const deliveries = openDeliveries({ db, blocks });
   const moves = openMoves({ queues, records, attempts, texts, chunks, deliveries, signal });
   const purge = openPurge({ queues, records, attempts, texts, chunks });
   const due = openDue({ db, records, moves, purge, horizon });
@@ -50,7 +52,7 @@ export function openParts(db: Database) {
   const idempotency = openIdempotencyKeys(db);
 
   return {
-    db, horizon, queues, fence, records, attempts, texts, chunks, moves, purge, due, views, live, idempotency, deliveries, large, signal,
+    db, horizon, queues, fence, records, attempts, texts, chunks, moves, purge, due, views, live, idempotency, deliveries, blocks, large, signal,
 
     /** Runs `work` in one transaction. When it throws, the memory is as before as well, and the signals are dropped. */
     transaction<T>(work: () => T): T {

@@ -1,7 +1,8 @@
 /** Payloads, apart from the rows of their jobs: inputs, and results or the progress value of a running job. */
-import type { JsonText } from "../../core/json-text.ts";
-import type { Database } from "./database.ts";
-import type { Large } from "./large.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
+import { freshBlocks } from "./blocks.ts";
+import type { Blocks } from "./blocks.ts";
+import type { Database, Value } from "./database.ts";
 
 /** The result texts of a job. */
 export interface Result {
@@ -11,8 +12,8 @@ export interface Result {
 
 export type Texts = ReturnType<typeof openTexts>;
 
-/** Payloads of `db`; `large` is told of those that are bytes. */
-export function openTexts({ db, large }: { db: Database; large: Large }) {
+/** Payloads of `db`; large ones are in `blocks`. */
+export function openTexts({ db, blocks }: { db: Database; blocks: Blocks }) {
   const insertInput = db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)");
   const selectInput = db.prepare("SELECT input FROM inputs WHERE seq = ?");
   const deleteInput = db.prepare("DELETE FROM inputs WHERE seq = ?");
@@ -20,32 +21,37 @@ export function openTexts({ db, large }: { db: Database; large: Large }) {
   const selectResult = db.prepare("SELECT output, error FROM results WHERE seq = ?");
   const selectError = db.prepare("SELECT error FROM results WHERE seq = ?");
   const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
+  const largeInput = db.prepare("SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'");
+  const largeOutput = db.prepare("SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'");
+  const fresh = freshBlocks();
 
-  function read<T extends JsonText | null | undefined>(text: T): T {
-    if (text instanceof Uint8Array) large.read(text);
-    return text;
-  }
-
-  /** Replaces the result; without texts there is none afterwards. */
-  function setResult(seq: number, { output, error }: Result): void {
-    if (output instanceof Uint8Array) large.written(output);
-    if (output === undefined && error === undefined) deleteResult.run(seq);
-    else replaceResult.run(seq, output ?? null, error ?? null);
+  function dropOutput(seq: number): void {
+    if (blocks.any) blocks.drop(largeOutput.get(seq)?.[0]);
   }
 
   return {
     setInput(seq: number, input: JsonText): void {
-      if (input instanceof Uint8Array) large.written(input);
-      insertInput.run(seq, input);
+      fresh.add(seq, input);
+      insertInput.run(seq, blocks.write(input));
     },
 
-    input: (seq: number): JsonText => read(selectInput.get(seq)?.[0] as JsonText),
+    /** The input; undefined when it has more than `most` characters or bytes. */
+    input(seq: number, most = Infinity): JsonText | undefined {
+      const value = selectInput.get(seq)?.[0] as Value;
+      if (most < Infinity && blocks.size(value) > most) return undefined;
+      return (typeof value === "number" ? blocks.given(fresh.take(seq)) : undefined) ?? blocks.read(value);
+    },
 
-    setResult,
+    /** Replaces the result; without texts there is none afterwards. */
+    setResult(seq: number, { output, error }: Result): void {
+      dropOutput(seq);
+      if (output === undefined && error === undefined) deleteResult.run(seq);
+      else replaceResult.run(seq, output === undefined ? null : blocks.write(output), error ?? null);
+    },
 
     result(seq: number): Result {
-      const [output, error] = (selectResult.get(seq) ?? []) as [(JsonText | null)?, (string | null)?];
-      return { output: read(output) ?? undefined, error: error ?? undefined };
+      const [output = null, error] = (selectResult.get(seq) ?? []) as [Value?, (string | null)?];
+      return { output: output === null ? undefined : blocks.read(output), error: error ?? undefined };
     },
 
     /** The error alone, without reading the output. */
@@ -53,8 +59,13 @@ export function openTexts({ db, large }: { db: Database; large: Large }) {
 
     /** Removes input and result. */
     erase(seq: number): void {
+      dropOutput(seq);
+      if (blocks.any) blocks.drop(largeInput.get(seq)?.[0]);
       deleteInput.run(seq);
       deleteResult.run(seq);
     },
+
+    /** The end of a batch: what was written in it is read from the file from now on. */
+    forgetFresh: fresh.clear,
   };
 }

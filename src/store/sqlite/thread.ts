@@ -22,6 +22,7 @@ try {
   parentPort?.on("message", (batch: Batch) => {
     if (batch !== "close") {
       parentPort?.postMessage(answer(batch), parts.large.takeOut());
+      parts.texts.forgetFresh();
       return parts.large.free();
     }
     db.close();

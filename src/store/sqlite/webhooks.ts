@@ -1,8 +1,9 @@
 /** The operations on webhook deliveries (D21). Each runs inside a batch of the database thread. */
 import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import type { DeliveryState } from "../../core/delivery.ts";
-import type { JsonText } from "../../core/json-text.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
 import type { DeliveryRow } from "../store.ts";
+import { bytesOf } from "./blocks.ts";
 import { cursorOf, numberOf } from "./cursor.ts";
 import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./deliveries.ts";
@@ -18,7 +19,7 @@ function shown({ id, endpoint, job, url, state, tries, used, createdAt, dueAt }:
 
 export function openWebhooks({ db, deliveries, signal }: Parts): GroupHandlers<"webhooks"> {
   const due = db.prepare(`
-    SELECT ${DELIVERY_COLUMNS}, (SELECT octet_length(body) FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
+    SELECT ${DELIVERY_COLUMNS}, (SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
     FROM deliveries WHERE due_at <= ? ORDER BY due_at, number LIMIT ?`);
   const nextDue = db.prepare("SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL");
   const over = db.prepare("SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < ? ORDER BY created_at LIMIT ?");

@@ -4,7 +4,8 @@
  */
 import { newJob } from "../../core/job.ts";
 import type { Job } from "../../core/job.ts";
-import type { JsonText } from "../../core/json-text.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
 import type { Claim, Idempotency, JobStore, Store } from "../store.ts";
 import { numberOf } from "./cursor.ts";
 import { OP_NAMES } from "./operations.ts";
@@ -117,15 +118,21 @@ export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) =>
   return (packed as Codec<unknown, unknown> | undefined) ?? plain;
 });
 
+/** Buffers that leave with a query instead of being copied: those of an input, since an insert is never repeated from here. */
+export function leavesWith(name: OpName, q: unknown): ArrayBuffer[] {
+  const input = name === "jobs.insert" ? (q as Args<"insert">).input : "";
+  return typeof input === "string" ? [] : input.map(({ buffer }) => buffer as ArrayBuffer);
+}
+
 /** Characters of payload in a query, by which batches are cut. */
 export function weightOf(name: OpName, q: unknown): number {
   switch (name) {
     case "jobs.insert":
-      return (q as Args<"insert">).input.length;
+      return sizeOf((q as Args<"insert">).input);
     case "jobs.report":
-      return (q as Args<"report">).outcome.output?.length ?? 0;
+      return sizeOf((q as Args<"report">).outcome.output ?? "");
     case "jobs.progress":
-      return (q as Args<"progress">).value.length;
+      return sizeOf((q as Args<"progress">).value);
     case "chunks.append":
       return (q as Parameters<Store["chunks"]["append"]>[0]).chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     default:

@@ -82,12 +82,12 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
       return takeBack(lost, over, now);
     },
 
-    idle({ endpoint, worker, before, now }): Reckoning {
+    idle({ endpoint, worker, before, dead = false, now }): Reckoning {
       const rows = held({ endpoint, worker, now }).filter(({ job }) => job.startedAt !== undefined && job.startedAt < before);
       const over: string[] = [];
       for (const { attempt, id } of old({ endpoint, worker })) {
         if (attempt.startedAt >= before) continue;
-        attempts.close(attempt, worker);
+        attempts.close(attempt, worker, dead);
         over.push(id);
       }
       return takeBack(rows, over, now);

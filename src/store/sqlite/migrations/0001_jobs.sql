@@ -59,7 +59,20 @@ CREATE INDEX jobs_ended_due ON jobs (due_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX jobs_listed ON jobs (queue);
 CREATE INDEX jobs_listed_ended ON jobs (queue, state) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
 
--- Payloads are text, or the bytes of a text that is large.
+-- Texts that are large, in blocks with successive numbers: `rest` are the bytes of the text from this block on, so that the
+-- last one is known by its size. What such a text belongs to holds the number of its first block.
+CREATE TABLE blocks (
+  number INTEGER PRIMARY KEY,
+  rest INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+
+-- First blocks of texts that nothing refers to any more, to be removed.
+CREATE TABLE dropped_blocks (
+  number INTEGER PRIMARY KEY
+) STRICT;
+
+-- Payloads are text, or the number of the first block of a large one.
 CREATE TABLE inputs (
   seq INTEGER PRIMARY KEY,
   input ANY NOT NULL

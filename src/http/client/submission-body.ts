@@ -1,0 +1,47 @@
+/** Reads what `/run` and `/runsync` are sent (spec 2.3, D4), and its `Idempotency-Key` (D14). */
+import { createHash } from "node:crypto";
+import { badRequest } from "../../core/errors.ts";
+import type { Operation } from "../../core/job.ts";
+import type { JsonBlocks } from "../../core/json/json-text.ts";
+import { SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/submission.ts";
+import type { Submitted } from "../../engine/submit.ts";
+import { notAnObject, readJson } from "../body.ts";
+import type { Call } from "../call.ts";
+
+/** Most characters of an `Idempotency-Key`. */
+const KEY_LONGEST = 255;
+
+/** The submission in the body, checked; throws 400 and 413. */
+export async function readSubmitted(call: Call, operation: Operation): Promise<Submitted> {
+  const key = idempotencyKey(call);
+  const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
+  if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
+  const { input, webhook, policy, s3Config } = scan.members;
+  const [tooLarge, ...others] = Object.entries({ webhook, policy, s3Config }).filter(([, member]) => member && member.end - member.start > SETTING_LIMIT).map(([field]) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
+  if (tooLarge) throw badRequest([tooLarge, ...others]);
+  const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
+  const read = readSubmission({ input: input?.kind, webhook: value(webhook), policy: value(policy), s3Config: value(s3Config) });
+  if (!read.ok) throw badRequest(read.faults);
+  return {
+    id: call.engine.newId(operation),
+    endpoint: call.engine.registry.get(call.params.endpoint),
+    operation,
+    wish: read.wish,
+    input: payload(input)!,
+    s3Config: read.wish.s3Config ? text(s3Config) : undefined,
+    ...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
+  };
+}
+
+function hashOf(blocks: JsonBlocks): string {
+  const hash = createHash("sha256");
+  for (const block of blocks) hash.update(block);
+  return hash.digest("hex");
+}
+
+function idempotencyKey({ req }: Call): string | undefined {
+  const key = req.headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) && key.length <= KEY_LONGEST) return key;
+  throw badRequest([{ field: "Idempotency-Key", message: `must be 1 to ${KEY_LONGEST} printable ASCII characters.` }]);
+}
