@@ -31,6 +31,8 @@ describe("a launched worker", () => {
     expect(service.stderr()).toMatch(/worker \S+ is unhealthy: disk: full/);
     expect(service.stderr()).toMatch(/no worker could be started: it says that it is unhealthy: disk: full; next try in 1 s/);
     expect(service.stderr()).toMatch(/worker \S+ ended/);
+    // These workers write no diary by which the site could end them.
+    await service.end();
   });
 
   it.concurrent("D28, D29: that never calls is ended after initTimeoutMs, and the waiting job says so", { timeout: 40_000 }, async (test) => {
@@ -43,5 +45,6 @@ describe("a launched worker", () => {
     });
     expect(reason.message).toContain("within 1000 ms of its start (initTimeoutMs)");
     await until("a second start", () => service.stderr().match(/worker \S+ started/g)?.length === 2);
+    await service.end();
   });
 });
