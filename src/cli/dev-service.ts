@@ -1,6 +1,5 @@
 /** The service of `sluice dev` with its worker: one endpoint on loopback, webhooks to this machine allowed (D21, D36). */
 import { systemClock } from "../clock.ts";
-import { startApp } from "../compose.ts";
 import type { App } from "../compose.ts";
 import { loadConfig } from "../config.ts";
 import type { Config } from "../config.ts";
@@ -84,6 +83,8 @@ export async function startDev(q: { target: DevTarget; kept: DevKept; port: stri
 
 /** At the port asked for, else at the usual one, else at a free one. */
 async function startAt(port: string | undefined, q: { target: DevTarget; kept: DevKept; env: Readonly<Record<string, string | undefined>>; say: (line: string) => void; events: EventBus }): Promise<App> {
+  // Loaded when it is needed: the other commands do without the service in their memory.
+  const { startApp } = await import("../compose.ts");
   const start = (at: string): Promise<App> => startApp(configOf(at, q), { clock: systemClock, events: q.events, env: {} });
   try {
     return await start(port ?? DEFAULT_PORT);
