@@ -6,13 +6,14 @@ import type { EventBus } from "../events.ts";
 import type { Handle, Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";
 import type { SendWebhook } from "../webhooks/sender.ts";
-import type { Engine, Handed } from "./api.ts";
+import type { Engine } from "./api.ts";
 import { admission } from "./admit.ts";
 import { abandon, cancel } from "./cancel.ts";
 import { delivering, delivery, redeliver } from "./deliver.ts";
 import { dispatch, handBack } from "./dispatch.ts";
 import { nothingHeld, returnRunning } from "./drain.ts";
 import { endpoints } from "./endpoints.ts";
+import { handOut } from "./hand-out.ts";
 import { health } from "./health.ts";
 import { hold } from "./hold.ts";
 import { hex, jobId } from "./ids.ts";
@@ -65,9 +66,6 @@ export interface EngineOptions {
   /** Environment that launched workers get besides their own. */
   workerBaseEnv: Readonly<Record<string, string>>;
 }
-
-/** Why a job whose `s3Config` cannot be opened fails (D22). */
-const UNREADABLE = "The s3Config of the job was kept under another SLUICE_SECRET and cannot be read. Submit the job anew, or start the service with the secret it had.";
 
 /** Builds the engine; nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
@@ -201,13 +199,8 @@ export function createEngine(o: EngineOptions): Engine {
       return worker;
     },
     async take(q) {
-      const handed: Handed[] = [];
-      for (const { job, input } of await take(taking, q)) {
-        const { id, attempt, s3Config } = job;
-        const opened = s3Config === undefined ? { ok: true as const, text: undefined } : sealing.open(s3Config);
-        if (opened.ok) handed.push({ id, attempt, input, s3Config: opened.text });
-        else await report(reporting, { worker: q.worker, id, report: { kind: "end", on: "fail", error: UNREADABLE, restart: false } });
-      }
+      const { handed, unreadable } = handOut(await take(taking, q), sealing);
+      for (const { id, error } of unreadable) await report(reporting, { worker: q.worker, id, report: { kind: "end", on: "fail", error, restart: false } });
       return handed;
     },
     handBack: giveBack,
