@@ -18,6 +18,11 @@ const OVER = 0;
 const OPEN = 1;
 const KILLED = 2;
 
+/** What belongs to a row of jobs. */
+interface Numbered {
+  seq: number;
+}
+
 export type Attempts = ReturnType<typeof openAttempts>;
 
 /** `ended` is told each worker whose old attempts came to be over. */
@@ -40,13 +45,13 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
   let some = anyAtAll.get() !== undefined;
 
   return {
-    add(seq: number, past: Attempt): void {
+    add({ seq }: Numbered, past: Attempt): void {
       some ||= past.open;
       insert.run(seq, past.attempt, past.worker, past.startedAt, past.endedAt, past.end, Number(past.open), past.missed);
     },
 
     /** Ended attempts of a job, oldest first. */
-    list(seq: number): Attempt[] {
+    list({ seq }: Numbered): Attempt[] {
       return select.all(seq).map(([attempt, worker, startedAt, endedAt, end, open, missed]) => ({
         attempt: Number(attempt), worker: String(worker), startedAt: Number(startedAt), endedAt: Number(endedAt), end: end as AttemptEnd, open: open === OPEN, missed: Number(missed), ...(open === KILLED && { killed: true }),
       }));
@@ -56,10 +61,10 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
     anyOpen: (worker: string): boolean => some && anyOpen.get(worker) !== undefined,
 
     /** Whether the worker may still run an old attempt of this job. */
-    isOpen: (seq: number, worker: string): boolean => openOfJob.get(worker, seq) !== undefined,
+    isOpen: ({ seq }: Numbered, worker: string): boolean => openOfJob.get(worker, seq) !== undefined,
 
     /** Whether an ended attempt of this job was the worker's. */
-    includes: (seq: number, worker: string): boolean => ofWorker.get(seq, worker) !== undefined,
+    includes: ({ seq }: Numbered, worker: string): boolean => ofWorker.get(seq, worker) !== undefined,
 
     /** Old attempts that the worker may still run. */
     openOf: (worker: string): OpenAttempt[] =>
@@ -83,10 +88,10 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
     },
 
     /** Every attempt of the job at this worker is known to be over. */
-    closeAt(seq: number, worker: string): void {
+    closeAt({ seq }: Numbered, worker: string): void {
       if (Number(closeOfJob.run(worker, seq).changes) > 0) ended(worker);
     },
 
-    remove: (seq: number): void => void removeAll.run(seq),
+    remove: ({ seq }: Numbered): void => void removeAll.run(seq),
   };
 }

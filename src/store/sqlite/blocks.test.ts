@@ -6,8 +6,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { openBatches } from "./batch.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
-import { OP_NAMES } from "./operations.ts";
-import type { OpName } from "./operations.ts";
+import { OP_NAMES } from "../operations.ts";
+import type { OpName } from "../operations.ts";
 import { openParts } from "./parts.ts";
 import { prepareSchema } from "./schema.ts";
 import { CODECS } from "./wire.ts";
@@ -163,10 +163,10 @@ describe("blocks of large texts", () => {
       const { transaction, texts } = openParts({ path: db.path, prepare, exec: db.exec, close: db.close, get inTransaction() { return db.inTransaction; } });
       executed.length = 0;
       transaction(() => {
-        texts.setInput(1, "{}");
-        texts.setResult(1, { output: "1" });
-        expect([texts.input(1), texts.result(1)]).toEqual(["{}", { output: "1", error: undefined }]);
-        texts.erase(1);
+        texts.setInput({ seq: 1 }, "{}");
+        texts.setResult({ seq: 1 }, { output: "1" });
+        expect([texts.input({ seq: 1 }), texts.result({ seq: 1 })]).toEqual(["{}", { output: "1", error: undefined }]);
+        texts.erase({ seq: 1 });
       });
       expect(executed.filter((sql) => /typeof|blocks/.test(sql))).toEqual([]);
       expect(blocks()).toBe(0);

@@ -2,8 +2,8 @@
 import type { ChunkRead } from "../store.ts";
 import type { Parts } from "./parts.ts";
 import type { Row } from "./row.ts";
-import { RUNNING } from "./states.ts";
-import type { GroupHandlers } from "./operations.ts";
+import { RUNNING } from "../states.ts";
+import type { GroupHandlers } from "../operations.ts";
 
 export function openChunks({ records, attempts, chunks, moves }: Parts): GroupHandlers<"chunks"> {
   /** A row and what a reader may see of it now: the state, and the number below which chunks are there. */
@@ -26,7 +26,7 @@ export function openChunks({ records, attempts, chunks, moves }: Parts): GroupHa
       const row = found && moves.pass(found, now);
       if (!row || row.job.erased) return { ok: false, why: "missing" };
       if (row.job.worker !== worker || row.job.state !== RUNNING) {
-        return { ok: false, why: row.job.worker === worker || attempts.includes(row.seq, worker) ? "stale" : "missing" };
+        return { ok: false, why: row.job.worker === worker || attempts.includes(row, worker) ? "stale" : "missing" };
       }
       const renewed = moves.renewed(row.job, now);
       const repeat = unlessLast && texts.length > 0 && isRepeat(row, texts);

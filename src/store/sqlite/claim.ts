@@ -5,7 +5,7 @@ import type { Lane } from "./fence.ts";
 import type { Parts } from "./parts.ts";
 import { FIRST, unpurged } from "./row.ts";
 import type { Row } from "./row.ts";
-import { WAITING } from "./states.ts";
+import { WAITING } from "../states.ts";
 
 interface ClaimQuery {
   endpoint: string;
@@ -50,12 +50,12 @@ export function openClaim({ queues, records, attempts, texts, moves, due, fence 
     try {
       for (const row of waiting(lane, q.now, walked)) {
         if (claim.jobs.length >= q.limit) return false;
-        if (fencing && row.job.attempt > 0 && attempts.isOpen(row.seq, q.worker)) {
+        if (fencing && row.job.attempt > 0 && attempts.isOpen(row, q.worker)) {
           claim.fenced = true;
           fencedTo = row.rank;
           continue;
         }
-        const input = texts.input(row.seq, claim.jobs.length > 0 ? room.left : Infinity);
+        const input = texts.input(row, claim.jobs.length > 0 ? room.left : Infinity);
         if (input === undefined) return false;
         room.left -= sizeOf(input);
         const applied = moves.apply(row, "claim", { now: q.now, worker: q.worker });

@@ -6,8 +6,9 @@ import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { Signal, Store } from "../store.ts";
-import { OP_NAMES } from "./operations.ts";
-import type { Answer, Batch, Failure, OpName, Query, Reply } from "./operations.ts";
+import { OP_NAMES } from "../operations.ts";
+import type { Batch, Failure, Reply } from "./messages.ts";
+import type { Answer, OpName, Query } from "../operations.ts";
 import { CODECS, leavesWith, weightOf } from "./wire.ts";
 
 /** Most operations in one batch, and most characters of payload. */

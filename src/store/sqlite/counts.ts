@@ -1,10 +1,10 @@
 /** What is counted of a queue: the counts of an endpoint (D13), what scaling is told (D20, D27), and the queue bound (D23). */
 import { countsOf } from "../../core/life.ts";
 import type { Counts } from "../../core/life.ts";
-import type { Answer, Query } from "./operations.ts";
+import type { Answer, Query } from "../operations.ts";
 import type { Parts } from "./parts.ts";
 import type { Queue } from "./row.ts";
-import { WAITING } from "./states.ts";
+import { WAITING } from "../states.ts";
 
 const NO_COUNTS: Readonly<Counts> = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
 

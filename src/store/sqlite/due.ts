@@ -1,12 +1,12 @@
 /** Finds the jobs for which something has passed, so that counts and claims are right without the sweeper (D15). */
 import { dueEvent } from "../../core/life.ts";
 import type { Database, Statement } from "./database.ts";
-import type { Moves, Projection } from "./moves.ts";
+import type { Moves, Projection } from "../moves.ts";
 import type { Purge } from "./purge.ts";
 import type { Records } from "./records.ts";
 import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
-import { WAITING } from "./states.ts";
+import { WAITING } from "../states.ts";
 
 /** Jobs settled in passing by one batch at most. */
 const PASSING_LIMIT = 1000;
@@ -31,7 +31,7 @@ export function openHorizon() {
 export interface DueParts {
   db: Database;
   records: Records;
-  moves: Moves;
+  moves: Moves<Row>;
   purge: Purge;
   horizon: Horizon;
 }

@@ -1,6 +1,6 @@
 /** Endpoints as stored. */
 import type { EndpointRow } from "../store.ts";
-import type { GroupHandlers } from "./operations.ts";
+import type { GroupHandlers } from "../operations.ts";
 import type { Parts } from "./parts.ts";
 
 export function openEndpoints({ db, queues, due }: Parts): GroupHandlers<"endpoints"> {

@@ -9,8 +9,8 @@ import { openList } from "./list.ts";
 import type { Parts } from "./parts.ts";
 import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
-import { RUNNING } from "./states.ts";
-import type { GroupHandlers } from "./operations.ts";
+import { RUNNING } from "../states.ts";
+import type { GroupHandlers } from "../operations.ts";
 
 export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
   const { queues, records, attempts, texts, moves, due, purge, live, views, idempotency, blocks, signal } = parts;
@@ -44,8 +44,8 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
       if (used) return used.bodyHash === given.bodyHash ? repeated(submission.endpoint, used.job, now) : { ok: false, why: "key_reused" };
       if (counting.isFull(queue, queueBound, now)) return { ok: false, why: "full" };
       const job = newJob(submission, now);
-      const { seq } = records.insert({ job, queue, rank: queues.nextBack() });
-      texts.setInput(seq, input);
+      const row = records.insert({ job, queue, rank: queues.nextBack() });
+      texts.setInput(row, input);
       queues.added(queue, job.lowPriority);
       if (place) idempotency.put(place, { bodyHash: given.bodyHash, job: job.id }, now + given.keptMs);
       return { ok: true, job };
@@ -73,16 +73,16 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
       if (state === RUNNING && row.job.worker === worker) {
         return moved(row, moves.apply(row, outcome.on, { now, result: { output: outcome.output, error: outcome.error } }));
       }
-      const known = row.job.worker === worker || attempts.includes(row.seq, worker);
+      const known = row.job.worker === worker || attempts.includes(row, worker);
       if (!known) return { ok: false, why: "missing", state };
-      attempts.closeAt(row.seq, worker);
+      attempts.closeAt(row, worker);
       return { ok: false, why: "stale", state };
     },
 
     progress({ endpoint, id, worker, value, now }) {
       const row = settled({ endpoint, id, now });
       if (row?.job.state !== RUNNING || row.job.worker !== worker) return false;
-      texts.setResult(row.seq, { output: value });
+      texts.setResult(row, { output: value });
       moves.renew(row, now);
       return true;
     },
@@ -162,7 +162,7 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
 
     attempts(q) {
       const row = records.find(q);
-      return row ? attempts.list(row.seq) : [];
+      return row ? attempts.list(row) : [];
     },
   };
 }

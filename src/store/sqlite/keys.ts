@@ -2,7 +2,7 @@
 import type { KeyRow } from "../store.ts";
 import type { Value } from "./database.ts";
 import type { Parts } from "./parts.ts";
-import type { GroupHandlers } from "./operations.ts";
+import type { GroupHandlers } from "../operations.ts";
 
 export function openKeys({ db }: Parts): GroupHandlers<"keys"> {
   const any = db.prepare("SELECT 1 FROM keys LIMIT 1");

@@ -5,11 +5,11 @@
 import { isFinal, JOB_STATES } from "../../core/machine.ts";
 import type { JobResult } from "../../core/view.ts";
 import { cursorOf, numberOf } from "./cursor.ts";
-import type { Answer, Query } from "./operations.ts";
+import type { Answer, Query } from "../operations.ts";
 import type { Parts } from "./parts.ts";
 import { LAST } from "./row.ts";
 import type { Queue } from "./row.ts";
-import { RUNNING, WAITING } from "./states.ts";
+import { RUNNING, WAITING } from "../states.ts";
 
 /** Rows of one index that a page looks at, at most. */
 export const MOST_LOOKED = 20_000;

@@ -2,7 +2,7 @@
 import type { Records } from "./records.ts";
 import { unpurged } from "./row.ts";
 import type { Queue } from "./row.ts";
-import { RUNNING, WAITING } from "./states.ts";
+import { RUNNING, WAITING } from "../states.ts";
 
 export function openLive(records: Records) {
   const waiting = records.prepare(`SELECT seq FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank > ? AND rank < ? LIMIT ?`);

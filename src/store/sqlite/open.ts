@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { Store } from "../store.ts";
 import { connect, errorFrom } from "./client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Greeting } from "./operations.ts";
+import type { Greeting } from "./messages.ts";
 
 /** This file's own ending: the thread is TypeScript beside the source and JavaScript beside the build. */
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);

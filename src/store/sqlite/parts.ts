@@ -10,12 +10,13 @@ import { openFence } from "./fence.ts";
 import { openIdempotencyKeys } from "./idempotency.ts";
 import { openLive } from "./live.ts";
 import { openLarge } from "./large.ts";
-import { openMoves } from "./moves.ts";
+import { openMoves } from "../moves.ts";
 import { openPurge } from "./purge.ts";
 import { openQueues } from "./queues.ts";
 import { openRecords } from "./records.ts";
+import type { Row } from "./row.ts";
 import { openTexts } from "./texts.ts";
-import { openViews } from "./views.ts";
+import { openViews } from "../views.ts";
 
 export type Parts = ReturnType<typeof openParts>;
 
@@ -44,10 +45,10 @@ export function openParts(db: Database) {
   const texts = openTexts({ db, blocks });
   const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
   const deliveries = openDeliveries({ db, blocks });
-  const moves = openMoves({ queues, records, attempts, texts, chunks, deliveries, signal });
+  const moves = openMoves<Row>({ queues, records, attempts, texts, chunks, deliveries, signal });
   const purge = openPurge({ queues, records, attempts, texts, chunks });
   const due = openDue({ db, records, moves, purge, horizon });
-  const views = openViews({ attempts, texts, chunks, moves });
+  const views = openViews<Row>({ attempts, texts, chunks, moves });
   const live = openLive(records);
   const idempotency = openIdempotencyKeys(db);
 

@@ -7,7 +7,7 @@ import type { ChunkRows } from "./chunk-rows.ts";
 import type { Queues } from "./queues.ts";
 import type { Records } from "./records.ts";
 import type { Queue } from "./row.ts";
-import { WAITING } from "./states.ts";
+import { WAITING } from "../states.ts";
 import type { Texts } from "./texts.ts";
 
 /** What {@link openPurge} works on. */
@@ -32,9 +32,9 @@ export function openPurge({ queues, records, attempts, texts, chunks }: PurgePar
   /** Removes all that is stored of a purged job; the counts are without it already. */
   function discard(seq: number): void {
     chunks.removeAll(seq);
-    texts.erase(seq);
-    attempts.remove(seq);
-    records.remove(seq);
+    texts.erase({ seq });
+    attempts.remove({ seq });
+    records.remove({ seq });
   }
 
   return {

@@ -6,8 +6,8 @@ import { countsOf } from "../../core/life.ts";
 import type { Step } from "../../core/life.ts";
 import type { Database } from "./database.ts";
 import { NO_RANKS } from "./row.ts";
-import type { Queue, Ranks } from "./row.ts";
-import { RUNNING, WAITING } from "./states.ts";
+import type { Queue, Ranks, Row } from "./row.ts";
+import { RUNNING, WAITING } from "../states.ts";
 
 export type Queues = ReturnType<typeof openQueues>;
 
@@ -94,8 +94,12 @@ export function openQueues(db: Database) {
     /** The next place at the back of any queue. */
     nextBack: (): number => (back += 1),
 
-    /** The next place at the front of any queue, always below 0. */
-    nextFront: (): number => (front -= 1),
+    /** A place at an end of the queue; at the front always below 0. */
+    join({ queue }: Row, end: "front" | "back"): { rank: number } {
+      if (end === "back") return { rank: (back += 1) };
+      queue.fronts += 1;
+      return { rank: (front -= 1) };
+    },
 
     /** Counts a job that was just added. */
     added(queue: Queue, lowPriority: boolean): void {
@@ -105,7 +109,7 @@ export function openQueues(db: Database) {
     },
 
     /** Counts a move. */
-    moved(queue: Queue, { on, from, job }: Step): void {
+    moved({ queue }: Row, { on, from, job }: Step): void {
       const change = countsOf(on, from, job.state);
       const { counts } = queue;
       counts.inQueue += change.inQueue;

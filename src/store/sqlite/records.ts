@@ -9,7 +9,7 @@ import type { Database, Statement, Value } from "./database.ts";
 import type { Queues } from "./queues.ts";
 import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
-import { WAITING } from "./states.ts";
+import { WAITING } from "../states.ts";
 
 /** What of a row may be replaced. */
 type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;
@@ -165,7 +165,7 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
       return keep(after);
     },
 
-    remove(seq: number): void {
+    remove({ seq }: { seq: number }): void {
       flush();
       deleteRow.run(seq);
       const row = bySeq.get(seq);

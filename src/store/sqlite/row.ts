@@ -1,19 +1,12 @@
 /** The two records that this thread keeps in memory: a job's row and the queue of its endpoint. They name each other. And which places of a queue were purged. */
-import type { Job } from "../../core/job.ts";
 import type { Counts } from "../../core/life.ts";
-import { WAITING } from "./states.ts";
+import type { JobRow } from "../row.ts";
+import { WAITING } from "../states.ts";
 
 /** A row; never changed in place. */
-export interface Row {
+export interface Row extends JobRow {
   readonly seq: number;
-  readonly job: Job;
   readonly queue: Queue;
-  /** Place in the queue, smallest first. */
-  readonly rank: number;
-  /** Number of the next chunk. */
-  readonly nextChunk: number;
-  /** Number of the next chunk to deliver. */
-  readonly cursor: number;
 }
 
 /** One endpoint that ever had a job. */

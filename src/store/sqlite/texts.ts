@@ -1,13 +1,13 @@
 /** Payloads, apart from the rows of their jobs: inputs, and results or the progress value of a running job. */
 import type { JsonText } from "../../core/json/json-text.ts";
+import type { Result } from "../row.ts";
 import { freshBlocks } from "./blocks.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "./database.ts";
 
-/** The result texts of a job. */
-export interface Result {
-  output?: JsonText | undefined;
-  error?: string | undefined;
+/** What belongs to a row of jobs. */
+interface Numbered {
+  seq: number;
 }
 
 export type Texts = ReturnType<typeof openTexts>;
@@ -30,35 +30,35 @@ export function openTexts({ db, blocks }: { db: Database; blocks: Blocks }) {
   }
 
   return {
-    setInput(seq: number, input: JsonText): void {
+    setInput({ seq }: Numbered, input: JsonText): void {
       fresh.add(seq, input);
       insertInput.run(seq, blocks.write(input));
     },
 
     /** The input; undefined when it has more than `most` characters or bytes. */
-    input(seq: number, most = Infinity): JsonText | undefined {
+    input({ seq }: Numbered, most = Infinity): JsonText | undefined {
       const value = selectInput.get(seq)?.[0] as Value;
       if (most < Infinity && blocks.size(value) > most) return undefined;
       return (typeof value === "number" ? blocks.given(fresh.take(seq)) : undefined) ?? blocks.read(value);
     },
 
     /** Replaces the result; without texts there is none afterwards. */
-    setResult(seq: number, { output, error }: Result): void {
+    setResult({ seq }: Numbered, { output, error }: Result): void {
       dropOutput(seq);
       if (output === undefined && error === undefined) deleteResult.run(seq);
       else replaceResult.run(seq, output === undefined ? null : blocks.write(output), error ?? null);
     },
 
-    result(seq: number): Result {
+    result({ seq }: Numbered): Result {
       const [output = null, error] = (selectResult.get(seq) ?? []) as [Value?, (string | null)?];
       return { output: output === null ? undefined : blocks.read(output), error: error ?? undefined };
     },
 
     /** The error alone, without reading the output. */
-    error: (seq: number): string | undefined => (selectError.get(seq)?.[0] as string | null | undefined) ?? undefined,
+    error: ({ seq }: Numbered): string | undefined => (selectError.get(seq)?.[0] as string | null | undefined) ?? undefined,
 
     /** Removes input and result. */
-    erase(seq: number): void {
+    erase({ seq }: Numbered): void {
       dropOutput(seq);
       if (blocks.any) blocks.drop(largeInput.get(seq)?.[0]);
       deleteInput.run(seq);

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
 import { openDatabase, unavailable } from "./database.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Batch, Greeting } from "./operations.ts";
+import type { Batch, Greeting } from "./messages.ts";
 import { openParts } from "./parts.ts";
 import { prepareSchema } from "./schema.ts";
 

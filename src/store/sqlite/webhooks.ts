@@ -8,7 +8,7 @@ import { cursorOf, numberOf } from "./cursor.ts";
 import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./deliveries.ts";
 import type { NumberedDelivery } from "./deliveries.ts";
-import type { GroupHandlers } from "./operations.ts";
+import type { GroupHandlers } from "../operations.ts";
 import type { Parts } from "./parts.ts";
 import { LAST } from "./row.ts";
 

@@ -8,8 +8,8 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { Claim, Idempotency, JobStore, Store } from "../store.ts";
 import { numberOf } from "./cursor.ts";
-import { OP_NAMES } from "./operations.ts";
-import type { OpName } from "./operations.ts";
+import { OP_NAMES } from "../operations.ts";
+import type { OpName } from "../operations.ts";
 
 /** How one operation travels. `unpackAnswer` is given the query as well, for what need not travel back. */
 export interface Codec<Q, A> {

@@ -4,8 +4,8 @@ import type { Reckoning, WorkerRow } from "../store.ts";
 import type { Parts } from "./parts.ts";
 import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
-import { RUNNING } from "./states.ts";
-import type { GroupHandlers } from "./operations.ts";
+import { RUNNING } from "../states.ts";
+import type { GroupHandlers } from "../operations.ts";
 
 export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandlers<"workers"> {
   const replace = db.prepare("INSERT OR REPLACE INTO workers (id, endpoint, launcher, handle, url, created_at) VALUES (?, ?, ?, ?, ?, ?)");

@@ -1,5 +1,5 @@
 /** The two states that partial indexes are made for, taken from the rule table; statements that move jobs get states as parameters. */
-import { RULES } from "../../core/machine.ts";
+import { RULES } from "../core/machine.ts";
 
 /** The rule of a claim; the type makes sure that it is this row. */
 const CLAIM: Extract<(typeof RULES)[number], { on: "claim" }> = RULES[0];

@@ -1,30 +1,33 @@
-/** Writes what a step of the pure core brings about, and settles what has passed for a job (D15). */
-import { deliveryOf } from "../../core/delivery.ts";
-import { dueAt, dueEvent, errorOf, lossOf, step } from "../../core/life.ts";
-import type { EventContext, Step } from "../../core/life.ts";
-import type { Job } from "../../core/job.ts";
-import type { JobEvent } from "../../core/machine.ts";
-import { isFinal } from "../../core/machine.ts";
-import type { JobResult } from "../../core/view.ts";
-import type { Signal } from "../store.ts";
-import type { Attempts } from "./attempts.ts";
-import type { ChunkRows } from "./chunk-rows.ts";
-import type { Deliveries } from "./deliveries.ts";
-import type { Queues } from "./queues.ts";
-import type { Records } from "./records.ts";
-import type { Row } from "./row.ts";
+/** Writes what a step of the pure core brings about, and settles what has passed for a job (D15). Both dialects do it by this file, over rows of their own. */
+import { deliveryOf } from "../core/delivery.ts";
+import type { NewDelivery } from "../core/delivery.ts";
+import { dueAt, dueEvent, errorOf, lossOf, step } from "../core/life.ts";
+import type { EventContext, Step } from "../core/life.ts";
+import type { Attempt, Job } from "../core/job.ts";
+import type { JobEvent } from "../core/machine.ts";
+import { isFinal } from "../core/machine.ts";
+import type { JobResult } from "../core/view.ts";
+import type { JobRow, Result } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
-import type { Result, Texts } from "./texts.ts";
+import type { Signal } from "./store.ts";
 
-/** What {@link openMoves} works on. */
-export interface MoveParts {
-  queues: Queues;
-  records: Records;
-  attempts: Attempts;
-  texts: Texts;
-  chunks: ChunkRows;
-  deliveries: Deliveries;
+/** What {@link openMoves} works on: the rows of a dialect, all at hand at once. */
+export interface MoveParts<Row extends JobRow> {
+  queues: {
+    /** Counts a move. */
+    moved(row: Row, step: Step): void;
+    /** A place at an end of the row's queue. */
+    join(row: Row, end: "front" | "back"): Partial<Row>;
+  };
+  records: { update(row: Row, change: Partial<Row>): Row; remove(row: Row): void };
+  attempts: { add(row: Row, past: Attempt): void; /** Ended attempts, oldest first. */ list(row: Row): Attempt[]; remove(row: Row): void };
+  texts: { setResult(row: Row, result: Result): void; /** Removes input and result. */ erase(row: Row): void };
+  /** Drops chunks and answers where the cursor is then. */
+  chunks: { drop(row: Row, which: "undelivered" | "all"): number };
+  deliveries: { add(delivery: NewDelivery): void };
   signal: (signal: Signal) => void;
+  /** Each step that was written, for those who have to be told of all. */
+  written?: (step: Step) => void;
 }
 
 /** A job as it would be after everything that has passed for it, without a write. */
@@ -36,9 +39,9 @@ export interface Projection {
   error?: string | undefined;
 }
 
-export type Moves = ReturnType<typeof openMoves>;
+export type Moves<Row extends JobRow> = ReturnType<typeof openMoves<Row>>;
 
-export function openMoves({ queues, records, attempts, texts, chunks, deliveries, signal }: MoveParts) {
+export function openMoves<Row extends JobRow>({ queues, records, attempts, texts, chunks, deliveries, signal, written }: MoveParts<Row>) {
   /** Adds the delivery that the end of a job brings about, if any (D21). */
   function deliver(result: JobResult): void {
     const delivery = deliveryOf(result);
@@ -49,23 +52,18 @@ export function openMoves({ queues, records, attempts, texts, chunks, deliveries
 
   /** Writes a step. `result` are the texts a job ends with. Undefined when nothing of the job is left. */
   function write(row: Row, taken: Step, result: Result): Row | undefined {
-    const { seq, queue } = row;
-    queues.moved(queue, taken);
+    queues.moved(row, taken);
+    written?.(taken);
     if (taken.ended) deliver({ job: taken.job, ...result });
-    if (taken.closed) attempts.add(seq, taken.closed);
+    if (taken.closed) attempts.add(row, taken.closed);
     const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
-    let { rank } = row;
-    if (taken.place === "back") rank = queues.nextBack();
-    else if (taken.place === "front") {
-      rank = queues.nextFront();
-      queue.fronts += 1;
-    }
-    if (taken.erase || taken.remove) texts.erase(seq);
+    const place: Partial<JobRow> = taken.place ? queues.join(row, taken.place) : {};
+    if (taken.erase || taken.remove) texts.erase(row);
     // Leaving the running state takes the progress value away; the end of a wait leaves a sentence.
-    else if (taken.clear || taken.from === RUNNING || result.error !== undefined) texts.setResult(seq, result);
-    if (!taken.remove) return records.update(row, { job: taken.job, rank, cursor });
-    attempts.remove(seq);
-    records.remove(seq);
+    else if (taken.clear || taken.from === RUNNING || result.error !== undefined) texts.setResult(row, result);
+    if (!taken.remove) return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor }));
+    attempts.remove(row);
+    records.remove(row);
     return undefined;
   }
 
@@ -78,7 +76,7 @@ export function openMoves({ queues, records, attempts, texts, chunks, deliveries
 
   /** The sentence for a job that an event ends; the history is read only where it is told. */
   function sentence(on: JobEvent, row: Row, before: Job): string | undefined {
-    return errorOf(on, before, on === "exhaust" ? attempts.list(row.seq) : []);
+    return errorOf(on, before, on === "exhaust" ? attempts.list(row) : []);
   }
 
   /** Applies an event now. Undefined when the table refuses it; `row` in the answer is absent when nothing is left. */
@@ -117,7 +115,7 @@ export function openMoves({ queues, records, attempts, texts, chunks, deliveries
 
     /** Renews the lease of a running job; `missed` are the pings that did not name it so far, unchanged when absent. */
     renew(row: Row, now: number, missed = row.job.missed): Row {
-      return records.update(row, { job: renewed({ ...row.job, missed }, now) });
+      return records.update(row, changeOf<Row>({ job: renewed({ ...row.job, missed }, now) }));
     },
 
     /** Takes running jobs back, those that left the queue last first, so that they wait in their old order. Announces what the caller cannot know; answers the ids that wait again. */
@@ -148,4 +146,9 @@ export function openMoves({ queues, records, attempts, texts, chunks, deliveries
       return projection;
     },
   };
+}
+
+/** What every row may change by, as a change of a dialect's row. */
+function changeOf<Row extends JobRow>(change: Partial<JobRow>): Partial<Row> {
+  return change as Partial<Row>;
 }

@@ -1,27 +1,26 @@
 /** What is shown of a job: its record with its texts, as if all that has passed for it were settled (D15). */
-import type { JobResult } from "../../core/view.ts";
-import type { JobRecord } from "../store.ts";
-import type { Attempts } from "./attempts.ts";
-import type { ChunkRows } from "./chunk-rows.ts";
+import type { Attempt } from "../core/job.ts";
+import type { JsonText } from "../core/json/json-text.ts";
+import type { JobResult } from "../core/view.ts";
 import type { Moves, Projection } from "./moves.ts";
-import type { Row } from "./row.ts";
+import type { JobRow, Result } from "./row.ts";
 import { WAITING } from "./states.ts";
-import type { Texts } from "./texts.ts";
+import type { JobRecord } from "./store.ts";
 
-/** What {@link openViews} works on. */
-export interface ViewParts {
-  attempts: Attempts;
-  texts: Texts;
-  chunks: ChunkRows;
-  moves: Moves;
+/** What {@link openViews} works on: the rows of a dialect with their texts, all at hand at once. */
+export interface ViewParts<Row extends JobRow> {
+  /** Ended attempts, oldest first. */
+  attempts: { list(row: Row): Attempt[] };
+  texts: { result(row: Row): Result; /** The error alone. */ error(row: Row): string | undefined; input(row: Row): JsonText | undefined };
+  /** The first number that a loss of the running attempt takes away. */
+  chunks: { undelivered(row: Row): number };
+  moves: Moves<Row>;
 }
 
-export type Views = ReturnType<typeof openViews>;
-
-export function openViews({ attempts, texts, chunks, moves }: ViewParts) {
+export function openViews<Row extends JobRow>({ attempts, texts, chunks, moves }: ViewParts<Row>) {
   /** The job as it is stored. */
   function stored(row: Row): JobResult {
-    return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...texts.result(row.seq) };
+    return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...texts.result(row) };
   }
 
   function shown(row: Row, { job, steps, error }: Projection): JobResult {
@@ -43,7 +42,7 @@ export function openViews({ attempts, texts, chunks, moves }: ViewParts) {
       if (!projected) return undefined;
       const { job, steps } = projected;
       if (steps.length > 0) return shown(row, projected);
-      return { job, error: job.endedAt === undefined ? undefined : texts.error(row.seq) };
+      return { job, error: job.endedAt === undefined ? undefined : texts.error(row) };
     },
 
     /** All that is known of the job now; undefined when it is gone. */
@@ -54,8 +53,8 @@ export function openViews({ attempts, texts, chunks, moves }: ViewParts) {
       const dropped = (which: "undelivered" | "all"): boolean => steps.some((step) => step.chunks === which);
       return {
         ...shown(row, projected),
-        input: projected.job.erased ? undefined : texts.input(row.seq),
-        attempts: [...attempts.list(row.seq), ...steps.flatMap(({ closed }) => closed ?? [])],
+        input: projected.job.erased ? undefined : texts.input(row),
+        attempts: [...attempts.list(row), ...steps.flatMap(({ closed }) => closed ?? [])],
         chunks: { written: row.nextChunk, delivered: dropped("all") ? row.nextChunk : dropped("undelivered") ? chunks.undelivered(row) : row.cursor },
       };
     },

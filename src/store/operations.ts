@@ -1,5 +1,5 @@
-/** The operations of the contract as the database thread knows them, and the messages that carry them there. */
-import type { Signal, Store, StoreUnavailable } from "../store.ts";
+/** The operations of the contract by name, and how each runs where many share one transaction. */
+import type { Store } from "./store.ts";
 
 /** A group of the contract, one noun. */
 export type Group = "jobs" | "chunks" | "endpoints" | "workers" | "tokens" | "keys" | "webhooks";
@@ -10,7 +10,7 @@ export type OpName = { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group] 
 type MethodOf<N extends OpName> = N extends `${infer G extends Group}.${infer M}` ? (M extends keyof Store[G] ? Store[G][M] : never) : N extends keyof Store ? Store[N] : never;
 type Sync<F> = F extends (...q: infer Q) => Promise<infer A> ? (...q: Q) => A : never;
 
-/** The methods of one noun, done at once by the database thread. */
+/** The methods of one noun, done at once. */
 export type GroupHandlers<G extends Group> = { [M in keyof Store[G]]: Sync<Store[G][M]> };
 
 /** What an operation is asked, and what it answers. */
@@ -76,25 +76,5 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   ping: "write",
 };
 
-/** The operations by the number they travel under. */
+/** All of them, in one order. */
 export const OP_NAMES = Object.keys(OPS) as OpName[];
-
-/** A batch: number and packed query of each operation in turn; or the word to end. */
-export type Batch = unknown[] | "close";
-
-/** An operation that failed: its place in the batch, and the error without its class. */
-export interface Failure {
-  index: number;
-  why?: StoreUnavailable["why"] | undefined;
-  message: string;
-}
-
-/** The packed answers of a batch in its order, what failed in it, and the signals of its commit. */
-export interface Reply {
-  answers: unknown[];
-  failures: Failure[];
-  signals: Signal[];
-}
-
-/** First word of the database thread: ready, or why it cannot be. */
-export type Greeting = { ready: true } | ({ ready: false } & Omit<Failure, "index">);

@@ -1,0 +1,20 @@
+/** What a job's row is in every dialect, besides what the dialect finds it by. */
+import type { Job } from "../core/job.ts";
+import type { JsonText } from "../core/json/json-text.ts";
+
+/** A row; never changed in place. */
+export interface JobRow {
+  readonly job: Job;
+  /** Place in the queue, smallest first. */
+  readonly rank: number;
+  /** Number of the next chunk. */
+  readonly nextChunk: number;
+  /** Number of the next chunk to deliver. */
+  readonly cursor: number;
+}
+
+/** The result texts of a job. */
+export interface Result {
+  output?: JsonText | undefined;
+  error?: string | undefined;
+}
