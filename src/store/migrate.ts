@@ -35,11 +35,29 @@ export function readMigrations(folder: URL): Migration[] {
   });
 }
 
-/** Brings the database up to the newest of `migrations`. Answers how many were applied. Throws an Error whose message is for the operator. */
-export async function migrate(target: MigrationTarget, migrations: readonly Migration[]): Promise<number> {
+/** Which of `migrations` the database lacks; changes nothing. Throws an Error whose message is for the operator. */
+export async function pending(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
+  return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
+}
+
+/** Brings the database up to the newest of `migrations`. Answers those that were applied. Throws an Error whose message is for the operator. */
+export async function migrate(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
+  await ownerOf(target);
+  await target.prepare();
+  const done: Migration[] = [];
+  for (const migration of await lacking(target, migrations)) {
+    if (await target.apply(migration)) done.push(migration);
+  }
+  return done;
+}
+
+async function ownerOf(target: MigrationTarget): Promise<"empty" | "sluice"> {
   const owner = await target.owner();
   if (owner === "other") throw new Error(`${target.name} holds something that is not a Sluice store. Name another place for the store; nothing was changed here.`);
-  await target.prepare();
+  return owner;
+}
+
+async function lacking(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
   const applied = new Set(await target.applied());
   const newest = Math.max(0, ...applied);
   if (newest > migrations.length) {
@@ -47,9 +65,5 @@ export async function migrate(target: MigrationTarget, migrations: readonly Migr
       `${target.name} was made by a newer version of Sluice: it is at migration ${newest}, and this version knows ${migrations.length}. Run the newer version, or restore a backup from before the upgrade.`,
     );
   }
-  let count = 0;
-  for (const migration of migrations) {
-    if (!applied.has(migration.number) && (await target.apply(migration))) count += 1;
-  }
-  return count;
+  return migrations.filter(({ number }) => !applied.has(number));
 }

@@ -39,6 +39,16 @@ export interface Projection {
   error?: string | undefined;
 }
 
+/** What a step is a hint of. */
+export function signalsOf({ on, job, place, stop, closed }: Step): Signal[] {
+  const { endpoint, id } = job;
+  const signals: Signal[] = [];
+  if (place) signals.push({ kind: "queued", endpoint, id, worker: closed?.worker });
+  if (isFinal(job.state) && on !== "expire" && on !== "forget") signals.push({ kind: "settled", endpoint, id, state: job.state });
+  if (stop !== undefined) signals.push({ kind: "stop", endpoint, id, worker: stop });
+  return signals;
+}
+
 export type Moves<Row extends JobRow> = ReturnType<typeof openMoves<Row>>;
 
 export function openMoves<Row extends JobRow>({ queues, records, attempts, texts, chunks, deliveries, signal, written }: MoveParts<Row>) {
@@ -67,11 +77,8 @@ export function openMoves<Row extends JobRow>({ queues, records, attempts, texts
     return undefined;
   }
 
-  function announce({ on, job, place, stop, closed }: Step): void {
-    const { endpoint, id } = job;
-    if (place) signal({ kind: "queued", endpoint, id, worker: closed?.worker });
-    if (isFinal(job.state) && on !== "expire" && on !== "forget") signal({ kind: "settled", endpoint, id, state: job.state });
-    if (stop !== undefined) signal({ kind: "stop", endpoint, id, worker: stop });
+  function announce(taken: Step): void {
+    for (const told of signalsOf(taken)) signal(told);
   }
 
   /** The sentence for a job that an event ends; the history is read only where it is told. */

@@ -4,7 +4,7 @@
  * 2. Time comes in as `now` (ms since the epoch).
  * 3. No rules inside: what an event does to a job comes from `core/life.ts`, everything else as an argument.
  * 4. Refusals are values; faults are exceptions. A store that cannot write now throws {@link StoreUnavailable}.
- * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and come back byte for byte (D5), as strings or as blocks as they were given.
+ * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and come back byte for byte (D5): small ones as strings or as they were given, those of `LARGE_BYTES` and more that were given as blocks as blocks.
  * 6. A resolved write is on disk (D17). Batching callers into one commit is the dialect's secret; claims of a batch
  *    run after its inserts, so that both can share one commit.
  * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles what has passed for it
@@ -29,13 +29,22 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** A hint that something happened in passing or elsewhere. `purged`: the waiting jobs of an endpoint are gone. `delivery`: a webhook is due, told for every new one. */
+/**
+ * A hint that something happened in passing or elsewhere. `purged`: the waiting jobs of an endpoint are gone. `delivery`: a webhook is due,
+ * told for every new one. The last five only come from other servers: chunks of a job were added, or its stream is free again; endpoints, keys
+ * or worker tokens were changed; a server came, left or gave up what it led; `lost`: hints may have been missed, whoever waits for one looks by itself.
+ */
 export type Signal =
   | { kind: "queued"; endpoint: string; id: string; /** The worker that lost it. */ worker?: string | undefined }
   | { kind: "settled"; endpoint: string; id: string; state: JobState }
   | { kind: "stop"; endpoint: string; id: string; worker: string }
   | { kind: "purged"; endpoint: string }
-  | { kind: "delivery" };
+  | { kind: "delivery" }
+  | { kind: "chunks"; endpoint: string; id: string }
+  | { kind: "endpoints" }
+  | { kind: "keys" }
+  | { kind: "servers" }
+  | { kind: "lost" };
 
 /** The answer of a compare-and-set: the job after it, or why it was refused. */
 export type Moved = { ok: true; job: Job } | { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
@@ -216,6 +225,8 @@ export interface WorkerRow {
   handle?: string | undefined;
   /** Base address it was told to call. */
   url?: string | undefined;
+  /** The server that launched it; absent where only one can open the store. */
+  server?: string | undefined;
   createdAt: number;
 }
 
@@ -303,6 +314,80 @@ export interface WebhookStore {
   expire(q: { before: number; limit: number }): Promise<number>;
 }
 
+/** A server that shares the store with others. */
+export interface ServerRow {
+  id: string;
+  /** Address at which this very server is reached, by the workers it launches. */
+  url: string;
+  startedAt: number;
+  /** Until when it counts as alive, ms since the epoch. */
+  aliveUntil: number;
+  /** Grows with each note. */
+  noteNumber: number;
+  /** What it told the others of itself, JSON text; absent when there is none, or when the asker knows this number. */
+  note?: string;
+}
+
+/** What servers need of each other that share a store. A lease is held as long as its server lives. */
+export interface ClusterStore {
+  /** The servers that live, in the order of their starts. */
+  servers(q: { now: number }): Promise<ServerRow[]>;
+  /**
+   * Notes that this server lives until `now + aliveMs`. `run` is of one start: with `first` it takes the place of an earlier start under this id, with
+   * all it led; without, the answer is undefined when a later start has taken its own. `bury` removes the servers that live no more and frees what they led.
+   * A `note` replaces the last one; `known` are the numbers of others' notes known already. Answers who lives, this one included, and who leads what.
+   */
+  beat(q: { server: string; run: string; url: string; startedAt: number; first: boolean; bury: boolean; aliveMs: number; note?: string | undefined; known: ReadonlyMap<string, number>; now: number }): Promise<{ servers: ServerRow[]; leases: { name: string; server: string }[] } | undefined>;
+  /** The server ends: what it leads is free at once. Signals `servers`. */
+  leave(q: { server: string; run: string }): Promise<void>;
+  /** Takes up to `atMost` of `names` that nobody leads, the first ones first. Answers those taken. */
+  lead(q: { names: readonly string[]; atMost: number; server: string; run: string }): Promise<string[]>;
+  /** Lets go of what this server leads. Signals `servers`. */
+  yield(q: { names: readonly string[]; server: string }): Promise<void>;
+  /** The database's own clock, ms since the epoch. */
+  clock(): Promise<number>;
+  /** Those of these jobs that have ended or are no more, as far as is written: whoever waits for one looks at it. */
+  over(q: { jobs: readonly { endpoint: string; id: string }[] }): Promise<{ endpoint: string; id: string }[]>;
+  /** The running jobs of an endpoint, as far as is written. */
+  running(q: { endpoint: string }): Promise<Running[]>;
+  /** Words that change with any change of endpoints, and of keys or worker tokens. */
+  versions(): Promise<{ endpoints: string; access: string }>;
+}
+
+/** What a server asks of one operation of an endpoint (D24). Absent numbers do not limit. */
+export interface LimitAsk {
+  endpoint: string;
+  operation: string;
+  /** Requests in any window. */
+  per10s?: number | undefined;
+  /** Requests under way at once. */
+  concurrent?: number | undefined;
+  /** Requests under way at this server without those that ask now: it replaces what was known of it. */
+  held: number;
+  /** Requests that ask to go on; with 0 only `held` is told. */
+  count: number;
+}
+
+/** What became of it. */
+export interface LimitAnswer {
+  /** So many may go on, and are counted. */
+  granted: number;
+  /** Requests in the window, these included. */
+  used: number;
+  /** When the oldest of them came, ms since the epoch; absent when there is none. */
+  oldest?: number | undefined;
+  /** When fewer than `per10s` will be in the window if no more come, ms since the epoch; absent when it is so already. */
+  freeAt?: number | undefined;
+}
+
+/** Counts requests of all servers that share the store together (D24). Not on disk: a crash of the database forgets them. */
+export interface LimitStore {
+  /** Grants each ask as much as its limits allow, and counts that. What this server holds counts for the others until `now + aliveMs`. The answers are in the order of the asks. */
+  take(q: { server: string; asks: readonly LimitAsk[]; windowMs: number; aliveMs: number; now: number }): Promise<LimitAnswer[]>;
+  /** Removes what counts no more. */
+  forget(q: { windowMs: number; now: number }): Promise<void>;
+}
+
 /** Everything a service keeps. */
 export interface Store {
   jobs: JobStore;
@@ -312,6 +397,10 @@ export interface Store {
   tokens: TokenStore;
   keys: KeyStore;
   webhooks: WebhookStore;
+  /** Absent from a store that only one server can open. */
+  cluster?: ClusterStore;
+  /** Likewise. */
+  limits?: LimitStore;
   /** An identity made with the store and kept in it: tells this service's workers from another's. */
   identity(): Promise<string>;
   /** Resolves when a write works; throws {@link StoreUnavailable} otherwise. */

@@ -37,8 +37,8 @@ export function payloadCases({ store, open }: Bed): void {
   function expectSame(found: JsonText | undefined, make: () => JsonText): void {
     const given = make();
     expect(bytesOf(found).equals(bytesOf(given))).toBe(true);
-    // No bytes at all may be either.
-    if (sizeOf(given) > 0) expect(typeof found).toBe(typeof given);
+    // What is small may be either, and a dialect may keep large strings as blocks, never the other way round.
+    if (typeof given !== "string" && sizeOf(given) >= LARGE_BYTES) expect(typeof found).toBe("object");
   }
 
   it.each(PAYLOADS)("D5: %s, as an input: handed out in the batch of its insert or later, and again after a return and a retry", async (_, make) => {

@@ -4,7 +4,7 @@
  */
 import { isFinal, JOB_STATES } from "../../core/machine.ts";
 import type { JobResult } from "../../core/view.ts";
-import { cursorOf, numberOf } from "./cursor.ts";
+import { cursorOf, numberOf } from "../cursor.ts";
 import type { Answer, Query } from "../operations.ts";
 import type { Parts } from "./parts.ts";
 import { LAST } from "./row.ts";

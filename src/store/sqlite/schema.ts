@@ -1,14 +1,24 @@
 /** How the migrations of this folder are applied to a SQLite file, and how a file is known to be a store. */
-import { migrate, readMigrations } from "../migrate.ts";
-import type { MigrationTarget } from "../migrate.ts";
+import { migrate, pending, readMigrations } from "../migrate.ts";
+import type { Migration, MigrationTarget } from "../migrate.ts";
 import type { Database } from "./database.ts";
 
 /** Written into the header of the file (`PRAGMA application_id`): the letters SLUI. */
 const APPLICATION_ID = 0x534c5549;
 
-/** Brings the schema of the file up to date; see {@link migrate} for what it refuses. */
-export async function prepareSchema(db: Database): Promise<void> {
-  await migrate(targetOf(db), readMigrations(new URL("./migrations/", import.meta.url)));
+/** Migrations that this version knows. */
+export function allMigrations(): Migration[] {
+  return readMigrations(new URL("./migrations/", import.meta.url));
+}
+
+/** Brings the schema of the file up to date; see {@link migrate} for what it refuses. Answers the migrations that were applied. */
+export function prepareSchema(db: Database): Promise<Migration[]> {
+  return migrate(targetOf(db), allMigrations());
+}
+
+/** What {@link prepareSchema} would apply; changes nothing. Throws as it does. */
+export function pendingMigrations(db: Database): Promise<Migration[]> {
+  return pending(targetOf(db), allMigrations());
 }
 
 function targetOf(db: Database): MigrationTarget {

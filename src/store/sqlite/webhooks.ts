@@ -4,7 +4,7 @@ import type { DeliveryState } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { DeliveryRow } from "../store.ts";
 import { bytesOf } from "./blocks.ts";
-import { cursorOf, numberOf } from "./cursor.ts";
+import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./deliveries.ts";
 import type { NumberedDelivery } from "./deliveries.ts";

@@ -7,7 +7,7 @@ import type { Job } from "../../core/job.ts";
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { Claim, Idempotency, JobStore, Store } from "../store.ts";
-import { numberOf } from "./cursor.ts";
+import { numberOf } from "../cursor.ts";
 import { OP_NAMES } from "../operations.ts";
 import type { OpName } from "../operations.ts";
 

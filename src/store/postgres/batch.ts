@@ -1,0 +1,158 @@
+/**
+ * Operations on jobs gather while a transaction is under way and go into the next one together: one round trip to read what they need,
+ * one to write what they changed, one commit. When it fails, each runs alone, so that only the culprit does. Claims run last.
+ */
+import type { Clock } from "../../clock.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
+import { OPS } from "../operations.ts";
+import type { Answer, Query } from "../operations.ts";
+import { StoreUnavailable } from "../store.ts";
+import type { Signal } from "../store.ts";
+import { openChunks } from "./chunks.ts";
+import { openClaim } from "./claim.ts";
+import type { ClaimQuery } from "./claim.ts";
+import { faultOf } from "./faults.ts";
+import type { Database } from "./database.ts";
+import { openJobs } from "./jobs.ts";
+import type { JobSteps } from "./jobs.ts";
+import type { ChunkSteps } from "./chunks.ts";
+import { openParts } from "./parts.ts";
+import { purge } from "./purge.ts";
+import type { Kept, Parts } from "./parts.ts";
+import { transaction } from "./transaction.ts";
+import { loadRows, noWants, want } from "./wants.ts";
+import { openWorkers } from "./workers.ts";
+import type { WorkerSteps } from "./workers.ts";
+
+/** Most operations in one transaction, and most characters of payload. */
+const MOST_OPS = 512;
+const MOST_WEIGHT = 32_000_000;
+
+/** An operation that shares transactions; a purge has one of its own, in its turn. */
+export type SharedOp = `jobs.${keyof JobSteps}` | "jobs.claim" | "jobs.purge" | `chunks.${keyof ChunkSteps}` | `workers.${keyof WorkerSteps}`;
+
+interface Waiter {
+  name: SharedOp;
+  q: unknown;
+  resolve: (answer: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** Runs operations in shared transactions. */
+export interface Batches {
+  call<N extends SharedOp>(name: N, q: Query<N>): Promise<Answer<N>>;
+  /** Waits for those under way; later calls throw {@link StoreUnavailable}. */
+  close(): Promise<void>;
+}
+
+/** How hints leave: to the listeners of this server, and to other servers. */
+export interface Hints {
+  own(signals: readonly Signal[]): void;
+  others(signals: readonly Signal[]): void;
+}
+
+/** Characters of payload that an operation carries. */
+function weightOf(q: unknown): number {
+  const { input, value, outcome, chunks } = q as Partial<Query<"jobs.insert"> & Query<"jobs.progress"> & Query<"jobs.report"> & Query<"chunks.append">>;
+  return sizeOf(input ?? "") + sizeOf(value ?? "") + sizeOf(outcome?.output ?? "") + (chunks?.reduce((sum, chunk) => sum + chunk.length, 0) ?? 0);
+}
+
+export function openBatches({ database, clock, kept, hints }: { database: Database; clock: Clock; kept: Kept; hints: Hints }): Batches {
+  let waiting: Waiter[] = [];
+  let running = false;
+  let scheduled = false;
+  let closed = false;
+  let idle: (() => void) | undefined;
+
+  /** The answers of `ops` in their order, done in the transaction of `parts`. */
+  async function perform(parts: Parts, ops: readonly Waiter[]): Promise<unknown[]> {
+    const [first] = ops;
+    if (first?.name === "jobs.purge") return [await purge(parts, first.q as Query<"jobs.purge">)];
+    const wants = noWants();
+    for (const { name, q } of ops) want(wants, name, q as never);
+    const { queues, records, idempotency } = parts;
+    // All leave in one go, and each sees what the locks before it protect.
+    await Promise.all([queues.read(wants.endpoints, wants.now), idempotency.load(wants.keys), loadRows(records, wants)]);
+    const groups = { jobs: openJobs(parts), chunks: openChunks(parts), workers: openWorkers(parts) } as unknown as Record<string, Record<string, (q: unknown) => Promise<unknown>>>;
+    const answers: unknown[] = [];
+    const claims = new Map<string, { at: number; q: ClaimQuery }[]>();
+    for (const [at, { name, q }] of ops.entries()) {
+      if (OPS[name] === "claim") {
+        const { endpoint } = q as ClaimQuery;
+        claims.set(endpoint, [...(claims.get(endpoint) ?? []), { at, q: q as ClaimQuery }]);
+        continue;
+      }
+      const [group = "", method = ""] = name.split(".");
+      answers[at] = await groups[group]?.[method]?.(q);
+    }
+    const claim = openClaim(parts);
+    for (const [endpoint, asked] of claims) {
+      const found = await claim(endpoint, asked.map(({ q }) => q));
+      asked.forEach(({ at }, index) => (answers[at] = found[index]));
+    }
+    await parts.flush();
+    return answers;
+  }
+
+  async function commit(ops: readonly Waiter[]): Promise<unknown[]> {
+    let parts: Parts | undefined;
+    try {
+      const answers = await transaction({ connection: database.hot, clock }, async ({ run }) => {
+        parts?.undo();
+        parts = openParts({ run, kept, slot: database.hotSlot });
+        return await perform(parts, ops);
+      });
+      if (parts) {
+        hints.own(parts.signals.own);
+        hints.others(parts.signals.others);
+      }
+      return answers;
+    } catch (error) {
+      parts?.undo();
+      throw error;
+    }
+  }
+
+  async function run(ops: readonly Waiter[]): Promise<void> {
+    try {
+      const answers = await commit(ops);
+      ops.forEach(({ resolve }, at) => resolve(answers[at]));
+    } catch (error) {
+      const fault = faultOf(error, database.name);
+      if (ops.length === 1 || fault instanceof StoreUnavailable) return ops.forEach(({ reject }) => reject(fault));
+      for (const op of ops) await run([op]);
+    }
+  }
+
+  /** Those that go together now: as many as fit. */
+  function next(): Waiter[] {
+    let weight = 0;
+    const alone = waiting[0]?.name === "jobs.purge";
+    const fit = waiting.findIndex(({ name, q }, at) => at > 0 && (alone || name === "jobs.purge" || at >= MOST_OPS || (weight += weightOf(q)) > MOST_WEIGHT));
+    return waiting.splice(0, fit < 0 ? waiting.length : fit);
+  }
+
+  async function drain(): Promise<void> {
+    scheduled = false;
+    if (running) return;
+    running = true;
+    while (waiting.length > 0) await run(next());
+    running = false;
+    idle?.();
+  }
+
+  return {
+    call: <N extends SharedOp>(name: N, q: Query<N>) =>
+      new Promise<Answer<N>>((resolve, reject) => {
+        if (closed) return reject(new StoreUnavailable("closed", "The store is closed."));
+        waiting.push({ name, q, resolve: resolve as (answer: unknown) => void, reject });
+        if (scheduled || running) return;
+        scheduled = true;
+        setImmediate(() => void drain());
+      }),
+    async close() {
+      closed = true;
+      if (running || scheduled) await new Promise<void>((resolve) => (idle = resolve));
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/** Hands waiting jobs to workers: which job runs next is decided here. The claims of a transaction on one endpoint are answered together. */
+import { sizeOf } from "../../core/json/json-text.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
+import { RUNNING, WAITING } from "../states.ts";
+import type { Claim, JobStore } from "../store.ts";
+import type { Parts } from "./parts.ts";
+import { COLUMNS } from "./records.ts";
+import { isPurged, keyOf } from "./row.ts";
+import type { Queue, Row } from "./row.ts";
+import { statement } from "./statement.ts";
+import type { QueueMemory } from "./queues.ts";
+
+export type ClaimQuery = Parameters<JobStore["claim"]>[0];
+
+/**
+ * The next waiting jobs of one priority between two ranks. SKIP LOCKED: what another claim has in hand is its, and nobody waits. Where
+ * to begin is told by the caller, so that the entries of jobs that were handed out are not passed again before vacuum removes them.
+ */
+export const NEXT_WAITING = statement(`
+  SELECT octet_length(jobs.input), ${COLUMNS} FROM (
+    SELECT * FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND rank > $3 AND rank < $4 AND epoch = $5 AND due_at > $6
+    ORDER BY rank LIMIT $7 FOR UPDATE SKIP LOCKED
+  ) AS jobs`);
+
+const FIRST = Number.MIN_SAFE_INTEGER;
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** The whole queue is searched at least so often, whatever is remembered of it, ms: while the counts say that jobs wait, and in any case. */
+const SEARCH_MS = 1000;
+const SEARCH_ANYWAY_MS = 10_000;
+
+/** A claim while it is filled. */
+interface Open {
+  q: ClaimQuery;
+  jobs: { row: Row; size: number }[];
+  fenced: boolean;
+  /** Characters that still fit. */
+  room: number;
+  full: boolean;
+}
+
+/** A stretch of a queue. */
+interface Stretch {
+  low: boolean;
+  after: number;
+  before: number;
+}
+
+/** Answers the claims of one transaction on one endpoint, in their order. */
+export function openClaim({ run, queues, records, attempts, texts, moves, due, kept }: Parts) {
+  const sizes = new Map<string, number>();
+
+  async function page(queue: Queue, { low, after, before }: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
+    const { rows } = await run(NEXT_WAITING, [queue.endpoint, low, after, before, queue.epoch, q.now, q.limit]);
+    return rows.map(([size, ...values]) => {
+      const row = records.take(values);
+      sizes.set(keyOf(row.job), Number(size));
+      return row;
+    });
+  }
+
+  /** Gives a job to the first claim that may have it. */
+  function give(row: Row, claims: readonly Open[]): boolean {
+    const given = texts.givenInput(row);
+    const size = given === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(given);
+    for (const claim of claims) {
+      if (claim.full) continue;
+      if (attempts.isOpen(row, claim.q.worker)) {
+        claim.fenced = true;
+        continue;
+      }
+      if (claim.jobs.length > 0 && size > claim.room) {
+        claim.full = true;
+        continue;
+      }
+      claim.room -= size;
+      const applied = moves.apply(row, "claim", { now: claim.q.now, worker: claim.q.worker });
+      if (!applied?.row) return false;
+      claim.jobs.push({ row: applied.row, size });
+      claim.full = claim.jobs.length >= claim.q.limit;
+      return true;
+    }
+    return false;
+  }
+
+  const wanted = (claims: readonly Open[]): number => claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
+
+  /** Fills claims from a stretch and the jobs of this transaction that belong to it. Tells the rank up to which all jobs of it were handed out, and whether none is left. */
+  async function fill(queue: Queue, stretch: Stretch, claims: readonly Open[], q: { now: number; stored: boolean }): Promise<{ handedTo: number; empty: boolean }> {
+    let { after } = stretch;
+    let handedTo = stretch.after;
+    let allHanded = true;
+    let own = records.waiting(queue).filter(({ job, rank }) => job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before);
+    while (wanted(claims) > 0) {
+      const limit = wanted(claims);
+      const stored = q.stored ? await page(queue, { ...stretch, after }, { now: q.now, limit }) : [];
+      after = stored.at(-1)?.rank ?? after;
+      const found = new Map([...stored, ...own].map((row) => [keyOf(row.job), row]));
+      own = [];
+      for (const row of [...found.values()].toSorted((a, b) => a.rank - b.rank)) {
+        if (wanted(claims) === 0) return { handedTo, empty: false };
+        if (row.job.state !== WAITING || isPurged(row) || row.job.dueAt <= q.now) continue;
+        allHanded = give(row, claims) && allHanded;
+        if (allHanded) handedTo = row.rank;
+      }
+      if (stored.length < limit) return { handedTo, empty: allHanded };
+    }
+    return { handedTo, empty: false };
+  }
+
+  /** Walks a queue as far as the claims need it. */
+  async function search(queue: Queue, memory: QueueMemory, claims: readonly Open[], now: number): Promise<void> {
+    const own = records.waiting(queue);
+    const stored = queue.counts.inQueue - own.length;
+    const since = now < memory.searchedAt ? Infinity : now - memory.searchedAt;
+    const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
+    const anyway = since >= SEARCH_ANYWAY_MS;
+    if (stored <= 0 && !anyway) {
+      for (const low of [false, true]) await fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
+      return;
+    }
+    if (since < SEARCH_MS) {
+      const { handedTo } = await fill(queue, { ...back, after: Math.max(memory.claimedTo, back.after) }, claims, { now, stored: true });
+      memory.claimedTo = Math.max(memory.claimedTo, handedTo);
+      if (wanted(claims) === 0) return;
+    }
+    const front = await fill(queue, { low: false, after: FIRST, before: 0 }, claims, { now, stored: true });
+    memory.claimedTo = (await fill(queue, back, claims, { now, stored: true })).handedTo;
+    // While jobs wait at the front, each claim begins there.
+    memory.searchedAt = front.empty ? now : -Infinity;
+    for (const stretch of [{ low: true, after: FIRST, before: 0 }, { ...back, low: true }]) await fill(queue, stretch, claims, { now, stored: true });
+  }
+
+  return async (endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> => {
+    const queue = queues.of(endpoint);
+    const now = Math.max(...asked.map((q) => q.now));
+    await due.freshen(queue, now);
+    const claims = asked.map((q): Open => ({ q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 }));
+    const memory = kept.memories.of(endpoint);
+    queues.onUndo(() => kept.memories.forgetOne(endpoint));
+    await search(queue, memory, claims, now);
+    const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
+    const inputs = await texts.inputs(rows.filter((row) => texts.givenInput(row) === undefined));
+    const inputOf = (row: Row): JsonText => texts.givenInput(row) ?? inputs.get(keyOf(row.job)) ?? "null";
+    return claims.map(({ jobs, fenced }) => ({ jobs: jobs.filter(({ row }) => row.job.state === RUNNING).map(({ row }) => ({ job: row.job, input: inputOf(row) })), fenced }));
+  };
+}

@@ -1,0 +1,100 @@
+/** What servers that share the store know of each other: who lives, who leads what, and what cheap looks show while hints may be lost. */
+import { RUNNING } from "../states.ts";
+import type { ClusterStore, Running, ServerRow, Signal } from "../store.ts";
+import { numbers, texts } from "./arrays.ts";
+import type { Runner } from "./statement.ts";
+import { statement } from "./statement.ts";
+
+// The first number is a time, so that a row made anew never repeats a number of the one before.
+const BEAT = statement(`
+  INSERT INTO servers (id, run, url, started_at, alive_until, note, note_number) VALUES ($1, $2, $3, $4, $5, $6, $5)
+  ON CONFLICT (id) DO UPDATE SET run = excluded.run, url = excluded.url, started_at = excluded.started_at, alive_until = excluded.alive_until,
+    note = coalesce(excluded.note, servers.note), note_number = servers.note_number + CASE WHEN excluded.note IS NULL THEN 0 ELSE 1 END
+  WHERE servers.run = excluded.run OR $7
+  RETURNING xmax = 0`);
+// Whoever gives a sign of life at this very moment holds the row's lock, and is looked at again after it.
+const BURY = statement("DELETE FROM servers WHERE alive_until <= $1 AND id <> $2");
+const ALIVE = statement(`
+  SELECT servers.id, url, started_at, alive_until, note_number, CASE WHEN known.number = note_number THEN NULL ELSE note END
+  FROM servers LEFT JOIN unnest($2::text[], $3::int8[]) AS known (id, number) ON known.id = servers.id
+  WHERE alive_until > $1 ORDER BY started_at, servers.id`);
+const LEASES = statement("SELECT name, server FROM leases ORDER BY name");
+const LEAVE = statement("DELETE FROM servers WHERE id = $1 AND run = $2");
+const LEAD = statement(`
+  WITH me AS (SELECT id FROM servers WHERE id = $1 AND run = $2 FOR KEY SHARE)
+  INSERT INTO leases (name, server)
+  SELECT wanted.name, me.id FROM me, unnest($3::text[]) WITH ORDINALITY AS wanted (name, place)
+  WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = wanted.name)
+  ORDER BY wanted.place LIMIT $4
+  ON CONFLICT (name) DO NOTHING RETURNING name`);
+const YIELD = statement("DELETE FROM leases WHERE server = $1 AND name = ANY ($2::text[])");
+const CLOCK = statement("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8");
+const OVER = statement(`
+  SELECT asked.endpoint, asked.id FROM unnest($1::text[], $2::text[]) AS asked (endpoint, id)
+  LEFT JOIN jobs ON jobs.endpoint = asked.endpoint AND jobs.id = asked.id
+  WHERE jobs.id IS NULL OR jobs.ended_at IS NOT NULL`);
+const AT_WORK = statement(`SELECT id, worker, attempt, started_at FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}'`);
+// A row that changes gets the number of a later transaction, so that count and sum change with any change.
+const VERSIONS = statement(`
+  SELECT (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM endpoints),
+    (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM keys) || ' ' || (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM tokens)`);
+
+/** `run` is a connection of its own, which nothing slow holds up; `tellOthers` is called after a change. */
+export function openCluster({ run: { run }, tellOthers }: { run: Runner; tellOthers: (signal: Signal) => void }): ClusterStore {
+  async function alive(now: number, known: ReadonlyMap<string, number>): Promise<ServerRow[]> {
+    const { rows } = await run(ALIVE, [now, texts([...known.keys()]), numbers([...known.values()])]);
+    return rows.map(([id, url, startedAt, aliveUntil, noteNumber, note]) => ({
+      id: String(id), url: String(url), startedAt: Number(startedAt), aliveUntil: Number(aliveUntil), noteNumber: Number(noteNumber), ...(note !== null && { note: String(note) }),
+    }));
+  }
+
+  return {
+    servers: ({ now }) => alive(now, new Map()),
+
+    async beat({ server, run: start, url, startedAt, first, bury, aliveMs, note, known, now }) {
+      const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
+      const buried = bury ? run(BURY, [now, server]) : undefined;
+      // All of them leave together and are done in this order.
+      const [beat, servers, leases] = await Promise.all([sent, alive(now, known), run(LEASES), buried]);
+      const made = beat.rows[0]?.[0];
+      if (made === undefined) return undefined;
+      if (made === true) tellOthers({ kind: "servers" });
+      return { servers, leases: leases.rows.map(([name, leader]) => ({ name: String(name), server: String(leader) })) };
+    },
+
+    async leave({ server, run: start }) {
+      const { count } = await run(LEAVE, [server, start]);
+      if (count > 0) tellOthers({ kind: "servers" });
+    },
+
+    async lead({ names, atMost, server, run: start }) {
+      const { rows } = await run(LEAD, [server, start, texts(names), atMost]);
+      return rows.map(([name]) => String(name));
+    },
+
+    async yield({ names, server }) {
+      const { count } = await run(YIELD, [server, texts(names)]);
+      if (count > 0) tellOthers({ kind: "servers" });
+    },
+
+    async clock() {
+      const { rows } = await run(CLOCK);
+      return Number(rows[0]?.[0]);
+    },
+
+    async over({ jobs }) {
+      const { rows } = await run(OVER, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
+      return rows.map(([endpoint, id]) => ({ endpoint: String(endpoint), id: String(id) }));
+    },
+
+    async running({ endpoint }) {
+      const { rows } = await run(AT_WORK, [endpoint]);
+      return rows.map(([id, worker, attempt, startedAt]): Running => ({ endpoint, id: String(id), worker: String(worker), attempt: Number(attempt), startedAt: Number(startedAt) }));
+    },
+
+    async versions() {
+      const [endpoints, access] = (await run(VERSIONS)).rows[0] ?? [];
+      return { endpoints: String(endpoints), access: String(access) };
+    },
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * One connection to PostgreSQL that mends itself. Statements are pipelined: those sent in a row share a round trip. When the connection
+ * is lost, all that are under way fail, and the next attempts wait for a new one, up to a bound.
+ */
+import { Client } from "pg";
+import type { ClientConfig } from "pg";
+import type { Clock } from "../../clock.ts";
+import { StoreUnavailable } from "../store.ts";
+import { losesConnection } from "./faults.ts";
+import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
+
+/** How long a statement waits for a connection that is being made, ms: a client shall get its 503 within 2 s. */
+export const CONNECT_MS = 1500;
+
+/** First and longest pause between two tries to connect, ms. */
+const PAUSE_MS = [50, 1000] as const;
+
+/** Bounds of what a statement may take on the server, ms: a lock that is not free, a statement that does not end, a transaction that its client forgot. */
+const LOCK_MS = 5000;
+const STATEMENT_MS = 30_000;
+const IDLE_IN_TRANSACTION_MS = 5000;
+
+/**
+ * Whatever the server's default is, a commit is on its disk before it is told (D17). Every statement here goes by an index, with plans made
+ * once: what a table looked like when it was empty must not decide. A server that vanished is noticed by its sockets.
+ */
+const SETTINGS = `SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+  set_config('lock_timeout', '${LOCK_MS}', false), set_config('statement_timeout', '${STATEMENT_MS}', false),
+  set_config('idle_in_transaction_session_timeout', '${IDLE_IN_TRANSACTION_MS}', false), set_config('tcp_keepalives_idle', '5', false),
+  set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '2', false),
+  set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)`;
+
+/** A connection with a use of its own. */
+export interface Connection extends Runner {
+  /** Runs statements on the present connection only: when that is lost, all of them fail. For what must not be torn, such as a transaction. Waits `waitMs` at most for a connection that is being made. */
+  session(waitMs?: number): Promise<Runner>;
+  /** Statements under way. */
+  readonly pending: number;
+  /** Gives the present connection up, as when the database was found dead: all that is under way fails. */
+  drop(): void;
+  /** Ends it; statements under way are waited for unless the connection is lost. */
+  close(): Promise<void>;
+}
+
+/** How connections are made. */
+export interface ConnectionOptions {
+  config: ClientConfig;
+  /** How the database is called in sentences, without secrets. */
+  name: string;
+  clock: Clock;
+  /** Called with each new connection before it is used; `client` gives notifications. */
+  onConnect?: (client: Client) => Promise<void>;
+  /** Called when the connection is lost. */
+  onLost?: () => void;
+}
+
+/** `int8`, `int4`, `int2`, `float8` and `bool` become values, all else stays text. */
+const PARSERS: ReadonlyMap<number, (text: string) => Value> = new Map<number, (text: string) => Value>([
+  [20, Number], [23, Number], [21, Number], [701, Number], [16, (text) => text === "t"],
+]);
+const asText = (text: string): string => text;
+const types = { getTypeParser: (oid: number) => PARSERS.get(oid) ?? asText } as unknown as NonNullable<ClientConfig["types"]>;
+
+/** A connection that is made at its first statement, and anew when it was lost. */
+export function openConnection({ config, name, clock, onConnect, onLost }: ConnectionOptions): Connection {
+  const closing = new AbortController();
+  let client: Client | undefined;
+  let connecting: Promise<Client> | undefined;
+  let pending = 0;
+  let idle: (() => void) | undefined;
+
+  function lose(lost: Client): void {
+    if (client !== lost) return;
+    client = undefined;
+    onLost?.();
+    lost.end().catch(() => {});
+  }
+
+  async function connectOnce(): Promise<Client> {
+    const fresh = new Client({ ...config, types, pipeline: true, connectionTimeoutMillis: CONNECT_MS, keepAlive: true } as ClientConfig);
+    fresh.on("error", () => lose(fresh));
+    fresh.on("end", () => lose(fresh));
+    try {
+      await fresh.connect();
+      await fresh.query(SETTINGS);
+      await onConnect?.(fresh);
+    } catch (error) {
+      fresh.end().catch(() => {});
+      throw error;
+    }
+    return fresh;
+  }
+
+  /** Tries until there is a connection or the store is closed. */
+  async function connectAtLast(firstFailed: (error: unknown) => void): Promise<Client> {
+    for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
+      if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
+      try {
+        client = await connectOnce();
+        return client;
+      } catch (error) {
+        firstFailed(error);
+        await clock.sleep(pause, closing.signal);
+      }
+    }
+  }
+
+  let lastFailure: unknown;
+
+  async function connected(waitMs = CONNECT_MS): Promise<Client> {
+    if (client) return client;
+    if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
+    connecting ??= connectAtLast((error) => (lastFailure = error)).finally(() => (connecting = undefined));
+    connecting.catch(() => {});
+    const enough = new AbortController();
+    const late = clock.sleep(waitMs, enough.signal).then(() => undefined);
+    try {
+      const made = await Promise.race([connecting, late]);
+      if (made) return made;
+    } finally {
+      enough.abort();
+    }
+    const why = lastFailure instanceof Error ? lastFailure.message : "no answer";
+    throw new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${why}.`, { cause: lastFailure });
+  }
+
+  /** Runs statements on this very connection, alive or not. */
+  function on(bound: Client): Runner {
+    return {
+      async run({ name: statementName, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
+        pending += 1;
+        try {
+          const { rows, rowCount, command } = await bound.query<Value[]>({ name: statementName, text, values: [...values], rowMode: "array" });
+          return { rows, count: rowCount ?? 0, command };
+        } catch (error) {
+          if (losesConnection(error)) lose(bound);
+          throw error;
+        } finally {
+          pending -= 1;
+          if (pending === 0) idle?.();
+        }
+      },
+    };
+  }
+
+  return {
+    // Without a wait where it can be: what is asked in a row leaves in that order.
+    run: async (asked, values) => await on(client ?? (await connected())).run(asked, values),
+    session: async (waitMs = CONNECT_MS) => on(client ?? (await connected(waitMs))),
+    get pending() {
+      return pending;
+    },
+    drop() {
+      const dead = client;
+      if (!dead) return;
+      client = undefined;
+      onLost?.();
+      // The driver ends a connection politely; one that is dead would wait for ever.
+      (dead as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    },
+    async close() {
+      closing.abort();
+      if (pending > 0 && client) await new Promise<void>((resolve) => (idle = resolve));
+      const last = client;
+      client = undefined;
+      await last?.end().catch(() => {});
+    },
+  };
+}

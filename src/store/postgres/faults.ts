@@ -1,0 +1,50 @@
+/** What the errors of PostgreSQL and of the connection to it mean: which of them end by being tried again, and which tell that the database is away. */
+import { DatabaseError } from "pg";
+import { StoreUnavailable } from "../store.ts";
+
+/** Codes after which the same transaction may succeed at once: another one was in its way. */
+const CONTENDED: ReadonlySet<string> = new Set([
+  "40001", // serialization_failure
+  "40P01", // deadlock_detected
+  "55P03", // lock_not_available: lock_timeout
+]);
+
+/** Codes after which the connection is of no more use, though the database may be back in a moment. */
+const AWAY: ReadonlySet<string> = new Set([
+  "57P01", // admin_shutdown
+  "57P02", // crash_shutdown
+  "57P03", // cannot_connect_now: it starts, stops or recovers
+  "57P05", // idle_session_timeout
+  "25P03", // idle_in_transaction_session_timeout
+  "25006", // read_only_sql_transaction: a standby, until the failover is through
+  "53300", // too_many_connections
+]);
+
+/** Codes that tell that nothing can be written now. */
+const FULL: ReadonlySet<string> = new Set([
+  "53100", // disk_full
+  "53200", // out_of_memory
+  "58030", // io_error
+]);
+
+/** Whether the same transaction may succeed when it is run again at once. */
+export function isContended(error: unknown): boolean {
+  return error instanceof DatabaseError && CONTENDED.has(error.code ?? "");
+}
+
+/** Whether the connection is lost with this error: those of class 08 and of sockets too. */
+export function losesConnection(error: unknown): boolean {
+  if (error instanceof StoreUnavailable) return error.why === "unreachable";
+  if (!(error instanceof DatabaseError)) return true;
+  return AWAY.has(error.code ?? "") || (error.code ?? "").startsWith("08");
+}
+
+/** The error as callers of the store get it: {@link StoreUnavailable} where the same call may succeed later. `name` is the database, without secrets. */
+export function faultOf(error: unknown, name: string): Error {
+  if (error instanceof StoreUnavailable) return error;
+  if (!(error instanceof DatabaseError)) return new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${(error as Error).message}.`, { cause: error });
+  const code = error.code ?? "";
+  if (FULL.has(code)) return new StoreUnavailable("full", `PostgreSQL at ${name} cannot write: ${error.message}.`, { cause: error });
+  if (losesConnection(error) || CONTENDED.has(code) || code === "57014") return new StoreUnavailable("unreachable", `PostgreSQL at ${name} does not serve now: ${error.message}.`, { cause: error });
+  return new Error(`PostgreSQL at ${name} refused a statement (${code}): ${error.message}.`, { cause: error });
+}

@@ -1,0 +1,133 @@
+/** Opens a store in a PostgreSQL database, which several servers may do at once. */
+import { randomInt } from "node:crypto";
+import type { Clock } from "../../clock.ts";
+import type { Answer, Query } from "../operations.ts";
+import { StoreUnavailable } from "../store.ts";
+import type { Store } from "../store.ts";
+import { openBatches } from "./batch.ts";
+import type { SharedOp } from "./batch.ts";
+import { openCluster } from "./cluster.ts";
+import { openConnection } from "./connection.ts";
+import { addressOf, openDatabase } from "./database.ts";
+import { openEndpoints } from "./endpoints.ts";
+import { openKeys, openTokens } from "./keys.ts";
+import { openLimits } from "./limits.ts";
+import { openList } from "./list.ts";
+import { openMeta } from "./meta.ts";
+import { openPlaces } from "./places.ts";
+import { promptRunner } from "./prompt.ts";
+import { openQueueMemories } from "./queues.ts";
+import { openReads } from "./reads.ts";
+import { prepareSchema } from "./schema.ts";
+import { openSignals } from "./signals.ts";
+import { isStorable } from "./storable.ts";
+import { openSweeps } from "./sweeps.ts";
+import { openWebhooks } from "./webhooks.ts";
+import { openWorkerRows } from "./worker-rows.ts";
+
+/** How a store is opened. */
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database` */
+  url: string;
+  clock: Clock;
+  /** Key of the secrets in it, 32 bytes: all servers have the same (D22). */
+  sealKey: Uint8Array;
+}
+
+/** Longest wait for an answer about servers and limits, ms. */
+const PROMPT_MS = 2000;
+
+/** Sessions are told apart by a random number. */
+const MOST_SESSIONS = 2 ** 31 - 1;
+
+/**
+ * Opens the store, brings its schema up to date, and connects. Throws `StoreUnavailable` when the database cannot be reached, and an Error
+ * with a sentence for the operator when it is not a store, is newer than this version, or was made with another `sealKey`.
+ */
+export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Promise<Store> {
+  await prepareSchema({ url });
+  const { config, name } = addressOf(url);
+  const session = randomInt(1, MOST_SESSIONS);
+  const database = openDatabase({ url, clock });
+  const control = openConnection({ config, name, clock });
+  const counting = openConnection({ config, name, clock });
+  const signals = openSignals({ config, name, clock, session, onDead: () => database.drop() });
+  let closed = false;
+
+  async function close(): Promise<void> {
+    closed = true;
+    await batches.close();
+    await database.close();
+    await signals.close();
+    await control.close();
+    await counting.close();
+  }
+
+  const kept = { memories: openQueueMemories(), places: openPlaces(), session };
+  const { hints } = signals;
+  const batches = openBatches({ database, clock, kept, hints });
+  const sweeps = openSweeps({ database, kept, hints });
+  const reads = openReads({ database, sweeps });
+  const tellOthers = (signal: Parameters<typeof hints.others>[0][number]): void => hints.others([signal]);
+  const signal = (told: Parameters<typeof hints.own>[0][number]): void => hints.own([told]);
+  let meta: Awaited<ReturnType<typeof openMeta>>;
+  try {
+    meta = await openMeta({ database, sealKey });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  /** The operation, for those whose ids the database can hold: nothing is found by others. */
+  const shared = <N extends SharedOp>(op: N) => (q: Query<N>): Promise<Answer<N>> => batches.call(op, q);
+  const open = <Q extends unknown[], A>(ask: (...q: Q) => Promise<A>) => async (...q: Q): Promise<A> => {
+    if (closed) throw new StoreUnavailable("closed", "The store is closed.");
+    return await ask(...q);
+  };
+  const found = <Q extends { id: string }, A>(ask: (q: Q) => Promise<A>) => open(async (q: Q): Promise<A | undefined> => (isStorable(q.id) ? await ask(q) : undefined));
+  const list = openList({ database, sweeps });
+  const cluster = openCluster({ run: promptRunner({ connection: control, name, clock, silentMs: PROMPT_MS }), tellOthers });
+  const { put, list: listWorkers, remove } = openWorkerRows({ database });
+
+  return {
+    jobs: {
+      insert: shared("jobs.insert"),
+      claim: shared("jobs.claim"),
+      report: shared("jobs.report"),
+      progress: shared("jobs.progress"),
+      move: shared("jobs.move"),
+      retain: shared("jobs.retain"),
+      get: found(reads.get),
+      record: found(reads.record),
+      attempts: open(reads.attempts),
+      running: open(reads.running),
+      unstopped: open(reads.unstopped),
+      counts: open(reads.counts),
+      waiting: open(reads.waiting),
+      list: open(list),
+      purge: shared("jobs.purge"),
+      cancelAll: open(sweeps.cancelAll),
+      settle: open(sweeps.settle),
+      extendAll: open(sweeps.extendAll),
+    },
+    chunks: { append: shared("chunks.append"), read: found(reads.read), reserve: shared("chunks.reserve"), deliver: shared("chunks.deliver") },
+    endpoints: openEndpoints({ database, tellOthers, settle: sweeps.settle }),
+    workers: { put, list: listWorkers, remove, ping: shared("workers.ping"), idle: shared("workers.idle"), renew: shared("workers.renew") },
+    tokens: openTokens({ database, tellOthers }),
+    keys: openKeys({ database, tellOthers }),
+    webhooks: openWebhooks({ database, signal, tellOthers }),
+    cluster: {
+      ...cluster,
+      async beat(q) {
+        const answer = await cluster.beat(q);
+        if (answer) signals.setAlone(answer.servers.length <= 1);
+        return answer;
+      },
+    },
+    limits: openLimits({ run: promptRunner({ connection: counting, name, clock, silentMs: PROMPT_MS }) }),
+    identity: meta.identity,
+    ping: open(meta.ping),
+    onSignal: signals.onSignal,
+    close,
+  };
+}

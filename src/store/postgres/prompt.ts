@@ -1,0 +1,24 @@
+/** Statements that must be answered at once or not at all: their connection is given up when it stays silent, as one does whose other end is gone without a word. */
+import type { Clock } from "../../clock.ts";
+import type { Connection } from "./connection.ts";
+import { faultOf } from "./faults.ts";
+import type { Runner } from "./statement.ts";
+
+/** A runner on a connection of its own. `silentMs`: the longest wait for an answer, ms; `name`: the database in sentences, without secrets. Throws as {@link faultOf} says. */
+export function promptRunner({ connection, name, clock, silentMs }: { connection: Pick<Connection, "run" | "drop">; name: string; clock: Clock; silentMs: number }): Runner {
+  return {
+    async run(asked, values) {
+      const answered = new AbortController();
+      void clock.sleep(silentMs, answered.signal).then(() => {
+        if (!answered.signal.aborted) connection.drop();
+      });
+      try {
+        return await connection.run(asked, values);
+      } catch (error) {
+        throw faultOf(error, name);
+      } finally {
+        answered.abort();
+      }
+    },
+  };
+}

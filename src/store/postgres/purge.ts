@@ -1,0 +1,76 @@
+/**
+ * Purging a queue (D11): a new epoch in its row makes all its waiting jobs missing, however many they are; their rows are removed later,
+ * some at a time. It takes the lock that every other transaction on the queue shares: none is under way meanwhile.
+ */
+import { WAITING } from "../states.ts";
+import type { Parts } from "./parts.ts";
+import { QUEUE_LOCKS } from "./queues.ts";
+import { statement } from "./statement.ts";
+import type { Runner } from "./statement.ts";
+
+const LOCK = statement(`SELECT pg_advisory_xact_lock(${QUEUE_LOCKS}, hashtext($1::text))`);
+const LAST = statement(`
+  SELECT max(rank) FROM (
+    (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
+    UNION ALL (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = true AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
+  ) AS ends`);
+const MARK = statement("UPDATE queues SET epoch = epoch + 1, purged_to = greatest(purged_to, $2::int8) WHERE endpoint = $1");
+const UNCOUNT = statement("UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1");
+
+const DIRTY = statement("SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint");
+const CLEANED = statement("UPDATE queues SET cleaned = greatest(cleaned, $2) WHERE endpoint = $1");
+/** Rows of purged jobs with what else is stored of them; the counts are without them already. */
+const REMOVE = statement(`
+  WITH chosen AS (
+    SELECT endpoint, id FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND epoch < $3 ORDER BY rank LIMIT $4 FOR UPDATE
+  ), gone AS (
+    DELETE FROM jobs USING chosen WHERE jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id RETURNING jobs.endpoint, jobs.id, past, next_chunk
+  ), without_attempts AS (
+    DELETE FROM attempts USING gone WHERE gone.past AND attempts.endpoint = gone.endpoint AND attempts.job = gone.id
+  ), without_chunks AS (
+    DELETE FROM chunks USING gone WHERE gone.next_chunk > 0 AND chunks.endpoint = gone.endpoint AND chunks.job = gone.id
+  )
+  SELECT count(*) FROM gone`);
+
+/** Marks the waiting jobs of a queue as purged, in a transaction of its own, and tells how many they are. */
+export async function purge({ run, queues, due, flush, signal, tellOthers }: Parts, { endpoint, now }: { endpoint: string; now: number }): Promise<number> {
+  // Alone from here on: nobody else writes to the queue.
+  await run(LOCK, [endpoint]);
+  await queues.read([endpoint], now);
+  const queue = queues.of(endpoint);
+  while (queue.due) await due.freshen(queue, now);
+  await flush();
+  const removed = queue.counts.inQueue;
+  if (removed === 0) return 0;
+  const last = (await run(LAST, [endpoint])).rows[0]?.[0] ?? 0;
+  await Promise.all([run(MARK, [endpoint, last]), run(UNCOUNT, [endpoint])]);
+  for (const tell of [signal, tellOthers]) tell({ kind: "purged", endpoint });
+  return removed;
+}
+
+/** Removes up to `limit` rows of purged jobs. Tells whether there may be more. */
+export async function removePurged({ run }: Runner, limit: number): Promise<boolean> {
+  let left = limit;
+  for (const [endpoint, epoch] of (await run(DIRTY)).rows) {
+    for (const low of [false, true]) {
+      const { rows } = await run(REMOVE, [endpoint ?? null, low, epoch ?? null, left]);
+      left -= Number(rows[0]?.[0]);
+      if (left <= 0) return true;
+    }
+    await run(CLEANED, [endpoint ?? null, epoch ?? null]);
+  }
+  return false;
+}
+
+/** Keys that have expired, some at a time, and when the next one does (D14). */
+const EXPIRE_KEYS = statement(`
+  DELETE FROM idempotency USING (SELECT endpoint, operation, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
+  WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
+const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
+
+/** Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is none. */
+export async function expireKeys({ run }: Runner, { now, limit }: { now: number; limit: number }): Promise<number> {
+  await run(EXPIRE_KEYS, [now, limit]);
+  return Number((await run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
+}
+

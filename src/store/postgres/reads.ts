@@ -1,0 +1,110 @@
+/** Operations that read jobs and write nothing, but for the lists. */
+import { RUNNING, WAITING } from "../states.ts";
+import type { ChunkStore, JobStore } from "../store.ts";
+import { STOPPED } from "./attempts.ts";
+import { rangeOf, seenOf } from "./chunks.ts";
+import type { Database } from "./database.ts";
+import type { JobKey } from "./row.ts";
+import { SHOWN_MOVES, VIEWS, shownColumns, shownFrom } from "./shown.ts";
+import type { ShownRow } from "./shown.ts";
+import { statement } from "./statement.ts";
+import type { Sweeps } from "./sweeps.ts";
+
+const ROW = "FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
+const RESULT = statement(`SELECT ${shownColumns({ input: "NULL", output: "jobs.output" })} ${ROW}`);
+const RECORD = statement(`SELECT ${shownColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`);
+const BARE = statement(`SELECT ${shownColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
+
+/** Each endpoint by itself, so that the index of what runs there is used. */
+const ALL_RUNNING = statement(`
+  SELECT running.* FROM queues CROSS JOIN LATERAL (
+    SELECT endpoint, id, worker, attempt, started_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND state = '${RUNNING}'
+  ) AS running`);
+const UNSTOPPED = statement(`
+  SELECT open.endpoint, open.job, open.worker FROM queues
+  CROSS JOIN LATERAL (SELECT endpoint, job, worker, outcome FROM attempts WHERE attempts.endpoint = queues.endpoint AND open = 1 AND outcome = ANY ($1::text[])) AS open
+  JOIN jobs ON jobs.endpoint = open.endpoint AND jobs.id = open.job
+  WHERE NOT (jobs.state = '${WAITING}' AND jobs.epoch < queues.epoch)`);
+
+const SUMS = statement(`
+  SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
+  FROM queue_counts WHERE endpoint = $1`);
+const ANY_DUE = statement(`
+  SELECT EXISTS (
+    SELECT 1 FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint
+    WHERE jobs.endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
+  )`);
+/** Jobs that joined at the back began to wait in the order of their rank; of those that joined at the front (rank below 0) the last began first. */
+const OLDEST = statement(`
+  SELECT least(
+    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank > $2 AND epoch = $3 ORDER BY rank LIMIT 1),
+    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
+const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
+
+export type Reads = Pick<JobStore, "get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "waiting"> & Pick<ChunkStore, "read">;
+
+export function openReads({ database: { read }, sweeps }: { database: Pick<Database, "read">; sweeps: Pick<Sweeps, "freshen"> }): Reads {
+  async function shown(asked: typeof RESULT, { endpoint, id }: JobKey): Promise<ShownRow | undefined> {
+    const [values] = (await read.run(asked, [endpoint, id])).rows;
+    return values && shownFrom(values);
+  }
+
+  /** Settles what has passed for the live jobs of an endpoint, so that its counts are right. */
+  async function freshen({ endpoint, now }: { endpoint: string; now: number }): Promise<void> {
+    const [found] = (await read.run(ANY_DUE, [endpoint, now])).rows;
+    if (found?.[0] === true) await sweeps.freshen({ endpoint, now });
+  }
+
+  async function sums(endpoint: string): Promise<{ counts: Awaited<ReturnType<JobStore["counts"]>>; low: number }> {
+    const [inQueue = 0, low = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = ((await read.run(SUMS, [endpoint])).rows[0] ?? []).map(Number);
+    return { counts: { inQueue, inProgress, completed, failed, retried }, low };
+  }
+
+  return {
+    async get(q) {
+      const row = await shown(RESULT, q);
+      return row && VIEWS.result(row, q.now);
+    },
+
+    async record(q) {
+      const row = await shown(RECORD, q);
+      return row && VIEWS.record(row, q.now);
+    },
+
+    async attempts(q) {
+      const row = await shown(BARE, q);
+      return row ? [...row.past] : [];
+    },
+
+    async running() {
+      const { rows } = await read.run(ALL_RUNNING);
+      return rows.map(([endpoint, id, worker, attempt, startedAt]) => ({ endpoint: String(endpoint), id: String(id), worker: String(worker), attempt: Number(attempt), startedAt: Number(startedAt) }));
+    },
+
+    async unstopped() {
+      const { rows } = await read.run(UNSTOPPED, [`{${STOPPED.join(",")}}`]);
+      return rows.map(([endpoint, id, worker]) => ({ endpoint: String(endpoint), id: String(id), worker: String(worker) }));
+    },
+
+    async counts(q) {
+      await freshen(q);
+      return (await sums(q.endpoint)).counts;
+    },
+
+    async waiting(q) {
+      await freshen(q);
+      const { counts, low } = await sums(q.endpoint);
+      const jobs = counts.inQueue - low;
+      if (jobs <= 0) return { jobs: 0 };
+      const [epoch = 0, purgedTo = 0] = (await read.run(EPOCH, [q.endpoint])).rows[0] ?? [];
+      const oldest = (await read.run(OLDEST, [q.endpoint, purgedTo, epoch])).rows[0]?.[0] ?? null;
+      return oldest === null ? { jobs } : { jobs, oldestQueuedAt: Number(oldest) };
+    },
+
+    async read({ endpoint, id, from, maxBytes, now }) {
+      const row = await shown(BARE, { endpoint, id });
+      const seen = row && seenOf(row, SHOWN_MOVES.project(row, now));
+      return seen && { state: seen.state, ...(await rangeOf(read.run, seen, { from, maxBytes })) };
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Hints between servers by LISTEN and NOTIFY, on one connection of this server: those of a turn leave as one, after their commits, so that
+ * no commit waits for another one's. Ids only. The same connection is asked again and again whether the database lives.
+ */
+import type { Clock } from "../../clock.ts";
+import type { Signal } from "../store.ts";
+import type { Hints } from "./batch.ts";
+import { texts } from "./arrays.ts";
+import { SESSION_LOCKS } from "./chunks.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import { openConnection } from "./connection.ts";
+import { statement } from "./statement.ts";
+
+/** The channel of all servers. */
+const CHANNEL = "sluice";
+
+/** Most bytes of one notification, by PostgreSQL's bound of 8000. */
+const MOST_BYTES = 7900;
+
+/** How often the database is asked whether it lives, and how long it may take to answer, ms. Together below 2 s, in which a client gets its 503. */
+const ASK_MS = 500;
+const SILENT_MS = 1200;
+
+const NOTIFY = statement(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
+const ALIVE = statement("SELECT 1");
+
+/** Signals of this server and of the others. */
+export interface Signals {
+  hints: Hints;
+  onSignal(listener: (signal: Signal) => void): () => void;
+  /** Whether other servers live, as far as is known: without any, nothing is told. */
+  setAlone(alone: boolean): void;
+  close(): Promise<void>;
+}
+
+/** `session` is this server's, in hints and in the lock that shows that it lives. `onDead` is called when the database does not answer. */
+export function openSignals({ clock, session, onDead, ...connecting }: Pick<ConnectionOptions, "config" | "name"> & { clock: Clock; session: number; onDead: () => void }): Signals {
+  const listeners = new Set<(signal: Signal) => void>();
+  const stopped = new AbortController();
+  let gathered: Signal[] = [];
+  let scheduled = false;
+  let alone = false;
+  let connections = 0;
+
+  function emit(signals: readonly Signal[]): void {
+    for (const signal of signals) for (const listener of listeners) listener(signal);
+  }
+
+  function heard(payload: string): void {
+    const [from, ...signals] = JSON.parse(payload) as [number, ...Signal[]];
+    if (from !== session) emit(signals);
+  }
+
+  const connection: Connection = openConnection({
+    ...connecting,
+    clock,
+    async onConnect(client) {
+      client.on("notification", ({ payload }) => payload !== undefined && heard(payload));
+      await client.query(`LISTEN ${CHANNEL}`);
+      await client.query(`SELECT pg_advisory_lock(${SESSION_LOCKS}, ${session})`);
+      connections += 1;
+      if (connections > 1) emit([{ kind: "lost" }]);
+    },
+  });
+
+  /** Payloads that hold the signals, each as full as it may be. */
+  function payloadsOf(signals: readonly Signal[]): string[] {
+    const payloads: string[] = [];
+    let parts: string[] = [];
+    let bytes = 0;
+    const close = (): void => {
+      if (parts.length > 0) payloads.push(`[${session},${parts.join(",")}]`);
+      parts = [];
+      bytes = 16;
+    };
+    close();
+    for (const signal of signals) {
+      const text = JSON.stringify(signal);
+      const size = Buffer.byteLength(text) + 1;
+      if (bytes + size > MOST_BYTES) close();
+      // A hint that fits nowhere is lost, as hints may be.
+      if (bytes + size > MOST_BYTES) continue;
+      parts.push(text);
+      bytes += size;
+    }
+    close();
+    return payloads;
+  }
+
+  function send(): void {
+    scheduled = false;
+    const payloads = payloadsOf(gathered);
+    gathered = [];
+    // Hints: those that fail are made up for by everybody's own looks.
+    connection.run(NOTIFY, [texts(payloads)]).catch(() => {});
+  }
+
+  async function watch(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      const answered = new AbortController();
+      void clock.sleep(SILENT_MS, answered.signal).then(() => {
+        if (answered.signal.aborted || stopped.signal.aborted) return;
+        connection.drop();
+        onDead();
+      });
+      await connection.run(ALIVE).catch(() => {});
+      answered.abort();
+      await clock.sleep(ASK_MS, stopped.signal);
+    }
+  }
+  const watching = watch();
+
+  return {
+    hints: {
+      own: emit,
+      others(signals) {
+        if (alone || signals.length === 0 || stopped.signal.aborted) return;
+        gathered.push(...signals);
+        if (scheduled) return;
+        scheduled = true;
+        setImmediate(send);
+      },
+    },
+    onSignal(listener) {
+      const own = (signal: Signal): void => listener(signal);
+      listeners.add(own);
+      return () => listeners.delete(own);
+    },
+    setAlone(now) {
+      alone = now;
+    },
+    async close() {
+      stopped.abort();
+      await connection.close();
+      await watching;
+    },
+  };
+}

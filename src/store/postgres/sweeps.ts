@@ -1,0 +1,134 @@
+/** Operations on many jobs at once: each is a transaction of its own, beside those that jobs share. */
+import { dueAt } from "../../core/life.ts";
+import { isFinal } from "../../core/machine.ts";
+import { RUNNING, WAITING } from "../states.ts";
+import type { JobStore } from "../store.ts";
+import type { Database } from "./database.ts";
+import type { Hints } from "./batch.ts";
+import { PASSING_LIMIT } from "./due.ts";
+import { openParts } from "./parts.ts";
+import type { Kept, Parts } from "./parts.ts";
+import { expireKeys, removePurged } from "./purge.ts";
+import { COLUMNS } from "./records.ts";
+import { statement } from "./statement.ts";
+import type { Runner } from "./statement.ts";
+
+const LIVE = statement(`
+  SELECT ${COLUMNS} FROM (
+    SELECT * FROM (
+      (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' LIMIT $2)
+      UNION ALL (SELECT * FROM jobs WHERE endpoint = $1 AND low_priority IN (false, true) AND state = '${WAITING}' AND epoch >= $3 LIMIT $2)
+    ) AS live LIMIT $2
+  ) AS chosen JOIN jobs ON jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
+  ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
+/** Endpoints with jobs for which something has passed, the longest due first. */
+const DUE = statement(`
+  SELECT queues.endpoint, live.due_at, ended.due_at FROM queues
+  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch) ORDER BY due_at LIMIT 1) AS live ON true
+  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NOT NULL ORDER BY due_at LIMIT 1) AS ended ON true
+  WHERE live.due_at IS NOT NULL OR ended.due_at IS NOT NULL`);
+const ENDPOINTS = statement("SELECT endpoint FROM queues ORDER BY endpoint");
+const RUNNING_ROWS = statement(`SELECT ${COLUMNS} FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' ORDER BY endpoint, id FOR UPDATE OF jobs`);
+const FORGET_MISSED = statement("UPDATE attempts SET missed = 0 WHERE endpoint = $1 AND open = 1 AND missed > 0");
+
+export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
+  /** Settles what has passed for the live jobs of an endpoint, until nothing is left. */
+  freshen(q: { endpoint: string; now: number }): Promise<void>;
+};
+
+export function openSweeps({ database, kept, hints }: { database: Database; kept: Kept; hints: Hints }): Sweeps {
+  /** A transaction with parts of its own; what it changed is written at its end. */
+  async function step<T>(work: (parts: Parts, run: Runner) => Promise<T>): Promise<T> {
+    let parts: Parts | undefined;
+    try {
+      const result = await database.write(async (runner) => {
+        parts?.undo();
+        parts = openParts({ run: runner.run, kept, slot: database.slowSlot });
+        const done = await work(parts, runner);
+        await parts.flush();
+        return done;
+      });
+      if (parts) {
+        hints.own(parts.signals.own);
+        hints.others(parts.signals.others);
+      }
+      return result;
+    } catch (error) {
+      parts?.undo();
+      throw error;
+    }
+  }
+
+  return {
+    cancelAll: ({ endpoint, limit, now }) =>
+      step(async ({ queues, records, moves }) => {
+        await queues.read([endpoint], now);
+        const queue = queues.of(endpoint);
+        let cancelled = 0;
+        for (const row of await records.query(LIVE, [endpoint, limit, queue.epoch])) {
+          const passed = isFinal(row.job.state) ? undefined : moves.pass(row, now);
+          const applied = passed && moves.apply(passed, "cancel", { now });
+          if (!applied) continue;
+          moves.announce(applied.step);
+          cancelled += 1;
+        }
+        return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
+      }),
+
+    async settle({ now, limit }) {
+      const purging = await database.write((runner) => removePurged(runner, limit));
+      let settled = 0;
+      let nextDueAt = purging ? now : Infinity;
+      const { rows } = await database.read.run(DUE);
+      const found = rows.flatMap(([endpoint, live, ended]) => [{ endpoint, dueAt: live, ended: false }, { endpoint, dueAt: ended, ended: true }]);
+      const due = found.flatMap((each) => (each.dueAt === null ? [] : [{ endpoint: String(each.endpoint), dueAt: Number(each.dueAt), ended: each.ended }]));
+      for (const { endpoint, dueAt: dueFrom, ended } of due.toSorted((a, b) => a.dueAt - b.dueAt)) {
+        if (dueFrom > now || settled >= limit) {
+          nextDueAt = Math.min(nextDueAt, Math.max(now, dueFrom));
+          continue;
+        }
+        const most = limit - settled;
+        const count = await step(async (parts) => {
+          await parts.queues.read([endpoint], now);
+          return await parts.due.settle(parts.queues.of(endpoint), { now, limit: most, ended });
+        });
+        settled += count;
+      }
+      const keys = await database.write((runner) => expireKeys(runner, { now, limit }));
+      // What came of the settled ones is due some time as well.
+      const again = settled > 0 ? await soonest() : Infinity;
+      const next = Math.min(nextDueAt, keys, again);
+      return { settled, nextDueAt: Number.isFinite(next) ? next : undefined };
+    },
+
+    async extendAll({ now }) {
+      for (const [endpoint] of (await database.read.run(ENDPOINTS)).rows) {
+        await step(async ({ queues, records }, { run }) => {
+          await queues.read([String(endpoint)], now);
+          for (const row of await records.query(RUNNING_ROWS, [String(endpoint)])) {
+            if (row.job.state !== RUNNING) continue;
+            const leaseUntil = Math.max(row.job.leaseUntil ?? 0, now + row.job.leaseMs);
+            const job = { ...row.job, leaseUntil, missed: 0 };
+            records.update(row, { job: { ...job, dueAt: dueAt(job) } });
+          }
+          await run(FORGET_MISSED, [String(endpoint)]);
+        });
+      }
+    },
+
+    async freshen({ endpoint, now }) {
+      for (let more = true; more; ) {
+        more = await step(async (parts) => {
+          await parts.queues.read([endpoint], now);
+          return (await parts.due.settle(parts.queues.of(endpoint), { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;
+        });
+      }
+    },
+  };
+
+  /** When something next happens to any job. */
+  async function soonest(): Promise<number> {
+    const { rows } = await database.read.run(DUE);
+    return Math.min(Infinity, ...rows.flatMap(([, live, ended]) => [live, ended]).flatMap((at) => (at === null || at === undefined ? [] : [Number(at)])));
+  }
+}
