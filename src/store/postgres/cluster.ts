@@ -58,7 +58,7 @@ export function openCluster({ run: { run }, tellOthers }: { run: Runner; tellOth
       const [beat, servers, leases] = await Promise.all([sent, alive(now, known), run(LEASES), buried]);
       const made = beat.rows[0]?.[0];
       if (made === undefined) return undefined;
-      if (made === true) tellOthers({ kind: "servers" });
+      if (made === true || first) tellOthers({ kind: "servers" });
       return { servers, leases: leases.rows.map(([name, leader]) => ({ name: String(name), server: String(leader) })) };
     },
 

@@ -31,6 +31,13 @@ const SETTINGS = `SELECT set_config('synchronous_commit', CASE WHEN current_sett
   set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
   set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)`;
 
+/**
+ * Plans are made when a statement is first run, when its table may be empty and all ways to its rows look alike. They are made anew after so many
+ * statements of a connection, and again whenever that number has doubled; once tables are large, the server's own statistics see to it.
+ */
+const FIRST_PLANS = 64;
+const DISCARD_PLANS = "DISCARD PLANS";
+
 /** A connection with a use of its own. */
 export interface Connection extends Runner {
   /** Runs statements on the present connection only: when that is lost, all of them fail. For what must not be torn, such as a transaction. Waits `waitMs` at most for a connection that is being made. */
@@ -68,6 +75,8 @@ export function openConnection({ config, name, clock, onConnect, onLost }: Conne
   let client: Client | undefined;
   let connecting: Promise<Client> | undefined;
   let pending = 0;
+  let asked = 0;
+  let replanAt = FIRST_PLANS;
   let idle: (() => void) | undefined;
 
   function lose(lost: Client): void {
@@ -130,7 +139,12 @@ export function openConnection({ config, name, clock, onConnect, onLost }: Conne
     return {
       async run({ name: statementName, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
         pending += 1;
+        asked += 1;
         try {
+          if (asked === replanAt) {
+            replanAt *= 2;
+            bound.query(DISCARD_PLANS).catch(() => {});
+          }
           const { rows, rowCount, command } = await bound.query<Value[]>({ name: statementName, text, values: [...values], rowMode: "array" });
           return { rows, count: rowCount ?? 0, command };
         } catch (error) {

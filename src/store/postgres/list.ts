@@ -41,7 +41,7 @@ function over(where: string): Statement {
 }
 
 /** Every job, ended ones of one state, and what waits or runs. */
-const ALL = over("true");
+const ALL = over("number > 0");
 const ENDED = over(`state = $5 AND state NOT IN ('${WAITING}', '${RUNNING}')`);
 const LIVE = statement(`
   SELECT ${SHOWN} FROM (

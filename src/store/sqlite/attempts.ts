@@ -19,7 +19,7 @@ const OPEN = 1;
 const KILLED = 2;
 
 /** What belongs to a row of jobs. */
-interface Numbered {
+export interface Numbered {
   seq: number;
 }
 

@@ -6,7 +6,7 @@ import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "./database.ts";
 
 /** What belongs to a row of jobs. */
-interface Numbered {
+export interface Numbered {
   seq: number;
 }
 

@@ -77,9 +77,10 @@ CREATE INDEX jobs_running ON jobs (endpoint, worker) WHERE state = 'IN_PROGRESS'
 -- Two, so that lapses and losses are found without passing millions of results that only wait to expire.
 CREATE INDEX jobs_live_due ON jobs (endpoint, due_at) WHERE ended_at IS NULL;
 CREATE INDEX jobs_ended_due ON jobs (endpoint, due_at) WHERE ended_at IS NOT NULL;
--- For lists, last submitted first. What waits or runs has indexes of its own.
-CREATE INDEX jobs_listed ON jobs (endpoint, number, id);
-CREATE INDEX jobs_listed_ended ON jobs (endpoint, state, number, id) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
+-- For lists, last submitted first; what waits or runs has indexes of its own. Its condition always holds: only who names it may use it, so that a
+-- planner without statistics finds a job by its id through the primary key.
+CREATE INDEX jobs_listed ON jobs (endpoint, number) WHERE number > 0;
+CREATE INDEX jobs_listed_ended ON jobs (endpoint, state, number) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
 
 CREATE TABLE chunks (
   endpoint text COLLATE "C" NOT NULL,
