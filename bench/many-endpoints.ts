@@ -1,7 +1,7 @@
 /**
  * What many endpoints at rest cost the service: each with one launched worker that polls and pings. The workers are small processes
  * that only leave their environment behind; this one calls for all of them. `node bench/many-endpoints.ts [endpoints] [seconds]`,
- * after `npm run build`. Linux only.
+ * after `npm run build`; two minutes. Linux only.
  */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { Agent, get } from "node:http";
@@ -12,7 +12,8 @@ import { residentMb } from "./memory-of.ts";
 import { KEY, end, startService } from "./processes.ts";
 
 const endpoints = Number(process.argv[2] ?? 200);
-const seconds = Number(process.argv[3] ?? 20);
+/** One whole hold of the polls by default: then each of them is begun anew once. */
+const seconds = Number(process.argv[3] ?? 50);
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const notes = join(folder, "workers");
 mkdirSync(notes);
@@ -72,8 +73,8 @@ try {
     }
     await sleep(50);
   }
-  // What the starts cost is over then.
-  await sleep(10_000);
+  // What the starts cost is over then, and what runs at rest has been compiled.
+  await sleep(60_000);
   const pid = service.child.pid!;
   const [before, began] = [cpuSeconds(pid), performance.now()];
   await sleep(seconds * 1000);

@@ -36,12 +36,13 @@ export async function startEcho(): Promise<{ url: string; child: ChildProcess }>
   return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
 }
 
-/** The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers how long its event loop was blocked (`loop-probe.ts`). */
-export async function startService(folder: string, { probe = false } = {}): Promise<{ url: string; child: ChildProcess }> {
+/** The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default. */
+export async function startService(folder: string, { probe = false, store = `sqlite:${join(folder, "sluice.db")}` } = {}): Promise<{ url: string; child: ChildProcess }> {
   const config = join(folder, "sluice.yaml");
   writeFileSync(config, JSON.stringify({ endpoints: { noop: { launcher: { type: "external" }, limits: "off" } } }));
-  const args = [...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []), join(HERE, "../bin/sluice.js"), "serve", "--config", config, "--port", "0", "--store", `sqlite:${join(folder, "sluice.db")}`, "--drain-timeout", "0"];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])], env: { ...process.env, SLUICE_API_KEY: KEY } });
+  const args = [...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []), join(HERE, "../bin/sluice.js"), "serve", "--config", config, "--port", "0", "--store", store, "--drain-timeout", "0"];
+  const env = { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY };
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])], env });
   return { url: await started(child, /http:\/\/\S+/), child };
 }
 

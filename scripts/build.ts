@@ -6,4 +6,4 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 rmSync(`${root}dist`, { recursive: true, force: true });
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
-cpSync(`${root}src/store/sqlite/migrations`, `${root}dist/store/sqlite/migrations`, { recursive: true });
+for (const dialect of ["sqlite", "postgres"]) cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, { recursive: true });

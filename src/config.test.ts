@@ -1,6 +1,6 @@
 /** Flags, environment and file become a configuration, or the full list of what is wrong. */
 import { describe, expect, it } from "vitest";
-import { OPTIONS, loadConfig } from "./config.ts";
+import { OPTIONS, loadConfig, loadStore } from "./config.ts";
 import type { Config, Option } from "./config.ts";
 import { check } from "./core/schema.ts";
 
@@ -28,7 +28,7 @@ function problems(told: Told): string[] {
 describe("loadConfig", () => {
   it("D34: the defaults need no file", () => {
     expect(config({})).toEqual({
-      host: "127.0.0.1", port: 8080, storePath: "/srv/data/sluice.db", endpoints: [], publicUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
+      host: "127.0.0.1", port: 8080, store: { kind: "sqlite", path: "/srv/data/sluice.db" }, dataDir: "/srv/data", endpoints: [], publicUrl: undefined, advertiseUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
       corsOrigins: "*", webhooksAllowPrivateNetworks: false, gpus: 0,
     });
   });
@@ -36,9 +36,9 @@ describe("loadConfig", () => {
   it("D34: flags win over the environment, the environment over the file", () => {
     const files = { "/srv/a.yaml": "publicUrl: http://file.test", "/srv/b.yaml": "publicUrl: http://b.test/" };
     const env = { SLUICE_HOST: "0.0.0.0", SLUICE_PORT: "1", SLUICE_STORE: "sqlite:e.db", SLUICE_CONFIG: "a.yaml", SLUICE_DRAIN_TIMEOUT: "2", SLUICE_PUBLIC_URL: "https://env.test/x/" };
-    expect(config({ env, files })).toMatchObject({ host: "0.0.0.0", port: 1, storePath: "/srv/e.db", drainMs: 2000, publicUrl: "https://env.test/x" });
+    expect(config({ env, files })).toMatchObject({ host: "0.0.0.0", port: 1, store: { kind: "sqlite", path: "/srv/e.db" }, dataDir: "/srv", drainMs: 2000, publicUrl: "https://env.test/x" });
     const flags = { host: "::1", port: "0", store: "sqlite:/abs/f.db", config: "b.yaml", "drain-timeout": "0", "public-url": "http://flag.test" };
-    expect(config({ env, flags, files })).toMatchObject({ host: "::1", port: 0, storePath: "/abs/f.db", drainMs: 0, publicUrl: "http://flag.test" });
+    expect(config({ env, flags, files })).toMatchObject({ host: "::1", port: 0, store: { kind: "sqlite", path: "/abs/f.db" }, dataDir: "/abs", drainMs: 0, publicUrl: "http://flag.test" });
     expect(config({ flags: { config: "b.yaml" }, files }).publicUrl).toBe("http://b.test");
   });
 
@@ -91,8 +91,36 @@ describe("loadConfig", () => {
     expect(problems({ flags: { "drain-timeout": "86401" } })).toEqual([expect.stringContaining("--drain-timeout")]);
   });
 
-  it.each(["postgres://h/db", "postgresql://h/db", "sqlite:", "data.db", ""])("D34: the store %j is refused", (store) => {
-    expect(problems({ flags: { store } })).toEqual([expect.stringContaining("--store")]);
+  it.each([
+    "sqlite:", "data.db", "", "mysql://h/db", "postgres:h/db", "postgres://h", "postgres://h/", "postgres://h/db/more", "postgres://h/db#x", " postgres://h/db", "postgres://h/d b",
+    "postgres://u:hid/den@h/db", "postgres://u:hid?den@h/db", "postgres://u:hid#den@h/db", "postgres://u:hidden@h:99999/db", "postgres://u:hidden@/db", "postgres://u:hidden%zz@h/db",
+  ])("D34: the store %j is refused with the forms that are not, and nothing of it is told", (store) => {
+    expect(problems({ flags: { store }, env: { SLUICE_SECRET: "s" } })).toEqual(["--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with every special character of user and password as %XX."]);
+    expect(loadStore({ flags: { store }, env: {}, cwd: "/srv" })).toMatchObject({ ok: false, problems: [expect.not.stringContaining("hid")] });
+  });
+
+  it.each([
+    "postgres://h/db", "postgresql://u:p%40ss@h:5432/db?sslmode=verify-full&sslrootcert=/etc/ca.pem", "postgres:///db?host=/var/run/postgresql", "postgres://[::1]:5433/db", "postgres://u@10.0.0.1/a%20b",
+  ])("D34: the store %j is a PostgreSQL, and what a server keeps is in a folder of its own", (url) => {
+    const env = { SLUICE_SECRET: "s", SLUICE_STORE: url };
+    expect(config({ env })).toMatchObject({ store: { kind: "postgres", url }, dataDir: "/srv/data" });
+    expect(config({ env: { ...env, SLUICE_DATA_DIR: "e" }, flags: { "data-dir": "one" } }).dataDir).toBe("/srv/one");
+    expect(loadStore({ flags: {}, env, cwd: "/srv" })).toEqual({ ok: true, store: { kind: "postgres", url } });
+  });
+
+  it("D34: with SQLite the folder is the one of the file", () => {
+    expect(config({ flags: { store: "sqlite:x/y.db", "data-dir": "z" } }).dataDir).toBe("/srv/x");
+    expect(loadStore({ flags: {}, env: {}, cwd: "/srv" })).toEqual({ ok: true, store: { kind: "sqlite", path: "/srv/data/sluice.db" } });
+  });
+
+  it("D22: with PostgreSQL SLUICE_SECRET is required", () => {
+    expect(problems({ flags: { store: "postgres://u:hidden@h/db" } })).toEqual([expect.stringMatching(/^SLUICE_SECRET must be set where the store is PostgreSQL, to the same text on all servers: (?!.*hidden)/)]);
+    expect(problems({ flags: { store: "postgres://h/db" }, env: { SLUICE_SECRET: "" } })).toHaveLength(1);
+  });
+
+  it("D34: the address of one server is told apart from that of all", () => {
+    expect(config({ env: { SLUICE_ADVERTISE_URL: "http://10.0.0.5:8080/" }, flags: { "public-url": "https://jobs.test" } })).toMatchObject({ advertiseUrl: "http://10.0.0.5:8080", publicUrl: "https://jobs.test" });
+    expect(problems({ flags: { "advertise-url": "10.0.0.5" } })).toEqual([expect.stringMatching(/^--advertise-url must be an http or https address/)]);
   });
 
   it.each(["ftp://a.test", "a.test:80", "http://a.test/?x=1", "http://a.test/#x", "http://a.test/ ", "http:// a", "no"])("D35: the publicUrl %j is refused", (url) => {
@@ -146,7 +174,7 @@ describe("loadConfig", () => {
     expect(problems({ env: { SLUICE_PORT: "$&" } })).toEqual(["SLUICE_PORT must be a whole number from 0 to 65535, not '$&'."]);
     expect(problems({ flags: { port: "" }, env: { SLUICE_PORT: "1" } })).toEqual(["--port must be a whole number from 0 to 65535, not ''."]);
     expect(problems({ flags: { host: "" } })).toEqual([expect.stringMatching(/^--host must be/)]);
-    expect(problems({ env: { SLUICE_STORE: "postgres://u:hidden@h/db" } }).join()).toMatch(/^SLUICE_STORE must be sqlite:(?!.*hidden)/);
+    expect(problems({ env: { SLUICE_STORE: "mysql://u:hidden@h/db" } }).join()).toMatch(/^SLUICE_STORE must be sqlite:(?!.*hidden)/);
   });
 
   it("D34: every problem is listed at once, each with its field", () => {

@@ -10,11 +10,14 @@ import type { Schema } from "./core/schema.ts";
 export interface Config {
   host: string;
   port: number;
-  /** Path of the SQLite file. */
-  storePath: string;
+  store: StoreAddress;
+  /** Folder of what this server keeps for itself: output of workers, and with PostgreSQL its identity. Beside the file with SQLite. */
+  dataDir: string;
   endpoints: Endpoint[];
   /** Address that workers and snippets use; by default the one it listens on. */
   publicUrl?: string | undefined;
+  /** Address of this very server for the workers that it launches, where several share a store; by default the one it listens on. */
+  advertiseUrl?: string | undefined;
   /** Admin key of the environment (D30). */
   apiKey?: string | undefined;
   /** Text from which the key for secrets is made (D22). */
@@ -28,6 +31,12 @@ export interface Config {
   /** Webhooks may go to private, loopback and link-local addresses (D21). */
   webhooksAllowPrivateNetworks: boolean;
 }
+
+/** Where jobs are kept (D34). A `url` may hold a password. */
+export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
+
+/** Variables that no worker may see: those that hold secrets of the service, or may. */
+export const OWN_VARIABLES: readonly string[] = ["SLUICE_API_KEY", "SLUICE_SECRET", "SLUICE_STORE", "PGPASSWORD"];
 
 /** Where a configuration comes from. `flags` are those of the command line by name. */
 export interface Sources {
@@ -64,11 +73,16 @@ export const OPTIONS = {
     env: "SLUICE_STORE",
     schema: {
       type: "string",
-      pattern: "^sqlite:.",
+      pattern: "^(?:sqlite:.|postgres(?:ql)?://(?:[^\\s/?#%]|%[0-9a-fA-F]{2})*/(?:[^\\s/?#%]|%[0-9a-fA-F]{2})+(?:\\?[^\\s#]*)?$)",
       default: "sqlite:./data/sluice.db",
-      description: "Where jobs are kept.",
-      "x-message": "must be sqlite:<path>, such as sqlite:./data/sluice.db; PostgreSQL is not available yet.",
+      description: "Where jobs are kept: a file of this server's own, or a PostgreSQL that several servers may share (postgres://user:password@host:5432/database; better in the environment, since others see what stands in a command).",
+      "x-message": "must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with every special character of user and password as %XX.",
     },
+  },
+  dataDir: {
+    flag: "data-dir",
+    env: "SLUICE_DATA_DIR",
+    schema: { type: "string", minLength: 1, default: "./data", description: "Folder of what a server with PostgreSQL keeps for itself: its identity and the output of its workers. Each server needs its own. With SQLite it is the folder of the file." },
   },
   publicUrl: {
     flag: "public-url",
@@ -81,6 +95,17 @@ export const OPTIONS = {
       description: "Address under which workers and clients reach this service. By default the one it listens on.",
       examples: ["http://192.168.1.10:8080"],
       "x-message": "must be an http or https address without query, such as http://192.168.1.10:8080.",
+    },
+  },
+  advertiseUrl: {
+    flag: "advertise-url",
+    env: "SLUICE_ADVERTISE_URL",
+    schema: {
+      type: "string",
+      format: "uri",
+      pattern: "^[^\\s?#]+$",
+      description: "Address of this very server for the workers that it launches, where several share a PostgreSQL; publicUrl is then that of all of them. By default the one it listens on.",
+      "x-message": "must be an http or https address without query, such as http://10.0.0.5:8080.",
     },
   },
   drainTimeout: {
@@ -124,7 +149,7 @@ export const OPTIONS = {
       "x-message": "must have at least 8 characters and no white space.",
     },
   },
-  secret: { env: "SLUICE_SECRET", schema: { type: "string", writeOnly: true, description: "Text from which the key for secrets at rest is made. With SQLite a file beside the database is made when it is not set." } },
+  secret: { env: "SLUICE_SECRET", schema: { type: "string", writeOnly: true, description: "Text from which the key for secrets at rest is made. With SQLite a file beside the database is made when it is not set; with PostgreSQL it is required, the same for all servers." } },
 } as const satisfies Record<string, Option>;
 
 /** The file as a whole; what stands under `endpoints` is read by `core/endpoint.ts`. */
@@ -141,15 +166,10 @@ function section(properties: Record<string, Schema>): Schema {
 }
 
 /** The configuration, or every problem found, a sentence each. */
-export function loadConfig({ flags, env, cwd, readFile }: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
+export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
+  const { cwd, readFile } = sources;
   const problems: string[] = [];
-  const told = ({ flag, env: name }: Option): { by: string; text: string } | undefined => {
-    const [onLine, around] = [flag === undefined ? undefined : flags[flag], env[name]];
-    if (onLine !== undefined) return { by: `--${flag}`, text: onLine };
-    return around === undefined || around === "" ? undefined : { by: name, text: around };
-  };
-
-  const named = told(OPTIONS.config);
+  const named = told(sources, OPTIONS.config);
   const path = resolve(cwd, named?.text ?? OPTIONS.config.schema.default);
   const text = readFile(path);
   if (text === undefined && named) problems.push(`${named.by}: there is no readable file at ${path}.`);
@@ -157,33 +177,59 @@ export function loadConfig({ flags, env, cwd, readFile }: Sources): { ok: true; 
   for (const { field, message } of check(FILE_SCHEMA, file)) problems.push(`${path}: ${field} ${message}`);
   const endpoints = readEndpoints(file["endpoints"], path, problems);
 
-  /** The value as it was told, or the default; what the schema says of its type is true once there are no problems. */
-  const value = (option: Option): unknown => {
-    const given = told(option);
-    if (!given) return (option.file === undefined ? undefined : at(file, option.file)) ?? option.schema.default;
-    const read = fromText(option.schema, given.text);
-    const heard = option.schema.type === "integer" || option.schema.type === "boolean" ? `, not '${given.text}'.` : ".";
-    for (const { field, message } of check(option.schema, read, given.by)) problems.push(`${field} ${message.slice(0, -1)}${heard}`);
-    return read;
-  };
-  const values = Object.fromEntries(Object.entries(OPTIONS).map(([name, option]) => [name, value(option)])) as unknown as Values;
+  const values = Object.fromEntries(Object.entries(OPTIONS).map(([name, option]) => [name, valueOf(sources, option, problems, file)])) as unknown as Values;
+  const store = storeAt(values.store, cwd);
+  if (store.kind === "postgres" && values.secret === undefined) problems.push("SLUICE_SECRET must be set where the store is PostgreSQL, to the same text on all servers: the key for secrets in the database is made of it, such as of the output of: openssl rand -hex 32");
   if (problems.length > 0) return { ok: false, problems };
 
   const { host, port, apiKey, secret, gpus, webhooksAllowPrivateNetworks, corsOrigins } = values;
+  const base = (url: string | undefined): string | undefined => url?.replace(/\/+$/, "");
   return {
     ok: true,
     config: {
-      host, port, endpoints, apiKey, secret, gpus, webhooksAllowPrivateNetworks,
-      storePath: resolve(cwd, values.store.slice("sqlite:".length)),
-      publicUrl: values.publicUrl?.replace(/\/+$/, ""),
+      host, port, store, endpoints, apiKey, secret, gpus, webhooksAllowPrivateNetworks,
+      dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),
+      publicUrl: base(values.publicUrl),
+      advertiseUrl: base(values.advertiseUrl),
       drainMs: values.drainTimeout * 1000,
       corsOrigins: corsOrigins === "*" ? corsOrigins : corsOrigins.map(asSent),
     },
   };
 }
 
+/** Only the store, for commands that need no more; all problems of it otherwise. */
+export function loadStore(sources: Omit<Sources, "readFile">): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
+  const problems: string[] = [];
+  const value = valueOf(sources, OPTIONS.store, problems);
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, store: storeAt(String(value), sources.cwd) };
+}
+
+function storeAt(value: string, cwd: string): StoreAddress {
+  return value.startsWith("postgres") ? { kind: "postgres", url: value } : { kind: "sqlite", path: resolve(cwd, value.slice("sqlite:".length)) };
+}
+
+/** The text that a flag or the environment gives, and by which of them. */
+function told({ flags, env }: Pick<Sources, "flags" | "env">, { flag, env: name }: Option): { by: string; text: string } | undefined {
+  const [onLine, around] = [flag === undefined ? undefined : flags[flag], env[name]];
+  if (onLine !== undefined) return { by: `--${flag}`, text: onLine };
+  return around === undefined || around === "" ? undefined : { by: name, text: around };
+}
+
+/** The value as it was told, or the default; what the schema says of its type is true once there are no problems. */
+function valueOf(sources: Pick<Sources, "flags" | "env">, option: Option, problems: string[], file: Record<string, unknown> = {}): unknown {
+  const given = told(sources, option);
+  if (!given) return (option.file === undefined ? undefined : at(file, option.file)) ?? option.schema.default;
+  const read = fromText(option.schema, given.text);
+  const heard = option.schema.type === "integer" || option.schema.type === "boolean" ? `, not '${given.text}'.` : ".";
+  const faults = check(option.schema, read, given.by);
+  // An address that is none has a fault of its own kind: its parts, not its form.
+  if (option === OPTIONS.store && faults.length === 0 && given.text.startsWith("postgres") && !URL.canParse(given.text)) faults.push({ field: given.by, message: option.schema["x-message"] ?? "" });
+  for (const { field, message } of faults) problems.push(`${field} ${message.slice(0, -1)}${heard}`);
+  return read;
+}
+
 /** The values of {@link OPTIONS}, in their own units. */
-interface Values extends Omit<Config, "endpoints" | "storePath" | "drainMs"> {
+interface Values extends Omit<Config, "endpoints" | "store" | "drainMs"> {
   store: string;
   drainTimeout: number;
 }

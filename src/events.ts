@@ -9,6 +9,14 @@ export interface Events {
   "service.draining": { drainMs: number };
   /** Time passed in which the service did not run: every lease was extended (D16 Outages). */
   "service.away": { ms: number };
+  /** Another server that shares the store lives. */
+  "server.joined": { server: string; url: string };
+  /** It left, or gives no signs of life any more. */
+  "server.left": { server: string; url: string };
+  /** This server does from now on what one of several does for all: a role, or `scale:` and the endpoint whose workers it starts. */
+  "lease.taken": { name: string };
+  /** Another server does it, or is to. */
+  "lease.lost": { name: string };
   /** A job is on disk and waits. */
   "job.queued": { endpoint: string; id: string };
   /** Jobs of the endpoint are queued, not handed out (D29). */

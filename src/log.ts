@@ -8,6 +8,10 @@ type Line<N extends EventName> = (facts: Events[N]) => string | undefined;
 const LINES: { [N in EventName]?: Line<N> } = {
   "service.draining": ({ drainMs }) => `stopping: running jobs get up to ${drainMs / 1000} s`,
   "service.away": ({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
+  "server.joined": ({ server, url }) => `server ${server} at ${url} shares the store`,
+  "server.left": ({ server, url }) => `server ${server} at ${url} is gone`,
+  "lease.taken": ({ name }) => `this server does ${name} for all now`,
+  "lease.lost": ({ name }) => `this server does ${name} no more`,
   "worker.launched": ({ endpoint, worker }) => `${endpoint}: worker ${worker} started`,
   "worker.adopted": ({ endpoint, worker }) => `${endpoint}: worker ${worker} taken over`,
   "worker.ready": ({ endpoint, worker }) => `${endpoint}: worker ${worker} ready`,

@@ -6,20 +6,26 @@ import { describe, expect, it } from "vitest";
 
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
+/** What both dialects share. */
+const STORE = ["store/store.ts", "store/migrate.ts", "store/moves.ts", "store/views.ts", "store/row.ts", "store/states.ts", "store/operations.ts", "store/cursor.ts"];
+
 /** Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names. */
 const LAYERS: Record<string, readonly string[]> = {
   "core/": ["core/"],
   "store/store.ts": ["core/"],
-  "store/sqlite/": ["store/sqlite/", "store/store.ts", "store/migrate.ts", "core/", "node"],
-  "store/migrate.ts": ["store/store.ts", "core/", "node"],
+  "store/": [...STORE, "core/", "node"],
+  "store/sqlite/": [...STORE, "store/sqlite/", "core/", "node"],
+  "store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
   "launchers/": ["launchers/", "core/", "clock.ts", "node", "dockerode"],
   "webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
   "engine/": ["engine/", "core/", "store/store.ts", "launchers/launcher.ts", "webhooks/sender.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
   "http/": ["http/", "engine/", "core/", "store/store.ts", "clock.ts", "events.ts", "version.ts", "node"],
   "worker/": ["worker/", "node", "undici"],
-  "cli/": ["cli/", "core/", "yaml", "compose.ts", "config.ts", "events.ts", "log.ts", "clock.ts", "node"],
+  "cli/": ["cli/", "core/", "yaml", "compose.ts", "stores.ts", "config.ts", "events.ts", "log.ts", "clock.ts", "node"],
   "cli/dev-kit.ts": ["worker/index.ts"],
-  "compose.ts": ["config.ts", "engine/", "http/server.ts", "launchers/", "webhooks/", "store/sqlite/open.ts", "clock.ts", "events.ts", "node", "version.ts"],
+  "compose.ts": ["config.ts", "engine/", "http/server.ts", "launchers/", "webhooks/", "stores.ts", "data-folder.ts", "clock.ts", "events.ts", "node", "version.ts"],
+  "stores.ts": ["config.ts", "store/store.ts", "store/sqlite/", "store/postgres/", "clock.ts", "node"],
+  "data-folder.ts": ["node"],
   "config.ts": ["core/", "node", "yaml"],
   "main.ts": ["cli/", "version.ts"],
   "events.ts": ["core/"],
@@ -65,6 +71,8 @@ describe("layers", () => {
     ["core/machine.ts", 'import { hash } from "node:crypto";'],
     ["engine/submit.ts", 'import type { Call } from "../http/call.ts";'],
     ["worker/index.ts", 'export { newJob } from "../core/job.ts";'],
+    ["store/moves.ts", 'import { openBlocks } from "./sqlite/blocks.ts";'],
+    ["store/sqlite/open.ts", 'import { statement } from "../postgres/statement.ts";'],
     ["launchers/process.ts", 'const engine = await import("../engine/engine.ts");'],
   ])("a planted violation in %s is found", (path, line) => {
     expect(faultsOf(path, line)).toHaveLength(1);

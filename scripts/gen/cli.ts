@@ -21,7 +21,7 @@ export const cli: Page = {
       actions ? actions.map((action) => ({ name: `${name} ${action.name}`, synopsis: synopsisOf(action), summary: action.summary, flags: action.flags })) : [{ name, synopsis, summary, flags }],
     );
     const overview = table(["Command", ""], all.map(({ name, summary }) => [`[${code(`sluice ${name}`)}](#${headingAnchor(`sluice ${name}`)})`, plain(summary)]));
-    return `All but \`serve\` and \`dev\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
+    return `All but \`serve\`, \`dev\` and \`migrate\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
   },
 };
 

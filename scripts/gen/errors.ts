@@ -12,6 +12,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   bad_http: "Look at the client or the proxy: it sends what no server can read.",
   unauthorized: "Check the key, its scope and its endpoints. Without a valid key an unknown endpoint is 401 too.",
   worker_unauthorized: "Start the worker with new variables. Refused polls are answered after 5 s.",
+  console_link_over: "Make another one with `sluice console`, or sign in with a key.",
   endpoint_not_found: "Check the id in the path.",
   job_not_found: "Ask earlier, or lengthen the retention of the endpoint.",
   delivery_not_found: "List the deliveries.",

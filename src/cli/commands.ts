@@ -1,13 +1,15 @@
 /** The commands: one line each. */
 import type { Command } from "./command.ts";
+import { consoleCommand } from "./console.ts";
 import { dev } from "./dev.ts";
 import { doctor } from "./doctor.ts";
 import { endpoints } from "./endpoints.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";
+import { migrate } from "./migrate.ts";
 import { serve } from "./serve.ts";
 import { webhooks } from "./webhooks.ts";
 import { workerEnvCommand } from "./worker-env.ts";
 import { workers } from "./workers.ts";
 
-export const COMMANDS: readonly Command[] = [serve, dev, endpoints, jobs, workers, workerEnvCommand, keys, webhooks, doctor];
+export const COMMANDS: readonly Command[] = [serve, dev, endpoints, jobs, workers, workerEnvCommand, keys, consoleCommand, webhooks, migrate, doctor];

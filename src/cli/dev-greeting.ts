@@ -6,7 +6,7 @@ const LONGEST = 200;
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
 
 /** The greeting. `testInput`: path and text of `test_input.json`, if it is there. */
-export function greeting(q: { url: string; endpoint: string; key: string; what: string; folder: string; testInput: { path: string; text: string } | undefined; notes: readonly string[] }): string {
+export function greeting(q: { url: string; consoleLink: string | undefined; endpoint: string; key: string; what: string; folder: string; testInput: { path: string; text: string } | undefined; notes: readonly string[] }): string {
   const { url, endpoint, key, testInput } = q;
   const inline = testInput === undefined ? EXAMPLE : asArgument(testInput.text);
   const address = `${url}/v2/${endpoint}/runsync`;
@@ -15,7 +15,7 @@ export function greeting(q: { url: string; endpoint: string; key: string; what: 
   endpoint   ${endpoint}
   worker     ${q.what}, started anew when a source file in ${q.folder} changes
   API key    ${key}
-${q.notes.map((note) => `  ${note}\n`).join("")}
+${q.consoleLink === undefined ? "" : `  console    ${q.consoleLink} (good once, for 10 minutes; then: sluice console)\n`}${q.notes.map((note) => `  ${note}\n`).join("")}
 Base addresses
   HTTP                   ${url}/v2
   RunPod SDK, Python     RUNPOD_ENDPOINT_BASE_URL=${url}/sdk/v2

@@ -1,7 +1,7 @@
 /** The service of `sluice dev` with its worker: one endpoint on loopback, webhooks to this machine allowed (D21, D36). */
 import { systemClock } from "../clock.ts";
 import type { App } from "../compose.ts";
-import { loadConfig } from "../config.ts";
+import { OWN_VARIABLES, loadConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { eventBus } from "../events.ts";
 import type { EventBus } from "../events.ts";
@@ -16,6 +16,8 @@ import type { JobCalls } from "./job-calls.ts";
 /** Both, running; the worker from its first `restart`. */
 export interface DevSession {
   url: string;
+  /** What signs in to the console once. */
+  consoleLink: string | undefined;
   worker: DevWorker;
   /** Calls of a client on the endpoint. */
   calls: JobCalls;
@@ -34,8 +36,6 @@ export interface DevKept {
 const DEFAULT_PORT = "8080";
 /** How long a worker gets at the end, ms. */
 const GRACE_MS = 500;
-/** Variables of this process that no worker may see. */
-const OWN_SECRETS = ["SLUICE_API_KEY", "SLUICE_SECRET"];
 
 /** Starts the service. Throws {@link CliError}. */
 export async function startDev(q: { target: DevTarget; kept: DevKept; port: string | undefined; env: Readonly<Record<string, string | undefined>>; say: (line: string) => void; crashed: (crash: Crash) => void }): Promise<DevSession> {
@@ -45,7 +45,7 @@ export async function startDev(q: { target: DevTarget; kept: DevKept; port: stri
   const begun = new Set<string>();
   events.on("job.started", ({ worker }) => void begun.add(worker));
   const app = await startAt(q.port, { ...q, events });
-  const { engine, url } = app;
+  const { engine, url, consoleLink } = app;
   devLines({
     events, say,
     clock: systemClock,
@@ -67,11 +67,11 @@ export async function startDev(q: { target: DevTarget; kept: DevKept; port: stri
     sofar: (id) => ({ asked: workerOf(id)?.ready ?? false, worked: begun.has(id) }),
   };
   if (kept.lastWorker !== undefined) await service.workerEnded(kept.lastWorker);
-  const own = Object.entries(q.env).filter((entry): entry is [string, string] => entry[1] !== undefined && !OWN_SECRETS.includes(entry[0]));
+  const own = Object.entries(q.env).filter((entry): entry is [string, string] => entry[1] !== undefined && !OWN_VARIABLES.includes(entry[0]));
   const worker = devWorker({ target, env: Object.fromEntries(own), service, clock: systemClock, line: (text) => say(workerLine(text)), crashed: q.crashed });
   const over = new AbortController();
   return {
-    url, worker,
+    url, consoleLink, worker,
     calls: jobCalls({ base: url, key: kept.key, endpoint, clock: systemClock, signal: over.signal }),
     async stop() {
       over.abort();

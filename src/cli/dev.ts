@@ -53,14 +53,14 @@ async function session(target: DevTarget, flags: Given): Promise<number> {
   if (flags["run"] && testInput === undefined) throw new CliError(`There is no test_input.json in ${folder}. It holds a first job: {"input": {"prompt": "hi"}}`);
   const over = stopAsked();
   const kept = devStore({ folder, fresh: flags["fresh"] !== undefined });
-  const { url, worker, calls, stop } = await startDev({
+  const { url, consoleLink, worker, calls, stop } = await startDev({
     target, kept, say,
     port: flags["port"],
     env: process.env,
     crashed: (crash) => say(`${crashed(crash)} It is started again when a source file in ${folder} changes.`),
   });
   const { key } = kept;
-  process.stdout.write(greeting({ ...target, url, key, testInput: testInput === undefined ? undefined : { path: testInput, text: readFileSync(testInput, "utf8") } }));
+  process.stdout.write(greeting({ ...target, url, consoleLink, key, testInput: testInput === undefined ? undefined : { path: testInput, text: readFileSync(testInput, "utf8") } }));
   const unwatch = watchSources({
     folder,
     clock: systemClock,

@@ -6,6 +6,7 @@ import { CliError, readFlags } from "./command.ts";
 import type { Command } from "./command.ts";
 import { ok, problem } from "./doctor-finding.ts";
 import type { Finding } from "./doctor-finding.ts";
+import { postgresFindings } from "./doctor-postgres.ts";
 import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./doctor-machine.ts";
 import type { Launched } from "./doctor-machine.ts";
 import { publicUrlFinding, serviceFindings } from "./doctor-service.ts";
@@ -51,7 +52,8 @@ async function examine(flags: Readonly<Record<string, string | undefined>>): Pro
   const findings = [nodeFinding(process.versions.node)];
   if (loaded.ok) {
     const { config } = loaded;
-    findings.push(ok("configuration", `${config.endpoints.length} endpoints are described.`), ...storeFindings(config.storePath));
+    findings.push(ok("configuration", `${config.endpoints.length} endpoints are described.`));
+    findings.push(...(config.store.kind === "sqlite" ? storeFindings(config.store.path) : await postgresFindings({ url: config.store.url, now: systemClock.now })));
     if (!looked.there && config.port !== 0) findings.push(await portFinding(config));
     if (looked.there && config.publicUrl !== undefined) findings.push(await publicUrlFinding(config.publicUrl));
   } else findings.push(...loaded.problems.map((each) => problem("configuration", each, "Correct it; docs/reference/config.md has every setting.")));

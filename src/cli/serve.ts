@@ -23,7 +23,7 @@ const YOUNG_MB = 24;
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Placeholders of the flags' values. */
-const VALUES: Readonly<Record<string, string>> = { config: "FILE", host: "ADDRESS", port: "PORT", store: "STORE", "public-url": "URL", "drain-timeout": "SECONDS" };
+const VALUES: Readonly<Record<string, string>> = { config: "FILE", host: "ADDRESS", port: "PORT", store: "STORE", "data-dir": "FOLDER", "public-url": "URL", "advertise-url": "URL", "drain-timeout": "SECONDS" };
 
 const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
   Object.values<Option>(OPTIONS).flatMap(({ flag, env, schema }) => {
@@ -57,8 +57,9 @@ export const serve: Command = {
   },
 };
 
-function greet({ url, firstKey, endpoint }: Extract<ServiceWord, { kind: "listening" }>): void {
+function greet({ url, firstKey, consoleLink, endpoint }: Extract<ServiceWord, { kind: "listening" }>): void {
   const lines = [`Sluice listens on ${url}`];
+  if (consoleLink !== undefined) lines.push(`Console: ${consoleLink} (good once, for 10 minutes; then: sluice console)`);
   if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
   const key = firstKey ?? "$SLUICE_API_KEY";
   if (endpoint === undefined) lines.push("There is no endpoint yet: describe one in sluice.yaml and start again with --config sluice.yaml.");

@@ -11,7 +11,7 @@ import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
 /** What the thread says: once that it listens, with what the command prints, or why it cannot. */
-export type ServiceWord = { kind: "listening"; url: string; firstKey: string | undefined; endpoint: string | undefined } | { kind: "refused"; why: string };
+export type ServiceWord = { kind: "listening"; url: string; firstKey: string | undefined; consoleLink: string | undefined; endpoint: string | undefined } | { kind: "refused"; why: string };
 
 /** What it is told. */
 export type ServiceOrder = "stop";
@@ -41,8 +41,8 @@ try {
   parentPort?.once("message", (order: ServiceOrder) => {
     if (order === "stop") void stop(app);
   });
-  const { url, firstKey, engine } = app;
-  say({ kind: "listening", url, firstKey, endpoint: config.endpoints[0]?.id ?? [...engine.registry.all()][0]?.endpoint.id });
+  const { url, firstKey, consoleLink, engine } = app;
+  say({ kind: "listening", url, firstKey, consoleLink, endpoint: config.endpoints[0]?.id ?? [...engine.registry.all()][0]?.endpoint.id });
 } catch (error) {
   say({ kind: "refused", why: whyNot(error) });
 }

@@ -15,6 +15,7 @@ export const ERRORS = {
   bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
   unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
   worker_unauthorized: { status: 401, sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints." },
+  console_link_over: { status: 401, sentence: "This link signs nobody in any more: it is good once, for 10 minutes, while the service runs. Make another one with 'sluice console', or sign in with an API key at /console/." },
   endpoint_not_found: { status: 404, sentence: "There is no endpoint '{endpoint}'. GET /v1/endpoints lists those that exist." },
   job_not_found: { status: 404, sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired." },
   delivery_not_found: { status: 404, sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old." },
@@ -37,7 +38,7 @@ export const ERRORS = {
   queue_full: { status: 429, sentence: "The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.", retryAfter: 5 },
   draining: { status: 429, sentence: "This server is shutting down and hands out no more jobs.", retryAfter: 5 },
   internal: { status: 500, sentence: "The service made a mistake with this request; its log has the details under {reference}." },
-  not_ready: { status: 503, sentence: "This server is shutting down; use another one.", retryAfter: 2 },
+  not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
   store_unavailable: { status: 503, sentence: "The store cannot take this now ({why}). Nothing was accepted; send it again.", retryAfter: 2 },
 } as const satisfies Record<string, Entry>;
 

@@ -25,8 +25,14 @@ export interface Admission {
   release?: () => void;
 }
 
-/** Counts a request and says whether it may go on; undefined when nothing is limited. */
-export type Admit = (q: { endpoint: Pick<Endpoint, "id" | "limits">; operation: LimitedOperation }) => Admission | undefined;
+/** A request that wants to go on. */
+export interface Asked {
+  endpoint: Pick<Endpoint, "id" | "limits">;
+  operation: LimitedOperation;
+}
+
+/** Counts a request and says whether it may go on; undefined when nothing is limited. Later, where servers count together. Never rejects. */
+export type Admit = (q: Asked) => Admission | undefined | Promise<Admission>;
 
 interface Budget {
   window: RateWindow;
@@ -34,7 +40,7 @@ interface Budget {
 }
 
 /** Admission on one server. `now`: ms since the epoch. */
-export function admission(now: () => number): { admit: Admit; /** Budgets in memory. */ readonly size: number } {
+export function admission(now: () => number): { admit: (q: Asked) => Admission | undefined; /** Budgets in memory. */ readonly size: number } {
   const budgets = new Map<string, Budget>();
   let sweptAt = -Infinity;
 
@@ -51,14 +57,14 @@ export function admission(now: () => number): { admit: Admit; /** Budgets in mem
     return budget;
   }
 
-  function admit({ endpoint, operation }: Parameters<Admit>[0]): Admission | undefined {
-    const limits = limitsOf(endpoint, operation);
+  function admit(q: Asked): Admission | undefined {
+    const limits = limitsOf(q.endpoint, q.operation);
     const { per10s } = limits;
     if (per10s === undefined && limits.concurrent === undefined) return undefined;
     const at = now();
     sweep(at);
-    const budget = budgetOf(`${endpoint.id}/${operation}`);
-    const refusal = refusalOf(budget, limits, { endpoint: endpoint.id, operation, at });
+    const budget = budgetOf(`${q.endpoint.id}/${q.operation}`);
+    const refusal = refusalOf(budget, limits, { ...q, at });
     if (!refusal) {
       if (per10s !== undefined) budget.window.add(at);
       budget.underWay += 1;
@@ -77,16 +83,30 @@ export function admission(now: () => number): { admit: Admit; /** Budgets in mem
   };
 }
 
-function refusalOf({ window, underWay }: Budget, { per10s, concurrent }: Limits, { at, ...place }: { endpoint: string; operation: LimitedOperation; at: number }): ApiError | undefined {
-  if (per10s !== undefined && window.used(at) >= per10s) return new ApiError("rate_limited", { ...place, limit: per10s, retryAfter: seconds(window.wait(per10s, at)) });
-  // When a place will be given back nobody knows: the table's second.
-  if (concurrent !== undefined && underWay >= concurrent) return new ApiError("too_many_at_once", { ...place, limit: concurrent });
+function refusalOf({ window, underWay }: Budget, { per10s, concurrent }: Limits, { at, ...q }: Asked & { at: number }): ApiError | undefined {
+  if (per10s !== undefined && window.used(at) >= per10s) return overRate(q, per10s, window.wait(per10s, at));
+  if (concurrent !== undefined && underWay >= concurrent) return overConcurrency(q, concurrent);
   return undefined;
 }
 
 function quotaOf(window: RateWindow, limit: number, at: number): Quota {
   const used = window.used(at);
-  return { limit, remaining: Math.max(0, limit - used), reset: used === 0 && limit > 0 ? 0 : seconds(window.wait(used, at)) };
+  return quota({ limit, used, resetMs: used === 0 && limit > 0 ? 0 : window.wait(used, at) });
+}
+
+/** The 429 for a rate that is used up. `waitMs`: until a request can be let in again. */
+export function overRate({ endpoint, operation }: Asked, limit: number, waitMs: number): ApiError {
+  return new ApiError("rate_limited", { endpoint: endpoint.id, operation, limit, retryAfter: seconds(waitMs) });
+}
+
+/** The 429 for too many at once. When a place will be given back nobody knows: it tells the table's second. */
+export function overConcurrency({ endpoint, operation }: Asked, limit: number): ApiError {
+  return new ApiError("too_many_at_once", { endpoint: endpoint.id, operation, limit });
+}
+
+/** What is told of a rate; `resetMs`: until the oldest request leaves the window. */
+export function quota({ limit, used, resetMs }: { limit: number; used: number; resetMs: number }): Quota {
+  return { limit, remaining: Math.max(0, limit - used), reset: seconds(resetMs) };
 }
 
 function seconds(ms: number): number {

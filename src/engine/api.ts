@@ -6,6 +6,8 @@ import type { Report } from "../core/report.ts";
 import type { JobResult } from "../core/view.ts";
 import type { DeliveryRow, WebhookStore } from "../store/store.ts";
 import type { Admit } from "./admit.ts";
+import type { ServerView } from "./cluster.ts";
+import type { ConsoleLinks } from "./console-links.ts";
 import type { health } from "./health.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Keys } from "./keys.ts";
@@ -14,11 +16,13 @@ import type { LogEntry, LogQuery } from "./logs.ts";
 import type { Ping } from "./ping.ts";
 import type { ToldJob } from "./record.ts";
 import type { Registry } from "./registry.ts";
+import type { Sessions } from "./sessions.ts";
 import type { StreamPart } from "./stream.ts";
 import type { Submitted } from "./submit.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Caller } from "./wait.ts";
 import type { WebhookSecrets } from "./webhook-secrets.ts";
+import type { WorkerView } from "./worker-views.ts";
 import type { Worker } from "./workers.ts";
 
 /** A job for a worker, with its secrets opened. */
@@ -34,6 +38,9 @@ export interface Handed {
 export interface Engine {
   registry: Registry;
   keys: Keys;
+  /** Sign-ins of the console (D31). */
+  sessions: Sessions;
+  consoleLinks: ConsoleLinks;
   tokens: Tokens;
   /** Whether a request may go on, within the limits of section 8 (D24). */
   admit: Admit;
@@ -57,7 +64,7 @@ export interface Engine {
   list(q: ListQuery): ReturnType<typeof list>;
   /** One job, erased or not, with its attempts and why it waits. */
   record(q: { endpoint: string; id: string }): Promise<ToldJob>;
-  endpoints: Omit<Endpoints, "inTurn" | "loop">;
+  endpoints: Omit<Endpoints, "inTurn" | "refresh" | "find" | "loop">;
   webhookSecret: Pick<WebhookSecrets, "renew">;
   /** Webhook deliveries, the last made first (D21). */
   deliveries: WebhookStore["list"];
@@ -65,8 +72,16 @@ export interface Engine {
   delivery(id: string): Promise<DeliveryRow>;
   /** Sends a delivery that is over anew, as if its job had just ended. Throws `delivery_not_found` and `delivery_pending`. */
   redeliver(id: string): Promise<void>;
+  /** The endpoint; later where another server may have just made it. Throws `endpoint_not_found`. */
+  endpoint(id: string): Endpoint | Promise<Endpoint>;
+  /** The servers that share the store, with what each does for all; none where only this one can open it. */
+  servers(): ServerView[];
+  /** Whether other servers can open the store too: what a caller did before, another may know. */
+  readonly shared: boolean;
   /** Workers of an endpoint that this server has heard of. */
   workersOf(endpoint: string): Iterable<Worker>;
+  /** Workers of an endpoint as they are told, whichever server they call. */
+  workerViews(endpoint: string): Promise<WorkerView[]>;
   /** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
   logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;
   health(endpoint: string): ReturnType<typeof health>;
@@ -83,14 +98,14 @@ export interface Engine {
   workerEnded(q: { endpoint: string; id: string }): Promise<void>;
   /** Variables for a worker that somebody else starts (D36); its token is new. */
   workerEnv(q: { endpoint: string; url: string; replicas: boolean }): Promise<Record<string, string>>;
-  /** Resolves when the store takes writes. */
+  /** Resolves when the store takes writes. Throws `not_ready` while this server must take no requests. */
   ready(): Promise<void>;
   /** The present, ms since the epoch. */
   now(): number;
   readonly draining: boolean;
   /** Loads what the store knows; must be done before the first request. */
   prepare(endpoints: readonly Endpoint[]): Promise<void>;
-  /** Takes over workers, starts the loops. `url` is what workers call. */
+  /** Takes over workers, starts the loops. `url` is what launched workers call: where several servers share a store, this very one. */
   start(q: { url: string }): Promise<void>;
   /** Ends waits and polls, gives running jobs `drainMs`, returns the rest, ends launched workers (D34). */
   stop(q: { drainMs: number }): Promise<void>;

@@ -39,7 +39,7 @@ async function sample(send: SendWebhook) {
     },
   });
   let secret = GOOD;
-  const loop = delivering({ clock, now: clock.now, webhooks, events, hold: hold({ clock, now: clock.now, jobs: store.jobs, events }), secrets: { of: () => secret, renew: () => Promise.reject(new Error("not here")) }, send });
+  const loop = delivering({ clock, now: clock.now, webhooks, events, hold: hold({ clock, now: clock.now, jobs: store.jobs, events }), secrets: { of: () => secret, renew: () => Promise.reject(new Error("not here")) }, send, cluster: { leads: () => true } });
   ends.push(async () => {
     const end = loop.stop();
     await clock.advance(10_000);

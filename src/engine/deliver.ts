@@ -6,6 +6,7 @@ import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
 import type { DeliveryRow, WebhookStore } from "../store/store.ts";
 import type { SendWebhook, WebhookAnswer } from "../webhooks/sender.ts";
+import type { Cluster } from "./cluster.ts";
 import { deliveryQueue, hostOf, SEND_MS } from "./delivery-queue.ts";
 import type { Delivery } from "./delivery-queue.ts";
 import type { Hold } from "./hold.ts";
@@ -47,6 +48,8 @@ interface Deps {
   hold: Hold;
   secrets: WebhookSecrets;
   send: SendWebhook;
+  /** One server sends for all: a receiver gets no more at once, and none looks in vain. */
+  cluster: Pick<Cluster, "leads">;
 }
 
 /** Delivering over the store's deliveries. */
@@ -64,13 +67,14 @@ export function delivering(d: Deps): Delivering {
     step: async () => {
       const now = d.now();
       queue.dropLate(now);
+      if (!d.cluster.leads("deliveries")) return LOOK_MS;
       const oldLeft = await expireOld(now);
       if (queue.room === 0) return PATIENCE_MS;
       const { due, nextDueAt = Infinity } = await d.webhooks.claim({ limit: CLAIM_LIMIT, maxBytes: queue.room, holdMs: HOLD_MS, now });
       for (const delivery of due) queue.add(delivery, now + HOLD_MS);
       begin();
       if (oldLeft) return 0;
-      const wait = Math.min(LOOK_MS, Math.max(0, nextDueAt - d.clock.now()));
+      const wait = Math.min(LOOK_MS, Math.max(0, nextDueAt - d.now()));
       return queue.waiting > 0 ? Math.max(wait, PATIENCE_MS) : wait;
     },
   });

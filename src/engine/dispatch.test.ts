@@ -167,6 +167,19 @@ describe("dispatch", () => {
     expect(await first.jobs).toEqual(["b"]);
   });
 
+  it("D16: a fenced claim tells that the store has more open for the worker than is known here, as when another server handed it out", async () => {
+    const s = sample();
+    s.fenced.set("a", "w1");
+    const [fenced, free] = [s.worker("w1"), s.worker("w2")];
+    for (const worker of [fenced, free]) worker.knownIdle = true;
+    const parked = s.take(fenced);
+    s.add("a");
+    await settle();
+    await s.take(free).jobs;
+    expect([fenced.knownIdle, free.knownIdle]).toEqual([false, true]);
+    parked.leave();
+  });
+
   it("D28: a draining worker gets nothing", async () => {
     const s = sample();
     const worker = s.worker("w1");

@@ -98,6 +98,8 @@ export function dispatch(d: {
     const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input), 0) > HANDOUT_CHARACTERS / 2;
     if (fenced || cut || (lane.unsure && jobs.length === parked.limit)) doubt(lane);
     else if (jobs.length < parked.limit) lane.unsure = false;
+    // Only the store knows what other servers handed to it.
+    if (fenced) worker.knownIdle = false;
     if (jobs.length === 0) {
       if (parked.left) return parked.resolve([]);
       parked.fenced = fenced;

@@ -8,6 +8,7 @@ import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
 import type { Loop } from "../service.ts";
 import type { Store } from "../store/store.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { hex } from "./ids.ts";
 import type { Random } from "./ids.ts";
@@ -20,6 +21,9 @@ const CANCEL_LIMIT = 500;
 
 /** Time between two looks at what is being deleted, ms. */
 const LOOK_MS = 1000;
+
+/** An unknown endpoint is looked for in the store so seldom, ms: another server may have just made it. */
+const SEEK_MS = 200;
 
 interface Deps {
   clock: Clock;
@@ -35,6 +39,8 @@ interface Deps {
   end: (worker: Worker) => void;
   /** Settings changed or handing out goes on: workers may be needed. */
   look: () => void;
+  /** Of several servers one brings deletions to their end; each begins a change with what the others left. */
+  cluster: Pick<Cluster, "shared" | "leads">;
 }
 
 /** What operators do with endpoints. Settings are as in `sluice.yaml`; a bad one throws `bad_request` with every fault. */
@@ -48,6 +54,10 @@ export interface Endpoints {
   remove(id: string): Promise<void>;
   /** Runs another change of an endpoint after those before it. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Reads what other servers have changed, and acts on it. */
+  refresh(): Promise<void>;
+  /** The endpoint; where several servers share a store, one not known yet is looked for there. Throws `endpoint_not_found`. */
+  find(id: string): Endpoint | Promise<Endpoint>;
   /** Brings deletions to their end, those of an earlier run too. */
   loop: Loop;
 }
@@ -55,6 +65,9 @@ export interface Endpoints {
 export function endpoints(d: Deps): Endpoints {
   const { registry, store } = d;
   let last: Promise<void> = Promise.resolve();
+  /** A refresh that has not begun: it will see whatever is there when it is asked for. */
+  let next: Promise<void> | undefined;
+  let soughtAt = -Infinity;
 
   function read(id: string, settings: unknown): Endpoint {
     const found = readEndpoint(id, settings);
@@ -69,11 +82,39 @@ export function endpoints(d: Deps): Endpoints {
     return registry.entry(endpoint.id);
   }
 
-  /** One change after the other: each begins with what the one before left. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function after<T>(work: () => Promise<T>): Promise<T> {
     const mine = last.then(work);
     last = mine.then(() => {}, () => {});
     return mine;
+  }
+
+  /** One change after the other: each begins with what the one before left, at any server. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return after(d.cluster.shared ? () => reload().then(work) : work);
+  }
+
+  async function reload(): Promise<void> {
+    const gone = await registry.load((id, fault) => d.events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }));
+    for (const id of gone) forgotten(id);
+  }
+
+  /** Nothing of a deleted endpoint is left. */
+  function forgotten(id: string): void {
+    d.tokens.forget(id);
+    d.dispatch.forget(id);
+    for (const worker of [...d.workers.of(id)]) if (worker.launcher === "external") d.workers.forget(worker);
+  }
+
+  function refresh(): Promise<void> {
+    next ??= after(async () => {
+      next = undefined;
+      await reload();
+      endWorkers();
+      removal.nudge();
+      d.dispatch.look();
+      d.look();
+    });
+    return next;
   }
 
   /** Ends what works for an endpoint that is none any more: also what was taken over at a start, or was being launched meanwhile. */
@@ -92,14 +133,13 @@ export function endpoints(d: Deps): Endpoints {
     onError: (error) => d.events.emit("fault", { where: "deleting endpoints", error }),
     step: async () => {
       endWorkers();
+      if (!d.cluster.leads("removal")) return LOOK_MS;
       for (const id of registry.removing()) {
         const { left } = await store.jobs.cancelAll({ endpoint: id, limit: CANCEL_LIMIT, now: d.now() });
         if (left) return 0;
         if (!(await store.endpoints.forget({ id, now: d.now() }))) continue;
         registry.removed(id);
-        d.tokens.forget(id);
-        d.dispatch.forget(id);
-        for (const worker of [...d.workers.of(id)]) if (worker.launcher === "external") d.workers.forget(worker);
+        forgotten(id);
       }
       return LOOK_MS;
     },
@@ -141,6 +181,12 @@ export function endpoints(d: Deps): Endpoints {
         removal.nudge();
       }),
     inTurn,
+    refresh,
+    find(id) {
+      if (registry.has(id) || !d.cluster.shared || d.clock.now() - soughtAt < SEEK_MS) return registry.get(id);
+      soughtAt = d.clock.now();
+      return refresh().then(() => registry.get(id));
+    },
     loop: removal,
   };
 }

@@ -6,9 +6,14 @@ import type { EventBus } from "../events.ts";
 import type { Handle, Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";
 import type { SendWebhook } from "../webhooks/sender.ts";
+import { ApiError } from "../core/errors.ts";
+import type { Service } from "../service.ts";
 import type { Engine } from "./api.ts";
 import { admission } from "./admit.ts";
+import { admitTogether } from "./admit-together.ts";
 import { abandon, cancel } from "./cancel.ts";
+import { cluster } from "./cluster.ts";
+import { consoleLinks } from "./console-links.ts";
 import { delivering, delivery, redeliver } from "./deliver.ts";
 import { dispatch, handBack } from "./dispatch.ts";
 import { nothingHeld, returnRunning } from "./drain.ts";
@@ -22,16 +27,19 @@ import { keys } from "./keys.ts";
 import { launching } from "./launch.ts";
 import { cursorFault, list } from "./list.ts";
 import { logReader } from "./logs.ts";
+import { looking } from "./look.ts";
 import { ping } from "./ping.ts";
 import { purge } from "./purge.ts";
 import { reckon } from "./reckon.ts";
 import { record } from "./record.ts";
+import { recallStops, recover } from "./recover.ts";
 import { registry } from "./registry.ts";
 import { replaceChanged } from "./replace.ts";
 import { chunks, report } from "./report.ts";
 import { retry } from "./retry.ts";
 import { scaling } from "./scale.ts";
 import { seal } from "./seal.ts";
+import { sessions } from "./sessions.ts";
 import { listen } from "./signals.ts";
 import { retain, status, statusSync, waited } from "./status.ts";
 import { stopping } from "./stop.ts";
@@ -43,6 +51,7 @@ import { engineTime } from "./time.ts";
 import { tokens } from "./tokens.ts";
 import { waiting } from "./wait.ts";
 import { webhookSecrets } from "./webhook-secrets.ts";
+import { workerViews } from "./worker-views.ts";
 import { workers } from "./workers.ts";
 import type { Worker } from "./workers.ts";
 
@@ -65,13 +74,18 @@ export interface EngineOptions {
   gpus: number;
   /** Environment that launched workers get besides their own. */
   workerBaseEnv: Readonly<Record<string, string>>;
+  /** Identity of this server, kept with its data; needed where several share the store, which has one for all. */
+  serviceId?: string | undefined;
 }
 
 /** Builds the engine; nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
   const { store, clock, events, random } = o;
-  const { now, heartbeat } = engineTime({ clock, jobs: store.jobs, events });
+  const time = engineTime({ clock, jobs: store.jobs, events, databaseClock: store.cluster?.clock });
+  const { now } = time;
   const sealing = seal(o.sealKey, random);
+  const run = hex(random(8));
+  const together = store.limits && admitTogether({ limits: store.limits, server: run, clock, now, events });
   const known = registry(store.endpoints, { seal: sealing, random });
   const present = workers(events);
   const waits = waiting(clock);
@@ -79,16 +93,35 @@ export function createEngine(o: EngineOptions): Engine {
   const tokenBook = tokens({ store: store.tokens, now, random });
   const keyBook = keys({ store: store.keys, now, random, fromEnvironment: o.apiKey, onFault: (error) => events.emit("fault", { where: "noting the use of a key", error }) });
   const holding = hold({ clock, now, jobs: store.jobs, events });
-  const deliveries = delivering({ clock, now, webhooks: store.webhooks, events, hold: holding, secrets, send: o.sendWebhook });
+  const group = cluster({
+    clock, now, events, run, store: store.cluster,
+    id: o.serviceId ?? run,
+    timely: () => time.fault() === undefined,
+    note: () => views.note(),
+    launched: () => [...known.all()].flatMap(({ endpoint }) => (endpoint.launcher.type === "external" ? [] : [endpoint.id])),
+    movable: (endpoint) => launchSide?.scaling.movable(endpoint) ?? "free",
+    changed: () => {
+      for (const each of [sweeping, managing.loop, deliveries]) each.nudge();
+      launchSide?.scaling.recount();
+    },
+  });
+  const views = workerViews({
+    workers: present, now, store: store.cluster,
+    cluster: () => group,
+    heldBack: (endpoint) => (group.scales(endpoint) ? { crashing: launchSide?.scaling.crashing(endpoint), withoutGpu: launchSide?.scaling.withoutGpu(endpoint) } : {}),
+    scaled: () => [...known.all()].map(({ endpoint }) => endpoint.id).filter(group.scales),
+  });
+  const deliveries = delivering({ clock, now, webhooks: store.webhooks, events, hold: holding, secrets, send: o.sendWebhook, cluster: group });
   const lanes = dispatch({ jobs: store.jobs, now, events, paused: (id) => draining || known.paused(id), release: (worker, jobs) => inBackground("returning jobs", giveBack(worker, jobs.map(({ job }) => job))) });
   const stops = stopping({
     clock, now, events, workers: present,
     graceMs,
     kill: (worker, why) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why, graceMs: 0 })),
+    ...(group.shared && { unstopped: () => store.jobs.unstopped() }),
   });
-  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops };
-  const sweeping = sweep({ clock, now, jobs: store.jobs, events });
-  const attending = attend({ clock, now, store, events, workers: present, registry: known, dispatch: lanes });
+  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops, shared: group.shared };
+  const sweeping = sweep({ clock, now, jobs: store.jobs, events, cluster: group });
+  const attending = attend({ clock, now, store, events, workers: present, registry: known, dispatch: lanes, cluster: group, views });
   let launchSide: { launching: ReturnType<typeof launching>; scaling: ReturnType<typeof scaling> } | undefined;
   let draining = false;
   /** Ends what is held for a store that is away, when everything else has ended. */
@@ -141,7 +174,16 @@ export function createEngine(o: EngineOptions): Engine {
       replaceOld();
       launchSide?.scaling.look();
     },
+    cluster: group,
   });
+  const onEndpoints = (): void => inBackground("reading endpoints", managing.refresh());
+  const onAccess = (): void => {
+    keyBook.forget();
+    tokenBook.forget();
+  };
+  const looks = looking({ clock, now, events, store: store.cluster, jobs: store.jobs, waiting: waits, dispatch: lanes, stopping: stops, onEndpoints, onAccess });
+  const recovering = { store, now, events, registry: known, workers: present, cluster: group };
+  const loops: Service[] = [...time.loops, ...group.loops, ...looks.loops, sweeping, attending, managing.loop, deliveries, ...(together ? [together.loop] : [])];
 
   function replaceOld(): void {
     replaceChanged({ registry: known, workers: present, retire: (worker, why) => launchSide?.scaling.retire(worker, why) });
@@ -150,19 +192,22 @@ export function createEngine(o: EngineOptions): Engine {
   return {
     registry: known,
     keys: keyBook,
+    sessions: sessions({ keys: keyBook, sealKey: o.sealKey, now }),
+    consoleLinks: consoleLinks({ keys: keyBook, now, random }),
     tokens: tokenBook,
     now,
     get draining() {
       return draining;
     },
-    admit: admission(now).admit,
+    admit: together?.admit ?? admission(now).admit,
     newId: (operation) => jobId(operation, now(), random),
     submit: async (q) => (await submit(submitting, q)).id,
     async submitAndWait(q, { ms, caller }) {
       const until = clock.now() + ms;
-      const end = waits.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller });
+      const end = waits.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller, early: true });
       try {
         const job = await submit(submitting, q);
+        end.stored();
         if (job.id === q.id) return await waited(reading, job, end);
         end.leave();
         return await statusSync(reading, { endpoint: job.endpoint, id: job.id, ms: until - clock.now(), caller });
@@ -178,7 +223,7 @@ export function createEngine(o: EngineOptions): Engine {
     retry: ({ endpoint, id }) => retry(submitting, { endpoint: known.get(endpoint), id }),
     purge: (endpoint) => purge({ jobs: store.jobs, now, events }, endpoint),
     list: (q) => list(reading, q),
-    record: (q) => record({ jobs: store.jobs, now, workers: present, entry: known.entry, scaling: () => launchSide?.scaling }, q),
+    record: (q) => record({ jobs: store.jobs, now, views, entry: known.entry }, q),
     endpoints: managing,
     webhookSecret: { renew: (id) => managing.inTurn(() => secrets.renew(id)) },
     deliveries: (q) =>
@@ -187,11 +232,13 @@ export function createEngine(o: EngineOptions): Engine {
       }),
     delivery: (id) => delivery(store.webhooks, id),
     redeliver: (id) => redeliver({ webhooks: store.webhooks, now }, id),
-    workersOf: (endpoint) => present.of(endpoint),
+    workersOf: present.of,
+    workerViews: views.of,
     logs: logReader({ clock, logs: o.workerLogs, workers: present }),
     cancel: (q) => cancel(cancelling, q),
     abandon: (q) => inBackground(`cancelling job ${q.id}`, abandon({ ...cancelling, hold: holding }, q, stopped.signal)),
-    health: (endpoint) => health({ jobs: store.jobs, workers: present, now }, endpoint),
+    health: (endpoint) => health({ jobs: store.jobs, views, now }, endpoint),
+    endpoint: managing.find,
     worker({ id, endpoint }) {
       const at = now();
       const worker = present.get({ endpoint, id }) ?? present.meet({ id, endpoint, ready: true, now: at });
@@ -218,11 +265,13 @@ export function createEngine(o: EngineOptions): Engine {
         said,
       ),
     async workerEnded(q) {
-      const worker = present.get(q);
+      // It may have called other servers only.
+      const worker = present.get(q) ?? (group.shared ? present.meet({ ...q, ready: false, now: now() }) : undefined);
       if (worker) {
         worker.draining = true;
         for (const end of worker.polls) end();
-        await giveBack(worker, [...worker.held].map(([id, { attempt }]) => ({ id, attempt })));
+        const held = store.cluster ? (await store.cluster.running(q)).filter((each) => each.worker === q.id) : [...worker.held].map(([id, { attempt }]) => ({ id, attempt }));
+        await giveBack(worker, held);
         present.forget(worker);
       }
       await tokenBook.revoke(q.id);
@@ -233,44 +282,48 @@ export function createEngine(o: EngineOptions): Engine {
       const token = await tokenBook.issue({ endpoint, ...(worker === undefined ? {} : { worker }) });
       return workerEnv({ url, endpoint, worker, token, leaseMs });
     },
-    ready: () => store.ping(),
+    shared: group.shared,
+    servers: group.members,
+    async ready() {
+      const why = time.fault() ?? group.fault();
+      if (why !== undefined) throw new ApiError("not_ready", { why });
+      await store.ping();
+    },
     async prepare(endpoints) {
-      // Before anything else may settle: live work must not run twice because the service was away (D16 Outages).
-      await store.jobs.extendAll({ now: now() });
-      await known.load((id, fault) => events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }));
-      for (const endpoint of endpoints) await known.put(endpoint, now());
-      for (const row of await store.workers.list()) present.meet({ ...row, ready: false, now: now() });
-      for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
-        present.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });
-      }
+      await time.begin();
+      await recover(recovering, endpoints);
     },
     async start({ url }) {
       const launchingSide = launching({
         store, clock, now, random, events, workers: present, tokens: tokenBook, launchers: o.launchers, url, inBackground,
-        baseEnv: o.workerBaseEnv, serviceId: await store.identity(), endStrays: o.endStrays,
+        baseEnv: o.workerBaseEnv, serviceId: o.serviceId ?? group.id ?? (await store.identity()), server: group.id, endStrays: o.endStrays,
         onGone: (worker, exit) => {
           launchSide?.scaling.ended(worker, exit);
           inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, dead: true, now: now() }), stopped.signal).then((said) => reckon(reckoning, worker, said)));
         },
       });
-      const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide, gpus: o.gpus });
+      const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide, cluster: group, gpus: o.gpus });
       launchSide = { launching: launchingSide, scaling: scale };
       await launchingSide.restore();
       replaceOld();
-      // A stop that was asked for before this start may not have reached its worker (D18).
-      for (const run of await store.jobs.unstopped()) {
-        present.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
-        stops.request(run);
-      }
+      await recallStops({ ...recovering, stopping: stops });
+      const onLost = (): void => {
+        for (const each of [looks, group]) each.look();
+        onEndpoints();
+        onAccess();
+        deliveries.nudge();
+        scale.recount();
+      };
       listening = [
-        listen({ store, now, events, waiting: waits, dispatch: lanes, stopping: stops, deliver: deliveries.nudge, onQueued, inBackground }),
+        listen({ store, now, events, waiting: waits, dispatch: lanes, stopping: stops, deliver: deliveries.nudge, onQueued, onEndpoints, onAccess, onServers: group.look, onLost, inBackground }),
         events.on("worker.ready", () => scale.look()),
         events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
           const worker = present.get({ endpoint, id });
           if (worker) scale.unfit(worker, reason);
         }),
       ];
-      for (const each of [heartbeat, sweeping, attending, managing.loop, deliveries, scale.loop]) each.start();
+      await group.join(url);
+      for (const each of [...loops, scale.loop]) each.start();
     },
     async stop({ drainMs }) {
       if (draining) return;
@@ -278,11 +331,12 @@ export function createEngine(o: EngineOptions): Engine {
       events.emit("service.draining", { drainMs });
       waits.sendHome();
       await launchSide?.scaling.loop.stop();
+      await group.leave();
       for (const worker of present.all()) {
         worker.draining = true;
         for (const end of worker.polls) end();
       }
-      await nothingHeld({ clock, events, workers: present }, drainMs);
+      await nothingHeld({ clock, events, workers: present, shared: group.shared }, drainMs);
       await returnRunning({ now, events, jobs: store.jobs, workers: present });
       if (launchSide) {
         const all = [...present.all()].filter((worker) => worker.launcher !== "external");
@@ -290,7 +344,7 @@ export function createEngine(o: EngineOptions): Engine {
         await Promise.all(all.map((worker) => launch().stop(worker, { why: "the service stops", graceMs: graceMs(worker.endpoint) }).catch(faulty(`stopping ${worker.id}`))));
         await launch().close();
       }
-      for (const each of [managing.loop, deliveries, sweeping, attending, heartbeat]) await each.stop();
+      for (const each of loops.toReversed()) await each.stop();
       for (const end of listening) end();
       stopped.abort();
       await Promise.all(background);

@@ -15,6 +15,8 @@ const NOTE_MS = 60_000;
 /** A caller, known by its key. */
 export interface Principal {
   keyId: string;
+  /** What its key is called. */
+  name: string;
   scopes: readonly Scope[];
   /** Endpoints it may use; absent: all. */
   endpoints?: readonly string[] | undefined;
@@ -23,23 +25,33 @@ export interface Principal {
 /** A key as it is shown: never its hash. Times are ms since the epoch. */
 export type ShownKey = Omit<KeyRow, "hash">;
 
+/** A caller with the SHA-256 of its key. */
+export interface Holder {
+  principal: Principal;
+  hash: Uint8Array;
+}
+
 /** Knows callers by their keys. */
 export interface Keys {
   /** The caller with this key, or undefined. */
   identify(key: string): Promise<Principal | undefined>;
+  /** The caller whose key has this id, undefined when it has ended; for one who was known by the key itself before. */
+  holder(id: string): Promise<Holder | undefined>;
+  /** The id of the key of the environment, else of the oldest admin key; undefined when there is none. */
+  first(): Promise<string | undefined>;
   /** Makes an admin key when there is none at all, neither here nor in the environment; it is told this once (D30). */
   makeFirst(): Promise<string | undefined>;
   /** Makes a key; it is told this once. */
   create(q: { name: string; scopes: readonly Scope[]; endpoints?: readonly string[] | undefined }): Promise<{ key: string; shown: ShownKey }>;
   /** All keys, oldest first; not the one of the environment. */
   list(): Promise<ShownKey[]>;
+  /** Keys were changed by another server: looks each one up again. */
+  forget(): void;
   /** Ends a key; its next call is 401. Throws `key_not_found`, and `last_admin_key` for the only key that could make others. */
   revoke(id: string): Promise<void>;
 }
 
-interface Known {
-  hash: Buffer;
-  principal: Principal;
+interface Known extends Holder {
   /** When its use was last noted in the store. */
   notedAt: number;
 }
@@ -53,9 +65,11 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 
 /** Keys over the store, and the one of the environment. `onFault` is told when a use could not be noted. */
 export function keys(d: { store: KeyStore; now: () => number; random: Random; fromEnvironment?: string | undefined; onFault: (error: unknown) => void }): Keys {
-  const admin: Principal = { keyId: "environment", scopes: ["admin"] };
+  const admin: Principal = { keyId: "environment", name: "SLUICE_API_KEY", scopes: ["admin"] };
   const own = d.fromEnvironment === undefined ? undefined : hash("sha256", d.fromEnvironment, "buffer");
   const known = new Map<string, Known>();
+  /** The same by the ids of the keys. */
+  const byId = new Map<string, Known>();
   /** Grows with each key that ends, so that what was read before is not remembered after. */
   let ended = 0;
 
@@ -75,6 +89,16 @@ export function keys(d: { store: KeyStore; now: () => number; random: Random; fr
     return entry.principal;
   }
 
+  /** Remembers a key as it was read, unless one has ended since `before`. */
+  function remember({ id: keyId, name, hash: hashed, scopes, endpoints, lastUsedAt }: KeyRow, before: number): Known {
+    const entry: Known = { hash: Buffer.from(hashed, "hex"), principal: { keyId, name, scopes: scopes as Scope[], endpoints }, notedAt: lastUsedAt ?? 0 };
+    if (before === ended) {
+      known.set(hashed, entry);
+      byId.set(keyId, entry);
+    }
+    return entry;
+  }
+
   return {
     async identify(key) {
       const bytes = hash("sha256", key, "buffer");
@@ -84,11 +108,20 @@ export function keys(d: { store: KeyStore; now: () => number; random: Random; fr
       if (seen && timingSafeEqual(bytes, seen.hash)) return use(seen);
       const before = ended;
       const row = await d.store.find({ hash: hashed });
-      if (!row) return undefined;
-      const entry: Known = { hash: bytes, principal: { keyId: row.id, scopes: row.scopes as Scope[], endpoints: row.endpoints }, notedAt: row.lastUsedAt ?? 0 };
-      if (before === ended) known.set(hashed, entry);
-      return use(entry);
+      return row && use(remember(row, before));
     },
+    async holder(id) {
+      if (id === admin.keyId) return own && { principal: admin, hash: own };
+      let entry = byId.get(id);
+      if (!entry) {
+        const before = ended;
+        const row = (await d.store.list()).find((each) => each.id === id);
+        entry = row && remember(row, before);
+      }
+      if (entry) use(entry);
+      return entry;
+    },
+    first: async () => (own ? admin.keyId : (await d.store.list()).find(({ scopes }) => scopes.includes("admin"))?.id),
     makeFirst: async () => (own ? undefined : (await add({ name: "first key", scopes: ["admin"] }, true))?.key),
     async create({ name, scopes, endpoints }) {
       const made = await add({ name, scopes: [...scopes], ...(endpoints ? { endpoints: [...endpoints] } : {}) }, false);
@@ -96,11 +129,17 @@ export function keys(d: { store: KeyStore; now: () => number; random: Random; fr
       return made;
     },
     list: async () => (await d.store.list()).map(({ id, name, scopes, endpoints, createdAt, lastUsedAt }) => ({ id, name, scopes, endpoints, createdAt, lastUsedAt })),
+    forget() {
+      ended += 1;
+      known.clear();
+      byId.clear();
+    },
     async revoke(id) {
       const answer = await d.store.remove({ id, ...(own ? {} : { keep: "admin" }) });
       if (answer === "missing") throw new ApiError("key_not_found", { key: id.slice(0, 80) });
       if (answer === "last") throw new ApiError("last_admin_key");
       ended += 1;
+      byId.delete(id);
       for (const [hashed, entry] of known) if (entry.principal.keyId === id) known.delete(hashed);
     },
   };

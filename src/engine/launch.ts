@@ -47,8 +47,10 @@ interface Deps {
   url: string;
   /** Environment every launched worker gets under its own. */
   baseEnv: Readonly<Record<string, string>>;
-  /** The store's identity. */
+  /** Identity of this service, of this server where several share a store: marks what it starts. */
   serviceId: string;
+  /** The server, where several share a store. */
+  server: string | undefined;
   /** Ends marked workers that no record knows; answers how many. */
   endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
   /** Work that nobody waits for, but that a stop must wait for. */
@@ -81,7 +83,7 @@ export function launching(d: Deps): Launching {
 
   async function launch(endpoint: Endpoint, worker: Worker, launcher: Launcher): Promise<void> {
     const { id, gpus } = worker;
-    const row = { id, endpoint: endpoint.id, launcher: endpoint.launcher.type, url: d.url, createdAt: worker.createdAt };
+    const row = { id, endpoint: endpoint.id, launcher: endpoint.launcher.type, url: d.url, server: d.server, createdAt: worker.createdAt };
     const launchedAs = launchHash(endpoint);
     worker.launchedAs = launchedAs;
     try {
@@ -128,7 +130,8 @@ export function launching(d: Deps): Launching {
     },
     async restore() {
       const known: Handle[] = [];
-      const rows = await d.store.workers.list();
+      // The workers of other servers are theirs.
+      const rows = (await d.store.workers.list()).filter(({ server }) => server === d.server);
       for (const row of rows) {
         const launcher = d.launchers.get(row.launcher);
         const worker = d.workers.meet({ ...row, ready: false, now: d.now() });

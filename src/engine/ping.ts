@@ -6,6 +6,7 @@ import { mainIsGone } from "./liveness.ts";
 import type { ReckonDeps } from "./reckon.ts";
 import { reckon } from "./reckon.ts";
 import type { Worker } from "./workers.ts";
+import { letGo } from "./workers.ts";
 
 /** What a ping says. */
 export interface Ping {
@@ -31,7 +32,11 @@ export async function ping(
     return;
   }
   worker.pinged = true;
-  if (mainIsGone(worker, { now, pingIntervalMs: d.pingIntervalMs })) return await gone(d, worker, now);
+  // Where it may poll at another server its polls tell nothing.
+  const bound = !d.shared || worker.launcher !== "external";
+  if (bound && mainIsGone(worker, { now, pingIntervalMs: d.pingIntervalMs })) return await gone(d, worker, now);
+  // Handed to it by another server, or reported a moment ago.
+  if (said.named.some((id) => !worker.held.has(id))) worker.knownIdle = false;
   // At rest there is nothing to renew and nothing to miss.
   if (said.named.length === 0 && worker.held.size === 0 && worker.knownIdle) return;
   // A run that was to stop and is no longer named has ended; the first ping may still lag behind the stop.
@@ -47,6 +52,12 @@ export async function ping(
     now,
   });
   reckon(d, worker, reckoning);
+  if (!bound) forgetEnded(d, worker, said.named, now);
+}
+
+/** Two intervals after it was handed out, a job that is not named has been reported to another server. */
+function forgetEnded(d: { pingIntervalMs: number }, worker: Worker, named: readonly string[], now: number): void {
+  for (const [id, { handedAt }] of worker.held) if (now - handedAt > 2 * d.pingIntervalMs && !named.includes(id)) letGo(worker, id, now);
 }
 
 /** Takes back what a worker holds whose main process is gone; its pings renew nothing any more. */

@@ -13,6 +13,8 @@ export interface ReckonDeps {
   dispatch: Dispatch;
   waiting: Waiting;
   stopping: Stopping;
+  /** Other servers share the store: they may have handed the worker what it runs, and its words may have gone to them. */
+  shared: boolean;
 }
 
 /** Acts on a {@link Reckoning} of this worker. */

@@ -5,8 +5,7 @@ import type { Reason, ToldAttempt } from "../core/timeline.ts";
 import type { JobRecord, JobStore } from "../store/store.ts";
 import { isJobId } from "./ids.ts";
 import type { Known } from "./registry.ts";
-import type { Scaling } from "./scale.ts";
-import type { Workers } from "./workers.ts";
+import type { WorkerView, WorkerViews } from "./worker-views.ts";
 
 /** All of a job that may be told. */
 export interface ToldJob extends Omit<JobRecord, "attempts"> {
@@ -18,10 +17,8 @@ export interface ToldJob extends Omit<JobRecord, "attempts"> {
 interface Deps {
   jobs: JobStore;
   now: () => number;
-  workers: Workers;
+  views: WorkerViews;
   entry: (endpoint: string) => Known;
-  /** What holds the start of workers back; undefined before the service has started. */
-  scaling: () => Pick<Scaling, "crashing" | "withoutGpu"> | undefined;
 }
 
 /** The job, erased or not; throws `job_not_found`. */
@@ -32,19 +29,18 @@ export async function record(d: Deps, q: { endpoint: string; id: string }): Prom
   if (found.job.state !== "IN_QUEUE") return { ...found, attempts };
 
   const { endpoint, paused } = d.entry(q.endpoint);
-  const present = [...d.workers.of(q.endpoint)].filter((worker) => !worker.draining && !worker.unhealthy);
-  const ids = (fits: (worker: (typeof present)[number]) => boolean): string[] => present.filter(fits).map(({ id }) => id);
+  const present = (await d.views.of(q.endpoint)).filter((worker) => !worker.draining && !worker.unhealthy);
+  const ids = (fits: (worker: WorkerView) => boolean): string[] => present.filter(fits).map(({ id }) => id);
   const reason = waitReason({
     endpoint: endpoint.id,
     paused,
     external: endpoint.launcher.type === "external",
     workersMax: endpoint.workersMax,
-    idle: ids((worker) => worker.ready && worker.held.size === 0),
-    busy: ids((worker) => worker.ready && worker.held.size > 0),
+    idle: ids((worker) => worker.ready && worker.jobs.length === 0),
+    busy: ids((worker) => worker.ready && worker.jobs.length > 0),
     starting: ids((worker) => !worker.ready),
     fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
-    crashing: d.scaling()?.crashing(q.endpoint),
-    withoutGpu: d.scaling()?.withoutGpu(q.endpoint),
+    ...d.views.heldBack(q.endpoint),
     onlyLowPriority: found.job.lowPriority && (await d.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
   });
   return { ...found, attempts, reason };

@@ -18,8 +18,8 @@ export interface Known {
 
 /** Looks endpoints up and keeps them. */
 export interface Registry {
-  /** Reads what the store has. Faulty records are left out and told to `onFault`. */
-  load(onFault: (id: string, fault: string) => void): Promise<void>;
+  /** Reads what the store has, again and again where other servers change it too. Faulty records are left out and told to `onFault`. Answers the endpoints of which nothing is left. */
+  load(onFault: (id: string, fault: string) => void): Promise<string[]>;
   /** Creates or updates an endpoint; what the file says wins over the store (D35). */
   put(endpoint: Endpoint, now: number): Promise<void>;
   /** Throws `endpoint_not_found`. */
@@ -45,6 +45,8 @@ export function registry(store: EndpointStore, { seal, random }: { seal: Seal; r
   const known = new Map<string, Known>();
   const going = new Set<string>();
   const secrets = new Map<string, string>();
+  /** Settings as last read: most are the same the next time. */
+  const texts = new Map<string, string>();
 
   function entry(id: string): Known {
     const found = known.get(id);
@@ -52,23 +54,50 @@ export function registry(store: EndpointStore, { seal, random }: { seal: Seal; r
     return found;
   }
 
+  function removed(id: string): void {
+    going.delete(id);
+    secrets.delete(id);
+  }
+
   return {
     async load(onFault) {
-      for (const { id, settings, secret, paused, createdAt, removing } of await store.list()) {
+      const rows = await store.list();
+      for (const { id, settings, secret, paused, createdAt, removing } of rows) {
         if (secret !== undefined) secrets.set(id, secret);
         if (removing) {
+          known.delete(id);
           going.add(id);
           continue;
         }
+        going.delete(id);
+        const now = known.get(id);
+        if (now && texts.get(id) === settings) {
+          now.paused = paused;
+          continue;
+        }
         const read = readEndpoint(id, JSON.parse(settings));
-        if (read.ok) known.set(id, { endpoint: read.endpoint, paused, createdAt });
-        else onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
+        if (!read.ok) {
+          onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
+          continue;
+        }
+        texts.set(id, settings);
+        known.set(id, { endpoint: read.endpoint, paused, createdAt });
       }
+      const there = new Set(rows.map(({ id }) => id));
+      const gone = [...known.keys(), ...going].filter((id) => !there.has(id));
+      for (const id of gone) {
+        known.delete(id);
+        texts.delete(id);
+        removed(id);
+      }
+      return gone;
     },
     async put(endpoint, now) {
       const { id, webhookSecret, ...settings } = endpoint;
       const secret = webhookSecret === undefined ? (secrets.get(id) ?? seal.close(newWebhookSecret(random))) : seal.close(webhookSecret);
-      await store.put({ id, settings: JSON.stringify(settings), secret, now });
+      const text = JSON.stringify(settings);
+      await store.put({ id, settings: text, secret, now });
+      texts.set(id, text);
       going.delete(id);
       secrets.set(id, secret);
       known.set(id, { paused: false, createdAt: now, ...known.get(id), endpoint: { id, ...settings } });
@@ -89,13 +118,11 @@ export function registry(store: EndpointStore, { seal, random }: { seal: Seal; r
       // First on disk: a deletion that is refused must not have begun.
       await store.remove({ id });
       known.delete(id);
+      texts.delete(id);
       going.add(id);
     },
     removing: () => [...going],
-    removed(id) {
-      going.delete(id);
-      secrets.delete(id);
-    },
+    removed,
     all: () => [...known.values()],
   };
 }

@@ -8,16 +8,19 @@ import { loop } from "../service.ts";
 import type { Loop } from "../service.ts";
 import type { JobStore } from "../store/store.ts";
 import { backoff } from "./backoff.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Launching } from "./launch.ts";
 import type { Registry } from "./registry.ts";
 import { seats } from "./seats.ts";
+import type { Movable } from "./spread.ts";
 import type { Worker, Workers } from "./workers.ts";
 
 /** Time between two looks at everything, ms. */
 const LOOK_MS = 1000;
 
-/** A queue without news is counted again after this long, ms: what a lost hint may cost. */
+/** A queue without news is counted again after this long, ms: what a lost hint may cost; where other servers give hints, too. */
 const RECOUNT_MS = 30_000;
+const RECOUNT_SHARED_MS = 5000;
 
 /** A worker that lives this long after its start and has called is sound, ms; one that ends sooner by itself has crashed (D28). */
 const SOUND_MS = 10_000;
@@ -35,6 +38,10 @@ export interface Scaling {
   retire(worker: Worker, why: string): void;
   /** Looks at everything at once. */
   look(): void;
+  /** Hints may have been missed: counts every queue anew. */
+  recount(): void;
+  /** What it would cost to let another server start the workers of the endpoint. */
+  movable(endpoint: string): Movable;
   /** Why no worker is started there for a while; undefined when nothing holds it back. */
   crashing(endpoint: string): string | undefined;
   /** Why a wanted worker gets no GPU; undefined when none is wanted, or there are enough. */
@@ -65,6 +72,8 @@ interface Deps {
   workers: Workers;
   registry: Registry;
   launching: Launching;
+  /** Which endpoints this server starts workers for (D28). */
+  cluster: Pick<Cluster, "shared" | "scales" | "gaveUp">;
   /** GPUs of this machine. */
   gpus: number;
 }
@@ -79,8 +88,9 @@ export function scaling(d: Deps): Scaling {
   const startedAt = new Map<string, number>();
   const gpuless = new Map<string, string>();
   const starts = new Set<Promise<void>>();
+  const recountMs = d.cluster.shared ? RECOUNT_SHARED_MS : RECOUNT_MS;
 
-  const launched = (): Endpoint[] => [...d.registry.all()].map(({ endpoint }) => endpoint).filter(({ launcher }) => launcher.type !== "external");
+  const launched = (): Endpoint[] => [...d.registry.all()].map(({ endpoint }) => endpoint).filter(({ id, launcher }) => launcher.type !== "external" && d.cluster.scales(id));
   const ours = (endpoint: string): Worker[] => [...d.workers.of(endpoint)].filter(({ launcher }) => launcher !== "external");
   const leaving = (worker: Worker): boolean => worker.draining || d.launching.ending(worker.id);
 
@@ -88,7 +98,7 @@ export function scaling(d: Deps): Scaling {
     if (d.registry.paused(endpoint)) return void queues.set(endpoint, { countedAt: -Infinity, jobs: 0 });
     const now = d.now();
     const last = queues.get(endpoint);
-    if (last && last.jobs === 0 && !news.has(endpoint) && now - last.countedAt < RECOUNT_MS) return;
+    if (last && last.jobs === 0 && !news.has(endpoint) && now - last.countedAt < recountMs) return;
     news.delete(endpoint);
     try {
       queues.set(endpoint, { countedAt: now, ...(await d.jobs.waiting({ endpoint, now })) });
@@ -138,7 +148,7 @@ export function scaling(d: Deps): Scaling {
   /** Nothing waits there as far as known, and there are just the workers of the minimum, without work: a thousand such endpoints cost little. */
   function atRest({ id, workersMin }: Endpoint): boolean {
     const queue = queues.get(id);
-    if (!queue || queue.jobs > 0 || news.has(id) || d.now() - queue.countedAt >= RECOUNT_MS || crashes.reason(id) !== undefined) return false;
+    if (!queue || queue.jobs > 0 || news.has(id) || d.now() - queue.countedAt >= recountMs || crashes.reason(id) !== undefined) return false;
     let present = 0;
     for (const worker of d.workers.of(id)) {
       if (!worker.ready || worker.held.size > 0 || leaving(worker)) return false;
@@ -210,6 +220,7 @@ export function scaling(d: Deps): Scaling {
     onError: (error) => d.events.emit("fault", { where: "scaling", error }),
     step: async () => {
       for (const worker of d.workers.all()) {
+        if (d.cluster.gaveUp(worker.endpoint)) retire(worker, "another server starts the workers of its endpoint");
         if (worker.retiring !== undefined && worker.held.size === 0 && !d.launching.ending(worker.id)) stop(worker, worker.retiring);
       }
       const awake = launched().filter((endpoint) => !atRest(endpoint));
@@ -233,7 +244,7 @@ export function scaling(d: Deps): Scaling {
     },
     queued(id) {
       const endpoint = d.registry.get(id);
-      if (endpoint.launcher.type === "external") return;
+      if (endpoint.launcher.type === "external" || !d.cluster.scales(id)) return;
       news.add(id);
       if (crashes.holds(id) || gpuless.has(id)) return;
       const present = ours(id).filter((worker) => !leaving(worker));
@@ -254,6 +265,15 @@ export function scaling(d: Deps): Scaling {
     },
     retire,
     look: () => scaleLoop.nudge(),
+    recount() {
+      for (const { id } of launched()) news.add(id);
+      scaleLoop.nudge();
+    },
+    movable(id) {
+      const all = ours(id);
+      if (all.length === 0) return "free";
+      return all.every((worker) => worker.ready && worker.held.size === 0) ? "idle" : "busy";
+    },
     crashing: (endpoint) => crashes.reason(endpoint),
     withoutGpu: (endpoint) => gpuless.get(endpoint),
   };

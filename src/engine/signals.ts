@@ -1,6 +1,6 @@
 /** What follows from the store's signals: moves made in passing, and those of other servers. Hints only; every listener also looks by itself. */
 import type { EventBus } from "../events.ts";
-import type { Store } from "../store/store.ts";
+import type { JobStore, Store } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { tellPurged } from "./purge.ts";
 import type { Stopping } from "./stop.ts";
@@ -17,19 +17,27 @@ interface Deps {
   deliver: () => void;
   /** A job waits there: a worker may be needed. */
   onQueued: (endpoint: string) => void;
+  /** Endpoints were changed by another server. */
+  onEndpoints: () => void;
+  /** So were keys or worker tokens. */
+  onAccess: () => void;
+  /** Servers came or went. */
+  onServers: () => void;
+  /** Hints may have been missed. */
+  onLost: () => void;
   inBackground: (where: string, work: Promise<unknown>) => void;
+}
+
+/** A job may have ended without a report through this server: whoever waits here gets its result. */
+export async function tellEnd(d: { jobs: JobStore; now: () => number; waiting: Waiting }, { endpoint, id }: { endpoint: string; id: string }): Promise<void> {
+  const found = await d.jobs.get({ endpoint, id, now: d.now() });
+  if (!found) d.waiting.gone(id);
+  else if (found.job.endedAt !== undefined) d.waiting.ended(found);
 }
 
 /** Listens to the store; the answer ends that. */
 export function listen(d: Deps): () => void {
   const { events, waiting } = d;
-
-  /** A job ended without a report through this server: whoever waits here gets its result. */
-  async function tellEnd(endpoint: string, id: string): Promise<void> {
-    const found = await d.store.jobs.get({ endpoint, id, now: d.now() });
-    if (!found) waiting.gone(id);
-    else if (found.job.endedAt !== undefined) waiting.ended(found);
-  }
 
   return d.store.onSignal((signal) => {
     switch (signal.kind) {
@@ -47,7 +55,18 @@ export function listen(d: Deps): () => void {
       case "settled":
         events.emit("job.settled", { endpoint: signal.endpoint, id: signal.id, state: signal.state });
         waiting.news(signal.id);
-        if (waiting.awaited(signal.id)) d.inBackground("telling waiters", tellEnd(signal.endpoint, signal.id));
+        if (waiting.awaited(signal.id)) d.inBackground("telling waiters", tellEnd({ jobs: d.store.jobs, now: d.now, waiting }, signal));
+        return;
+      case "chunks":
+        return waiting.news(signal.id);
+      case "endpoints":
+        return d.onEndpoints();
+      case "keys":
+        return d.onAccess();
+      case "servers":
+        return d.onServers();
+      case "lost":
+        return d.onLost();
     }
   });
 }

@@ -1,23 +1,33 @@
 /** Stops a run that must not go on (D18): the signal on the worker's stop channel at once, after the grace the end of a worker that is ours and runs nothing else. */
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
+import { StoreUnavailable } from "../store/store.ts";
 import type { Worker, Workers } from "./workers.ts";
 import { letGo } from "./workers.ts";
 
 /** A stop is repeated on a channel at most this often, ms, until the worker's word shows that the run is over. */
 const REPEAT_MS = 1000;
 
+/** A run that must stop. */
+interface Run {
+  endpoint: string;
+  id: string;
+  worker: string;
+}
+
 /** Stops runs. */
 export interface Stopping {
   /** The worker must stop this run. */
-  request(q: { endpoint: string; id: string; worker: string }): void;
+  request(run: Run): void;
   /** Jobs the worker must stop, for its open stop channel: at once if there are any, else when there are, or none after `left`. */
   poll(worker: Worker, left: Promise<unknown>): Promise<string[]>;
+  /** What the store knows of runs that must stop, for workers known here: hints of other servers may have been missed. */
+  recall(): Promise<void>;
   /** The worker's word that a run is over there. */
   over(worker: Worker, id: string): void;
 }
 
-/** Stopping over the workers known here. `kill` ends a launched worker for certain. */
+/** Stopping over the workers known here. `kill` ends a launched worker for certain. `unstopped` is given where several servers share the store, which then knows best: a worker's word may have gone to any of them. */
 export function stopping(d: {
   clock: Clock;
   now: () => number;
@@ -25,10 +35,12 @@ export function stopping(d: {
   workers: Workers;
   graceMs: (endpoint: string) => number;
   kill: (worker: Worker, why: string) => void;
+  unstopped?: (() => Promise<Run[]>) | undefined;
 }): Stopping {
   async function graceThenKill(worker: Worker, id: string): Promise<void> {
     const request = worker.stopping.get(id);
     await d.clock.sleep(d.graceMs(worker.endpoint));
+    if (d.unstopped) await recall(worker);
     if (worker.stopping.get(id) !== request || d.workers.get(worker) !== worker) return;
     const runsOthers = [...worker.held.keys()].some((held) => !worker.stopping.has(held));
     if (worker.launcher === "external" || runsOthers) d.events.emit("stop.unconfirmed", { endpoint: worker.endpoint, id, worker: worker.id });
@@ -40,21 +52,41 @@ export function stopping(d: {
     return [...worker.stopping].filter(([, stop]) => stop.toldAt === undefined || now - stop.toldAt >= REPEAT_MS).map(([id]) => id);
   }
 
+  function request({ endpoint, id, worker: workerId }: Run): void {
+    const worker = d.workers.get({ endpoint, id: workerId });
+    if (!worker || worker.stopping.has(id)) return;
+    worker.stopping.set(id, { since: d.now() });
+    worker.knownIdle = false;
+    letGo(worker, id, d.now());
+    d.events.emit("stop.sent", { endpoint, id, worker: workerId });
+    for (const wake of worker.wakeStops) wake();
+    void graceThenKill(worker, id);
+  }
+
+  /** Brings what is known here up to what the store knows; of one worker, or of all with what must stop. */
+  async function recall(worker?: Worker): Promise<void> {
+    if (!d.unstopped) return;
+    const asked = d.now();
+    const runs = await d.unstopped().catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "looking for runs to stop", error });
+    });
+    // While the store is away, what is known here must do.
+    if (!runs) return;
+    if (worker) {
+      const still = new Set(runs.flatMap((run) => (run.worker === worker.id && run.endpoint === worker.endpoint ? [run.id] : [])));
+      for (const [id, { since }] of worker.stopping) if (since < asked && !still.has(id)) worker.stopping.delete(id);
+    }
+    for (const run of runs) request(run);
+  }
+
   return {
-    request({ endpoint, id, worker: workerId }) {
-      const worker = d.workers.get({ endpoint, id: workerId });
-      if (!worker || worker.stopping.has(id)) return;
-      worker.stopping.set(id, { since: d.now() });
-      worker.knownIdle = false;
-      letGo(worker, id, d.now());
-      d.events.emit("stop.sent", { endpoint, id, worker: workerId });
-      for (const wake of worker.wakeStops) wake();
-      void graceThenKill(worker, id);
-    },
+    request,
+    recall: () => recall(),
     async poll(worker, left) {
       const gone = new AbortController();
       void left.then(() => gone.abort());
       while (!gone.signal.aborted) {
+        if (d.unstopped) await recall(worker);
         const ids = due(worker);
         if (ids.length > 0) {
           for (const id of ids) worker.stopping.get(id)!.toldAt = d.now();

@@ -10,6 +10,7 @@ import type { ReckonDeps } from "./reckon.ts";
 import { reckon } from "./reckon.ts";
 import type { Stopping } from "./stop.ts";
 import type { Worker } from "./workers.ts";
+import { letGo } from "./workers.ts";
 
 /** How long an empty poll is held, ms: under the 90 s after which workers hang up, and few requests a minute (D26). */
 export const POLL_HOLD_MS = 50_000;
@@ -59,6 +60,8 @@ export async function take(d: Deps, q: { worker: Worker; limit: number; idle: bo
   const over = pollBegun(worker, d.now);
   try {
     if (q.idle) await nothingRuns(d, worker, began, q.signal);
+    // What runs there was not handed out here.
+    else if (worker.held.size === 0) worker.knownIdle = false;
     const { left, done } = pollEnd(d, worker, q.signal);
     try {
       return await d.dispatch.take({ worker, limit: q.limit, left });
@@ -75,6 +78,8 @@ async function nothingRuns(d: Deps, worker: Worker, began: number, signal: Abort
   for (const id of [...worker.stopping.keys()]) d.stopping.over(worker, id);
   if (worker.held.size === 0 && worker.knownIdle) return;
   reckon(d, worker, await d.hold(() => d.workerStore.idle({ endpoint: worker.endpoint, worker: worker.id, before: began, now: d.now() }), signal));
+  // What it has reported to other servers.
+  for (const [id, { handedAt }] of worker.held) if (handedAt < began) letGo(worker, id, d.now());
   worker.knownIdle = true;
 }
 

@@ -4,6 +4,7 @@ import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
 import type { Loop } from "../service.ts";
 import type { JobStore } from "../store/store.ts";
+import { clockOffset } from "./clock-offset.ts";
 
 /** How often the present is looked at when nothing else asks, ms. */
 const HEARTBEAT_MS = 500;
@@ -18,14 +19,20 @@ export interface Time {
    * live work must not run twice because we were away.
    */
   now(): number;
-  heartbeat: Loop;
+  /** Looks at the present, and measures the clock where that is needed. */
+  loops: Loop[];
+  /** To be called before the first `now`. Throws where the present cannot be known. */
+  begin(): Promise<void>;
+  /** Why the present is not to be relied on, as the end of a sentence; undefined when it is. */
+  fault(): string | undefined;
 }
 
-/** The engine's time over a clock. */
-export function engineTime({ clock, jobs, events }: { clock: Clock; jobs: JobStore; events: EventBus }): Time {
+/** The engine's time over a clock; by that of the database where several servers share one. */
+export function engineTime({ clock, jobs, events, databaseClock }: { clock: Clock; jobs: JobStore; events: EventBus; databaseClock?: (() => Promise<number>) | undefined }): Time {
+  const offset = databaseClock && clockOffset({ clock, databaseClock, awayMs: AWAY_MS, events });
   let last = clock.now();
   function now(): number {
-    const present = clock.now();
+    const present = offset ? offset.now(last) : clock.now();
     const gap = present - last;
     last = present;
     if (gap > AWAY_MS) {
@@ -43,5 +50,14 @@ export function engineTime({ clock, jobs, events }: { clock: Clock; jobs: JobSto
       return HEARTBEAT_MS;
     },
   });
-  return { now, heartbeat };
+  return {
+    now,
+    loops: offset ? [heartbeat, offset.loop] : [heartbeat],
+    async begin() {
+      if (!offset) return;
+      await offset.measure();
+      last = offset.now(-Infinity);
+    },
+    fault: () => offset?.fault(),
+  };
 }

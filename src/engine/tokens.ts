@@ -14,8 +14,8 @@ export interface Tokens {
   admits(q: { token: string; endpoint: string; worker: string }): Promise<boolean>;
   /** Ends the token of a worker that is gone. */
   revoke(worker: string): Promise<void>;
-  /** The store has removed the tokens of a deleted endpoint. */
-  forget(endpoint: string): void;
+  /** The store has removed the tokens of a deleted endpoint; without one, another server may have removed any. */
+  forget(endpoint?: string): void;
 }
 
 /** SHA-256 in hex. */
@@ -23,33 +23,36 @@ export function digest(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** Tokens over the store; what was found once is remembered. */
+/** Tokens over the store. What was found once is remembered by the token itself: its hash for each ping of each worker would cost more than all else of ours in it. */
 export function tokens(d: { store: TokenStore; now: () => number; random: Random }): Tokens {
   const known = new Map<string, TokenRow>();
+  /** Grows with each that may have ended, so that what was read before is not remembered after. */
+  let ended = 0;
   return {
     async issue({ endpoint, worker }) {
       const token = `sluice_worker_${hex(d.random(TOKEN_BYTES))}`;
       const row = { hash: digest(token), endpoint, worker, createdAt: d.now() };
       await d.store.put(row);
-      known.set(row.hash, row);
+      known.set(token, row);
       return token;
     },
     async admits({ token, endpoint, worker }) {
-      const hashed = digest(token);
-      let row = known.get(hashed);
+      let row = known.get(token);
       if (!row) {
-        row = await d.store.find({ hash: hashed });
+        const before = ended;
+        row = await d.store.find({ hash: digest(token) });
         if (!row) return false;
-        known.set(hashed, row);
+        if (before === ended) known.set(token, row);
       }
       return row.endpoint === endpoint && (row.worker === undefined || row.worker === worker);
     },
     async revoke(worker) {
-      for (const [hashed, row] of known) if (row.worker === worker) known.delete(hashed);
+      for (const [token, row] of known) if (row.worker === worker) known.delete(token);
       await d.store.remove({ worker });
     },
     forget(endpoint) {
-      for (const [hashed, row] of known) if (row.endpoint === endpoint) known.delete(hashed);
+      ended += 1;
+      for (const [token, row] of known) if (endpoint === undefined || row.endpoint === endpoint) known.delete(token);
     },
   };
 }

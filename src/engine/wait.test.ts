@@ -48,6 +48,16 @@ describe("waiting", () => {
     expect(log).toEqual(["a/1000 lapsed", "a/1000 lapsed", "a/2000 lapsed", "a/3000 lapsed"]);
   });
 
+  it("D8: a job that is not stored yet is asked for nowhere: that it is not found must end no wait", () => {
+    const { waits, caller } = sample();
+    const early = waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: caller(), early: true });
+    waits.forEnd({ endpoint: "ep", id: "b", ms: 1000, caller: caller() });
+    const asked = (): unknown[] => [waits.awaitedAt("ep"), waits.awaitedJobs().map(({ id }) => id), waits.awaited("a")];
+    expect(asked()).toEqual([["b"], ["b"], true]);
+    early.stored();
+    expect(asked()).toEqual([["a", "b"], ["a", "b"], true]);
+  });
+
   it("D8: a caller that hangs up ends its own wait alone", async () => {
     const { clock, waits, caller, log, end } = sample();
     const leaving = caller();

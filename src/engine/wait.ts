@@ -12,6 +12,8 @@ export interface Caller {
 export interface Wait<T> {
   result: Promise<T>;
   leave(): void;
+  /** The job is stored: from now on it tells something when it is not there. */
+  stored(): void;
 }
 
 interface Question {
@@ -20,6 +22,8 @@ interface Question {
   /** Longest wait, ms. */
   ms: number;
   caller: Caller;
+  /** The wait begins before the job is stored: until {@link Wait.stored} nobody asks for it in the store. */
+  early?: boolean;
 }
 
 /** Waiting by job id. Nothing is stored: a caller that gets no word reads the store when its time is up. */
@@ -34,8 +38,12 @@ export interface Waiting {
   news(id: string): void;
   /** Whether anybody waits for the end of this job. */
   awaited(id: string): boolean;
-  /** Ids of the jobs of this endpoint that somebody waits on. */
+  /** Ids of the stored jobs of this endpoint that somebody waits on. */
   awaitedAt(endpoint: string): string[];
+  /** The stored jobs whose end somebody waits for. */
+  awaitedJobs(): { endpoint: string; id: string }[];
+  /** Whoever waits for any news looks again: hints may have been missed. */
+  newsForAll(): void;
   /** The job is no more: whoever waits on it looks again. */
   gone(id: string): void;
   /** From now on no wait lasts; those under way end (D34). */
@@ -46,6 +54,7 @@ interface Waiter {
   endpoint: string;
   id: string;
   until: number;
+  stored: boolean;
   /** Ends the wait without word. */
   lapse(): void;
   ended(result: JobResult): void;
@@ -101,8 +110,9 @@ export function waiting(clock: Clock): Waiting {
   }
 
   function start<T>(q: Question, lapsed: T, make: (finish: (value: T) => void) => Pick<Waiter, "ended" | "news">): Wait<T> {
-    if (home || q.caller.gone || q.ms <= 0) return { result: Promise.resolve(lapsed), leave: () => {} };
+    if (home || q.caller.gone || q.ms <= 0) return { result: Promise.resolve(lapsed), leave: () => {}, stored: () => {} };
     let leave = (): void => {};
+    let stored = (): void => {};
     const result = new Promise<T>((resolve) => {
       const finish = (value: T): void => {
         if (!remove(waiter)) return;
@@ -110,11 +120,12 @@ export function waiting(clock: Clock): Waiting {
         resolve(value);
       };
       leave = () => finish(lapsed);
-      const waiter: Waiter = { endpoint: q.endpoint, id: q.id, until: clock.now() + q.ms, lapse: leave, ...make(finish) };
+      const waiter: Waiter = { endpoint: q.endpoint, id: q.id, until: clock.now() + q.ms, stored: q.early !== true, lapse: leave, ...make(finish) };
+      stored = () => (waiter.stored = true);
       add(waiter);
     });
     q.caller.left = leave;
-    return { result, leave };
+    return { result, leave, stored };
   }
 
   return {
@@ -126,7 +137,11 @@ export function waiting(clock: Clock): Waiting {
     news(id) {
       for (const waiter of of(id)) waiter.news?.();
     },
-    awaitedAt: (endpoint) => [...new Set([...all].filter((waiter) => waiter.endpoint === endpoint).map(({ id }) => id))],
+    awaitedAt: (endpoint) => [...new Set([...all].filter((waiter) => waiter.stored && waiter.endpoint === endpoint).map(({ id }) => id))],
+    awaitedJobs: () => [...new Map([...all].filter((waiter) => waiter.stored && waiter.news === undefined).map(({ endpoint, id }) => [id, { endpoint, id }])).values()],
+    newsForAll() {
+      for (const waiter of [...all]) waiter.news?.();
+    },
     gone(id) {
       for (const waiter of of(id)) (waiter.news ?? waiter.lapse)();
     },

@@ -44,7 +44,7 @@ export interface Worker {
   readonly held: Map<string, Held>;
   /** Jobs of earlier attempts or cancelled ones that it may still run. */
   readonly stopping: Map<string, { since: number; toldAt?: number }>;
-  /** The store has nothing open for it from before: a take with nothing in progress need not ask. */
+  /** The store has nothing open for it beside `held`: while nothing is held, a ping or a take with nothing in progress need not ask. Ends with any sign of work that another server handed to it. */
   knownIdle: boolean;
   /** Its open polls. */
   takes: number;
@@ -75,6 +75,8 @@ export interface Workers {
 export function workers(events: EventBus): Workers {
   /** By endpoint, then by id. */
   const known = new Map<string, Map<string, Worker>>();
+  /** The same, to be walked through again and again. */
+  const everyone = new Set<Worker>();
   return {
     meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], now }) {
       const there = known.get(endpoint) ?? new Map<string, Worker>();
@@ -86,6 +88,7 @@ export function workers(events: EventBus): Workers {
         ...(ready && { readyAt: now }),
       };
       known.set(endpoint, there.set(id, worker));
+      everyone.add(worker);
       if (ready) events.emit("worker.ready", { endpoint, worker: id });
       return worker;
     },
@@ -99,12 +102,14 @@ export function workers(events: EventBus): Workers {
     get: ({ endpoint, id }) => known.get(endpoint)?.get(id),
     forget({ endpoint, id }) {
       const there = known.get(endpoint);
-      if (there?.delete(id) && there.size === 0) known.delete(endpoint);
+      const worker = there?.get(id);
+      if (!there || !worker) return;
+      everyone.delete(worker);
+      there.delete(id);
+      if (there.size === 0) known.delete(endpoint);
     },
     of: (endpoint) => known.get(endpoint)?.values() ?? [],
-    *all() {
-      for (const there of known.values()) yield* there.values();
-    },
+    all: () => everyone.values(),
   };
 }
 

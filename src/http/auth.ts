@@ -1,13 +1,17 @@
-/** Who calls: a key holder (D30) or a worker (D26). The key is checked before the endpoint (D3). */
+/** Who calls: a key holder (D30), by the key or by a session of the console (D31), or a worker (D26). The key is checked before the endpoint (D3). */
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
 import { may } from "../engine/keys.ts";
 import type { Scope } from "../core/key-request.ts";
 import type { Principal } from "../engine/keys.ts";
 import type { Call } from "./call.ts";
+import { fromCookie } from "./console/session-cookie.ts";
 
 /** Refused polls are answered after this long, ms: SDK workers ask again at once (D26). */
-const REFUSED_POLL_MS = 5000;
+export const REFUSED_POLL_MS = 5000;
+
+/** A wrong key at the console is told after this long, ms: who types one is not hurt, who tries many is slowed (D31). */
+export const REFUSED_SIGN_IN_MS = 1000;
 
 /** The secret of the header, whose scheme word may be missing and in any case (spec 5). */
 export function presented(call: Call): string | undefined {
@@ -17,12 +21,11 @@ export function presented(call: Call): string | undefined {
   return match?.[1];
 }
 
-/** Sets `principal`, or throws 401: key missing, wrong, or without permission. */
-export async function identify(call: Call, scope: Scope): Promise<void> {
+/** Sets `principal`, or throws 401: key missing, wrong, or without permission. A key counts before a session. `changes`: the request changes something, though it is a GET. */
+export async function identify(call: Call, scope: Scope, changes: boolean): Promise<void> {
   const key = presented(call);
-  if (key === undefined) throw new ApiError("unauthorized", { why: "The request carries no API key." });
-  const principal = await call.engine.keys.identify(key);
-  if (!principal) throw new ApiError("unauthorized", { why: "The API key is not known here." });
+  const principal = key === undefined ? await fromCookie(call, changes) : await call.engine.keys.identify(key);
+  if (!principal) throw new ApiError("unauthorized", { why: key === undefined ? "The request carries no API key." : "The API key is not known here." });
   permit(principal, scope, call.params.endpoint || undefined);
   call.principal = principal;
 }
@@ -51,13 +54,14 @@ export async function identifyWorker(call: Call): Promise<void> {
   if (token === undefined) throw refused("The worker sent no token.");
   if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker)) throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
   if (!(await call.engine.tokens.admits({ token, endpoint, worker }))) throw refused("The worker's token is not good for this worker id and endpoint.");
-  call.engine.registry.get(endpoint);
+  const found = call.engine.endpoint(endpoint);
+  if (found instanceof Promise) await found;
   call.worker = call.engine.worker({ id: worker, endpoint });
 }
 
-/** Waits before a poll is refused, unless the worker hangs up. */
-export async function pace(clock: Clock, call: Call): Promise<void> {
+/** Waits so long, ms, before a refusal, unless the caller hangs up. */
+export async function pace(clock: Clock, call: Call, ms: number): Promise<void> {
   const gone = new AbortController();
   call.caller.left = () => gone.abort();
-  await clock.sleep(REFUSED_POLL_MS, gone.signal);
+  await clock.sleep(ms, gone.signal);
 }

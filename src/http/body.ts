@@ -71,7 +71,7 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
       req.pause();
       setImmediate(() => req.resume());
     });
-    req.on("end", () => {
+    const ended = (): void => {
       const blocks = gathered.blocks();
       const scan = scanner.finish();
       const encoding = scan.ok && scan.ascii ? "latin1" : "utf8";
@@ -85,7 +85,10 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
       };
       const payload = (part: Part | undefined): JsonText | undefined => (part && part.end - part.start >= LARGE_BYTES ? cut(blocks, part.start, part.end) : text(part));
       resolve({ blocks, size: length, scan, text, bytes, payload });
-    });
+    };
+    // One that announces no body has ended before anybody could listen.
+    if (req.readableEnded) return ended();
+    req.on("end", ended);
     req.on("error", reject);
     req.on("close", () => {
       if (!req.complete) reject(new ApiError("bad_json", { why: "the connection closed before the body was whole.", type: "" }));

@@ -4,6 +4,7 @@ import type { Engine } from "../engine/api.ts";
 import type { Principal } from "../engine/keys.ts";
 import type { Caller } from "../engine/wait.ts";
 import type { Worker } from "../engine/workers.ts";
+import type { Bundle } from "./console/bundle.ts";
 import type { Params } from "./match.ts";
 
 /** What a handler gets. Path parameters are decoded; absent ones are "". */
@@ -20,6 +21,10 @@ export interface Call {
   maxBody: number;
   /** Form of refusals, where it is not ours (D32). */
   errors?: "openai" | undefined;
+  /** Address of the service as operators told it, which may differ from `Host` behind a proxy. */
+  publicUrl: URL | undefined;
+  /** The built console. */
+  bundle: Bundle;
   /** Set for routes of key holders. */
   principal?: Principal;
   /** Set for routes of workers. */

@@ -10,7 +10,7 @@ export function alive(call: Call): void {
 
 /** GET /readyz: requests can be taken: 503 while draining or while the store is away (D40). */
 export async function ready(call: Call): Promise<void> {
-  if (call.engine.draining) throw new ApiError("not_ready");
+  if (call.engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
   await call.engine.ready();
   json(call.res, '{"ready":true}');
 }

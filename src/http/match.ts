@@ -18,7 +18,7 @@ export interface Match {
 }
 
 /** What a path may hold, by name, decoded; what it does not hold is "". `rest` is all from its place on, slashes included. */
-export type Params = Record<"endpoint" | "job" | "worker" | "delivery" | "key" | "rest", string>;
+export type Params = Record<"endpoint" | "job" | "worker" | "delivery" | "key" | "token" | "rest", string>;
 
 function node(name = ""): Node {
   return { fixed: new Map(), name, byMethod: new Map() };
@@ -42,7 +42,7 @@ export function matcher(routes: readonly Route[]): (path: string) => Match | und
   }
 
   return (path) => {
-    const params: Params = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
+    const params: Params = { endpoint: "", job: "", worker: "", delivery: "", key: "", token: "", rest: "" };
     let at: Node | undefined = root;
     for (let start = 1; start <= path.length && at; ) {
       const slash = path.indexOf("/", start);

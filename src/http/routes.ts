@@ -6,16 +6,20 @@ import type { AnswerName } from "./docs/answers.ts";
 import type { BodyName } from "./docs/bodies.ts";
 import type { Call } from "./call.ts";
 import * as client from "./client/client-api.ts";
+import * as site from "./console/console-api.ts";
+import * as signIn from "./console/session-api.ts";
 import { docsApi } from "./docs/docs-api.ts";
 import { alive, ready } from "./health-api.ts";
 import { openai } from "./openai/openai-api.ts";
 import type { Told } from "./params.ts";
-import { OFFSET, stream } from "./client/stream-api.ts";
+import { OFFSET, delivers, stream } from "./client/stream-api.ts";
 import { STREAM_WAIT, SYNC_WAIT } from "./client/wait-param.ts";
+import * as consoleLink from "./v1/console-link-api.ts";
 import * as endpoints from "./v1/endpoints-api.ts";
 import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
 import * as logs from "./v1/logs-api.ts";
+import * as servers from "./v1/servers-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
 import * as worker from "./worker/worker-api.ts";
 import { BATCH_QUERY, CHUNK_QUERY, PING_QUERY, TAKE_QUERY } from "./worker/worker-query.ts";
@@ -27,7 +31,7 @@ const MB = 1024 * KB;
 export type Who = "read" | "write" | "admin" | "worker" | "anybody";
 
 export interface Route {
-  methods: readonly ("GET" | "POST" | "PATCH" | "DELETE")[];
+  methods: readonly ("GET" | "HEAD" | "POST" | "PATCH" | "DELETE")[];
   /** Segments; those with a colon are parameters, a `*` at the end is the rest of the path. */
   path: string;
   who: Who;
@@ -37,7 +41,7 @@ export interface Route {
   summary: string;
   /** What it answers, and with which status, where that is not 200. */
   answer: AnswerName;
-  status?: 201;
+  status?: 201 | 303;
   /** What it reads; absent where a body is passed over. */
   body?: BodyName;
   /** Refusals of its own, beside those that follow from the other columns. */
@@ -48,8 +52,12 @@ export interface Route {
   query?: readonly Told[];
   /** Whose limits it has (spec 8, D24). */
   limit?: LimitedOperation;
+  /** Whether a GET of it changes something: with a session of the console it must then show where it comes from (D31). */
+  changes?: (call: Call) => boolean;
   /** A poll of a worker: refusals are paced (D26). */
   poll?: true;
+  /** Keys are tried here: wrong ones are paced (D31). */
+  signIn?: true;
   /** Refusals have OpenAI's form instead of ours (D32). */
   errors?: "openai";
   handle: (call: Call) => Promise<void> | void;
@@ -58,14 +66,14 @@ export interface Route {
 const CLIENT: readonly (Omit<Route, "path"> & { operation: string })[] = [
   { operation: "run", methods: ["POST"], who: "write", name: "run", summary: "Queues a job and answers its id at once.", answer: "statusPair", body: "submission", refusals: ["queue_full", "idempotency_reused", "idempotency_expired"], maxBody: 10 * MB, limit: "run", handle: client.run },
   { operation: "runsync", methods: ["POST"], who: "write", name: "runsync", summary: "Queues a job and waits for its result.", answer: "job", body: "submission", refusals: ["queue_full", "idempotency_reused", "idempotency_expired"], maxBody: 20 * MB, query: [SYNC_WAIT], limit: "runsync", handle: client.runsync },
-  { operation: "status/:job", methods: ["GET", "POST"], who: "read", name: "status", summary: "The job as it stands, with its result once it has ended.", answer: "job", maxBody: 64 * KB, query: [client.TTL], limit: "status", handle: client.status },
+  { operation: "status/:job", methods: ["GET", "POST"], who: "read", name: "status", summary: "The job as it stands, with its result once it has ended.", answer: "job", maxBody: 64 * KB, query: [client.TTL], limit: "status", changes: client.shortens, handle: client.status },
   { operation: "status-sync/:job", methods: ["GET", "POST"], who: "read", name: "statusSync", summary: "The job once it has ended, or as it stands when the wait is over.", answer: "job", maxBody: 64 * KB, query: [SYNC_WAIT], limit: "status-sync", handle: client.statusSync },
-  { operation: "stream/:job", methods: ["GET", "POST"], who: "read", name: "stream", summary: "The chunks of a job that were not delivered yet, or those from an offset on.", answer: "stream", maxBody: 64 * KB, query: [STREAM_WAIT, OFFSET], limit: "stream", handle: stream },
+  { operation: "stream/:job", methods: ["GET", "POST"], who: "read", name: "stream", summary: "The chunks of a job that were not delivered yet, or those from an offset on.", answer: "stream", maxBody: 64 * KB, query: [STREAM_WAIT, OFFSET], limit: "stream", changes: delivers, handle: stream },
   { operation: "cancel/:job", methods: ["POST"], who: "write", name: "cancel", summary: "Cancels a job that waits or runs.", answer: "statusPair", maxBody: 64 * KB, limit: "cancel", handle: client.cancel },
   { operation: "retry/:job", methods: ["POST"], who: "write", name: "retry", summary: "Queues a FAILED or TIMED_OUT job again, under the same id.", answer: "statusPair", refusals: ["job_not_retryable", "queue_full"], maxBody: 64 * KB, handle: client.retry },
   { operation: "purge-queue", methods: ["POST"], who: "write", name: "purgeQueue", summary: "Removes every waiting job of the endpoint.", answer: "purged", maxBody: 64 * KB, limit: "purge-queue", handle: client.purge },
   { operation: "requests", methods: ["GET"], who: "read", name: "requests", summary: "Jobs of the endpoint, the last submitted first.", answer: "requests", maxBody: 64 * KB, query: [client.STATUS, client.PAGE, client.CURSOR], limit: "requests", handle: client.requests },
-  { operation: "openai/*", methods: ["GET", "POST"], who: "write", name: "openai", summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.", answer: "openai", body: "openai", refusals: ["queue_full", "not_ready"], maxBody: 20 * MB, errors: "openai", limit: "openai", handle: openai },
+  { operation: "openai/*", methods: ["GET", "POST"], who: "write", name: "openai", summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.", answer: "openai", body: "openai", refusals: ["queue_full", "not_ready"], maxBody: 20 * MB, errors: "openai", limit: "openai", changes: () => true, handle: openai },
   { operation: "health", methods: ["GET"], who: "read", name: "health", summary: "Counts of jobs and workers of the endpoint.", answer: "health", maxBody: 64 * KB, handle: client.health },
 ];
 
@@ -108,6 +116,16 @@ export const ROUTES: readonly Route[] = [
   { methods: ["GET"], path: "/v1/keys", who: "admin", name: "listKeys", summary: "API keys without what they are.", answer: "keys", maxBody: 64 * KB, handle: keys.list },
   { methods: ["POST"], path: "/v1/keys", who: "admin", name: "createKey", summary: "Makes an API key and tells it this once.", answer: "newKey", status: 201, body: "keyRequest", maxBody: 64 * KB, handle: keys.create },
   { methods: ["DELETE"], path: "/v1/keys/:key", who: "admin", name: "revokeKey", summary: "Ends an API key.", answer: "key", body: "nothing", refusals: ["last_admin_key"], maxBody: 64 * KB, handle: keys.revoke },
+  { methods: ["GET"], path: "/v1/servers", who: "admin", name: "listServers", summary: "The servers that share the store, and what each does for all.", answer: "servers", maxBody: 64 * KB, handle: servers.list },
+  { methods: ["POST"], path: "/v1/console-link", who: "admin", name: "createConsoleLink", summary: "Makes a link that signs in to the console once, within 10 minutes, as the holder of this key.", answer: "consoleLink", body: "nothing", maxBody: 64 * KB, handle: consoleLink.make },
+  { methods: ["POST"], path: "/console/session", who: "anybody", name: "signIn", summary: "Signs in to the console: the cookie of the answer then stands for the key.", answer: "session", body: "signIn", refusals: ["unauthorized", "store_unavailable"], maxBody: 64 * KB, signIn: true, handle: signIn.signIn },
+  { methods: ["GET"], path: "/console/session", who: "read", name: "getSession", summary: "Who is signed in to the console.", answer: "session", maxBody: 64 * KB, handle: signIn.session },
+  { methods: ["DELETE"], path: "/console/session", who: "anybody", name: "signOut", summary: "Takes the cookie of the console away.", answer: "signedOut", body: "nothing", refusals: ["unauthorized", "store_unavailable"], maxBody: 64 * KB, handle: signIn.signOut },
+  { methods: ["GET"], path: "/console/link/:token", who: "anybody", name: "openConsoleLink", summary: "Signs in to the console by a link and leads there.", answer: "toConsole", status: 303, refusals: ["console_link_over", "store_unavailable"], maxBody: 64 * KB, handle: signIn.link },
+  { methods: ["GET", "HEAD"], path: "/console/*", who: "anybody", name: "consoleFile", summary: "A file of the console.", answer: "consoleFile", refusals: ["path_not_found"], maxBody: 64 * KB, handle: site.file },
+  { methods: ["GET", "HEAD"], path: "/console/", who: "anybody", name: "console", summary: "The web console.", answer: "docs", maxBody: 64 * KB, handle: site.page },
+  { methods: ["GET", "HEAD"], path: "/console", who: "anybody", name: "consoleFolder", summary: "Leads to the console.", answer: "toConsole", status: 303, maxBody: 64 * KB, handle: site.folder },
+  { methods: ["GET", "HEAD"], path: "/", who: "anybody", name: "root", summary: "Leads a browser to the console.", answer: "toConsole", status: 303, refusals: ["path_not_found"], maxBody: 64 * KB, handle: site.root },
   { methods: ["GET"], path: "/healthz", who: "anybody", name: "healthz", summary: "Whether the process is alive.", answer: "alive", maxBody: 64 * KB, handle: alive },
   { methods: ["GET"], path: "/readyz", who: "anybody", name: "readyz", summary: "Whether requests can be taken.", answer: "ready", refusals: ["not_ready"], maxBody: 64 * KB, handle: ready },
   { methods: ["GET"], path: "/openapi.json", who: "anybody", name: "openapi", summary: "The API as an OpenAPI 3.1 document.", answer: "openapi", maxBody: 64 * KB, handle: about.openapi },

@@ -4,14 +4,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
-import type { Endpoint } from "../core/endpoint.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
-import type { LimitedOperation } from "../core/limits.ts";
+import type { Admission } from "../engine/admit.ts";
 import type { Engine } from "../engine/api.ts";
 import type { EventBus } from "../events.ts";
-import { identify, identifyWorker, pace } from "./auth.ts";
+import { REFUSED_POLL_MS, REFUSED_SIGN_IN_MS, identify, identifyWorker, pace } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
 import type { Call } from "./call.ts";
+import { bundle } from "./console/bundle.ts";
 import { allowOrigin, answerOptions } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
@@ -32,7 +32,7 @@ const READ_AWAY_MS = 30_000;
 /** Where refusals have OpenAI's form whatever follows (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
-const NO_PARAMS: Readonly<Params> = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
+const NO_PARAMS: Readonly<Params> = { endpoint: "", job: "", worker: "", delivery: "", key: "", token: "", rest: "" };
 
 /** A running server. */
 export interface HttpServer {
@@ -53,6 +53,10 @@ export interface HttpOptions {
   port: number;
   /** Whose pages may call (D38); all by default. */
   corsOrigins?: CorsOrigins;
+  /** Address under which clients reach it, where that is another one: pages of the console may come from there too (D31). */
+  publicUrl?: string | undefined;
+  /** Folder of the built console. */
+  consoleFolder: string;
 }
 
 /** Listens; rejects when the address cannot be had. */
@@ -62,6 +66,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   /** Polls of workers that are not answered yet, refused ones too. */
   const polls = new Set<Call>();
   const origins = o.corsOrigins ?? "*";
+  const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
+  const consoleBundle = bundle(o.consoleFolder);
   let closing = false;
 
   function onRequest(req: IncomingMessage, res: ServerResponse): void {
@@ -80,7 +86,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     const found = match(path);
     const call: Call = {
       req, res, path, caller, engine: o.engine, maxBody: 0,
-      queryText,
+      queryText, publicUrl,
+      bundle: consoleBundle,
       params: found?.params ?? NO_PARAMS,
       // Also for a method that has no row here, and for a path below /openai that has none.
       errors: found ? found.byMethod.values().next().value?.errors : OPENAI_PATH.test(path) ? "openai" : undefined,
@@ -96,17 +103,18 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     call.maxBody = route.maxBody;
     if (route.who === "worker") await identifyWorker(call);
     else if (route.who !== "anybody") {
-      await identify(call, route.who);
-      const endpoint = call.params.endpoint === "" ? undefined : call.engine.registry.get(call.params.endpoint);
-      if (endpoint && route.limit) admit(call, endpoint, route.limit);
+      await identify(call, route.who, route.changes?.(call) ?? false);
+      const found = call.params.endpoint === "" ? undefined : call.engine.endpoint(call.params.endpoint);
+      const endpoint = found instanceof Promise ? await found : found;
+      const admission = endpoint && route.limit ? call.engine.admit({ endpoint, operation: route.limit }) : undefined;
+      // One server alone knows at once: nobody waits for nothing.
+      if (admission) letIn(call, admission instanceof Promise ? await admission : admission);
     }
     await route.handle(call);
   }
 
   /** Holds a place for the request until its answer has gone out or the connection is closed, or throws 429 (D24). */
-  function admit(call: Call, endpoint: Endpoint, operation: LimitedOperation): void {
-    const admission = call.engine.admit({ endpoint, operation });
-    if (!admission) return;
+  function letIn(call: Call, admission: Admission): void {
     if (admission.quota) quotaHeaders(call.res, admission.quota);
     if (admission.refusal) throw admission.refusal;
     if (call.caller.gone) admission.release?.();
@@ -116,7 +124,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
     const method = call.req.method ?? "";
     if (!byMethod) {
-      if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read");
+      if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read", false);
       throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
     }
     if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());
@@ -127,7 +135,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     let reference = "";
     const refusal = refusalOf(error, () => (reference = o.reference()));
     if (refusal.status >= 500 && refusal.code !== "not_ready") o.events.emit("request.failed", { method: call.req.method ?? "", path: call.path, status: refusal.status, reference, error });
-    if (route?.poll && !closing && !call.res.headersSent) await pace(o.clock, call);
+    const wait = route?.poll ? REFUSED_POLL_MS : route?.signIn && refusal.code === "unauthorized" ? REFUSED_SIGN_IN_MS : 0;
+    if (wait > 0 && !closing && !call.res.headersSent) await pace(o.clock, call, wait);
     const tooLarge = refusal instanceof BodyTooLarge || (!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
     refuse(call.res, refusal, { close: tooLarge, form: call.errors });
     if (tooLarge) readAway(call);
@@ -142,7 +151,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => res.end());
   }
 
-  const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000, maxHeaderSize: HEADERS_LIMIT, requireHostHeader: false }, onRequest);
+  const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000, maxHeaderSize: HEADERS_LIMIT, requireHostHeader: false, optimizeEmptyRequests: true }, onRequest);
   // Node's own refusals of a missing Host and of an unknown Expect have no JSON body (D2).
   server.on("checkExpectation", onRequest);
   server.headersTimeout = 60_000;

@@ -8,9 +8,9 @@ import { boundLog, logPath, openLog, pruneLogs, tail } from "./process-output.ts
 import { spawnWorker } from "./process-spawn.ts";
 import { processTable } from "./process-table.ts";
 
-/** How often an adopted worker is looked at, with the size of its log, in ms. */
+/** How often an adopted worker is looked at, in ms: its end is not told. */
 const WATCH_MS = 500;
-/** How often the size of another worker's log is, in ms: its end is told. */
+/** How often the sizes of all logs are looked at, in ms. */
 const LOG_MS = 2000;
 
 /** What the process launcher needs. */
@@ -33,6 +33,7 @@ interface Worker extends Ending {
   ending: Promise<void> | undefined;
   /** Resolves when its exit was reported. */
   readonly reported: PromiseWithResolvers<void>;
+  /** Ends the watch over an adopted one. */
   readonly watching: AbortController;
 }
 
@@ -45,7 +46,9 @@ interface Worker extends Ending {
 export function processLauncher({ clock, logDir, log = () => {} }: ProcessLauncherOptions): Launcher {
   const workers = new Map<string, Worker>();
   const listeners: ((exit: Exit) => void)[] = [];
+  const closing = new AbortController();
   let closed = false;
+  let bounding = false;
 
   /** Takes a worker under watch. `environment` is that of its leader, as `NAME=value`. */
   function add(params: { id: string; leader: Identity; adopted: boolean; environment: readonly string[] }): Worker {
@@ -64,7 +67,8 @@ export function processLauncher({ clock, logDir, log = () => {} }: ProcessLaunch
       watching: new AbortController(),
     };
     workers.set(id, worker);
-    void watch(worker);
+    if (adopted) void watch(worker);
+    if (logDir !== undefined && !bounding) void boundLogs(logDir);
     return worker;
   }
 
@@ -72,12 +76,20 @@ export function processLauncher({ clock, logDir, log = () => {} }: ProcessLaunch
     const over = worker.watching.signal;
     while (!over.aborted) {
       // All at the same moments: hundreds of workers then wake the service once, not each by itself.
-      const every = worker.adopted ? WATCH_MS : LOG_MS;
-      await clock.sleep(every - (clock.now() % every), over);
+      await clock.sleep(WATCH_MS - (clock.now() % WATCH_MS), over);
       if (over.aborted) return;
-      if (logDir !== undefined) boundLog(logPath(logDir, worker.id));
-      if (worker.adopted && !isRunning(worker.leader)) return leave(worker, {});
+      if (!isRunning(worker.leader)) return leave(worker, {});
     }
+  }
+
+  /** Keeps the logs within their bound while there are workers: one timer for all of them. */
+  async function boundLogs(folder: string): Promise<void> {
+    bounding = true;
+    while (workers.size > 0 && !closed) {
+      await clock.sleep(LOG_MS, closing.signal);
+      for (const id of workers.keys()) boundLog(logPath(folder, id));
+    }
+    bounding = false;
   }
 
   /** Ends the worker's group, or joins the end under way; the shorter grace counts. */
@@ -167,6 +179,7 @@ export function processLauncher({ clock, logDir, log = () => {} }: ProcessLaunch
 
     async close() {
       closed = true;
+      closing.abort();
       for (const worker of workers.values()) worker.watching.abort();
     },
   };

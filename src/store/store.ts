@@ -20,12 +20,18 @@ import type { JsonText } from "../core/json/json-text.ts";
 import type { JobState } from "../core/machine.ts";
 import type { JobResult } from "../core/view.ts";
 
+/** Why a store takes nothing now. `busy`: it is there, but others were in the way for too long. */
+type Unavailable = "full" | "closed" | "unreachable" | "busy";
+
 /** The store cannot take a write (or anything) now; the same call may succeed later. */
 export class StoreUnavailable extends Error {
-  readonly why: "full" | "closed" | "unreachable";
-  constructor(why: "full" | "closed" | "unreachable", message: string, options?: ErrorOptions) {
+  readonly why: Unavailable;
+  /** It is not known whether this very call was done: its answer was lost, and the store could not be asked. */
+  readonly unsure: boolean;
+  constructor(why: Unavailable, message: string, { unsure = false, ...options }: ErrorOptions & { unsure?: boolean } = {}) {
     super(message, options);
     this.why = why;
+    this.unsure = unsure;
   }
 }
 

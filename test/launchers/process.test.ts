@@ -1,7 +1,7 @@
 /** The process launcher with real processes: the common contract, and what only processes do. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
@@ -10,6 +10,7 @@ import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { processLauncher } from "../../src/launchers/process.ts";
 import { logPath } from "../../src/launchers/process-output.ts";
 import { findStrays, sweepStrays } from "../../src/launchers/process-strays.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { conformance, exitsOf, until } from "./index.ts";
 import { lines, runs, sampleWorkers } from "./sample-workers.ts";
 
@@ -287,6 +288,26 @@ describe("process launcher: logs", () => {
     const path = logPath(logDir, spec.workerId);
     expect(readFileSync(path, "utf8")).toBe("to stdout\nto stderr\n");
     expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it.each(["started", "adopted"])("begins the log of a worker it has %s anew when it is over 16 MiB", async (how) => {
+    const manual = manualClock(0);
+    const spec = samples.spec("runs");
+    const [first, watching] = [open(), processLauncher({ clock: manual, logDir })];
+    const handle = await (how === "started" ? watching : first).start(spec);
+    if (how === "adopted") expect(await watching.adopt(spec.workerId, handle)).toBe(true);
+    const path = logPath(logDir, spec.workerId);
+    truncateSync(path, 16 * 1024 * 1024);
+    await manual.advance(2000);
+    expect(statSync(path).size).toBe(16 * 1024 * 1024);
+    truncateSync(path, 16 * 1024 * 1024 + 1);
+    await manual.advance(2000);
+    expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([0, 16 * 1024 * 1024 + 1]);
+    await watching.close();
+    // Ending a group takes time that passes.
+    await first.adopt(spec.workerId, handle);
+    await first.stop(spec.workerId, 0);
+    await first.close();
   });
 
   it("does not start a worker whose log cannot be opened", async () => {

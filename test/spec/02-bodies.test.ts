@@ -109,6 +109,21 @@ describe("the body as JSON", () => {
     connection.socket.destroy();
   });
 
+  it("D4: a POST that announces no body at all is answered, on /run with 400", async () => {
+    const worker = await handWorker(service, "ep");
+    const connection = await rawConnection(service.url);
+    const write = (path: string, authorization: string): void => connection.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n\r\n`);
+    for (const operation of ["run", "runsync"]) {
+      write(`/v2/ep/${operation}`, KEY);
+      expectError(await connection.answer(), 400, "bad_json");
+    }
+    write("/v2/ep/purge-queue", KEY);
+    expect((await connection.answer()).status).toBe(200);
+    write(`/worker/ep/job-done/${worker.id}/x?isStream=false`, worker.token);
+    expect((await connection.answer()).status).toBe(200);
+    connection.socket.destroy();
+  });
+
   it("D3: after a bad body the same connection serves the next request", async () => {
     const connection = await rawConnection(service.url);
     const write = (body: string): void => connection.write(`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nAuthorization: ${KEY}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);

@@ -1,7 +1,7 @@
 /** Section 2.2 and 2.5: the job object, and what a worker gets. */
-import { readFileSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../support/manual-clock.ts";
+import { writtenIn } from "../support/service-store.ts";
 import { call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { endWith, handWorker, statusOf, submitted } from "./hand-worker.ts";
@@ -167,8 +167,7 @@ describe("s3Config", () => {
     for (const answer of [submit, waiting, running, ended, stream, endpoints]) expect(answer.text).not.toContain(SECRET);
     expect(told.length).toBeGreaterThan(2);
     expect(told.join("\n")).not.toContain(SECRET);
-    const files = readdirSync(service.folder.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const contents = files.map((entry) => readFileSync(`${entry.parentPath}/${entry.name}`));
+    const contents = await writtenIn(service.folder.path);
     // The database is among what was read: it knows the job.
     expect(contents.some((bytes) => bytes.includes(id))).toBe(true);
     for (const bytes of contents) expect(bytes.includes(SECRET)).toBe(false);

@@ -1,10 +1,10 @@
 /** Section 5: who may call. */
-import { readFileSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config.ts";
 import { eventBus } from "../../src/events.ts";
+import { storeIn, writtenIn } from "../support/service-store.ts";
 import { KEY, call, folder, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { expectError, handWorker, submitted } from "./hand-worker.ts";
@@ -110,7 +110,8 @@ describe("workers and clients", () => {
 describe("the first key", () => {
   it("D30: with no key at all the first start makes one, tells it once and keeps only its hash", async () => {
     const place = folder();
-    const loaded = loadConfig({ flags: { port: "0", store: "sqlite:s.db", "drain-timeout": "0" }, env: {}, cwd: place.path, readFile: () => undefined });
+    const store = await storeIn(place.path);
+    const loaded = loadConfig({ flags: { port: "0", "drain-timeout": "0", ...store.flags }, env: store.env, cwd: place.path, readFile: () => undefined });
     if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
     const start = (): ReturnType<typeof startApp> => startApp(loaded.config, { clock: systemClock, events: eventBus(), env: {} });
     try {
@@ -120,7 +121,7 @@ describe("the first key", () => {
       expect((await call(first.url, "/v1/endpoints", { key })).status).toBe(200);
       expectError(await call(first.url, "/v1/endpoints", { key: KEY }), 401, "unauthorized");
       await first.stop();
-      for (const file of readdirSync(place.path)) expect(readFileSync(`${place.path}/${file}`).includes(key), file).toBe(false);
+      for (const bytes of await writtenIn(place.path)) expect(bytes.includes(key)).toBe(false);
       const second = await start();
       expect(second.firstKey).toBeUndefined();
       expect((await call(second.url, "/v1/endpoints", { key })).status).toBe(200);

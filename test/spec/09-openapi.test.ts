@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { call, startService } from "../support/service.ts";
+import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { endWith, handWorker, submitted } from "./hand-worker.ts";
 import type { HandWorker } from "./hand-worker.ts";
@@ -169,6 +169,17 @@ describe("D39: answers of operators' operations fit their schemas", () => {
     await ask("revokeKey", { key: id });
   });
 
+  it("D31: the console's sign-in", async () => {
+    await ask("createConsoleLink");
+    const { json } = await ask("signIn", {}, { key: null, body: { key: KEY } });
+    expect((await ask("getSession")).json).toEqual(json);
+    await ask("signOut", {}, { key: null });
+  });
+
+  it("servers", async () => {
+    expect((await ask("listServers")).json).toEqual({ servers: [] });
+  });
+
   it("D40: the process, and the document itself", async () => {
     for (const id of ["healthz", "readyz", "openapi"]) await ask(id, {}, { key: null });
   });
@@ -218,7 +229,8 @@ describe("D2: refusals are those that the document names", () => {
 });
 
 describe("all together", () => {
-  it("every operation but the page itself and the lines of logs, which are no JSON, had a success held against its schema", () => {
-    expect(operationsOf(document).map(({ id }) => id).filter((id) => !answered.has(id))).toEqual(["workerLogs", "docs"]);
+  it("every operation but pages, files, ways to them and the lines of logs, which are no JSON, had a success held against its schema", () => {
+    const site = ["openConsoleLink", "consoleFile", "consoleFileHead", "console", "consoleHead", "consoleFolder", "consoleFolderHead", "root", "rootHead"];
+    expect(operationsOf(document).map(({ id }) => id).filter((id) => !answered.has(id))).toEqual(["workerLogs", ...site, "docs"]);
   });
 });

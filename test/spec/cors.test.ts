@@ -33,7 +33,7 @@ async function ask(service: TestService, q: { method: string; path: string; head
 }
 
 function corsHeaders({ headers }: RawAnswer): string[] {
-  return Object.keys(headers).filter((name) => name.startsWith("access-control-") || name === "vary");
+  return Object.keys(headers).filter((name) => name.startsWith("access-control-") || (name === "vary" && headers[name] === "Origin"));
 }
 
 /** What a browser looks at before it hands an answer to the page. */

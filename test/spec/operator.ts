@@ -5,6 +5,7 @@ import { startApp } from "../../src/compose.ts";
 import type { App } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config.ts";
 import { eventBus } from "../../src/events.ts";
+import { storeIn } from "../support/service-store.ts";
 import { KEY, call, folder } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 
@@ -46,7 +47,8 @@ export async function keyWith(service: TestService, scopes: readonly string[], e
 /** A service without a key in its environment, and the admin key that its first start made. */
 export async function keylessService(): Promise<{ app: App; key: string; end(): Promise<void> }> {
   const place = folder();
-  const loaded = loadConfig({ flags: { port: "0", store: "sqlite:s.db", "drain-timeout": "0" }, env: {}, cwd: place.path, readFile: () => undefined });
+  const store = await storeIn(place.path);
+  const loaded = loadConfig({ flags: { port: "0", "drain-timeout": "0", ...store.flags }, env: store.env, cwd: place.path, readFile: () => undefined });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const app = await startApp(loaded.config, { clock: systemClock, events: eventBus(), env: {} });
   return {

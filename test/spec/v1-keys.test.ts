@@ -1,8 +1,7 @@
 /** `/v1/keys` (D30, D39). */
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../support/manual-clock.ts";
+import { writtenIn } from "../support/service-store.ts";
 import { call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { endWith, expectError } from "./hand-worker.ts";
@@ -29,7 +28,7 @@ describe("POST /v1/keys", () => {
     expect(json).toEqual({ id: expect.any(String), key: expect.stringMatching(/^sluice_[0-9a-f]{48}$/), name: "nightly", scopes: ["read", "write"], endpoints: ["ep"], createdAt: MOMENT });
     expect(await listed(json.id)).toEqual({ id: json.id, name: "nightly", scopes: ["read", "write"], endpoints: ["ep"], createdAt: json.createdAt });
     expect((await admin.get("/keys")).text).not.toContain(json.key);
-    for (const file of readdirSync(service.folder.path)) expect(readFileSync(join(service.folder.path, file)).includes(json.key), file).toBe(false);
+    for (const bytes of await writtenIn(service.folder.path)) expect(bytes.includes(json.key)).toBe(false);
   });
 
   it.each([

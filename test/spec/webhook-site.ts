@@ -79,7 +79,10 @@ export function webhookSite(): WebhookSite {
 
   const site: WebhookSite = {
     hand, clock,
-    jump: (ms) => void (skew += ms),
+    jump(ms) {
+      skew += ms;
+      service.leapt();
+    },
     endpoints: unused.settings,
     get service() {
       return service;

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import type { Answer, SdkProtocol } from "../support/sdk-protocol.ts";
+import type { SdkWorker } from "../support/sdk-worker.ts";
 import { bench, idsOf, until, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import type { Bench } from "../support/sdk-worker-bench.ts";
 import { KEY, call, folder } from "../support/service.ts";
@@ -125,6 +126,56 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
     expect(idsOf(await answer)).toEqual([theirs]);
     await here.done(id, { output: 1 });
     expect(await b.status(id)).toMatchObject({ status: "COMPLETED", workerId: "one-host" });
+  });
+});
+
+describe("B.3, B.8: SDK workers that are refused ask few times a minute, though they begin again at once", () => {
+  /** Polls of each kind in five minutes. */
+  async function asked(worker: SdkWorker, at: Bench): Promise<{ takes: number; stops: number }> {
+    const sent = (kind: string): number => worker.protocol.sent.filter(({ path }) => path.includes(kind)).length;
+    const before = { takes: sent("/job-take"), stops: sent("/job-stop/") };
+    for (let second = 0; second < 300; second += 1) await at.pass(1000);
+    return { takes: sent("/job-take") - before.takes, stops: sent("/job-stop/") - before.stops };
+  }
+
+  it("row 401: with a token that is not good", async () => {
+    const env = { ...(await b.worker()).env, RUNPOD_AI_API_KEY: "sluice_worker_0000" };
+    const worker = await b.sdk({ env, handler: () => 1 });
+    await until(() => worker.protocol.open === 2);
+    const { takes, stops } = await asked(worker, b);
+    for (const count of [takes, stops]) {
+      expect(count).toBeGreaterThan(5);
+      expect(count).toBeLessThanOrEqual(60);
+    }
+    expect(new Set(worker.errors)).toEqual(new Set(["Failed to get job, status code: 401", "Failed to get stops, status code: 401"]));
+  });
+
+  it("row 429: while the service drains", async () => {
+    const drained = await bench({ drainSeconds: 1000 });
+    let finish = (): void => {};
+    const worker = await drained.sdk({ concurrency: 2, pingEveryMs: 0, handler: () => new Promise((resolve) => (finish = () => resolve("done"))) });
+    const id = await drained.submit();
+    await until(() => worker.began.length === 1);
+    const seen = drained.service.engine.worker(worker.protocol);
+    await until(() => seen.takes + seen.stops === 2);
+    let over = false;
+    const stopped = drained.service.stop().then(() => (over = true));
+    try {
+      const { takes, stops } = await asked(worker, drained);
+      for (const count of [takes, stops]) {
+        expect(count).toBeGreaterThan(5);
+        expect(count).toBeLessThanOrEqual(31);
+      }
+      expect(worker.errors).toEqual([]);
+      const settled = drained.next("job.settled");
+      finish();
+      expect(await drained.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
+    } finally {
+      await worker.kill();
+      while (!over) await drained.clock.advance(1000);
+      await stopped;
+      drained.service.folder.remove();
+    }
   });
 });
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bench, idsOf } from "../support/sdk-worker-bench.ts";
 import type { Bench } from "../support/sdk-worker-bench.ts";
+import type { SdkProtocol } from "../support/sdk-protocol.ts";
 
 const LEASE_MS = 20_000;
 const PING_MS = 5000;
@@ -153,6 +154,27 @@ describe("D16: proof that a job is lost", () => {
       await worker.ping(n % 2 === 0 ? [] : [id]);
     }
     expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+  });
+
+  it.each([
+    ["a ping that names it", (worker: SdkProtocol, id: string) => worker.ping([id])],
+    ["a take with job_in_progress=1", async (worker: SdkProtocol) => void (await b.held(worker, (signal) => worker.take({ busy: true, signal })))],
+  ])("two pings without it, where this server did not hand it out but saw %s", async (_, sign) => {
+    const worker = await b.worker();
+    await (await b.held(worker, (signal) => worker.take({ signal }))).hangUp();
+    const id = await b.submit();
+    await b.takes(worker, id, { busy: true });
+    // So it stands on a server that the worker polled before another one handed it the job.
+    const seen = b.service.engine.worker(worker);
+    seen.held.clear();
+    seen.knownIdle = true;
+    await b.clock.advance(PING_MS);
+    await sign(worker, id);
+    for (let n = 0; n < 2; n += 1) {
+      await b.clock.advance(PING_MS);
+      await worker.ping();
+    }
+    expect(await b.status(id)).toMatchObject({ retries: 1 });
   });
 
   it("only the jobs left out are lost, the others stay", async () => {

@@ -22,7 +22,7 @@ async function started(q: Parameters<typeof bench>[0] = {}): Promise<Bench> {
 
 /** The service died at this moment without a word, and another one starts on what it left, later. */
 async function afterCrash(b: Bench, ms = AWAY_MS): Promise<Bench> {
-  const image: Folder = crashImage(b);
+  const image: Folder = await crashImage(b);
   endings.push(() => image.remove());
   return await started({ in: image, startAt: b.clock.now() + ms });
 }
@@ -86,7 +86,7 @@ describe("D16: after a crash and a restart much later than the lease", () => {
 
   it("a result whose post was refused meanwhile: two pings without the job prove it lost, and it runs again there", async () => {
     const { before, worker, id } = await working();
-    const image = crashImage(before);
+    const image = await crashImage(before);
     const at = before.clock.now();
     endings.push(() => image.remove());
     await before.end();

@@ -1,8 +1,10 @@
 /** Whole SDK workers against the service: what each kind of handler leads to, concurrency, old versions, the end by SIGTERM (wire-protocol B.2 to B.8, F.2; D5, D16, D34). */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { sdkFront } from "../support/sdk-front.ts";
+import type { SdkProtocol } from "../support/sdk-protocol.ts";
 import type { SdkHandler, SdkWorker } from "../support/sdk-worker.ts";
 import { sdkWorker } from "../support/sdk-worker.ts";
 import { bench, movedEnv, until } from "../support/sdk-worker-bench.ts";
@@ -38,7 +40,7 @@ describe("F.2: the fake speaks as the traces do", () => {
   it("B.6: posts again only after 5xx, after 2 s and 3 s; 4xx and a cut connection lose the result", async () => {
     const script: (number | "cut")[] = [500, 503, 200, 400, "cut", 502, 502, 502];
     let jobs = 5;
-    const front = createServer((req, res) => {
+    const front = await sdkFront((req, res) => {
       req.resume();
       if (!req.url!.includes("job-take")) {
         const next = req.url!.includes("job-done") ? script.shift()! : 204;
@@ -47,9 +49,8 @@ describe("F.2: the fake speaks as the traces do", () => {
       }
       if (jobs-- > 1) res.writeHead(200, { "content-type": "application/json" }).end(`{"id":"j-${jobs}","input":{}}`);
     });
-    await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
     const slept: number[] = [];
-    const env = movedEnv((await b.worker()).env, `http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+    const env = movedEnv((await b.worker()).env, front.url);
     const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
       slept.push(ms);
       await systemClock.sleep(ms === 90_000 ? ms : 0, signal);
@@ -61,7 +62,6 @@ describe("F.2: the fake speaks as the traces do", () => {
       expect(sdk.errors).toEqual(["Failed to return job results. | 400", "Failed to return job results. | Server disconnected", "Failed to return job results. | 502"]);
     } finally {
       await sdk.kill();
-      front.closeAllConnections();
       front.close();
     }
   });
@@ -76,6 +76,12 @@ describe("B.5: what handlers lead to", () => {
     throw new TypeError(message);
   };
   const CASES: [string, SdkHandler, { chunks?: unknown[]; status: string; output?: unknown; error?: unknown }][] = [
+    ["returns a string", () => "text", { status: "COMPLETED", output: "text" }],
+    ["returns a number", () => 0, { status: "COMPLETED", output: 0 }],
+    ["returns a boolean", () => false, { status: "COMPLETED", output: false }],
+    ["returns null", () => null, { status: "COMPLETED", output: null }],
+    ["returns an object", () => ({ image: "…", seeds: [1] }), { status: "COMPLETED", output: { image: "…", seeds: [1] } }],
+    ["is watched by the debugger, whose findings stand in the output", () => ({ x: 1, rp_debugger: { time: [0.5] } }), { status: "COMPLETED", output: { x: 1, rp_debugger: { time: [0.5] } } }],
     ["returns a list", () => [1, null], { status: "COMPLETED", output: [1, null] }],
     ["returns {}", () => ({}), { status: "COMPLETED" }],
     ["returns an error beside others", () => ({ error: "bad", detail: 7 }), { status: "FAILED", output: { detail: 7 }, error: "bad" }],
@@ -108,6 +114,38 @@ describe("B.5: what handlers lead to", () => {
     ]);
   });
 
+  it("a raised exception reaches the client as the worker's record of it, with all six members", async () => {
+    const sdk = await b.sdk({ handler: () => raise("no such model") });
+    const { id, status, error } = await runsync();
+    expect(status).toBe("FAILED");
+    expect((await b.status(id)).error).toBe(error);
+    expect(JSON.parse(error)).toEqual({
+      error_type: "<class 'TypeError'>", error_message: "no such model", error_traceback: expect.stringContaining("raise"),
+      hostname: "unknown", worker_id: sdk.protocol.id, runpod_version: "1.12.0",
+    });
+    expect(posts(sdk)).toEqual([{ path: "job-done?gpu=none&isStream=false", body: { error } }]);
+  });
+
+  it("refresh_worker in its configuration goes with an error too, which counts", async () => {
+    const sdk = await b.sdk({ handler: () => ({ error: "worn out" }), refresh: true });
+    expect(await runsync()).toMatchObject({ status: "FAILED", error: "worn out" });
+    expect(posts(sdk)).toEqual([{ path: "job-done?gpu=none&isStream=false", body: { error: "worn out", stopPod: true } }]);
+  });
+
+  it("progress_update beside the result may overtake or follow it: the result counts", async () => {
+    const sdk = await b.sdk({
+      handler: (_, { progress }) => {
+        for (let step = 0; step < 3; step += 1) void progress(step);
+        return "done";
+      },
+    });
+    const { id } = await runsync();
+    await until(() => sdk.protocol.sent.filter(({ method }) => method === "POST").length === 4 && sdk.held().length === 0);
+    await b.service.engine.ready();
+    expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "done" });
+    expect(sdk.errors).toEqual([]);
+  });
+
   it("progress_update shows while it runs", async () => {
     let finish = (): void => {};
     const sdk = await b.sdk({
@@ -126,8 +164,11 @@ describe("B.5: what handlers lead to", () => {
     expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "done" });
   });
 
-  it("D16: a result that is never posted is found lost by the worker's next take, and fails after three losses", async () => {
-    const sdk = await b.sdk({ handler: () => new Set([1]) });
+  it.each([
+    ["a set", new Set([1])],
+    ["text with lone surrogates", { text: "\ud800" }],
+  ])("D16: a result that is never posted, %s, is found lost by the worker's next take, and fails after three losses", async (_, result) => {
+    const sdk = await b.sdk({ handler: () => result });
     const seen = b.service.engine.worker(sdk.protocol);
     const id = await b.submit();
     // A take in the very millisecond of the hand-out proves nothing: time must pass between them, and calls must arrive meanwhile.
@@ -137,6 +178,7 @@ describe("B.5: what handlers lead to", () => {
     }
     expect(await b.status(id)).toMatchObject({ status: "FAILED", error: expect.stringContaining("lost 3 times"), retries: 2 });
     expect(sdk.began).toEqual([id, id, id]);
+    expect(posts(sdk)).toEqual([]);
   });
 });
 
@@ -201,6 +243,41 @@ describe("B.8: SIGTERM", () => {
     expect(await b.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
     expect(await b.status(id)).toMatchObject({ output: "elsewhere", retries: 1 });
     expect(leaving.began).toEqual([]);
+  });
+
+  it("D16: a version below 1.7.3 dies of it at once: what it ran is lost with its lease and runs elsewhere", async () => {
+    const old = await b.sdk({ version: "1.6.2", handler: () => new Promise(() => {}) });
+    const id = await b.submit();
+    await until(() => old.began.length === 1);
+    old.terminate();
+    await old.ended;
+    await b.sdk({ handler: () => "elsewhere" });
+    const settled = b.next("job.settled");
+    await b.clock.advance(20_000);
+    expect(await b.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
+    expect(await b.status(id)).toMatchObject({ output: "elsewhere", retries: 1 });
+  });
+
+  it("D28: so a launched one is drained first: both its polls are answered 204, it gets no more jobs, and only then the signal comes", async () => {
+    const note = join(b.service.folder.path, "launched");
+    await b.fresh({ launcher: { type: "process", command: ["sh", "-c", `echo PID=$$ > '${note}.part'; env >> '${note}.part'; mv '${note}.part' '${note}'; exec sleep 300`] }, idleTimeout: 1, stopGraceMs: 600_000 });
+    const id = await b.submit();
+    await b.reached(until(() => existsSync(note)));
+    const env = Object.fromEntries(readFileSync(note, "utf8").split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+    const worker = b.again({ env } as SdkProtocol);
+    await b.takes(worker, id);
+    await worker.done(id, {});
+    const polls = [await b.held(worker, (signal) => worker.take({ signal })), await b.held(worker, (signal) => worker.stop({ signal }))];
+    while (b.of("worker.stopping").length === 0) await b.clock.advance(5);
+    for (const { answer } of polls) expect(await answer).toEqual({ status: 204, type: "", text: "" });
+    const next = await b.submit();
+    expect(await b.status(next)).toMatchObject({ status: "IN_QUEUE" });
+    const alive = (): boolean => process.kill(Number(env["PID"]), 0);
+    expect(alive()).toBe(true);
+    expect(b.of("worker.exited")).toEqual([]);
+    while (b.of("worker.exited").length === 0) await b.clock.advance(5);
+    expect(b.of("worker.exited")).toMatchObject([{ worker: worker.id, signal: "SIGTERM" }]);
+    expect(alive).toThrow("ESRCH");
   });
 
   it("refresh_worker in its configuration: the result counts, the worker takes nothing more", async () => {

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bench, idsOf, submit, until } from "../support/sdk-worker-bench.ts";
 import type { Bench } from "../support/sdk-worker-bench.ts";
+import { call } from "../support/service.ts";
 
 const HOLD_MS = 50_000;
 
@@ -27,6 +28,28 @@ describe("B.3: job-take", () => {
     const { text } = await worker.take();
     expect(Object.keys(JSON.parse(text))).toEqual(["id", "input", "s3Config"]);
     expect(JSON.parse(text).s3Config).toEqual(s3Config);
+  });
+
+  it("row 200: the handler gets the very object: id, input and s3Config, nothing else", async () => {
+    const jobs: unknown[] = [];
+    await b.sdk({ handler: (job) => void jobs.push(job) });
+    const s3Config = { accessId: "id", accessSecret: "secret", bucketName: "bucket", endpointUrl: "https://s3.example" };
+    const { json } = await b.call("runsync", { body: { input: { prompt: "hi" }, s3Config, webhook: "https://hook.example/", policy: { ttl: 60_000 }, batchId: "b" } });
+    expect(jobs).toEqual([{ id: json.id, input: { prompt: "hi" }, s3Config }]);
+  });
+
+  it.each(["", "?", "?job_in_progress=x", "?job_in_progress=", "?job_in_progress=2&gpu=%zz", "?batch_size=x&batch_size=3", "?batch_size=1e9&x=%00", "?gpu=a%26b&gpu=c"])("row 400: a poll with the query '%s' is refused on no channel, and gets what waits", async (queryText) => {
+    const worker = await b.worker();
+    const ask = async (operation: string): Promise<{ status: number; text: string }> => await call(b.url, `/worker/${b.ep}/${operation}/${worker.id}${queryText}`, { key: null, headers: { authorization: worker.env["RUNPOD_AI_API_KEY"]! } });
+    for (const operation of ["job-take", "job-take-batch"]) {
+      const id = await b.submit();
+      const { status, text } = await ask(operation);
+      expect({ status, jobs: [JSON.parse(text)].flat() }).toEqual({ status: 200, jobs: [{ id, input: {} }] });
+      await b.call(`cancel/${id}`, { method: "POST" });
+      const stop = await ask("job-stop");
+      expect({ status: stop.status, text: stop.text }).toEqual({ status: 200, text: JSON.stringify({ jobsToStop: [id] }) });
+      await worker.done(id, {});
+    }
   });
 
   it("D26: an empty poll is held 50 s and then 204, on job-take, job-take-batch and job-stop alike", async () => {

@@ -3,6 +3,8 @@ import { Client } from "pg";
 import { expect, it } from "vitest";
 import { readMigrations } from "../../src/store/migrate.ts";
 import { pendingMigrations, prepareSchema } from "../../src/store/postgres/schema.ts";
+import { usable } from "../../src/store/postgres/setup.ts";
+import type { Facts } from "../../src/store/postgres/setup.ts";
 import { postgres } from "../support/postgres.ts";
 import type { TestDatabase } from "../support/postgres-databases.ts";
 
@@ -102,6 +104,17 @@ it("refuses an encoding that payloads do not fit into", async () => {
   const { name } = await database();
   await sql(shared.adminUrl("postgres"), `CREATE DATABASE latin_${name} OWNER sluice TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc`);
   await expect(prepareSchema({ url: shared.url(`latin_${name}`) })).rejects.toThrow(/is encoded in LATIN1, and payloads need UTF8/);
+});
+
+it.each<[string, Partial<Facts>, RegExp | undefined]>([
+  ["an old server", { number: 130_022, version: "13.22" }, /^PostgreSQL at db is version 13\.22; Sluice needs 14 or newer\.$/],
+  ["a standby", { standby: true }, /^PostgreSQL at db is a standby, which takes no writes\./],
+  ["the oldest that will do", { number: 140_000 }, undefined],
+])("%s, which the tests do not have, is known by what it says of itself", async (_, told, refused) => {
+  const facts: Facts = { number: 180_004, version: "18.4", encoding: "UTF8", schema: "public", role: "sluice", standby: false, may_create: true, ...told };
+  const answer = usable({ name: "db", ask: async <Row>() => [facts as Row] });
+  if (refused) await expect(answer).rejects.toThrow(refused);
+  else await expect(answer).resolves.toBe(facts);
 });
 
 it("no sentence holds the password", async () => {

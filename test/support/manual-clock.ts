@@ -1,5 +1,6 @@
 /** A clock that moves when it is told: sleepers wake in due order, each finishing its work before the next wakes. */
 import type { Clock } from "../../src/clock.ts";
+import { idle, isIdle } from "./work.ts";
 
 /** A {@link Clock} with a hand to turn. */
 export interface ManualClock extends Clock {
@@ -12,9 +13,15 @@ interface Sleeper {
   wake: () => void;
 }
 
+/** Turns of the event loop after which nothing is expected to be under way that is not counted as work. */
+const QUIET_TURNS = 12;
+
 /** Lets real input and output (the store's thread, sockets) go on between two wakings. */
 async function settleWork(): Promise<void> {
-  for (let turn = 0; turn < 12; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let quiet = 0; quiet < QUIET_TURNS; quiet = isIdle() ? quiet + 1 : 0) {
+    await idle();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 /** Starts at `start`, ms since the epoch. */

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,9 @@ export async function makeFolder(user: ServerUser): Promise<string> {
   chmodSync(folder, 0o755);
   if (user) chownSync(folder, user.uid, user.gid);
   const owner = createServer((socket) => socket.destroy());
-  await once(owner.listen(join(folder, OWNER)), "listening");
+  await once(owner.listen(join(folder, `${OWNER}.new`)), "listening");
+  // Under its name only now: a socket that does not listen yet refuses, as a dead one does.
+  renameSync(join(folder, `${OWNER}.new`), join(folder, OWNER));
   owner.unref();
   return folder;
 }
@@ -37,8 +39,11 @@ export async function sweepLeftovers(): Promise<void> {
 function isLeft(folder: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(join(folder, OWNER));
-    socket.once("connect", () => resolve(false)).once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
-    socket.once("close", () => socket.destroy());
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(false);
+    });
   });
 }
 
@@ -49,7 +54,7 @@ export function removeFolder(folder: string): void {
   // Another process may have the pid by now: only a server on these data is ours.
   const lives = (): boolean => pid !== undefined && commandOf(pid).includes(dataDir);
   for (let turn = 0; lives(); turn += 1) {
-    if (turn % 100 === 0) signal(pid!, turn === 0 ? "SIGQUIT" : "SIGKILL");
+    if (turn % 500 === 0) signal(pid!, turn === 0 ? "SIGQUIT" : "SIGKILL");
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
   }
   rmSync(folder, { recursive: true, force: true });

@@ -10,6 +10,7 @@ import { sdkProtocol } from "./sdk-protocol.ts";
 import type { Answer, SdkProtocol } from "./sdk-protocol.ts";
 import { sdkWorker } from "./sdk-worker.ts";
 import type { SdkWorker, SdkWorkerOptions } from "./sdk-worker.ts";
+import { copyStore } from "./service-store.ts";
 import { call, folder, startService } from "./service.ts";
 import type { Folder, TestService } from "./service.ts";
 
@@ -64,12 +65,13 @@ export async function until(holds: () => boolean): Promise<void> {
 }
 
 /** What a crash of the service at this moment would leave behind, in a folder of its own. The service must be at rest. */
-export function crashImage({ service }: Bench): Folder {
+export async function crashImage({ service }: Bench): Promise<Folder> {
   const image = folder();
   for (const name of readdirSync(service.folder.path)) {
     // The shared memory of the log dies with the process.
     if (!name.endsWith("-shm")) cpSync(join(service.folder.path, name), join(image.path, name), { recursive: true });
   }
+  await copyStore({ from: service.folder.path, to: image.path });
   return image;
 }
 

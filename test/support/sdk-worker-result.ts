@@ -1,9 +1,10 @@
 /** What an SDK worker posts for what its handler did (wire-protocol B.5), and JSON as Python prints it. */
 
-/** JSON text with bare `NaN` and `Infinity`, as Python has it. Throws for what cannot be JSON, such as a set. */
+/** JSON text with bare `NaN` and `Infinity`, as Python has it. Throws for what cannot be JSON, such as a set, or not be UTF-8. */
 export function pythonJson(value: unknown): string {
   const text = JSON.stringify(value, (_, member: unknown) => {
     if (member instanceof Set || member instanceof Map || typeof member === "function") throw new TypeError(`Object of type ${member.constructor.name.toLowerCase()} is not JSON serializable`);
+    if (typeof member === "string" && !member.isWellFormed()) throw new TypeError("'utf-8' codec can't encode a surrogate: surrogates not allowed");
     return typeof member === "number" && !Number.isFinite(member) ? `\u0000${member}` : member;
   });
   return text.replace(/"\\u0000(NaN|-?Infinity)"/g, "$1");

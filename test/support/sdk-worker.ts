@@ -116,7 +116,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
       if (![200, 204, 400, 429].includes(answer.status)) errors.push(`Failed to get job, status code: ${answer.status}`);
       return [];
     }
-    const parsed = JSON.parse(answer.text) as SdkJob | SdkJob[];
+    const parsed = parsedOr(answer.text, []) as SdkJob | SdkJob[];
     if (Array.isArray(parsed)) return parsed;
     if ("id" in parsed && "input" in parsed) return [parsed];
     errors.push("Job has missing field(s): id or input.");
@@ -229,7 +229,8 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
       const answer = await polled((signal) => protocol.stop({ signal }));
       const ids = answer?.status === 200 && answer.type === "application/json" ? ((JSON.parse(answer.text) as { jobsToStop?: unknown[] }).jobsToStop ?? []) : [];
       if (answer && ![200, 204, 429].includes(answer.status)) errors.push(`Failed to get stops, status code: ${answer.status}`);
-      for (const id of ids) running.get(String(id))?.cancel.abort();
+      // Ids that are no strings are passed over.
+      for (const id of ids) running.get(id as string)?.cancel.abort();
       if (ids.length === 0 && !leaving) await sleep(answer?.status === 429 ? 5000 : 1000, dead.signal);
     }
   }
@@ -261,6 +262,15 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
       return value[0];
     },
   };
+}
+
+/** The JSON value of a text; `otherwise` for one that is not JSON. */
+function parsedOr(text: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return otherwise;
+  }
 }
 
 function isGenerator(made: unknown): made is AsyncIterable<unknown> | Iterable<unknown> {

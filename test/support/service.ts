@@ -1,4 +1,4 @@
-/** A whole service for tests: in this process on a clock of the test's choice, or as a process of its own from the built package. Real SQLite, real sockets, a folder of its own. */
+/** A whole service for tests: in this process on a clock of the test's choice, or as a process of its own from the built package. A real store, real sockets, a folder of its own. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -14,13 +14,14 @@ import type { App } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config.ts";
 import { eventBus } from "../../src/events.ts";
 import type { EventBus, EventName, Events } from "../../src/events.ts";
+import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
 
 /** The API key of every service under test. */
 export const KEY = "test-key-0123456789";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A folder that goes with the test. */
+/** A folder that goes with the test, and with it the store of the services in it. */
 export interface Folder {
   path: string;
   remove(): void;
@@ -29,7 +30,13 @@ export interface Folder {
 /** A new empty folder. */
 export function folder(): Folder {
   const path = mkdtempSync(join(tmpdir(), "sluice-test-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return {
+    path,
+    remove() {
+      rmSync(path, { recursive: true, force: true });
+      leaveStore(path);
+    },
+  };
 }
 
 /** Calls the service as a client with the admin key; answers status, headers and parsed JSON (undefined when empty). */
@@ -50,6 +57,8 @@ export interface TestService extends App {
   folder: Folder;
   /** Resolves at the next such event that fits. Ask before what causes it. */
   next<N extends EventName>(name: N, fits?: (facts: Events[N]) => boolean): Promise<Events[N]>;
+  /** To be called when the test's clock leapt without waking anybody: a service that goes by its database's clock compares the two at its next look, which this is. */
+  leapt(): void;
   /** Stops it and removes its folder. */
   end(): Promise<void>;
 }
@@ -60,19 +69,22 @@ export async function startService(q: { endpoints: Record<string, object>; setti
   const config = join(place.path, "sluice.yaml");
   const file = JSON.stringify({ ...q.settings, endpoints: q.endpoints });
   writeFileSync(config, file);
+  const store = await storeIn(place.path);
+  const clock = q.clock ?? systemClock;
   const loaded = loadConfig({
-    flags: { config, port: "0", store: `sqlite:${join(place.path, "sluice.db")}`, "drain-timeout": String(q.drainSeconds ?? 0) },
-    env: { SLUICE_API_KEY: KEY },
+    flags: { config, port: "0", "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
+    env: { SLUICE_API_KEY: KEY, ...store.env },
     cwd: place.path,
     readFile: () => file,
   });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const events = eventBus();
-  const app = await startApp(loaded.config, { clock: q.clock ?? systemClock, events, env: process.env });
+  const app = await startApp(loaded.config, { clock, events, open: openOn(clock), env: process.env });
   return {
     ...app,
     folder: place,
     next: (name, fits) => nextEvent(events, name, fits),
+    leapt: () => void (ON_POSTGRES && app.engine.now()),
     async end() {
       await app.stop();
       if (!q.in) place.remove();
@@ -104,8 +116,9 @@ export interface ServiceProcess {
 export async function spawnService(q: { in: Folder; endpoints: Record<string, object>; port?: number; args?: readonly string[]; env?: Record<string, string> }): Promise<ServiceProcess> {
   const config = join(q.in.path, "sluice.yaml");
   writeFileSync(config, JSON.stringify({ endpoints: q.endpoints }));
-  const args = [join(ROOT, "bin/sluice.js"), "serve", "--config", config, "--port", String(q.port ?? 0), "--store", `sqlite:${join(q.in.path, "sluice.db")}`, ...(q.args ?? [])];
-  const child = spawn(process.execPath, args, { cwd: q.in.path, env: { ...process.env, SLUICE_API_KEY: KEY, ...q.env }, stdio: ["ignore", "pipe", "pipe"] });
+  const store = await storeIn(q.in.path);
+  const args = [join(ROOT, "bin/sluice.js"), "serve", "--config", config, "--port", String(q.port ?? 0), ...Object.entries(store.flags).flatMap(([name, value]) => [`--${name}`, value]), ...(q.args ?? [])];
+  const child = spawn(process.execPath, args, { cwd: q.in.path, env: { ...process.env, SLUICE_API_KEY: KEY, ...store.env, ...q.env }, stdio: ["ignore", "pipe", "pipe"] });
   let errors = "";
   child.stderr.on("data", (piece: Buffer) => (errors += piece.toString()));
   const exited = once(child, "exit") as Promise<[number | null]>;

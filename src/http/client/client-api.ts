@@ -1,6 +1,7 @@
 /** `/v2/{endpoint}/...`: what clients call (spec 4). Handlers read, make one engine call, and answer. */
 import { JOB_STATES } from "../../core/machine.ts";
 import { jobView, statusView } from "../../core/view.ts";
+import { query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { text, valueOf, whole, word } from "../params.ts";
 import { json } from "../reply.ts";
@@ -39,6 +40,11 @@ export async function status(call: Call): Promise<void> {
   const retainMs = valueOf(call, TTL);
   const result = retainMs === undefined ? await call.engine.status(q) : await call.engine.retain({ ...q, retainMs });
   json(call.res, jobView(result, call.engine.now()));
+}
+
+/** Whether a /status shortens the retention of its job. */
+export function shortens(call: Call): boolean {
+  return query(call).has(TTL.name);
 }
 
 /** GET or POST /status-sync/{job}: `/status`, held until the end or `?wait=` (D8). */

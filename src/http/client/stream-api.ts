@@ -3,7 +3,7 @@ import { isFinal } from "../../core/machine.ts";
 import type { JsonPieces } from "../../core/json/json-text.ts";
 import { jobView } from "../../core/view.ts";
 import type { StreamPart } from "../../engine/stream.ts";
-import { connected, drained } from "../call.ts";
+import { connected, drained, query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf, whole } from "../params.ts";
 import { jsonWritten } from "../reply.ts";
@@ -15,11 +15,19 @@ const KEEP_ALIVE_MS = 15_000;
 /** `?offset=`: read from this chunk, moving no cursor (D7 Delivery). */
 export const OFFSET = whole("offset", { low: 0, high: Number.MAX_SAFE_INTEGER, description: "Read from the chunk with this number, as often as wanted; without it each chunk is delivered once." });
 
+/** Whether a /stream counts as the one delivery of what it answers: events and reads from an offset move nothing (D7 Delivery). */
+export function delivers(call: Call): boolean {
+  return !wantsEvents(call) && !query(call).has(OFFSET.name);
+}
+
+function wantsEvents({ req }: Call): boolean {
+  return (req.headers.accept ?? "").includes("text/event-stream");
+}
+
 /** GET or POST /stream/{job}. */
 export async function stream(call: Call): Promise<void> {
-  const accept = call.req.headers.accept ?? "";
   const part = valueOf(call, OFFSET);
-  if (accept.includes("text/event-stream")) return await events(call, part ?? lastEventId(call));
+  if (wantsEvents(call)) return await events(call, part ?? lastEventId(call));
   const q = { endpoint: call.params.endpoint, id: call.params.job, waitMs: waitMs(call, STREAM_WAIT), caller: call.caller };
   const found = part === undefined ? await call.engine.streamNext(q) : await call.engine.streamFrom({ ...q, from: part });
   await send(call, found);

@@ -28,6 +28,7 @@ const COUNTS = { jobs: { inQueue: 0, inProgress: 1, completed: 41, failed: 1, re
 const KEY = { id: "019b2f6e-7c1a-7000-8000-000000000001", name: "nightly batch", scopes: ["write"], createdAt: AT };
 const TIMES = { submittedAt: AT, startedAt: AT, endedAt: AT, expired: false };
 const WORKER = { id: "hello-1a2b3c", state: "running", launcher: "process", createdAt: AT, seenAt: AT, jobs: [ID] };
+const SERVER = { id: "0d8f6c1e2b7a4c55", url: "http://10.0.0.5:8080", startedAt: AT, self: true, leads: ["scale:hello", "sweep"] };
 const DELIVERY = { id: `msg_${ID}_0`, endpoint: "hello", job: ID, state: "delivered", url: "https://app.example.com/jobs", createdAt: AT, tries: [{ at: AT, tookMs: 35, status: 200 }] };
 const ENDPOINT = {
   id: "hello", name: "hello", workersMin: 0, workersMax: 3, idleTimeout: 5, executionTimeoutMs: 600_000, scalerType: "QUEUE_DELAY", scalerValue: 4,
@@ -97,6 +98,12 @@ export const ANSWERS = {
   keys: { description: "The keys.", schema: all("keys", "Key"), example: { keys: [KEY] } },
   newKey: { description: "The key, told this once.", schema: ref("NewKey"), example: { ...KEY, key: "sluice_…" } },
   key: { description: "The key as it was.", schema: ref("Key"), example: KEY },
+  servers: { description: "The servers; none where only this one can open the store.", schema: all("servers", "Server"), example: { servers: [SERVER] } },
+  consoleLink: { description: "The link: what follows the address of the service.", schema: object({ path: { type: "string" }, expiresAt: { type: "string", format: "date-time" } }), example: { path: "/console/link/…", expiresAt: AT } },
+  session: { description: "The holder of the key, with the cookie after a sign-in.", schema: object({ principal: ref("Principal") }), example: { principal: { name: KEY.name, scopes: KEY.scopes } } },
+  signedOut: { description: "Signed out.", schema: { type: "object", maxProperties: 0 }, example: {} },
+  toConsole: { description: "To the console.", headers: { Location: "Address of the console, relative to this one." } },
+  consoleFile: { description: "The file; 304 for who has it; 303 to the console where the path has no dot.", media: "application/octet-stream" },
   alive: { description: "Alive.", schema: object({ ok: FLAG }), example: { ok: true } },
   ready: { description: "Ready.", schema: object({ ready: FLAG }), example: { ready: true } },
   openapi: { description: "This document.", schema: object({ openapi: { const: "3.1.1" }, servers: { type: "array" }, info: { type: "object" }, tags: { type: "array" }, paths: { type: "object" }, components: { type: "object" } }) },

@@ -1,6 +1,7 @@
 /** What requests may hold, by the name that a row of ROUTES gives: the very schemas that check them, where there is a check, with an example. */
 import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA } from "../../core/key-request.ts";
+import { SIGN_IN_SCHEMA } from "../../core/sign-in.ts";
 import { SUBMISSION_SCHEMA } from "../../core/submission.ts";
 import type { JsonSchema } from "./shapes.ts";
 
@@ -54,6 +55,7 @@ export const BODIES = {
     example: { workersMax: 5 },
     checked: true,
   },
+  signIn: { description: "The key to sign in with.", schema: SIGN_IN_SCHEMA, example: { key: "sluice_…" }, checked: true },
   keyRequest: { description: "The key as wished.", schema: KEY_REQUEST_SCHEMA, example: { name: "nightly batch", scopes: ["write"] }, checked: true },
 } as const satisfies Record<string, Body>;
 

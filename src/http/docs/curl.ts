@@ -9,7 +9,7 @@ export interface Target {
 }
 
 /** What stands for a parameter of the path. */
-const IN_PATH: Readonly<Record<string, string>> = { job: "$JOB", worker: "$RUNPOD_POD_ID", delivery: "$DELIVERY", key: "$KEY_ID" };
+const IN_PATH: Readonly<Record<string, string>> = { job: "$JOB", worker: "$RUNPOD_POD_ID", delivery: "$DELIVERY", key: "$KEY_ID", token: "$LINK" };
 
 const CREDENTIALS: Readonly<Record<string, string>> = { bearer: "Bearer $SLUICE_API_KEY", workerToken: "$RUNPOD_AI_API_KEY" };
 
@@ -17,7 +17,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = { bearer: "Bearer $SLUICE_
 export function curlOf(q: { method: string; path: string; operation: Operation }, { address, endpoint }: Target): string {
   const { parameters = [], requestBody, security } = q.operation;
   const method = q.method.toUpperCase();
-  const route = method === "GET" ? "v1/models" : "v1/chat/completions";
+  const route = !q.path.includes("/openai/") ? "icon.svg" : method === "GET" ? "v1/models" : "v1/chat/completions";
   const path = q.path.replace(/\{(\w+)\}/g, (_, name: string) => (name === "endpoint" ? endpoint : name === "route" ? route : IN_PATH[name]!));
   // The one kind of parameter that is needed is an address of this service.
   const needed = parameters.filter((each) => each.in === "query" && each.required).map(({ name }) => `${name}=${address}`);
@@ -25,6 +25,6 @@ export function curlOf(q: { method: string; path: string; operation: Operation }
   const body = requestBody?.required ? ` \\\n  -d '${JSON.stringify(example).replaceAll("'", `'\\''`)}'` : "";
   const [scheme] = security.flatMap(Object.keys);
   const key = scheme === undefined ? "" : ` \\\n  -H "Authorization: ${CREDENTIALS[scheme]}"`;
-  const verb = method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
+  const verb = method === "HEAD" ? "-I " : method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
   return `curl -s ${verb}"${address}${path}${needed.length > 0 ? `?${needed.join("&")}` : ""}"${key}${body}`;
 }

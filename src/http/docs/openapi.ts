@@ -32,6 +32,8 @@ const TAGS: readonly (readonly [name: string, paths: RegExp, description: string
   ["Webhooks", /^\/v1\/webhooks/, "Deliveries, and sending one anew."],
   ["Keys", /^\/v1\/keys/, "API keys."],
   ["Workers", /^\/worker\//, "What workers call, as RunPod's worker SDK does. Refused polls are answered after 5 s."],
+  ["Servers", /^\/v1\/servers/, "For operators: the servers that share the store."],
+  ["Console", /^\/(?:$|console|v1\/console-link)/, "The web console, and signing in to it. Its cookie stands for the key on every path of clients and operators; a request that changes something must carry an Origin of the service's own."],
   ["Service", /^\//, "Health of the process, and these pages."],
 ];
 
@@ -42,7 +44,8 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
   worker: { description: "Id of the worker, as in RUNPOD_POD_ID.", schema: { type: "string", pattern: "^[a-zA-Z0-9_.:-]{1,128}$" } },
   delivery: { description: "Id of the delivery.", schema: { type: "string" } },
   key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
-  route: { description: "The rest of the path, slashes included, such as v1/chat/completions.", schema: { type: "string" }, example: "v1/chat/completions" },
+  token: { description: "The secret of the link.", schema: { type: "string" } },
+  route: { description: "The rest of the path, slashes included: under openai such as v1/chat/completions.", schema: { type: "string" }, example: "v1/chat/completions" },
 };
 
 const IDEMPOTENCY: Parameter = {

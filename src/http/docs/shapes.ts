@@ -109,6 +109,13 @@ export const SHAPES = {
     version: { ...TEXT, description: "Version of its SDK, once it has pinged." },
     warning: { ...TEXT, description: "What is known against that version." },
   }, ["gpus", "version", "warning"]),
+  Server: object({
+    id: TEXT,
+    url: { ...TEXT, description: "Where it is reached by the workers that it launches, and by the other servers." },
+    startedAt: MOMENT,
+    self: { ...FLAG, description: "It is the one that answers." },
+    leads: { ...list(TEXT), description: "What it does for all: sweep, removal, deliveries; scale: and an endpoint whose workers it launches." },
+  }),
   JobSummary: object({ ...JOB, ...TIMES }, [...JOB_OPTIONAL, "startedAt", "endedAt"]),
   JobDetail: object(
     {
@@ -144,6 +151,7 @@ export const SHAPES = {
     ["dueAt"],
   ),
   Key: object(KEY, KEY_OPTIONAL),
+  Principal: object({ name: KEY.name, scopes: KEY.scopes, endpoints: KEY.endpoints }, ["endpoints"], "Who is signed in: the holder of a key, as the key is now."),
   NewKey: object({ ...KEY, key: { ...TEXT, description: "The key itself, told this once." } }, KEY_OPTIONAL),
 } as const satisfies Record<string, JsonSchema>;
 

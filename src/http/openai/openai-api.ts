@@ -17,7 +17,7 @@ import { json } from "../reply.ts";
 export async function openai(call: Call): Promise<void> {
   const { engine, params } = call;
   const { input, stream } = await readAsked(call);
-  if (engine.draining) throw new ApiError("not_ready");
+  if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
   const endpoint = engine.registry.get(params.endpoint);
   const id = engine.newId("openai");
   await engine.submit({ id, endpoint, operation: "openai", wish: OPENAI_WISH, input });
@@ -57,7 +57,7 @@ async function whole(call: Call, job: JobName): Promise<boolean> {
       return true;
     }
     if (caller.gone) return false;
-    if (engine.draining) throw new ApiError("not_ready");
+    if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
   }
 }
 

@@ -73,7 +73,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
         }
         if (res.headersSent && found.chunks.length === 0) await send(text.comment());
       }
-      if (engine.draining) throw new ApiError("not_ready");
+      if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
     }
   }
 

@@ -4,7 +4,7 @@ import { badQuery } from "../../core/errors.ts";
 import { sdkWarning } from "../../core/sdk-version.ts";
 import { may } from "../../engine/keys.ts";
 import type { Known } from "../../engine/registry.ts";
-import type { Worker } from "../../engine/workers.ts";
+import type { WorkerView } from "../../engine/worker-views.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf, yes } from "../params.ts";
@@ -90,9 +90,9 @@ export async function workerEnv(call: Call): Promise<void> {
   json(call.res, JSON.stringify({ env }));
 }
 
-/** GET /v1/endpoints/{endpoint}/workers: `{workers}`, those that this server has heard of, the oldest first. */
-export function workers(call: Call): void {
-  const present = [...call.engine.workersOf(call.params.endpoint)].toSorted((a, b) => a.createdAt - b.createdAt);
+/** GET /v1/endpoints/{endpoint}/workers: `{workers}`, those that any server has heard of, the oldest first. */
+export async function workers(call: Call): Promise<void> {
+  const present = (await call.engine.workerViews(call.params.endpoint)).toSorted((a, b) => a.createdAt - b.createdAt);
   json(call.res, JSON.stringify({ workers: present.map(shownWorker) }));
 }
 
@@ -103,15 +103,15 @@ async function shown({ engine }: Call, { endpoint, paused, createdAt }: Known): 
   return { ...settingsOf(endpoint), webhookSecretSet: registry.sealedSecret(endpoint.id) !== undefined, paused, createdAt: moment(createdAt), jobs, workers: counts };
 }
 
-function shownWorker(worker: Worker): Record<string, unknown> {
-  const { id, launcher, createdAt, seenAt, held, gpus, version } = worker;
+function shownWorker(worker: WorkerView): Record<string, unknown> {
+  const { id, launcher, createdAt, seenAt, jobs, gpus, version } = worker;
   const warning = version === undefined ? undefined : sdkWarning(version);
-  return { id, state: stateOf(worker), launcher, createdAt: moment(createdAt), seenAt: moment(seenAt), jobs: [...held.keys()], gpus: gpus.length > 0 ? gpus : undefined, version, warning };
+  return { id, state: stateOf(worker), launcher, createdAt: moment(createdAt), seenAt: moment(seenAt), jobs, gpus: gpus.length > 0 ? gpus : undefined, version, warning };
 }
 
-function stateOf({ draining, unhealthy, held, ready }: Worker): string {
+function stateOf({ draining, unhealthy, jobs, ready }: WorkerView): string {
   if (draining) return "stopping";
   if (unhealthy) return "unhealthy";
-  if (held.size > 0) return "running";
+  if (jobs.length > 0) return "running";
   return ready ? "idle" : "initializing";
 }

@@ -51,10 +51,12 @@ export async function chunk(call: Call): Promise<void> {
   const held = worker.held.get(params.job);
   if ("report" in read) await engine.report({ worker, id: params.job, report: read.report });
   else {
-    const number = postNumber(call);
+    // Other posts of an external worker may have gone to other servers: a chunk that comes twice is better than one that is dropped.
+    const bound = !engine.shared || worker.launcher !== "external";
+    const number = bound ? postNumber(call) : undefined;
     const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
     // Numbered posts from before this server's start are not known here: the text decides once.
-    const unsure = held === undefined || held.unsure === true || (number !== undefined && held.nextPost === undefined);
+    const unsure = held === undefined ? bound : held.unsure === true || (number !== undefined && held.nextPost === undefined);
     if (!repeat) await engine.chunks({ worker, id: params.job, pieces: read.chunks, unsure });
     if (held && number !== undefined) held.nextPost = number + 1;
   }

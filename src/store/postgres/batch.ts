@@ -3,19 +3,21 @@
  * one to write what they changed, one commit. When it fails, each runs alone, so that only the culprit does. Claims run last.
  */
 import type { Clock } from "../../clock.ts";
+import type { Job } from "../../core/job.ts";
 import { sizeOf } from "../../core/json/json-text.ts";
 import { OPS } from "../operations.ts";
 import type { Answer, Query } from "../operations.ts";
 import { StoreUnavailable } from "../store.ts";
-import type { Signal } from "../store.ts";
+import type { Claim, Signal } from "../store.ts";
 import { openChunks } from "./chunks.ts";
 import { openClaim } from "./claim.ts";
 import type { ClaimQuery } from "./claim.ts";
-import { faultOf } from "./faults.ts";
+import { faultOf, OutcomeUnknown } from "./faults.ts";
 import type { Database } from "./database.ts";
 import { openJobs } from "./jobs.ts";
 import type { JobSteps } from "./jobs.ts";
 import type { ChunkSteps } from "./chunks.ts";
+import { openLostClaims } from "./lost-claims.ts";
 import { openParts } from "./parts.ts";
 import { purge } from "./purge.ts";
 import type { Kept, Parts } from "./parts.ts";
@@ -34,6 +36,8 @@ export type SharedOp = `jobs.${keyof JobSteps}` | "jobs.claim" | "jobs.purge" | 
 interface Waiter {
   name: SharedOp;
   q: unknown;
+  /** When it was asked, ms since the epoch. */
+  at: number;
   resolve: (answer: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -96,11 +100,12 @@ export function openBatches({ database, clock, kept, hints }: { database: Databa
 
   async function commit(ops: readonly Waiter[]): Promise<unknown[]> {
     let parts: Parts | undefined;
+    let answers: unknown[] = [];
     try {
-      const answers = await transaction({ connection: database.hot, clock }, async ({ run }) => {
+      await transaction({ connection: database.hot, clock, since: ops[0]?.at ?? clock.now() }, async ({ run }) => {
         parts?.undo();
         parts = openParts({ run, kept, slot: database.hotSlot });
-        return await perform(parts, ops);
+        answers = await perform(parts, ops);
       });
       if (parts) {
         hints.own(parts.signals.own);
@@ -109,6 +114,7 @@ export function openBatches({ database, clock, kept, hints }: { database: Databa
       return answers;
     } catch (error) {
       parts?.undo();
+      if (error instanceof OutcomeUnknown) lostClaims.add({ transaction: error.transaction, jobs: ops.flatMap(({ name }, at) => (OPS[name] === "claim" ? (answers[at] as Claim).jobs.map(({ job }) => job) : [])) });
       throw error;
     }
   }
@@ -141,17 +147,32 @@ export function openBatches({ database, clock, kept, hints }: { database: Databa
     idle?.();
   }
 
+  function call<N extends SharedOp>(name: N, q: Query<N>): Promise<Answer<N>> {
+    return new Promise<Answer<N>>((resolve, reject) => {
+      if (closed) return reject(new StoreUnavailable("closed", "The store is closed."));
+      waiting.push({ name, q, at: clock.now(), resolve: resolve as (answer: unknown) => void, reject });
+      if (scheduled || running) return;
+      scheduled = true;
+      setImmediate(() => void drain());
+    });
+  }
+
+  /** As of the moment of the hand-out: what has passed since then, such as their lease, is no loss. */
+  async function release(jobs: readonly Job[]): Promise<void> {
+    const given = jobs.map(async ({ endpoint, id, attempt, startedAt = 0 }) => {
+      const moved = await call("jobs.move", { endpoint, id, on: "release", attempt, over: true, now: startedAt });
+      if (moved.ok) hints.own([{ kind: "queued", endpoint, id }]);
+    });
+    await Promise.all(given);
+  }
+
+  const lostClaims = openLostClaims({ read: database.read, clock, release });
+
   return {
-    call: <N extends SharedOp>(name: N, q: Query<N>) =>
-      new Promise<Answer<N>>((resolve, reject) => {
-        if (closed) return reject(new StoreUnavailable("closed", "The store is closed."));
-        waiting.push({ name, q, resolve: resolve as (answer: unknown) => void, reject });
-        if (scheduled || running) return;
-        scheduled = true;
-        setImmediate(() => void drain());
-      }),
+    call,
     async close() {
       closed = true;
+      await lostClaims.close();
       if (running || scheduled) await new Promise<void>((resolve) => (idle = resolve));
     },
   };

@@ -39,8 +39,8 @@ const VERSIONS = statement(`
   SELECT (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM endpoints),
     (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM keys) || ' ' || (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM tokens)`);
 
-/** `run` is a connection of its own, which nothing slow holds up; `tellOthers` is called after a change. */
-export function openCluster({ run: { run }, tellOthers }: { run: Runner; tellOthers: (signal: Signal) => void }): ClusterStore {
+/** `prompt` is a connection of its own, which nothing slow holds up; `tellOthers` is called after a change. */
+export function openCluster({ prompt: { run }, read, tellOthers }: { prompt: Runner; read: Runner; tellOthers: (signal: Signal) => void }): ClusterStore {
   async function alive(now: number, known: ReadonlyMap<string, number>): Promise<ServerRow[]> {
     const { rows } = await run(ALIVE, [now, texts([...known.keys()]), numbers([...known.values()])]);
     return rows.map(([id, url, startedAt, aliveUntil, noteNumber, note]) => ({
@@ -83,17 +83,17 @@ export function openCluster({ run: { run }, tellOthers }: { run: Runner; tellOth
     },
 
     async over({ jobs }) {
-      const { rows } = await run(OVER, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
+      const { rows } = await read.run(OVER, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
       return rows.map(([endpoint, id]) => ({ endpoint: String(endpoint), id: String(id) }));
     },
 
     async running({ endpoint }) {
-      const { rows } = await run(AT_WORK, [endpoint]);
+      const { rows } = await read.run(AT_WORK, [endpoint]);
       return rows.map(([id, worker, attempt, startedAt]): Running => ({ endpoint, id: String(id), worker: String(worker), attempt: Number(attempt), startedAt: Number(startedAt) }));
     },
 
     async versions() {
-      const [endpoints, access] = (await run(VERSIONS)).rows[0] ?? [];
+      const [endpoints, access] = (await read.run(VERSIONS)).rows[0] ?? [];
       return { endpoints: String(endpoints), access: String(access) };
     },
   };

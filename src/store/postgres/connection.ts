@@ -2,18 +2,26 @@
  * One connection to PostgreSQL that mends itself. Statements are pipelined: those sent in a row share a round trip. When the connection
  * is lost, all that are under way fail, and the next attempts wait for a new one, up to a bound.
  */
-import { Client } from "pg";
+import { Client, DatabaseError } from "pg";
 import type { ClientConfig } from "pg";
 import type { Clock } from "../../clock.ts";
 import { StoreUnavailable } from "../store.ts";
-import { losesConnection } from "./faults.ts";
+import { fromDriver, losesConnection } from "./faults.ts";
+import { openReach } from "./reach.ts";
+import type { Reach } from "./reach.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
-/** How long a statement waits for a connection that is being made, ms: a client shall get its 503 within 2 s. */
-export const CONNECT_MS = 1500;
+/** How long one try to connect may take, ms: several round trips, on a slow way too. */
+const ATTEMPT_MS = 5000;
 
 /** First and longest pause between two tries to connect, ms. */
-const PAUSE_MS = [50, 1000] as const;
+const PAUSE_MS = [50, 500] as const;
+
+/** How long the polite end of a connection may take, ms. */
+const END_MS = 500;
+
+/** When the system first asks whether the other end of an idle connection lives, ms. */
+const KEEP_ALIVE_MS = 5000;
 
 /** Bounds of what a statement may take on the server, ms: a lock that is not free, a statement that does not end, a transaction that its client forgot. */
 const LOCK_MS = 5000;
@@ -40,8 +48,10 @@ const DISCARD_PLANS = "DISCARD PLANS";
 
 /** A connection with a use of its own. */
 export interface Connection extends Runner {
-  /** Runs statements on the present connection only: when that is lost, all of them fail. For what must not be torn, such as a transaction. Waits `waitMs` at most for a connection that is being made. */
+  /** Runs statements on the present connection only: when that is lost, all of them fail. For what must not be torn, such as a transaction. Waits `waitMs` at most for a connection that is being made, and not at all while the database is known to be away. */
   session(waitMs?: number): Promise<Runner>;
+  /** Connects, and waits as long as one try may take. For the start. */
+  open(): Promise<void>;
   /** Statements under way. */
   readonly pending: number;
   /** Gives the present connection up, as when the database was found dead: all that is under way fails. */
@@ -56,10 +66,10 @@ export interface ConnectionOptions {
   /** How the database is called in sentences, without secrets. */
   name: string;
   clock: Clock;
+  /** What the connections of this server know together. */
+  reach?: Reach;
   /** Called with each new connection before it is used; `client` gives notifications. */
   onConnect?: (client: Client) => Promise<void>;
-  /** Called when the connection is lost. */
-  onLost?: () => void;
 }
 
 /** `int8`, `int4`, `int2`, `float8` and `bool` become values, all else stays text. */
@@ -69,8 +79,13 @@ const PARSERS: ReadonlyMap<number, (text: string) => Value> = new Map<number, (t
 const asText = (text: string): string => text;
 const types = { getTypeParser: (oid: number) => PARSERS.get(oid) ?? asText } as unknown as NonNullable<ClientConfig["types"]>;
 
+/** Cuts it off: the driver ends a connection politely, and one that is dead would let it wait for ever. */
+function cutOff(client: Client): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}
+
 /** A connection that is made at its first statement, and anew when it was lost. */
-export function openConnection({ config, name, clock, onConnect, onLost }: ConnectionOptions): Connection {
+export function openConnection({ config, name, clock, reach = openReach(clock), onConnect }: ConnectionOptions): Connection {
   const closing = new AbortController();
   let client: Client | undefined;
   let connecting: Promise<Client> | undefined;
@@ -80,47 +95,54 @@ export function openConnection({ config, name, clock, onConnect, onLost }: Conne
   let idle: (() => void) | undefined;
 
   function lose(lost: Client): void {
-    if (client !== lost) return;
-    client = undefined;
-    onLost?.();
-    lost.end().catch(() => {});
+    if (client === lost) client = undefined;
+    cutOff(lost);
   }
 
   async function connectOnce(): Promise<Client> {
-    const fresh = new Client({ ...config, types, pipeline: true, connectionTimeoutMillis: CONNECT_MS, keepAlive: true } as ClientConfig);
+    const fresh = new Client({ ...config, types, pipeline: true, keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS } as ClientConfig);
     fresh.on("error", () => lose(fresh));
     fresh.on("end", () => lose(fresh));
+    const made = new AbortController();
+    void clock.sleep(ATTEMPT_MS, AbortSignal.any([made.signal, closing.signal])).then(() => {
+      if (made.signal.aborted) return;
+      cutOff(fresh);
+      // A database that says nothing in all that time says nothing on other connections either.
+      if (!closing.signal.aborted) reach.silent();
+    });
     try {
       await fresh.connect();
       await fresh.query(SETTINGS);
       await onConnect?.(fresh);
     } catch (error) {
-      fresh.end().catch(() => {});
+      cutOff(fresh);
       throw error;
+    } finally {
+      made.abort();
     }
     return fresh;
   }
 
   /** Tries until there is a connection or the store is closed. */
-  async function connectAtLast(firstFailed: (error: unknown) => void): Promise<Client> {
+  async function connectAtLast(): Promise<Client> {
     for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
       if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
+      reach.trying();
       try {
         client = await connectOnce();
+        reach.reached();
         return client;
       } catch (error) {
-        firstFailed(error);
+        reach.failed(error as Error);
         await clock.sleep(pause, closing.signal);
       }
     }
   }
 
-  let lastFailure: unknown;
-
-  async function connected(waitMs = CONNECT_MS): Promise<Client> {
+  async function connected(waitMs: number): Promise<Client> {
     if (client) return client;
     if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
-    connecting ??= connectAtLast((error) => (lastFailure = error)).finally(() => (connecting = undefined));
+    connecting ??= connectAtLast().finally(() => (connecting = undefined));
     connecting.catch(() => {});
     const enough = new AbortController();
     const late = clock.sleep(waitMs, enough.signal).then(() => undefined);
@@ -130,8 +152,12 @@ export function openConnection({ config, name, clock, onConnect, onLost }: Conne
     } finally {
       enough.abort();
     }
-    const why = lastFailure instanceof Error ? lastFailure.message : "no answer";
-    throw new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${why}.`, { cause: lastFailure });
+    throw new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${reach.why}.`);
+  }
+
+  /** Waits no longer than it makes sense. */
+  async function reachable(waitMs = Infinity): Promise<Client> {
+    return await connected(Math.min(waitMs, reach.left()));
   }
 
   /** Runs statements on this very connection, alive or not. */
@@ -148,8 +174,10 @@ export function openConnection({ config, name, clock, onConnect, onLost }: Conne
           const { rows, rowCount, command } = await bound.query<Value[]>({ name: statementName, text, values: [...values], rowMode: "array" });
           return { rows, count: rowCount ?? 0, command };
         } catch (error) {
-          if (losesConnection(error)) lose(bound);
-          throw error;
+          // While the connection lives, what the driver says is about the statement.
+          const fault = error instanceof DatabaseError || client !== bound ? fromDriver(error) : (error as Error);
+          if (losesConnection(fault)) lose(bound);
+          throw fault;
         } finally {
           pending -= 1;
           if (pending === 0) idle?.();
@@ -158,27 +186,32 @@ export function openConnection({ config, name, clock, onConnect, onLost }: Conne
     };
   }
 
-  return {
+  const connection: Connection = {
     // Without a wait where it can be: what is asked in a row leaves in that order.
-    run: async (asked, values) => await on(client ?? (await connected())).run(asked, values),
-    session: async (waitMs = CONNECT_MS) => on(client ?? (await connected(waitMs))),
+    run: async (statement, values) => await on(client ?? (await reachable())).run(statement, values),
+    session: async (waitMs) => on(client ?? (await reachable(waitMs))),
+    async open() {
+      await connected(ATTEMPT_MS);
+    },
     get pending() {
       return pending;
     },
     drop() {
-      const dead = client;
-      if (!dead) return;
-      client = undefined;
-      onLost?.();
-      // The driver ends a connection politely; one that is dead would wait for ever.
-      (dead as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+      if (client) lose(client);
     },
     async close() {
       closing.abort();
+      await connecting?.catch(() => {});
       if (pending > 0 && client) await new Promise<void>((resolve) => (idle = resolve));
       const last = client;
       client = undefined;
-      await last?.end().catch(() => {});
+      if (!last) return;
+      const ended = new AbortController();
+      void clock.sleep(END_MS, ended.signal).then(() => cutOff(last));
+      await last.end();
+      ended.abort();
     },
   };
+  reach.add(connection);
+  return connection;
 }

@@ -5,8 +5,9 @@
 import type { Client, ClientConfig } from "pg";
 import type { Clock } from "../../clock.ts";
 import { openConnection } from "./connection.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
 import { faultOf, losesConnection } from "./faults.ts";
+import { openReach } from "./reach.ts";
 import type { Answer, Parameter, Runner, Statement } from "./statement.ts";
 import { transaction } from "./transaction.ts";
 
@@ -38,14 +39,16 @@ export function addressOf(url: string): { config: ClientConfig; name: string } {
   return { config: { connectionString: url, application_name: "sluice" }, name: `${host || "localhost"}${pathname}` };
 }
 
-/** Nothing is connected before it is needed. */
+/** Nothing is connected before it is needed, or asked for by `open`. */
 export function openDatabase({ url, clock }: DatabaseOptions) {
   const { config, name } = addressOf(url);
+  const reach = openReach(clock);
   const slots = { hot: 0, slow: 0 };
-  const make = (use?: keyof typeof slots): Connection => openConnection({ config, name, clock, ...(use && { onConnect: async (client) => void (slots[use] = await slotOf(client)) }) });
+  const another = (more: Pick<ConnectionOptions, "onConnect"> = {}): Connection => openConnection({ config, name, clock, reach, ...more });
+  const make = (use: keyof typeof slots): Connection => another({ onConnect: async (client) => void (slots[use] = await slotOf(client)) });
   const hot = make("hot");
   const slow = make("slow");
-  const readers = Array.from({ length: READERS }, () => make());
+  const readers = Array.from({ length: READERS }, () => another());
   /** The last of the slow transactions: they run one after the other. */
   let last: Promise<unknown> = Promise.resolve();
 
@@ -93,10 +96,16 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
       return mine;
     },
 
-    /** Gives up all connections, as when the database was found dead. */
-    drop(): void {
-      for (const each of [hot, slow, ...readers]) each.drop();
+    /** A connection for another use, which is given up and waited for with these. */
+    another,
+
+    /** Connects all of these. Throws {@link StoreUnavailable} when the database cannot be reached. */
+    async open(): Promise<void> {
+      await Promise.all([hot, slow, ...readers].map((each) => each.open()));
     },
+
+    /** The database was found silent: gives up all connections. */
+    silent: reach.silent,
 
     async close(): Promise<void> {
       await last;

@@ -15,10 +15,14 @@ const AWAY: ReadonlySet<string> = new Set([
   "57P02", // crash_shutdown
   "57P03", // cannot_connect_now: it starts, stops or recovers
   "57P05", // idle_session_timeout
+  "25P04", // transaction_timeout
   "25P03", // idle_in_transaction_session_timeout
   "25006", // read_only_sql_transaction: a standby, until the failover is through
   "53300", // too_many_connections
 ]);
+
+/** query_canceled: statement_timeout, or an operator's hand. */
+const CANCELLED = "57014";
 
 /** Codes that tell that nothing can be written now. */
 const FULL: ReadonlySet<string> = new Set([
@@ -27,24 +31,49 @@ const FULL: ReadonlySet<string> = new Set([
   "58030", // io_error
 ]);
 
+/** The connection broke, or could not be made: what was under way on it may have been done. */
+export class ConnectionLost extends Error {}
+
+/** The end of a transaction got no answer, and the database could not be asked either: it may have been committed as `name`. */
+export class OutcomeUnknown extends Error {
+  /** The number of the transaction, as PostgreSQL writes it. */
+  readonly transaction: string;
+  constructor(transaction: string, options: ErrorOptions) {
+    super(`The transaction ${transaction} may have been committed or not.`, options);
+    this.transaction = transaction;
+  }
+}
+
+/** An error of the driver as it is thrown on: what did not come from the database itself is the connection's. */
+export function fromDriver(error: unknown): Error {
+  return error instanceof DatabaseError ? error : new ConnectionLost((error as Error).message, { cause: error });
+}
+
 /** Whether the same transaction may succeed when it is run again at once. */
 export function isContended(error: unknown): boolean {
   return error instanceof DatabaseError && CONTENDED.has(error.code ?? "");
 }
 
-/** Whether the connection is lost with this error: those of class 08 and of sockets too. */
+/** Whether the connection is lost with this error: those of class 08 too. Mistakes of ours are not. */
 export function losesConnection(error: unknown): boolean {
   if (error instanceof StoreUnavailable) return error.why === "unreachable";
-  if (!(error instanceof DatabaseError)) return true;
+  if (error instanceof ConnectionLost) return true;
+  if (!(error instanceof DatabaseError)) return false;
   return AWAY.has(error.code ?? "") || (error.code ?? "").startsWith("08");
 }
 
 /** The error as callers of the store get it: {@link StoreUnavailable} where the same call may succeed later. `name` is the database, without secrets. */
 export function faultOf(error: unknown, name: string): Error {
-  if (error instanceof StoreUnavailable) return error;
-  if (!(error instanceof DatabaseError)) return new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${(error as Error).message}.`, { cause: error });
+  if (error instanceof OutcomeUnknown) return new StoreUnavailable("unreachable", `PostgreSQL at ${name} was lost before it could tell what became of this: ${reasonOf(error.cause)}.`, { cause: error, unsure: true });
+  if (error instanceof ConnectionLost) return new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${reasonOf(error)}.`, { cause: error });
+  if (!(error instanceof DatabaseError)) return error as Error;
   const code = error.code ?? "";
   if (FULL.has(code)) return new StoreUnavailable("full", `PostgreSQL at ${name} cannot write: ${error.message}.`, { cause: error });
-  if (losesConnection(error) || CONTENDED.has(code) || code === "57014") return new StoreUnavailable("unreachable", `PostgreSQL at ${name} does not serve now: ${error.message}.`, { cause: error });
+  if (losesConnection(error)) return new StoreUnavailable("unreachable", `PostgreSQL at ${name} does not serve now: ${error.message}.`, { cause: error });
+  if (CONTENDED.has(code) || code === CANCELLED) return new StoreUnavailable("busy", `PostgreSQL at ${name} is busy: ${error.message}.`, { cause: error });
   return new Error(`PostgreSQL at ${name} refused a statement (${code}): ${error.message}.`, { cause: error });
+}
+
+function reasonOf(error: unknown): string {
+  return (error as Error).message;
 }

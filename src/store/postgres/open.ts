@@ -7,7 +7,6 @@ import type { Store } from "../store.ts";
 import { openBatches } from "./batch.ts";
 import type { SharedOp } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
-import { openConnection } from "./connection.ts";
 import { addressOf, openDatabase } from "./database.ts";
 import { openEndpoints } from "./endpoints.ts";
 import { openKeys, openTokens } from "./keys.ts";
@@ -46,21 +45,20 @@ const MOST_SESSIONS = 2 ** 31 - 1;
  */
 export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Promise<Store> {
   await prepareSchema({ url });
-  const { config, name } = addressOf(url);
+  const { name } = addressOf(url);
   const session = randomInt(1, MOST_SESSIONS);
   const database = openDatabase({ url, clock });
-  const control = openConnection({ config, name, clock });
-  const counting = openConnection({ config, name, clock });
-  const signals = openSignals({ config, name, clock, session, onDead: () => database.drop() });
+  const control = database.another();
+  const counting = database.another();
+  const signals = openSignals({ clock, session, database });
   let closed = false;
 
   async function close(): Promise<void> {
     closed = true;
     await batches.close();
+    // While these end, it is watched whether the database answers.
     await database.close();
-    await signals.close();
-    await control.close();
-    await counting.close();
+    await Promise.all([signals, control, counting].map((each) => each.close()));
   }
 
   const kept = { memories: openQueueMemories(), places: openPlaces(), session };
@@ -72,6 +70,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
   const signal = (told: Parameters<typeof hints.own>[0][number]): void => hints.own([told]);
   let meta: Awaited<ReturnType<typeof openMeta>>;
   try {
+    await Promise.all([database, control, counting].map((each) => each.open()));
     meta = await openMeta({ database, sealKey });
   } catch (error) {
     await close();
@@ -86,7 +85,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
   };
   const found = <Q extends { id: string }, A>(ask: (q: Q) => Promise<A>) => open(async (q: Q): Promise<A | undefined> => (isStorable(q.id) ? await ask(q) : undefined));
   const list = openList({ database, sweeps });
-  const cluster = openCluster({ run: promptRunner({ connection: control, name, clock, silentMs: PROMPT_MS }), tellOthers });
+  const cluster = openCluster({ prompt: promptRunner({ connection: control, name, clock, silentMs: PROMPT_MS }), read: database.read, tellOthers });
   const { put, list: listWorkers, remove } = openWorkerRows({ database });
 
   return {

@@ -5,7 +5,7 @@
 import { Client } from "pg";
 import type { ClientConfig } from "pg";
 import { addressOf } from "./database.ts";
-import { faultOf, losesConnection } from "./faults.ts";
+import { faultOf, fromDriver, losesConnection } from "./faults.ts";
 
 /** Oldest version of the server, as `server_version_num` says it. */
 const VERSION_NEEDED = 140_000;
@@ -45,8 +45,9 @@ export async function connected<T>(url: string, work: (database: Setup) => Promi
   const client = made({ ...config, connectionTimeoutMillis: CONNECT_MS }, name);
   client.on("error", () => {});
   try {
-    await client.connect().catch((error: unknown) => {
-      throw losesConnection(error) ? faultOf(error, name) : new Error(`PostgreSQL at ${name} refused the connection: ${(error as Error).message}.`, { cause: error });
+    await client.connect().catch((thrown: unknown) => {
+      const error = fromDriver(thrown);
+      throw losesConnection(error) ? faultOf(error, name) : new Error(`PostgreSQL at ${name} refused the connection: ${error.message}.`, { cause: error });
     });
     const database: Setup = {
       name,
@@ -54,7 +55,7 @@ export async function connected<T>(url: string, work: (database: Setup) => Promi
         try {
           return (await client.query<Row>(text, values && [...values])).rows;
         } catch (error) {
-          throw faultOf(error, name);
+          throw faultOf(fromDriver(error), name);
         }
       },
     };

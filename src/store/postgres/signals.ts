@@ -7,9 +7,11 @@ import type { Signal } from "../store.ts";
 import type { Hints } from "./batch.ts";
 import { texts } from "./arrays.ts";
 import { SESSION_LOCKS } from "./chunks.ts";
-import type { Connection, ConnectionOptions } from "./connection.ts";
-import { openConnection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
+import { late } from "./prompt.ts";
 import { statement } from "./statement.ts";
+import type { Runner } from "./statement.ts";
 
 /** The channel of all servers. */
 const CHANNEL = "sluice";
@@ -23,6 +25,8 @@ const SILENT_MS = 1200;
 
 const NOTIFY = statement(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 const ALIVE = statement("SELECT 1");
+// Tried, not waited for: where a connection died without a word, its lock stays for some seconds.
+const SHOW = statement(`SELECT pg_try_advisory_lock(${SESSION_LOCKS}, $1::int4) AS shown`);
 
 /** Signals of this server and of the others. */
 export interface Signals {
@@ -33,14 +37,15 @@ export interface Signals {
   close(): Promise<void>;
 }
 
-/** `session` is this server's, in hints and in the lock that shows that it lives. `onDead` is called when the database does not answer. */
-export function openSignals({ clock, session, onDead, ...connecting }: Pick<ConnectionOptions, "config" | "name"> & { clock: Clock; session: number; onDead: () => void }): Signals {
+/** `session` is this server's, in hints and in the lock that shows that it lives. The database is told when it was found silent. */
+export function openSignals({ clock, session, database }: { clock: Clock; session: number; database: Pick<Database, "another" | "silent"> }): Signals {
   const listeners = new Set<(signal: Signal) => void>();
   const stopped = new AbortController();
   let gathered: Signal[] = [];
   let scheduled = false;
   let alone = false;
   let connections = 0;
+  let isShown = false;
 
   function emit(signals: readonly Signal[]): void {
     for (const signal of signals) for (const listener of listeners) listener(signal);
@@ -51,13 +56,12 @@ export function openSignals({ clock, session, onDead, ...connecting }: Pick<Conn
     if (from !== session) emit(signals);
   }
 
-  const connection: Connection = openConnection({
-    ...connecting,
-    clock,
+  const connection: Connection = database.another({
     async onConnect(client) {
       client.on("notification", ({ payload }) => payload !== undefined && heard(payload));
       await client.query(`LISTEN ${CHANNEL}`);
-      await client.query(`SELECT pg_advisory_lock(${SESSION_LOCKS}, ${session})`);
+      const { rows } = await client.query<{ shown: boolean }>(SHOW.text, [session]);
+      isShown = rows[0]?.shown === true;
       connections += 1;
       if (connections > 1) emit([{ kind: "lost" }]);
     },
@@ -95,16 +99,21 @@ export function openSignals({ clock, session, onDead, ...connecting }: Pick<Conn
     connection.run(NOTIFY, [texts(payloads)]).catch(() => {});
   }
 
+  /** Asks on a connection that is there: one that is being made fails by itself. */
+  async function ask(present: Runner): Promise<void> {
+    const answered = new AbortController();
+    void late({ clock, ms: SILENT_MS, answered: answered.signal }).then((isLate) => isLate && database.silent());
+    try {
+      if (isShown) await present.run(ALIVE);
+      else isShown = (await present.run(SHOW, [session])).rows[0]?.[0] === true;
+    } finally {
+      answered.abort();
+    }
+  }
+
   async function watch(): Promise<void> {
     while (!stopped.signal.aborted) {
-      const answered = new AbortController();
-      void clock.sleep(SILENT_MS, answered.signal).then(() => {
-        if (answered.signal.aborted || stopped.signal.aborted) return;
-        connection.drop();
-        onDead();
-      });
-      await connection.run(ALIVE).catch(() => {});
-      answered.abort();
+      await connection.session().then(ask).catch(() => {});
       await clock.sleep(ASK_MS, stopped.signal);
     }
   }

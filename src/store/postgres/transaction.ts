@@ -1,7 +1,7 @@
 /** One transaction on a connection: all of it or nothing, run again when another one was in its way or its connection was lost. */
 import type { Clock } from "../../clock.ts";
 import type { Connection } from "./connection.ts";
-import { isContended, losesConnection } from "./faults.ts";
+import { isContended, losesConnection, OutcomeUnknown } from "./faults.ts";
 import type { Runner } from "./statement.ts";
 import { statement } from "./statement.ts";
 
@@ -17,56 +17,64 @@ const PAUSE_MS = 50;
 const BEGIN = statement("BEGIN ISOLATION LEVEL READ COMMITTED");
 const COMMIT = statement("COMMIT");
 const ROLLBACK = statement("ROLLBACK");
-const NAME = statement("SELECT pg_current_xact_id_if_assigned()::text");
+const NAME = statement("SELECT pg_current_xact_id()::text");
 const STATUS = statement("SELECT pg_xact_status($1::text::xid8)");
+
+/** What a transaction is run on. `since`: when its callers began to wait, ms since the epoch; now by default. */
+export interface TransactionOptions {
+  connection: Pick<Connection, "session">;
+  clock: Clock;
+  since?: number;
+}
+
+/** Whether the transaction of this number was committed; undefined while its end is open. */
+export async function isCommitted({ run }: Runner, transactionId: string): Promise<boolean | undefined> {
+  const status = (await run(STATUS, [transactionId])).rows[0]?.[0];
+  return status === "in progress" ? undefined : status === "committed";
+}
 
 /**
  * Runs `work` in a transaction of its own. `work` may be run several times, and must await all that it asks. When the connection breaks
- * while the end is under way, the database is asked what became of it: the answer is never a guess.
+ * while the end is under way, the database is asked what became of it: the answer is never a guess. Throws {@link OutcomeUnknown} when it
+ * cannot be asked.
  */
-export async function transaction<T>({ connection, clock }: { connection: Pick<Connection, "session">; clock: Clock }, work: (run: Runner) => Promise<T>): Promise<T> {
-  const until = clock.now() + PATIENCE_MS;
+export async function transaction<T>({ connection, clock, since = clock.now() }: TransactionOptions, work: (run: Runner) => Promise<T>): Promise<T> {
+  const until = since + PATIENCE_MS;
   const left = (): number => until - clock.now();
 
-  /** Whether a transaction whose end got no answer was committed. */
-  async function committed(name: string): Promise<boolean> {
-    for (;;) {
-      const session = await connection.session(left());
-      const status = (await session.run(STATUS, [name])).rows[0]?.[0];
-      if (status === "committed") return true;
-      if (status !== "in progress") return false;
-      await clock.sleep(PAUSE_MS);
+  /** Whether a transaction whose end got no answer was committed. `first`: how its answer was lost. */
+  async function outcome(transactionId: string, first: unknown): Promise<boolean> {
+    try {
+      do {
+        const known = await isCommitted(await connection.session(left()), transactionId);
+        if (known !== undefined) return known;
+        await clock.sleep(PAUSE_MS);
+      } while (left() > 0);
+    } catch {
+      // What the caller is told is how it began.
     }
+    throw new OutcomeUnknown(transactionId, { cause: first });
   }
 
   for (let tried = 1; ; tried += 1) {
     const session = await connection.session(left());
+    let result: T;
     let ending: string | undefined;
-    let result: { value: T } | undefined;
     try {
-      // Not awaited alone: it leaves with the first statement of the work.
-      const begun = session.run(BEGIN);
+      // Not awaited alone: they leave with the first statement of the work. The number is known before the end is under way.
+      const begun = Promise.all([session.run(BEGIN), session.run(NAME)]);
       begun.catch(() => {});
-      result = { value: await work(session) };
-      const named = session.run(NAME).then(({ rows }) => (ending = (rows[0]?.[0] as string | null) ?? undefined));
-      const [, , end] = await Promise.all([begun, named, session.run(COMMIT)]);
+      result = await work(session);
+      ending = String((await begun)[1].rows[0]?.[0]);
+      const end = await session.run(COMMIT);
       if (end.command === "ROLLBACK") throw new Error("The transaction was undone by an earlier failure in it.");
-      return result.value;
+      return result;
     } catch (error) {
       const lost = losesConnection(error);
       if (!lost) await session.run(ROLLBACK).catch(() => {});
-      if (lost && result && ending !== undefined && (await ends(error, () => committed(ending!)))) return result.value;
+      else if (ending !== undefined && (await outcome(ending, error))) return result!;
       const again = (lost || isContended(error)) && tried < TRIES && left() > 0;
       if (!again) throw error;
     }
-  }
-}
-
-/** The answer of `ask`; when it cannot be had, the first fault is what the caller is told. */
-async function ends(first: unknown, ask: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await ask();
-  } catch {
-    throw first;
   }
 }

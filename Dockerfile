@@ -1,0 +1,25 @@
+# The service as an image. The base needs Node 24 or newer: docker build --build-arg BASE=my-registry/node:24 -t sluice .
+ARG BASE=node:24-slim
+
+FROM ${BASE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# What the packages' own scripts would bring is for tests only.
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM ${BASE}
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/bin bin
+COPY --from=build /app/dist dist
+COPY --from=build /app/node_modules node_modules
+# Each container gets a folder of its own: two servers never share one.
+RUN mkdir -m 700 /data && chown 1000:1000 /data
+VOLUME /data
+USER 1000:1000
+ENV SLUICE_HOST=0.0.0.0 SLUICE_STORE=sqlite:/data/sluice.db SLUICE_DATA_DIR=/data
+EXPOSE 8080
+ENTRYPOINT ["node", "/app/bin/sluice.js"]
+CMD ["serve"]

@@ -1,0 +1,35 @@
+/**
+ * BullMQ. Its concurrency decides: below the number of jobs in flight its workers never run dry, and each completion brings the next
+ * job in the same script; at that number they wait for single jobs, and the rate falls to a third or less.
+ */
+import { INPUT, closedLoop, ends } from "./contender.ts";
+import type { Contender } from "./contender.ts";
+import { installed } from "./packages.ts";
+
+export async function startBullmq({ port, concurrency }: { port: number; concurrency: number }): Promise<Contender> {
+  const { api, version } = await installed("bullmq");
+  const { next, end } = ends();
+  const connection = { host: "127.0.0.1", port, maxRetriesPerRequest: null };
+  const name = `noop-${concurrency}`;
+  const queue = new api.Queue(name, { connection, defaultJobOptions: { removeOnComplete: true } });
+  const worker = new api.Worker(name, async () => ({ ok: true }), { connection, concurrency });
+  for (const each of [queue, worker]) each.on("error", (error: unknown) => console.error(error));
+  // Redis has flushed it by then.
+  worker.on("completed", ({ data }: { data: { n: number } }) => end(data.n));
+  await worker.waitUntilReady();
+  return {
+    version,
+    run: (q) => closedLoop({
+      ...q,
+      async job() {
+        const { n, ended } = next();
+        await queue.add("noop", { ...INPUT, n });
+        await ended;
+      },
+    }),
+    async stop() {
+      await worker.close();
+      await queue.close();
+    },
+  };
+}

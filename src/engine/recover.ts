@@ -1,0 +1,38 @@
+/** What a server finds at its start: endpoints, workers, and the jobs they run (D16, D34). */
+import type { Endpoint } from "../core/endpoint.ts";
+import type { EventBus } from "../events.ts";
+import type { Store } from "../store/store.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Registry } from "./registry.ts";
+import type { Stopping } from "./stop.ts";
+import type { Workers } from "./workers.ts";
+
+interface Deps {
+  store: Pick<Store, "jobs" | "workers">;
+  now: () => number;
+  events: EventBus;
+  registry: Registry;
+  workers: Workers;
+  cluster: Pick<Cluster, "shared" | "id" | "othersLive">;
+}
+
+/** Before the first request. What is known of workers that others launched, or that call any server, stays with those who see them. */
+export async function recover({ store, now, events, registry, workers, cluster }: Deps, endpoints: readonly Endpoint[]): Promise<void> {
+  // Before anything else may settle: live work must not run twice because the service was away (D16 Outages). It was not while another server lived.
+  if (!(await cluster.othersLive())) await store.jobs.extendAll({ now: now() });
+  await registry.load((id, fault) => events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }));
+  for (const endpoint of endpoints) await registry.put(endpoint, now());
+  for (const row of await store.workers.list()) if (row.server === cluster.id) workers.meet({ ...row, ready: false, now: now() });
+  for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
+    if (cluster.shared && !workers.get({ endpoint, id: worker })) continue;
+    workers.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });
+  }
+}
+
+/** A stop that was asked for before this start may not have reached its worker (D18). */
+export async function recallStops({ store, now, workers, cluster, stopping }: Pick<Deps, "store" | "now" | "workers" | "cluster"> & { stopping: Stopping }): Promise<void> {
+  for (const run of await store.jobs.unstopped()) {
+    if (!cluster.shared) workers.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
+    stopping.request(run);
+  }
+}

@@ -1,0 +1,121 @@
+/** What one server does for all (D28, D34): each endpoint's workers are launched by one server, and go to another when it stops or dies. */
+import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { submit } from "../support/sdk-worker-bench.ts";
+import { servers } from "../support/servers.ts";
+import type { Servers, TestServer } from "../support/servers.ts";
+import { call } from "../support/service.ts";
+
+/** A worker that lives and asks for nothing. */
+const SLEEPER = { launcher: { type: "process", command: [process.execPath, "-e", "setInterval(() => {}, 1000)"] }, workersMin: 1, workersMax: 1 };
+
+const groups: Servers[] = [];
+afterEach(async () => {
+  for (const each of groups.splice(0)) await each.end();
+});
+
+async function group(): Promise<Servers> {
+  const made = await servers();
+  groups.push(made);
+  return made;
+}
+
+/** Asks until the answer fits; the test's own timeout ends it. */
+async function eventually<T>(ask: () => T | Promise<T>, fits: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (fits(answer)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** What the server leads, by its own word. */
+const leads = (server: TestServer): string[] => server.engine.servers().find(({ self }) => self)?.leads ?? [];
+
+/** Ids of the endpoint's workers that this server has launched and that are not on their way out. */
+const launched = (server: TestServer, ep: string): string[] => [...server.engine.workersOf(ep)].filter(({ launcher, draining }) => launcher === "process" && !draining).map(({ id }) => id);
+
+describe("D28: one server launches the workers of an endpoint", () => {
+  it("of two servers with the same endpoints each launches its share; a worker is told its own server's address and is counted at both", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const endpoints = Object.fromEntries(["e1", "e2", "e3", "e4"].map((id) => [id, { ...SLEEPER, workersMin: 0 }]));
+    const a = await g.start({ endpoints });
+    const b = await g.start({ endpoints });
+    const both = [a, b];
+    await eventually(() => both.map((server) => leads(server).filter((name) => name.startsWith("scale:")).length), (sizes) => sizes.every((size) => size === 2));
+    for (const id of Object.keys(endpoints)) await submit(a.url, { input: {} }, id);
+    for (const id of Object.keys(endpoints)) {
+      await eventually(() => both.flatMap((server) => launched(server, id)).length, (count) => count === 1);
+      for (const server of both) await eventually(() => call(server.url, `/v2/${id}/health`), ({ json }) => json.workers.initializing === 1);
+    }
+    expect(both.map((server) => Object.keys(endpoints).filter((id) => launched(server, id).length > 0).length)).toEqual([2, 2]);
+  });
+
+  it("D34: one that stops gives them up at once", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const endpoints = { e1: SLEEPER };
+    const a = await g.start({ endpoints });
+    await eventually(() => launched(a, "e1").length, (count) => count === 1);
+    const known = a.next("server.joined");
+    const b = await g.start({ endpoints });
+    await known;
+    const taken = b.next("lease.taken", ({ name }) => name === "scale:e1");
+    const began = performance.now();
+    const stopped = a.stop();
+    await taken;
+    expect(performance.now() - began).toBeLessThan(1500);
+    await eventually(() => launched(b, "e1").length, (count) => count === 1);
+    await stopped;
+  });
+});
+
+describe("D16, D34: a server that was away", () => {
+  it("finds its endpoints led by another, and ends its workers: none is launched twice for long", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const endpoints = { e1: SLEEPER };
+    // A server that can be suspended: its clock and its timers stand.
+    let standing = false;
+    const woken: (() => void)[] = [];
+    const clock = {
+      now: () => systemClock.now(),
+      sleep: async (ms: number, signal?: AbortSignal) => {
+        await systemClock.sleep(ms, signal);
+        if (standing) await new Promise<void>((resolve) => woken.push(resolve));
+      },
+    };
+    const a = await g.start({ endpoints, clock });
+    await eventually(() => launched(a, "e1").length, (count) => count === 1);
+    const b = await g.start({ endpoints });
+    const taken = b.next("lease.taken", ({ name }) => name === "scale:e1");
+    const began = performance.now();
+    standing = true;
+    await taken;
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await eventually(() => launched(b, "e1").length, (count) => count === 1);
+    const lost = a.next("lease.lost", ({ name }) => name === "scale:e1");
+    const exited = a.next("worker.exited");
+    standing = false;
+    for (const wake of woken.splice(0)) wake();
+    await lost;
+    await exited;
+    await eventually(() => launched(a, "e1").length, (count) => count === 0);
+    expect(launched(b, "e1")).toHaveLength(1);
+  });
+});
+
+describe("D24: servers whose clocks are wrong", () => {
+  it.each([3_600_000, -86_400_000])("one that is off by %i ms goes by the database's clock: nothing lapses, waits and leases hold", { timeout: 60_000 }, async (skew) => {
+    const g = await group();
+    const off = { now: () => systemClock.now() + skew, sleep: systemClock.sleep };
+    const a = await g.start({ endpoints: { e1: {} } });
+    const id = await submit(a.url, { input: {}, policy: { ttl: 60_000 } }, "e1");
+    const b = await g.start({ clock: off });
+    const seen = await call(b.url, `/v2/e1/status/${id}`);
+    expect(seen.json.status).toBe("IN_QUEUE");
+    expect(seen.json.delayTime).toBeLessThan(30_000);
+    expect((await call(b.url, "/readyz", { key: null })).status).toBe(200);
+    await a.stop();
+    await eventually(() => leads(b), (led) => led.includes("sweep"));
+    expect((await call(b.url, `/v2/e1/status/${id}`)).json.status).toBe("IN_QUEUE");
+  });
+});

@@ -1,0 +1,83 @@
+/** Several servers in this process on one PostgreSQL, each with a folder of its own, and a clock of its own where the test says so. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
+import { startApp } from "../../src/compose.ts";
+import type { App } from "../../src/compose.ts";
+import { loadConfig } from "../../src/config.ts";
+import { eventBus } from "../../src/events.ts";
+import type { EventName, Events } from "../../src/events.ts";
+import { postgres } from "./postgres.ts";
+import { folder, KEY, nextEvent, spawnService } from "./service.ts";
+import type { Folder, ServiceProcess } from "./service.ts";
+
+/** `SLUICE_SECRET` of all servers. */
+const SECRET = "one secret for all";
+
+/** A server of the group. */
+export interface TestServer extends App {
+  /** Resolves at the next such event that fits. Ask before what causes it. */
+  next<N extends EventName>(name: N, fits?: (facts: Events[N]) => boolean): Promise<Events[N]>;
+}
+
+/** Servers that share a database. */
+export interface Servers {
+  /** Address of the database. */
+  readonly store: string;
+  /** Starts one more. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. */
+  start(q?: { endpoints?: Record<string, object>; clock?: Clock; drainSeconds?: number }): Promise<TestServer>;
+  /** Starts one as a process of its own, from the built package. In the folder of an earlier one, whose identity it then has. */
+  spawn(q?: { endpoints?: Record<string, object>; in?: Folder }): Promise<ServiceProcess & { folder: Folder }>;
+  /** Stops those that run and removes their folders. */
+  end(): Promise<void>;
+}
+
+/** A database of their own; no server yet. */
+export async function servers(): Promise<Servers> {
+  const { url: store, drop } = await (await postgres()).createDatabase();
+  const running = new Set<{ app: App; place: Folder }>();
+  const processes = new Set<ServiceProcess & { folder: Folder }>();
+
+  async function stop(each: { app: App; place: Folder }): Promise<void> {
+    if (!running.delete(each)) return;
+    await each.app.stop();
+    each.place.remove();
+  }
+
+  return {
+    store,
+    async start({ endpoints = {}, clock = systemClock, drainSeconds = 0 } = {}) {
+      const place = folder();
+      const config = join(place.path, "sluice.yaml");
+      const file = JSON.stringify({ endpoints });
+      writeFileSync(config, file);
+      const loaded = loadConfig({
+        flags: { config, port: "0", store, "data-dir": join(place.path, "data"), "drain-timeout": String(drainSeconds) },
+        env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET },
+        cwd: place.path,
+        readFile: () => file,
+      });
+      if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+      const events = eventBus();
+      const app = await startApp(loaded.config, { clock, events, env: process.env });
+      const each = { app, place };
+      running.add(each);
+      return { ...app, next: (name, fits) => nextEvent(events, name, fits), stop: () => stop(each) };
+    },
+    async spawn({ endpoints = {}, in: place = folder() } = {}) {
+      const service = await spawnService({ in: place, endpoints, env: { SLUICE_SECRET: SECRET }, args: ["--store", store, "--data-dir", join(place.path, "data"), "--drain-timeout", "0"] });
+      const each = { ...service, folder: place };
+      processes.add(each);
+      return each;
+    },
+    async end() {
+      for (const { child, end, folder: place } of processes) {
+        if (child.exitCode === null && child.signalCode === null) await end();
+        place.remove();
+      }
+      await Promise.all([...running].map(stop));
+      await drop();
+    },
+  };
+}
