@@ -162,7 +162,7 @@ export interface JobStore {
   record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
   /** Settles up to `limit` jobs for which something has passed, announced as signals, and removes as many rows of purged jobs and of old idempotency keys. Tells when the next one is due (undefined: none). */
   settle(q: { now: number; limit: number }): Promise<{ settled: number; nextDueAt?: number | undefined }>;
-  /** Extends every running lease to at least one full lease from `now` and forgets missed pings (D16 Outages). */
+  /** Extends every running lease to at least one full lease from `now` and forgets missed pings (D16 Outages). Whatever is asked of this store after it finds that done. */
   extendAll(q: { now: number }): Promise<void>;
   /** All running jobs. */
   running(): Promise<Running[]>;

@@ -124,6 +124,22 @@ export function deadlineCases({ store, open }: Bed): void {
       expect(await site.state(short.id, T0 + TIMEOUT)).toBe("TIMED_OUT");
     }));
 
+  it("D16: extendAll › whatever is asked after it finds it done, though nobody waits for its answer", () =>
+    alone(open, async (site) => {
+      const jobs = [await site.running(), await site.running({ worker: "w2" }), await site.running({ worker: "w3" })];
+      const away = T0 + LEASE + 5000;
+      const [, shown, settled, taken, pinged, moved] = await Promise.all([
+        site.store.jobs.extendAll({ now: away }),
+        site.state(jobs[0]!.id, away),
+        site.settle(away),
+        site.takeIds({ worker: "w4", limit: 9, now: away }),
+        site.ping([jobs[1]!.id], { worker: "w2", now: away }),
+        site.report(jobs[2]!.id, { worker: "w3", now: away }),
+      ]);
+      expect([shown, settled.settled, taken, pinged, moved.ok]).toEqual(["IN_PROGRESS", 0, [], { lost: [], over: [] }, true]);
+      expect(await site.counts(away)).toMatchObject({ inQueue: 0, inProgress: 2, completed: 1, retried: 0 });
+    }));
+
   it("running › all jobs that run, of all endpoints", () =>
     alone(open, async (site) => {
       const other = siteOf(site.store);

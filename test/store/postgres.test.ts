@@ -1,9 +1,21 @@
 /** The PostgreSQL dialect keeps the contract. */
 import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { postgres } from "../support/postgres.ts";
+import { storeDatabase } from "../support/postgres-stores.ts";
 import { conformance } from "./index.ts";
 
 const sealKey = Buffer.alloc(32, 1);
 
-conformance("PostgreSQL", { open: async () => openPostgres({ url: (await (await postgres()).createDatabase()).url, clock: systemClock, sealKey }) });
+conformance("PostgreSQL", {
+  async open() {
+    const { url, giveBack } = await storeDatabase();
+    const store = await openPostgres({ url, clock: systemClock, sealKey });
+    return {
+      ...store,
+      async close() {
+        await store.close();
+        giveBack();
+      },
+    };
+  },
+});

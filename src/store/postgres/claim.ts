@@ -4,6 +4,7 @@ import type { JsonText } from "../../core/json/json-text.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Claim, JobStore } from "../store.ts";
 import type { Parts } from "./parts.ts";
+import { earlier } from "./places.ts";
 import { COLUMNS } from "./records.ts";
 import { isPurged, keyOf } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
@@ -25,9 +26,13 @@ export const NEXT_WAITING = statement(`
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** The whole queue is searched at least so often, whatever is remembered of it, ms: while the counts say that jobs wait, and in any case. */
+/** How often a queue is searched beyond what is remembered of it, while the counts say that jobs wait, and in any case, ms. */
 const SEARCH_MS = 1000;
 const SEARCH_ANYWAY_MS = 10_000;
+
+/** Such a search begins with what was submitted so long before the last job handed out: a job passed over meanwhile was in another claim's hands for a moment. All of the queue is searched only so often, ms. */
+const SEARCH_BACK_MS = 30_000;
+const SEARCH_ALL_MS = 60_000;
 
 /** A claim while it is filled. */
 interface Open {
@@ -125,7 +130,12 @@ export function openClaim({ run, queues, records, attempts, texts, moves, due, k
       if (wanted(claims) === 0) return;
     }
     const front = await fill(queue, { low: false, after: FIRST, before: 0 }, claims, { now, stored: true });
-    memory.claimedTo = (await fill(queue, back, claims, { now, stored: true })).handedTo;
+    const all = now < memory.searchedAllAt || now - memory.searchedAllAt >= SEARCH_ALL_MS;
+    const after = all ? back.after : Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
+    const { handedTo } = await fill(queue, { ...back, after }, claims, { now, stored: true });
+    // A search that found nothing has shown nothing new.
+    memory.claimedTo = handedTo > after ? handedTo : Math.max(after, memory.claimedTo);
+    if (all) memory.searchedAllAt = now;
     // While jobs wait at the front, each claim begins there.
     memory.searchedAt = front.empty ? now : -Infinity;
     for (const stretch of [{ low: true, after: FIRST, before: 0 }, { ...back, low: true }]) await fill(queue, stretch, claims, { now, stored: true });

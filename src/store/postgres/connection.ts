@@ -37,7 +37,7 @@ const SETTINGS = `SELECT set_config('synchronous_commit', CASE WHEN current_sett
   set_config('idle_in_transaction_session_timeout', '${IDLE_IN_TRANSACTION_MS}', false), set_config('tcp_keepalives_idle', '5', false),
   set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '2', false),
   set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)`;
+  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false), set_config('default_transaction_isolation', 'read committed', false)`;
 
 /**
  * Plans are made when a statement is first run, when its table may be empty and all ways to its rows look alike. They are made anew after so many

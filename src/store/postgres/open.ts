@@ -13,6 +13,7 @@ import { openKeys, openTokens } from "./keys.ts";
 import { openLimits } from "./limits.ts";
 import { openList } from "./list.ts";
 import { openMeta } from "./meta.ts";
+import { openOrder } from "./order.ts";
 import { openPlaces } from "./places.ts";
 import { promptRunner } from "./prompt.ts";
 import { openQueueMemories } from "./queues.ts";
@@ -51,6 +52,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
   const control = database.another();
   const counting = database.another();
   const signals = openSignals({ clock, session, database });
+  const order = openOrder();
   let closed = false;
 
   async function close(): Promise<void> {
@@ -78,10 +80,10 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
   }
 
   /** The operation, for those whose ids the database can hold: nothing is found by others. */
-  const shared = <N extends SharedOp>(op: N) => (q: Query<N>): Promise<Answer<N>> => batches.call(op, q);
+  const shared = <N extends SharedOp>(op: N) => (q: Query<N>): Promise<Answer<N>> => order.after(() => batches.call(op, q));
   const open = <Q extends unknown[], A>(ask: (...q: Q) => Promise<A>) => async (...q: Q): Promise<A> => {
     if (closed) throw new StoreUnavailable("closed", "The store is closed.");
-    return await ask(...q);
+    return await order.after(() => ask(...q));
   };
   const found = <Q extends { id: string }, A>(ask: (q: Q) => Promise<A>) => open(async (q: Q): Promise<A | undefined> => (isStorable(q.id) ? await ask(q) : undefined));
   const list = openList({ database, sweeps });
@@ -107,7 +109,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
       purge: shared("jobs.purge"),
       cancelAll: open(sweeps.cancelAll),
       settle: open(sweeps.settle),
-      extendAll: open(sweeps.extendAll),
+      extendAll: (q) => order.first(() => sweeps.extendAll(q)),
     },
     chunks: { append: shared("chunks.append"), read: found(reads.read), reserve: shared("chunks.reserve"), deliver: shared("chunks.deliver") },
     endpoints: openEndpoints({ database, tellOthers, settle: sweeps.settle }),

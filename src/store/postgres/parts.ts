@@ -72,8 +72,13 @@ export function openParts({ run, kept, slot }: { run: Runner["run"]; kept: Kept;
     /** Writes all that changed since the last time, in one round trip. */
     flush,
 
-    /** Hints for this server's listeners, and for other servers, once the transaction is through. */
-    signals: { own, others },
+    /** Hints for this server's listeners, and for other servers, once the transaction is through. Of a job that was handed out in the same transaction nobody need know that it waited. */
+    signals: {
+      own,
+      get others(): Signal[] {
+        return others.filter((told) => told.kind !== "queued" || records.waits(told));
+      },
+    },
 
     /** The transaction failed: what this server remembers is as before. */
     undo: queues.undo,

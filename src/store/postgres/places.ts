@@ -6,6 +6,11 @@
 /** Places in each millisecond. */
 const PER_MS = 2048;
 
+/** The place that lies so much earlier than another one at the back, ms. */
+export function earlier(place: number, ms: number): number {
+  return place - ms * PER_MS;
+}
+
 /** Gives places. */
 export interface Places {
   /** A place after all that were given before. `now`: ms since the epoch; `after`: a place that it must be behind. */

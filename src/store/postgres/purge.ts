@@ -3,10 +3,11 @@
  * some at a time. It takes the lock that every other transaction on the queue shares: none is under way meanwhile.
  */
 import { WAITING } from "../states.ts";
+import type { Database } from "./database.ts";
 import type { Parts } from "./parts.ts";
 import { QUEUE_LOCKS } from "./queues.ts";
 import { statement } from "./statement.ts";
-import type { Runner } from "./statement.ts";
+import type { Runner, Value } from "./statement.ts";
 
 const LOCK = statement(`SELECT pg_advisory_xact_lock(${QUEUE_LOCKS}, hashtext($1::text))`);
 const LAST = statement(`
@@ -48,10 +49,15 @@ export async function purge({ run, queues, due, flush, signal, tellOthers }: Par
   return removed;
 }
 
-/** Removes up to `limit` rows of purged jobs. Tells whether there may be more. */
-export async function removePurged({ run }: Runner, limit: number): Promise<boolean> {
+/** Removes up to `limit` rows of purged jobs. Tells whether there may be more. Without any it only reads. */
+export async function removePurged({ read, write }: Pick<Database, "read" | "write">, limit: number): Promise<boolean> {
+  const { rows } = await read.run(DIRTY);
+  return rows.length > 0 && (await write(({ run }) => removeFrom(run, rows, limit)));
+}
+
+async function removeFrom(run: Runner["run"], dirty: readonly Value[][], limit: number): Promise<boolean> {
   let left = limit;
-  for (const [endpoint, epoch] of (await run(DIRTY)).rows) {
+  for (const [endpoint, epoch] of dirty) {
     for (const low of [false, true]) {
       const { rows } = await run(REMOVE, [endpoint ?? null, low, epoch ?? null, left]);
       left -= Number(rows[0]?.[0]);
@@ -68,9 +74,12 @@ const EXPIRE_KEYS = statement(`
   WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
 const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
 
-/** Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is none. */
-export async function expireKeys({ run }: Runner, { now, limit }: { now: number; limit: number }): Promise<number> {
-  await run(EXPIRE_KEYS, [now, limit]);
-  return Number((await run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
+/** Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is none. Without an expired one it only reads. */
+export async function expireKeys({ read, write }: Pick<Database, "read" | "write">, { now, limit }: { now: number; limit: number }): Promise<number> {
+  const next = async (): Promise<number> => Number((await read.run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
+  const nextAt = await next();
+  if (nextAt > now) return nextAt;
+  await write(({ run }) => run(EXPIRE_KEYS, [now, limit]));
+  return await next();
 }
 

@@ -44,10 +44,11 @@ const COUNT = statement(`
 export interface QueueMemory {
   /** Every live job due up to this time was settled. */
   looked: number;
-  /** Every waiting job of usual priority up to this rank was handed out. */
+  /** Every waiting job of usual priority up to this rank was handed out, but for those that others had in hand. */
   claimedTo: number;
-  /** When that was last found out by a search of the whole queue, ms since the epoch. */
+  /** When the front of the queue and what lies shortly before `claimedTo` was last searched, and when all of it, ms since the epoch. */
   searchedAt: number;
+  searchedAllAt: number;
 }
 
 /** Queues remembered at most. */
@@ -65,7 +66,7 @@ export function openQueueMemories() {
       let memory = byEndpoint.get(endpoint);
       if (!memory) {
         if (byEndpoint.size >= MOST_REMEMBERED) byEndpoint.clear();
-        byEndpoint.set(endpoint, (memory = { looked: Number.MIN_SAFE_INTEGER, claimedTo: 0, searchedAt: -Infinity }));
+        byEndpoint.set(endpoint, (memory = { looked: Number.MIN_SAFE_INTEGER, claimedTo: 0, searchedAt: -Infinity, searchedAllAt: -Infinity }));
       }
       return memory;
     },

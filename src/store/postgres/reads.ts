@@ -1,17 +1,22 @@
 /** Operations that read jobs and write nothing, but for the lists. */
 import { RUNNING, WAITING } from "../states.ts";
 import type { ChunkStore, JobStore } from "../store.ts";
+import { texts } from "./arrays.ts";
 import { STOPPED } from "./attempts.ts";
 import { rangeOf, seenOf } from "./chunks.ts";
 import type { Database } from "./database.ts";
+import { keyOf } from "./row.ts";
 import type { JobKey } from "./row.ts";
 import { SHOWN_MOVES, VIEWS, shownColumns, shownFrom } from "./shown.ts";
 import type { ShownRow } from "./shown.ts";
 import { statement } from "./statement.ts";
+import type { Runner } from "./statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 const ROW = "FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
-const RESULT = statement(`SELECT ${shownColumns({ input: "NULL", output: "jobs.output" })} ${ROW}`);
+const RESULTS = statement(`
+  SELECT ${shownColumns({ input: "NULL", output: "jobs.output" })} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
 const RECORD = statement(`SELECT ${shownColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`);
 const BARE = statement(`SELECT ${shownColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
@@ -43,11 +48,41 @@ const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1
 
 export type Reads = Pick<JobStore, "get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "waiting"> & Pick<ChunkStore, "read">;
 
+/** Rows of one question. */
+const MOST_ROWS = 128;
+
+/** Reads rows with their results: those asked for within a turn are one question. */
+function openResults(read: Runner): { row(key: JobKey): Promise<ShownRow | undefined> } {
+  let asked: { key: JobKey; resolve: (row: ShownRow | undefined) => void; reject: (error: unknown) => void }[] = [];
+
+  async function ask(): Promise<void> {
+    const mine = asked.splice(0, MOST_ROWS);
+    if (asked.length > 0) void ask();
+    try {
+      const { rows } = await read.run(RESULTS, [texts(mine.map(({ key }) => key.endpoint)), texts(mine.map(({ key }) => key.id))]);
+      const found = new Map(rows.map(shownFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])));
+      for (const { key, resolve } of mine) resolve(found.get(keyOf(key)));
+    } catch (error) {
+      for (const { reject } of mine) reject(error);
+    }
+  }
+
+  return {
+    row: (key) =>
+      new Promise((resolve, reject) => {
+        asked.push({ key, resolve, reject });
+        if (asked.length === 1) setImmediate(() => void ask());
+      }),
+  };
+}
+
 export function openReads({ database: { read }, sweeps }: { database: Pick<Database, "read">; sweeps: Pick<Sweeps, "freshen"> }): Reads {
-  async function shown(asked: typeof RESULT, { endpoint, id }: JobKey): Promise<ShownRow | undefined> {
+  async function shown(asked: typeof RECORD, { endpoint, id }: JobKey): Promise<ShownRow | undefined> {
     const [values] = (await read.run(asked, [endpoint, id])).rows;
     return values && shownFrom(values);
   }
+
+  const results = openResults(read);
 
   /** Settles what has passed for the live jobs of an endpoint, so that its counts are right. */
   async function freshen({ endpoint, now }: { endpoint: string; now: number }): Promise<void> {
@@ -62,7 +97,7 @@ export function openReads({ database: { read }, sweeps }: { database: Pick<Datab
 
   return {
     async get(q) {
-      const row = await shown(RESULT, q);
+      const row = await results.row(q);
       return row && VIEWS.result(row, q.now);
     },
 

@@ -182,6 +182,9 @@ export function openRecords({ run, queues, attempts, texts }: { run: Runner["run
     /** Jobs of a queue that wait by what this transaction did: a statement does not find them yet. */
     waiting: (queue: Queue): Row[] => [...tracked.values()].flatMap(({ row, changed: by }) => (row && by && row.queue === queue && row.job.state === WAITING ? [row] : [])),
 
+    /** Whether a job of this transaction waits at the end of it. */
+    waits: (key: JobKey): boolean => tracked.get(keyOf(key))?.row?.job.state === WAITING,
+
     /** All rows of an endpoint that were read or added so far. */
     of: (endpoint: string): Row[] => [...tracked.values()].flatMap(({ row }) => (row && row.job.endpoint === endpoint && !isPurged(row) ? [row] : [])),
 

@@ -76,7 +76,7 @@ export function openSweeps({ database, kept, hints }: { database: Database; kept
       }),
 
     async settle({ now, limit }) {
-      const purging = await database.write((runner) => removePurged(runner, limit));
+      const purging = await removePurged(database, limit);
       let settled = 0;
       let nextDueAt = purging ? now : Infinity;
       const { rows } = await database.read.run(DUE);
@@ -94,7 +94,7 @@ export function openSweeps({ database, kept, hints }: { database: Database; kept
         });
         settled += count;
       }
-      const keys = await database.write((runner) => expireKeys(runner, { now, limit }));
+      const keys = await expireKeys(database, { now, limit });
       // What came of the settled ones is due some time as well.
       const again = settled > 0 ? await soonest() : Infinity;
       const next = Math.min(nextDueAt, keys, again);

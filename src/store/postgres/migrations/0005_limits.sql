@@ -61,14 +61,18 @@ BEGIN
         INSERT INTO limit_budgets VALUES (e, o, 0, present, present) ON CONFLICT DO NOTHING;
       END LOOP;
       changed := false;
-      -- What is later than a whole window from now was counted by a clock that was wrong.
       IF budget.used > 0 AND (budget.oldest <= present - window_ms OR budget.newest > present + window_ms) THEN
         WITH removed AS (
-          DELETE FROM limit_times
-          WHERE endpoint = e AND operation = o AND at >= budget.oldest AND (at <= present - window_ms OR at > present + window_ms)
-          RETURNING requests
+          DELETE FROM limit_times WHERE endpoint = e AND operation = o AND at >= budget.oldest AND at <= present - window_ms RETURNING requests
         ) SELECT coalesce(sum(requests), 0) INTO gone FROM removed;
         budget.used := budget.used - gone;
+        -- What is later than a whole window from now was counted by a clock that was wrong.
+        IF budget.newest > present + window_ms THEN
+          WITH removed AS (
+            DELETE FROM limit_times WHERE endpoint = e AND operation = o AND at > present + window_ms RETURNING requests
+          ) SELECT coalesce(sum(requests), 0) INTO gone FROM removed;
+          budget.used := budget.used - gone;
+        END IF;
         SELECT at INTO budget.oldest FROM limit_times WHERE endpoint = e AND operation = o AND at > present - window_ms ORDER BY at LIMIT 1;
         changed := true;
       END IF;
