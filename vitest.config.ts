@@ -1,11 +1,17 @@
 import { defineConfig } from "vitest/config";
 
+/** What depends on the store: these files run on PostgreSQL too. `SLUICE_TEST_STORE=postgres vitest run --project sluice test/spec` does all of the specification. */
+const ON_BOTH_STORES = ["02-jobs", "02-stream", "02-stream-events", "03-*", "04-idempotency", "06-webhooks", "worker-fence", "worker-lease", "worker-outage", "worker-results"];
+
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     globalSetup: ["./test/support/postgres-run.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     reporters: ["default", "./test/support/closing-line.ts"],
+    projects: [
+      { extends: true, test: { name: "sluice", include: ["src/**/*.test.ts", "test/**/*.test.ts", "console/src/**/*.test.ts"] } },
+      { extends: true, test: { name: "postgres", include: ON_BOTH_STORES.map((name) => `test/spec/${name}.test.ts`), env: { SLUICE_TEST_STORE: "postgres" } } },
+    ],
   },
 });

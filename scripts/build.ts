@@ -1,9 +1,12 @@
-/** Compiles `src/` to `dist/`, and copies what the compiler leaves behind (the migrations). */
+/** Compiles `src/` to `dist/`, copies what the compiler leaves behind (the migrations), and builds the console where it has changed. */
 import { execFileSync } from "node:child_process";
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { CONSOLE_FILES, buildConsole } from "./build-console.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-rmSync(`${root}dist`, { recursive: true, force: true });
+mkdirSync(`${root}dist`, { recursive: true });
+for (const name of readdirSync(`${root}dist`)) if (!CONSOLE_FILES.includes(name)) rmSync(`${root}dist/${name}`, { recursive: true });
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 for (const dialect of ["sqlite", "postgres"]) cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, { recursive: true });
+await buildConsole(root);

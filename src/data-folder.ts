@@ -14,6 +14,7 @@ const BUSY_MS = 2000;
 export interface DataFolder {
   /** Made with the folder, and kept in it. */
   serverId: string;
+  /** May be repeated. */
   close(): void;
 }
 
@@ -28,7 +29,7 @@ export function openDataFolder(path: string): DataFolder {
     db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS server (id TEXT PRIMARY KEY) STRICT");
     db.prepare("INSERT INTO server (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM server)").run(randomUUID().replaceAll("-", ""));
     db.exec("COMMIT");
-    return { serverId: String(db.prepare("SELECT id FROM server").get()?.["id"]), close: () => db.close() };
+    return { serverId: String(db.prepare("SELECT id FROM server").get()?.["id"]), close: () => void (db.isOpen && db.close()) };
   } catch (error) {
     db.close();
     if ((error as { errcode?: number }).errcode !== BUSY) throw error;

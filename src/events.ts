@@ -17,8 +17,8 @@ export interface Events {
   "lease.taken": { name: string };
   /** Another server does it, or is to. */
   "lease.lost": { name: string };
-  /** A job is on disk and waits. */
-  "job.queued": { endpoint: string; id: string };
+  /** A job is on disk and waits; `again` when it was queued by a retry. */
+  "job.queued": { endpoint: string; id: string; again?: true };
   /** Jobs of the endpoint are queued, not handed out (D29). */
   "endpoint.paused": { endpoint: string };
   /** They are handed out again. */
@@ -27,10 +27,10 @@ export interface Events {
   "endpoint.removed": { endpoint: string };
   /** The waiting jobs of an endpoint were removed (D11). */
   "queue.purged": { endpoint: string; removed: number };
-  /** A job was handed to a worker. */
-  "job.started": { endpoint: string; id: string; worker: string; attempt: number };
-  /** A job reached its final state. */
-  "job.settled": { endpoint: string; id: string; state: JobState };
+  /** A job was handed to a worker, after it had waited for `waitedMs`. */
+  "job.started": { endpoint: string; id: string; worker: string; attempt: number; waitedMs: number };
+  /** A job reached its final state; `ranMs` where its worker told the end. `elsewhere`: another server that shares the store brought it there, and announces it too. */
+  "job.settled": { endpoint: string; id: string; state: JobState; ranMs?: number; elsewhere?: true };
   /** A job went back to the front of the queue. */
   "job.returned": { endpoint: string; id: string; worker: string; why: "lost" | "released" };
   /** A report or chunk changed nothing, because the worker does not hold the job (D16 Fence). */
@@ -63,6 +63,8 @@ export interface Events {
   "webhook.failed": { endpoint: string; id: string; delivery: string; host: string; reason: string; retryMs: number | undefined };
   /** The store cannot be written. */
   "store.away": { why: string };
+  /** The store is away and so many bytes of workers' posts are held for it that no more are taken; told once for each time (D40). */
+  "posts.refused": { heldBytes: number };
   /** The store can be written again. */
   "store.back": Record<never, never>;
   /** An answer was an error of 500 or more. */

@@ -10,8 +10,6 @@ const LINES: { [N in EventName]?: Line<N> } = {
   "service.away": ({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
   "server.joined": ({ server, url }) => `server ${server} at ${url} shares the store`,
   "server.left": ({ server, url }) => `server ${server} at ${url} is gone`,
-  "lease.taken": ({ name }) => `this server does ${name} for all now`,
-  "lease.lost": ({ name }) => `this server does ${name} no more`,
   "worker.launched": ({ endpoint, worker }) => `${endpoint}: worker ${worker} started`,
   "worker.adopted": ({ endpoint, worker }) => `${endpoint}: worker ${worker} taken over`,
   "worker.ready": ({ endpoint, worker }) => `${endpoint}: worker ${worker} ready`,
@@ -30,8 +28,10 @@ const LINES: { [N in EventName]?: Line<N> } = {
   "stop.unconfirmed": ({ endpoint, id, worker }) => `${endpoint}: worker ${worker} was told to stop job ${id} and has not confirmed it`,
   "webhook.failed": ({ endpoint, id, host, reason, retryMs }) => `${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ${retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`}`,
   "store.away": ({ why }) => `the store cannot be written: ${why}`,
+  "posts.refused": ({ heldBytes }) => `${Math.round(heldBytes / 2 ** 20)} MiB of workers' posts are held until the store is back; further ones are refused`,
   "store.back": () => "the store can be written again",
-  "request.failed": ({ method, path, status, reference, error }) => `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}: ${sentence(error, status === 500)}`,
+  // 503: that the store is away is told once for all requests.
+  "request.failed": ({ method, path, status, reference, error }) => status === 503 ? undefined : `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}: ${sentence(error, status === 500)}`,
   fault: ({ where, error }) => `${where}: ${sentence(error, true)}`,
 };
 

@@ -7,18 +7,18 @@ import { describe, expect, it } from "vitest";
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What both dialects share. */
-const STORE = ["store/store.ts", "store/migrate.ts", "store/moves.ts", "store/views.ts", "store/row.ts", "store/states.ts", "store/operations.ts", "store/cursor.ts"];
+const STORE = ["store/store.ts", "store/metrics-contract.ts", "store/migrate.ts", "store/moves.ts", "store/views.ts", "store/row.ts", "store/states.ts", "store/operations.ts", "store/cursor.ts"];
 
 /** Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names. */
 const LAYERS: Record<string, readonly string[]> = {
   "core/": ["core/"],
-  "store/store.ts": ["core/"],
+  "store/store.ts": ["core/", "store/metrics-contract.ts"],
   "store/": [...STORE, "core/", "node"],
   "store/sqlite/": [...STORE, "store/sqlite/", "core/", "node"],
   "store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
   "launchers/": ["launchers/", "core/", "clock.ts", "node", "dockerode"],
   "webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
-  "engine/": ["engine/", "core/", "store/store.ts", "launchers/launcher.ts", "webhooks/sender.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
+  "engine/": ["engine/", "core/", "store/store.ts", "store/metrics-contract.ts", "launchers/launcher.ts", "webhooks/sender.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
   "http/": ["http/", "engine/", "core/", "store/store.ts", "clock.ts", "events.ts", "version.ts", "node"],
   "worker/": ["worker/", "node", "undici"],
   "cli/": ["cli/", "core/", "yaml", "compose.ts", "stores.ts", "config.ts", "events.ts", "log.ts", "clock.ts", "node"],
@@ -76,5 +76,36 @@ describe("layers", () => {
     ["launchers/process.ts", 'const engine = await import("../engine/engine.ts");'],
   ])("a planted violation in %s is found", (path, line) => {
     expect(faultsOf(path, line)).toHaveLength(1);
+  });
+});
+
+/** The console: a browser's code, which the service's must not enter. Of `core` and `http` it takes types, which are gone once it is built. */
+describe("layers of the console", () => {
+  const CONSOLE = fileURLToPath(new URL("../console/src", import.meta.url));
+  const PACKAGES = ["react", "react-dom/client", "react-aria-components", "uplot", "uplot/dist/uPlot.min.css"];
+  const files = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" }).filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"));
+
+  function consoleFaults(path: string, text: string): string[] {
+    return importsOf(text).flatMap((wanted) => {
+      if (!wanted.startsWith(".")) return PACKAGES.includes(wanted) ? [] : [`${path} imports ${wanted}`];
+      const target = relative(CONSOLE, join(CONSOLE, dirname(path), wanted));
+      if (!target.startsWith("..")) return path.startsWith("parts/") && target.startsWith("pages/") ? [`${path} imports ${target}: parts know no page`] : [];
+      const typesOnly = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^"']*["']([^"']+)["']/gm)].every(([, type, from]) => from !== wanted || type !== undefined);
+      return typesOnly && /^\.\.\/\.\.\/src\/(core|http)\//.test(target) ? [] : [`${path} imports ${target}`];
+    });
+  }
+
+  it("takes only types from the service, and a part knows no page", () => {
+    expect(files.length).toBeGreaterThan(30);
+    expect(files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8")))).toEqual([]);
+  });
+
+  it.each([
+    ["shapes.ts", 'import { JOB_STATES } from "../../src/core/machine.ts";'],
+    ["shapes.ts", 'import type { Known } from "../../src/engine/registry.ts";'],
+    ["parts/table.tsx", 'import { KeysPage } from "../pages/keys.tsx";'],
+    ["api.ts", 'import { readFile } from "node:fs/promises";'],
+  ])("a planted violation in %s is found", (path, line) => {
+    expect(consoleFaults(path, line)).toHaveLength(1);
   });
 });

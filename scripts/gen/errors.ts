@@ -18,6 +18,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   delivery_not_found: "List the deliveries.",
   key_not_found: "List the keys.",
   worker_not_found: "List the workers of the endpoint; logs of ended ones are kept for 24 h.",
+  worker_gone: "List the workers of the endpoint.",
   path_not_found: "Check the path; `/docs` has them all.",
   method_not_allowed: "Use a method of the `Allow` header.",
   job_not_retryable: "Submit a new job instead.",
@@ -26,6 +27,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   endpoint_exists: "Change it, or choose another id.",
   delivery_pending: "Wait for its end.",
   last_admin_key: "Make another admin key first.",
+  worker_not_launched: "Stop it where it was started, or pause the endpoint.",
   duplicate_worker_id: "Give each worker an id of its own.",
   body_too_large: "Put large files into storage and send their URLs.",
   headers_too_large: "Send fewer or shorter headers.",
@@ -37,6 +39,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   internal: "Look into the log for the reference; report it.",
   not_ready: "Ask another server, or again after `Retry-After`.",
   store_unavailable: "Send it again after `Retry-After`; nothing was accepted.",
+  outcome_unknown: "Look whether it was done, or send it again with the same `Idempotency-Key`.",
 };
 
 export const errors: Page = {

@@ -21,6 +21,7 @@ export const ERRORS = {
   delivery_not_found: { status: 404, sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old." },
   key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
   worker_not_found: { status: 404, sentence: "No log is kept of a worker '{worker}' of endpoint '{endpoint}': its id is unknown, it is started by somebody else, or its end is long ago." },
+  worker_gone: { status: 404, sentence: "Endpoint '{endpoint}' has no worker '{worker}' now. GET /v1/endpoints/{endpoint}/workers lists those it has." },
   path_not_found: { status: 404, sentence: "There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>." },
   method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
   job_not_retryable: { status: 409, sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried." },
@@ -29,6 +30,7 @@ export const ERRORS = {
   endpoint_exists: { status: 409, sentence: "There is an endpoint '{endpoint}' already{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id." },
   delivery_pending: { status: 409, sentence: "Delivery '{delivery}' is under way; it can be sent anew once it was delivered or has failed." },
   last_admin_key: { status: 409, sentence: "This is the last admin key: without it nobody could manage the service. Create another one first." },
+  worker_not_launched: { status: 409, sentence: "Worker '{worker}' was started by somebody else; stop it where it was started. To give it no more jobs, pause endpoint '{endpoint}'." },
   duplicate_worker_id: { status: 409, sentence: "Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID." },
   body_too_large: { status: 413, sentence: "The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs." },
   headers_too_large: { status: 431, sentence: "The request line and headers are over 128 KB together, or over 1000 lines; send fewer or shorter ones." },
@@ -40,6 +42,7 @@ export const ERRORS = {
   internal: { status: 500, sentence: "The service made a mistake with this request; its log has the details under {reference}." },
   not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
   store_unavailable: { status: 503, sentence: "The store cannot take this now ({why}). Nothing was accepted; send it again.", retryAfter: 2 },
+  outcome_unknown: { status: 503, sentence: "The store was lost while it took this ({why}). It may have been accepted: look before you send it again, or send it with its Idempotency-Key.", retryAfter: 2 },
 } as const satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -18,8 +18,8 @@ import type { Admission, Admit, Asked } from "./admit.ts";
 const ALIVE_MS = 9000;
 const TELL_MS = 2500;
 
-/** How long a request waits for an answer before this server counts alone, ms: a client shall learn within 2 s that the store is away. */
-const LATE_MS = 500;
+/** How long a request waits for an answer before this server counts alone, ms. Once it does, nobody waits: whoever needs the store is told by it that it is away. */
+const LATE_MS = 1000;
 
 /** Pause between two tries while the store is away, ms. */
 const PAUSE_MS = 500;
@@ -34,7 +34,7 @@ const AGAIN_MS = [5, 10, 20, 40];
 const FORGET_MS = 30_000;
 
 /** Most budgets in one question: each is locked until its end. */
-const MOST_ASKS = 200;
+const MOST_ASKS = 50;
 
 /** A request that waits for its answer; once it has one, others change nothing. */
 interface Waiter {

@@ -6,6 +6,7 @@ import type { Report } from "../core/report.ts";
 import type { JobResult } from "../core/view.ts";
 import type { DeliveryRow, WebhookStore } from "../store/store.ts";
 import type { Admit } from "./admit.ts";
+import type { BulkAnswer, BulkQuery } from "./bulk.ts";
 import type { ServerView } from "./cluster.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { health } from "./health.ts";
@@ -13,7 +14,10 @@ import type { Endpoints } from "./endpoints.ts";
 import type { Keys } from "./keys.ts";
 import type { ListQuery, list } from "./list.ts";
 import type { LogEntry, LogQuery } from "./logs.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Overviews } from "./overview.ts";
 import type { Ping } from "./ping.ts";
+import type { Present } from "./present.ts";
 import type { ToldJob } from "./record.ts";
 import type { Registry } from "./registry.ts";
 import type { Sessions } from "./sessions.ts";
@@ -62,6 +66,8 @@ export interface Engine {
   /** Removes the waiting jobs; tells how many. */
   purge(endpoint: string): Promise<number>;
   list(q: ListQuery): ReturnType<typeof list>;
+  /** Cancels or retries a portion of the jobs of a filter; see `bulk.ts`. */
+  bulk(q: BulkQuery): Promise<BulkAnswer>;
   /** One job, erased or not, with its attempts and why it waits. */
   record(q: { endpoint: string; id: string }): Promise<ToldJob>;
   endpoints: Omit<Endpoints, "inTurn" | "refresh" | "find" | "loop">;
@@ -78,13 +84,25 @@ export interface Engine {
   servers(): ServerView[];
   /** Whether other servers can open the store too: what a caller did before, another may know. */
   readonly shared: boolean;
+  /** Whether others live: what a worker does here it may then do there, too. */
+  others(): boolean;
   /** Workers of an endpoint that this server has heard of. */
   workersOf(endpoint: string): Iterable<Worker>;
   /** Workers of an endpoint as they are told, whichever server they call. */
   workerViews(endpoint: string): Promise<WorkerView[]>;
   /** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
   logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;
+  /** A launched worker gets no more jobs, and is ended once it holds none (D28). False when another server launched it. Throws `worker_gone` and `worker_not_launched`. */
+  stopWorker(q: { endpoint: string; id: string }): Promise<boolean>;
   health(endpoint: string): ReturnType<typeof health>;
+  /** Every endpoint as it is now. */
+  present(): Promise<Present[]>;
+  /** What was counted of an endpoint over time (D40). */
+  history: Metrics["history"];
+  /** What this server counted since its start, and how long its store took. */
+  metrics: Pick<Metrics, "totals" | "storeMs">;
+  /** Tells all endpoints live. */
+  listen: Overviews["listen"];
   /** The worker behind a call with a good token. */
   worker(q: { id: string; endpoint: string }): Worker;
   take(q: { worker: Worker; limit: number; idle: boolean; signal: AbortSignal }): Promise<Handed[]>;
@@ -93,7 +111,7 @@ export interface Engine {
   stopPoll(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
   report(q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void>;
   chunks(q: { worker: Worker; id: string; pieces: readonly string[]; unsure: boolean; signal?: AbortSignal }): Promise<void>;
-  ping(worker: Worker, said: Ping): Promise<void>;
+  ping(q: { worker: Worker; said: Ping; signal?: AbortSignal }): Promise<void>;
   /** Whoever started an external worker has ended it: what it held waits again without counting a loss, its token is void (D16, D36). */
   workerEnded(q: { endpoint: string; id: string }): Promise<void>;
   /** Variables for a worker that somebody else starts (D36); its token is new. */

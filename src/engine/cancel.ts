@@ -34,7 +34,7 @@ export async function cancel(d: Deps, q: { endpoint: string; id: string }): Prom
 /** Cancels a job whose only caller has left (D32), also when the store is back only later; nothing where it has ended or is no more. */
 export async function abandon(d: Deps & { hold: Hold }, q: { endpoint: string; id: string }, signal: AbortSignal): Promise<void> {
   try {
-    await d.hold(() => cancel(d, q), signal);
+    await d.hold(() => cancel(d, q), { signal });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

@@ -46,6 +46,8 @@ export interface ServerView extends Pick<Peer, "id" | "url" | "startedAt"> {
 export interface Cluster {
   /** Whether other servers can open the store too. */
   readonly shared: boolean;
+  /** Whether another server lives, as of the last sign of life: what a worker does here it may then do there, too. */
+  others(): boolean;
   /** This server's id; undefined where it is alone. */
   readonly id: string | undefined;
   /** The servers that live, this one included, as of the last sign of life; none where it is alone. */
@@ -54,7 +56,7 @@ export interface Cluster {
   leads(role: Role): boolean;
   /** Whether it starts and ends the workers of this endpoint. */
   scales(endpoint: string): boolean;
-  /** Whether it is known that it does so no more: its workers of the endpoint are to go. While the store is away nothing is known. */
+  /** Whether it does so no more by its last sign of life: its workers of the endpoint are to go. While the store is away nothing changes. */
   gaveUp(endpoint: string): boolean;
   /** The servers that live with what each leads, the longest running first, as of the last sign of life; none where it is alone. */
   members(): ServerView[];
@@ -98,7 +100,7 @@ export function cluster(d: Deps): Cluster {
 }
 
 const ALONE: Cluster = {
-  shared: false, id: undefined, loops: [],
+  shared: false, id: undefined, loops: [], others: () => false,
   servers: () => [], members: () => [], leads: () => true, scales: () => true, gaveUp: () => false, fault: () => undefined,
   othersLive: async () => false, join: async () => {}, leave: async () => {}, look: () => {},
 };
@@ -190,10 +192,11 @@ function member(d: Deps, store: ClusterStore): Cluster {
     id: d.id,
     loops: [beating],
     servers: () => peers,
+    others: () => peers.some(({ id }) => id !== d.id),
     members: () => peers.map(({ id, url: address, startedAt: since }) => ({ id, url: address, startedAt: since, self: id === d.id, leads: leases.filter(({ server }) => server === id).map(({ name }) => name) })),
     leads: (role) => mine.has(role) && counts(),
     scales: (endpoint) => mine.has(SCALE + endpoint) && counts(),
-    gaveUp: (endpoint) => counts() && !mine.has(SCALE + endpoint),
+    gaveUp: (endpoint) => !mine.has(SCALE + endpoint),
     othersLive: async () => (await store.servers({ now: d.now() })).some(({ id }) => id !== d.id),
     async join(address) {
       url = address;

@@ -112,7 +112,7 @@ export function delivering(d: Deps): Delivering {
     const now = d.now();
     const { status, error, final } = answer;
     const after = afterTry({ status, used: delivery.used + 1, final: final ?? false, now });
-    await d.hold(() => d.webhooks.tried({ id, tried: { at, tookMs: now - at, status, error }, ...after }), cutOff.signal);
+    await d.hold(() => d.webhooks.tried({ id, tried: { at, tookMs: now - at, status, error }, ...after }), { signal: cutOff.signal });
     const facts = { endpoint, id: job, delivery: id, host: hostOf(url) };
     if (after.state === "delivered") d.events.emit("webhook.delivered", facts);
     else d.events.emit("webhook.failed", { ...facts, reason: error ?? `the receiver answered ${status}, not 200`, retryMs: after.dueAt === undefined ? undefined : after.dueAt - now });

@@ -226,13 +226,28 @@ describe("dispatch", () => {
     expect(await other.jobs).toEqual([]);
   });
 
-  it("D40: while the store is away a poll fails, and the job is found by the next one", async () => {
+  it("D40: while the store is away a poll stays, in its turn, and gets the job with the next look", async () => {
     const s = sample();
     s.queue.push("a");
     s.failWith(new StoreUnavailable("full", "disk full"));
-    await expect(s.take(s.worker("w1")).jobs).rejects.toThrow("disk full");
+    const [first, second] = [s.take(s.worker("w1")), s.take(s.worker("w2"))];
+    await settle();
     s.failWith(undefined);
-    expect(await s.take(s.worker("w1")).jobs).toEqual(["a"]);
+    s.lanes.look();
+    expect(await first.jobs).toEqual(["a"]);
+    second.leave();
+    expect(await second.jobs).toEqual([]);
+  });
+
+  it("a poll that ends while the store is away ends without jobs; one of a closed store fails", async () => {
+    const s = sample();
+    s.failWith(new StoreUnavailable("unreachable", "away"));
+    const poll = s.take(s.worker("w1"));
+    await settle();
+    poll.leave();
+    expect(await poll.jobs).toEqual([]);
+    s.failWith(new StoreUnavailable("closed", "The store is closed."));
+    await expect(s.take(s.worker("w1")).jobs).rejects.toThrow("closed");
   });
 });
 

@@ -88,7 +88,10 @@ export function dispatch(d: {
       (found) => claimed(endpoint, lane, parked, found),
       (error: unknown) => {
         doubt(lane);
-        parked.reject(error);
+        if (!(error instanceof StoreUnavailable) || error.why === "closed") return parked.reject(error);
+        // The poll stays, until the next look at all lanes or its end.
+        if (parked.left) parked.resolve([]);
+        else lane.parked.unshift(parked);
       },
     );
   }
@@ -113,7 +116,7 @@ export function dispatch(d: {
     }
     for (const { job } of jobs) {
       worker.held.set(job.id, { attempt: job.attempt, handedAt: job.startedAt!, ...(job.lowPriority && { lowPriority: true }) });
-      d.events.emit("job.started", { endpoint, id: job.id, worker: worker.id, attempt: job.attempt });
+      d.events.emit("job.started", { endpoint, id: job.id, worker: worker.id, attempt: job.attempt, waitedMs: job.startedAt! - job.queuedAt });
     }
     parked.resolve(jobs);
     pump(endpoint, lane);

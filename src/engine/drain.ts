@@ -12,9 +12,9 @@ interface Deps {
   workers: Workers;
 }
 
-/** Resolves when no worker holds a job, or after `ms`. `shared`: an external worker goes on at another server. */
-export async function nothingHeld({ clock, events, workers, shared }: Pick<Deps, "clock" | "events" | "workers"> & { shared: boolean }, ms: number): Promise<void> {
-  const held = (): boolean => [...workers.all()].some((worker) => worker.held.size > 0 && !(shared && worker.launcher === "external"));
+/** Resolves when no worker holds a job, or after `ms`. With `others` an external worker goes on at another server. */
+export async function nothingHeld({ clock, events, workers, others }: Pick<Deps, "clock" | "events" | "workers"> & { others: boolean }, ms: number): Promise<void> {
+  const held = (): boolean => [...workers.all()].some((worker) => worker.held.size > 0 && !(others && worker.launcher === "external"));
   if (!held()) return;
   const over = new AbortController();
   const look = (): void => {

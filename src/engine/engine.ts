@@ -11,6 +11,7 @@ import type { Service } from "../service.ts";
 import type { Engine } from "./api.ts";
 import { admission } from "./admit.ts";
 import { admitTogether } from "./admit-together.ts";
+import { bulk } from "./bulk.ts";
 import { abandon, cancel } from "./cancel.ts";
 import { cluster } from "./cluster.ts";
 import { consoleLinks } from "./console-links.ts";
@@ -28,8 +29,13 @@ import { launching } from "./launch.ts";
 import { cursorFault, list } from "./list.ts";
 import { logReader } from "./logs.ts";
 import { looking } from "./look.ts";
+import { metrics } from "./metrics.ts";
+import { overviews } from "./overview.ts";
 import { ping } from "./ping.ts";
+import { present as presentOf } from "./present.ts";
+import { outages } from "./outages.ts";
 import { purge } from "./purge.ts";
+import { recent } from "./recent.ts";
 import { reckon } from "./reckon.ts";
 import { record } from "./record.ts";
 import { recallStops, recover } from "./recover.ts";
@@ -80,8 +86,10 @@ export interface EngineOptions {
 
 /** Builds the engine; nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
-  const { store, clock, events, random } = o;
-  const time = engineTime({ clock, jobs: store.jobs, events, databaseClock: store.cluster?.clock });
+  const { clock, random } = o;
+  const away = outages({ clock, now: () => now(), store: o.store, events: o.events });
+  const { store, events } = away;
+  const time = engineTime({ clock, events, missed: away.missed, databaseClock: store.cluster?.clock });
   const { now } = time;
   const sealing = seal(o.sealKey, random);
   const run = hex(random(8));
@@ -90,9 +98,10 @@ export function createEngine(o: EngineOptions): Engine {
   const present = workers(events);
   const waits = waiting(clock);
   const secrets = webhookSecrets({ registry: known, seal: sealing, random, now });
-  const tokenBook = tokens({ store: store.tokens, now, random });
+  const holding = hold({ clock, events, back: away.back });
+  // A worker whose token must be looked up again keeps its result.
+  const tokenBook = tokens({ store: { ...store.tokens, find: (q) => holding(() => store.tokens.find(q)) }, now, random });
   const keyBook = keys({ store: store.keys, now, random, fromEnvironment: o.apiKey, onFault: (error) => events.emit("fault", { where: "noting the use of a key", error }) });
-  const holding = hold({ clock, now, jobs: store.jobs, events });
   const group = cluster({
     clock, now, events, run, store: store.cluster,
     id: o.serviceId ?? run,
@@ -119,11 +128,13 @@ export function createEngine(o: EngineOptions): Engine {
     kill: (worker, why) => inBackground(`ending ${worker.id}`, launch().stop(worker, { why, graceMs: 0 })),
     ...(group.shared && { unstopped: () => store.jobs.unstopped() }),
   });
-  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops, shared: group.shared };
+  const reckoning = { now, events, dispatch: lanes, waiting: waits, stopping: stops, others: group.others };
   const sweeping = sweep({ clock, now, jobs: store.jobs, events, cluster: group });
   const attending = attend({ clock, now, store, events, workers: present, registry: known, dispatch: lanes, cluster: group, views });
   let launchSide: { launching: ReturnType<typeof launching>; scaling: ReturnType<typeof scaling> } | undefined;
   let draining = false;
+  /** Whether other servers lived when this one started. */
+  let others = false;
   /** Ends what is held for a store that is away, when everything else has ended. */
   const stopped = new AbortController();
   let listening: (() => void)[] = [];
@@ -173,6 +184,8 @@ export function createEngine(o: EngineOptions): Engine {
     look: () => {
       replaceOld();
       launchSide?.scaling.look();
+      // A new endpoint may need a server that starts its workers.
+      group.look();
     },
     cluster: group,
   });
@@ -183,7 +196,10 @@ export function createEngine(o: EngineOptions): Engine {
   };
   const looks = looking({ clock, now, events, store: store.cluster, jobs: store.jobs, waiting: waits, dispatch: lanes, stopping: stops, onEndpoints, onAccess });
   const recovering = { store, now, events, registry: known, workers: present, cluster: group };
-  const loops: Service[] = [...time.loops, ...group.loops, ...looks.loops, sweeping, attending, managing.loop, deliveries, ...(together ? [together.loop] : [])];
+  const allPresent = (): ReturnType<typeof presentOf> => presentOf({ jobs: store.jobs, registry: known, views, now });
+  const keeping = metrics({ clock, now, events, store: store.metrics, source: run, registry: known, cluster: group, present: allPresent });
+  const telling = overviews({ clock, now, events, keys: keyBook, present: allPresent, recent: recent({ events, now, store: store.metrics }) });
+  const loops: Service[] = [away.loop, ...time.loops, keeping.loop, telling.loop, ...group.loops, ...looks.loops, sweeping, attending, managing.loop, deliveries, ...(together ? [together.loop] : [])];
 
   function replaceOld(): void {
     replaceChanged({ registry: known, workers: present, retire: (worker, why) => launchSide?.scaling.retire(worker, why) });
@@ -223,6 +239,15 @@ export function createEngine(o: EngineOptions): Engine {
     retry: ({ endpoint, id }) => retry(submitting, { endpoint: known.get(endpoint), id }),
     purge: (endpoint) => purge({ jobs: store.jobs, now, events }, endpoint),
     list: (q) => list(reading, q),
+    bulk: (q) =>
+      bulk({
+        list: (page) => list(reading, page),
+        async act(on, { endpoint, id }) {
+          if (on === "cancel") return (await cancel(cancelling, { endpoint, id })) === "CANCELLED";
+          await retry(submitting, { endpoint: known.get(endpoint), id });
+          return true;
+        },
+      }, q),
     record: (q) => record({ jobs: store.jobs, now, views, entry: known.entry }, q),
     endpoints: managing,
     webhookSecret: { renew: (id) => managing.inTurn(() => secrets.renew(id)) },
@@ -237,6 +262,21 @@ export function createEngine(o: EngineOptions): Engine {
     logs: logReader({ clock, logs: o.workerLogs, workers: present }),
     cancel: (q) => cancel(cancelling, q),
     abandon: (q) => inBackground(`cancelling job ${q.id}`, abandon({ ...cancelling, hold: holding }, q, stopped.signal)),
+    async stopWorker(q) {
+      const worker = present.get(q);
+      if (worker && worker.launcher !== "external") {
+        launchSide?.scaling.retire(worker, "an operator asked for it");
+        return true;
+      }
+      const shown = (await views.of(q.endpoint)).find(({ id }) => id === q.id);
+      if (!shown) throw new ApiError("worker_gone", { endpoint: q.endpoint, worker: q.id.slice(0, 128) });
+      if (shown.launcher === "external") throw new ApiError("worker_not_launched", { endpoint: q.endpoint, worker: q.id });
+      return false;
+    },
+    present: allPresent,
+    history: keeping.history,
+    metrics: keeping,
+    listen: telling.listen,
     health: (endpoint) => health({ jobs: store.jobs, views, now }, endpoint),
     endpoint: managing.find,
     worker({ id, endpoint }) {
@@ -254,16 +294,7 @@ export function createEngine(o: EngineOptions): Engine {
     stopPoll: (q) => stopPoll(taking, q),
     report: (q) => report(reporting, q),
     chunks: (q) => chunks(reporting, q),
-    ping: (worker, said) =>
-      ping(
-        {
-          ...reckoning,
-          workerStore: store.workers,
-          pingIntervalMs: pingIntervalMs(known.get(worker.endpoint).leaseMs),
-        },
-        worker,
-        said,
-      ),
+    ping: (q) => ping({ ...reckoning, hold: holding, workerStore: store.workers, pingIntervalMs: pingIntervalMs(known.get(q.worker.endpoint).leaseMs) }, q),
     async workerEnded(q) {
       // It may have called other servers only.
       const worker = present.get(q) ?? (group.shared ? present.meet({ ...q, ready: false, now: now() }) : undefined);
@@ -283,6 +314,7 @@ export function createEngine(o: EngineOptions): Engine {
       return workerEnv({ url, endpoint, worker, token, leaseMs });
     },
     shared: group.shared,
+    others: group.others,
     servers: group.members,
     async ready() {
       const why = time.fault() ?? group.fault();
@@ -291,7 +323,7 @@ export function createEngine(o: EngineOptions): Engine {
     },
     async prepare(endpoints) {
       await time.begin();
-      await recover(recovering, endpoints);
+      ({ others } = await recover(recovering, endpoints));
     },
     async start({ url }) {
       const launchingSide = launching({
@@ -299,14 +331,14 @@ export function createEngine(o: EngineOptions): Engine {
         baseEnv: o.workerBaseEnv, serviceId: o.serviceId ?? group.id ?? (await store.identity()), server: group.id, endStrays: o.endStrays,
         onGone: (worker, exit) => {
           launchSide?.scaling.ended(worker, exit);
-          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, dead: true, now: now() }), stopped.signal).then((said) => reckon(reckoning, worker, said)));
+          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, dead: true, now: now() }), { signal: stopped.signal }).then((said) => reckon(reckoning, worker, said)));
         },
       });
       const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide, cluster: group, gpus: o.gpus });
       launchSide = { launching: launchingSide, scaling: scale };
       await launchingSide.restore();
       replaceOld();
-      await recallStops({ ...recovering, stopping: stops });
+      await recallStops({ ...recovering, others, stopping: stops });
       const onLost = (): void => {
         for (const each of [looks, group]) each.look();
         onEndpoints();
@@ -316,6 +348,11 @@ export function createEngine(o: EngineOptions): Engine {
       };
       listening = [
         listen({ store, now, events, waiting: waits, dispatch: lanes, stopping: stops, deliver: deliveries.nudge, onQueued, onEndpoints, onAccess, onServers: group.look, onLost, inBackground }),
+        events.on("store.back", () => {
+          lanes.look();
+          sweeping.nudge();
+          onLost();
+        }),
         events.on("worker.ready", () => scale.look()),
         events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
           const worker = present.get({ endpoint, id });
@@ -330,13 +367,15 @@ export function createEngine(o: EngineOptions): Engine {
       draining = true;
       events.emit("service.draining", { drainMs });
       waits.sendHome();
+      telling.close();
       await launchSide?.scaling.loop.stop();
-      await group.leave();
+      const othersLive = group.others();
       for (const worker of present.all()) {
         worker.draining = true;
         for (const end of worker.polls) end();
       }
-      await nothingHeld({ clock, events, workers: present, shared: group.shared }, drainMs);
+      await group.leave();
+      await nothingHeld({ clock, events, workers: present, others: othersLive }, drainMs);
       await returnRunning({ now, events, jobs: store.jobs, workers: present });
       if (launchSide) {
         const all = [...present.all()].filter((worker) => worker.launcher !== "external");

@@ -2,37 +2,70 @@
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { StoreUnavailable } from "../store/store.ts";
-import type { JobStore } from "../store/store.ts";
 
 /** How long a post is held before the worker is told to come again, ms. */
 const HOLD_MS = 120_000;
 
-/** First and longest pause between tries, ms. */
+/** First and longest pause between tries, ms; all are tried again as soon as the store is back. */
 const PAUSE_MS = [100, 2000] as const;
 
-/** Runs a store step again and again while the store is away. */
-export type Hold = <T>(step: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+/** Most bytes held at once, those of all posts together; further ones are refused at once. */
+export const MOST_HELD_BYTES = 256 * 1024 * 1024;
 
-/** Knows whether the store is away, and holds work meanwhile. After an outage every lease is extended first (D16). */
-export function hold({ clock, now, jobs, events }: { clock: Clock; now: () => number; jobs: JobStore; events: EventBus }): Hold {
-  let away = false;
-  return async (step, signal) => {
+/** What a post takes besides its body: its connection, request and answer, bytes. */
+const POST_BYTES = 16_384;
+
+/** What is known of a step that is not done for the first time. */
+export interface Again {
+  /** It was held: the store was away since. */
+  held: boolean;
+  /** An earlier try may have been done. */
+  unsure: boolean;
+}
+
+/** Runs a store step again and again while the store is away. `bytes`: what is kept in memory for it meanwhile. */
+export type Hold = <T>(step: (again: Again) => Promise<T>, q?: { bytes?: number; signal?: AbortSignal | undefined }) => Promise<T>;
+
+/** Holds work while the store is away. `back` resolves when it is there again, or after a time. */
+export function hold({ clock, events, back }: { clock: Clock; events: EventBus; back: (ms: number, signal?: AbortSignal) => Promise<void> }): Hold {
+  let heldBytes = 0;
+  let full = false;
+
+  /** Room for one more; told once that there is none, until all are gone. */
+  function take(bytes: number): boolean {
+    if (heldBytes + bytes <= MOST_HELD_BYTES) {
+      heldBytes += bytes;
+      return true;
+    }
+    if (!full) events.emit("posts.refused", { heldBytes });
+    full = true;
+    return false;
+  }
+
+  function give(bytes: number): void {
+    heldBytes -= bytes;
+    if (heldBytes === 0) full = false;
+  }
+
+  return async (step, { bytes = 0, signal } = {}) => {
     const since = clock.now();
-    for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
-      try {
-        if (away) {
-          await jobs.extendAll({ now: now() });
-          away = false;
-          events.emit("store.back", {});
+    const needed = POST_BYTES + bytes;
+    const again: Again = { held: false, unsure: false };
+    try {
+      for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
+        try {
+          return await step(again);
+        } catch (error) {
+          if (!(error instanceof StoreUnavailable) || error.why === "closed") throw error;
+          if (signal?.aborted || clock.now() - since >= HOLD_MS) throw error;
+          if (!again.held && !take(needed)) throw error;
+          again.held = true;
+          again.unsure ||= error.unsure;
+          await back(pause, signal);
         }
-        return await step();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable) || error.why === "closed") throw error;
-        if (!away) events.emit("store.away", { why: error.message });
-        away = true;
-        if (signal?.aborted || clock.now() - since >= HOLD_MS) throw error;
-        await clock.sleep(pause, signal);
       }
+    } finally {
+      if (again.held) give(needed);
     }
   };
 }

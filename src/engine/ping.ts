@@ -1,6 +1,7 @@
 /** A worker's ping: proof of life for the jobs it names, and against those it does not (D16 Lease, wire-protocol B.7). */
 import { sdkWarning } from "../core/sdk-version.ts";
 import type { EventBus } from "../events.ts";
+import type { Again, Hold } from "./hold.ts";
 import type { WorkerStore } from "../store/store.ts";
 import { mainIsGone } from "./liveness.ts";
 import type { ReckonDeps } from "./reckon.ts";
@@ -18,12 +19,17 @@ export interface Ping {
   version?: string | undefined;
 }
 
-/** Takes a ping. `pingIntervalMs` is what the worker was told. */
-export async function ping(
-  d: ReckonDeps & { events: EventBus; workerStore: WorkerStore; pingIntervalMs: number },
-  worker: Worker,
-  said: Ping,
-): Promise<void> {
+interface Deps extends ReckonDeps {
+  events: EventBus;
+  hold: Hold;
+  workerStore: WorkerStore;
+  /** What the worker was told. */
+  pingIntervalMs: number;
+}
+
+/** Takes a ping; held while the store is away, until the worker hangs up. */
+export async function ping(d: Deps, q: { worker: Worker; said: Ping; signal?: AbortSignal | undefined }): Promise<void> {
+  const { worker, said } = q;
   const now = d.now();
   tellVersion(d, worker, said.version);
   if (said.unhealthy !== undefined) {
@@ -33,8 +39,8 @@ export async function ping(
   }
   worker.pinged = true;
   // Where it may poll at another server its polls tell nothing.
-  const bound = !d.shared || worker.launcher !== "external";
-  if (bound && mainIsGone(worker, { now, pingIntervalMs: d.pingIntervalMs })) return await gone(d, worker, now);
+  const bound = !d.others() || worker.launcher !== "external";
+  if (bound && mainIsGone(worker, { now, pingIntervalMs: d.pingIntervalMs })) return await gone(d, worker);
   // Handed to it by another server, or reported a moment ago.
   if (said.named.some((id) => !worker.held.has(id))) worker.knownIdle = false;
   // At rest there is nothing to renew and nothing to miss.
@@ -43,14 +49,10 @@ export async function ping(
   for (const [id, stop] of worker.stopping) {
     if (!said.named.includes(id) && now - stop.since >= d.pingIntervalMs) d.stopping.over(worker, id);
   }
-  const reckoning = await d.workerStore.ping({
-    endpoint: worker.endpoint,
-    worker: worker.id,
-    named: said.named,
-    // The list of a ping lags a take by up to one interval: from one interval on it counts.
-    handedBefore: now - d.pingIntervalMs + 1,
-    now,
-  });
+  const { endpoint, id } = worker;
+  // The list of a ping lags a take by up to one interval: from one interval on it counts. What is missing from one that was held counts nothing: its result may be held as well.
+  const handedBefore = ({ held }: Again): number => (held ? -Infinity : now - d.pingIntervalMs + 1);
+  const reckoning = await d.hold((again) => d.workerStore.ping({ endpoint, worker: id, named: said.named, handedBefore: handedBefore(again), now: d.now() }), { signal: q.signal });
   reckon(d, worker, reckoning);
   if (!bound) forgetEnded(d, worker, said.named, now);
 }
@@ -61,12 +63,12 @@ function forgetEnded(d: { pingIntervalMs: number }, worker: Worker, named: reado
 }
 
 /** Takes back what a worker holds whose main process is gone; its pings renew nothing any more. */
-async function gone(d: ReckonDeps & { events: EventBus; workerStore: WorkerStore }, worker: Worker, now: number): Promise<void> {
+async function gone(d: Deps, worker: Worker): Promise<void> {
   worker.leftAt = undefined;
   worker.unhealthy = true;
   const { endpoint, id } = worker;
   d.events.emit("worker.unhealthy", { endpoint, worker: id, reason: "it cut its polls and asks for nothing more, though something goes on pinging for it: its main process is held for dead" });
-  reckon(d, worker, await d.workerStore.idle({ endpoint, worker: id, before: Infinity, dead: true, now }));
+  reckon(d, worker, await d.hold(() => d.workerStore.idle({ endpoint, worker: id, before: Infinity, dead: true, now: d.now() })));
 }
 
 /** Says once for each worker what is known against its SDK. */

@@ -13,8 +13,8 @@ export interface ReckonDeps {
   dispatch: Dispatch;
   waiting: Waiting;
   stopping: Stopping;
-  /** Other servers share the store: they may have handed the worker what it runs, and its words may have gone to them. */
-  shared: boolean;
+  /** Whether other servers live: they may have handed the worker what it runs, and its words may go to them. */
+  others: () => boolean;
 }
 
 /** Acts on a {@link Reckoning} of this worker. */

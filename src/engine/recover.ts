@@ -13,26 +13,28 @@ interface Deps {
   events: EventBus;
   registry: Registry;
   workers: Workers;
-  cluster: Pick<Cluster, "shared" | "id" | "othersLive">;
+  cluster: Pick<Cluster, "id" | "othersLive">;
 }
 
-/** Before the first request. What is known of workers that others launched, or that call any server, stays with those who see them. */
-export async function recover({ store, now, events, registry, workers, cluster }: Deps, endpoints: readonly Endpoint[]): Promise<void> {
+/** Before the first request. While other servers live, workers that they launched, or that call any of them, are theirs to tell of. Answers whether any do. */
+export async function recover({ store, now, events, registry, workers, cluster }: Deps, endpoints: readonly Endpoint[]): Promise<{ others: boolean }> {
+  const others = await cluster.othersLive();
   // Before anything else may settle: live work must not run twice because the service was away (D16 Outages). It was not while another server lived.
-  if (!(await cluster.othersLive())) await store.jobs.extendAll({ now: now() });
+  if (!others) await store.jobs.extendAll({ now: now() });
   await registry.load((id, fault) => events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }));
   for (const endpoint of endpoints) await registry.put(endpoint, now());
   for (const row of await store.workers.list()) if (row.server === cluster.id) workers.meet({ ...row, ready: false, now: now() });
   for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
-    if (cluster.shared && !workers.get({ endpoint, id: worker })) continue;
+    if (others && !workers.get({ endpoint, id: worker })) continue;
     workers.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });
   }
+  return { others };
 }
 
 /** A stop that was asked for before this start may not have reached its worker (D18). */
-export async function recallStops({ store, now, workers, cluster, stopping }: Pick<Deps, "store" | "now" | "workers" | "cluster"> & { stopping: Stopping }): Promise<void> {
+export async function recallStops({ store, now, workers, others, stopping }: Pick<Deps, "store" | "now" | "workers"> & { others: boolean; stopping: Stopping }): Promise<void> {
   for (const run of await store.jobs.unstopped()) {
-    if (!cluster.shared) workers.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
+    if (!others) workers.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
     stopping.request(run);
   }
 }

@@ -1,5 +1,7 @@
 /** A worker says how a job goes: progress, chunk, result (D16, D19). Kept before it is acknowledged (D17). */
+import { sizeOf } from "../core/json/json-text.ts";
 import type { Report } from "../core/report.ts";
+import { executionTime } from "../core/view.ts";
 import type { EventBus } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -26,16 +28,16 @@ export async function report(d: Deps, q: { worker: Worker; id: string; report: R
   const { worker, id, report: said } = q;
   const { endpoint } = worker;
   if (said.kind === "progress") {
-    const kept = await d.hold(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value: said.value, now: d.now() }), q.signal);
+    const kept = await d.hold(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value: said.value, now: d.now() }), { bytes: sizeOf(said.value), signal: q.signal });
     if (!kept) d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: "stale" });
     return;
   }
   const outcome = { on: said.on, output: said.output, error: said.error };
-  const moved = await d.hold(() => d.store.jobs.report({ endpoint, id, worker: worker.id, outcome, now: d.now() }), q.signal);
+  const moved = await d.hold(() => d.store.jobs.report({ endpoint, id, worker: worker.id, outcome, now: d.now() }), { bytes: sizeOf(said.output ?? "") + sizeOf(said.error ?? ""), signal: q.signal });
   letGo(worker, id, d.now());
   d.stopping.over(worker, id);
   if (moved.ok) {
-    d.events.emit("job.settled", { endpoint, id, state: moved.job.state });
+    d.events.emit("job.settled", { endpoint, id, state: moved.job.state, ranMs: executionTime(moved.job, moved.job.endedAt!) });
     d.waiting.ended({ job: moved.job, output: said.output, error: said.error });
   } else {
     d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: moved.why });
@@ -50,8 +52,8 @@ export async function chunks(d: Omit<Deps, "restart" | "stopping" | "dispatch">,
   const { worker, id } = q;
   const { endpoint } = worker;
   const added = await d.hold(
-    () => d.store.chunks.append({ endpoint, id, worker: worker.id, chunks: q.pieces, unlessLast: q.unsure, now: d.now() }),
-    q.signal,
+    (again) => d.store.chunks.append({ endpoint, id, worker: worker.id, chunks: q.pieces, unlessLast: q.unsure || again.unsure, now: d.now() }),
+    { bytes: q.pieces.reduce((sum, piece) => sum + piece.length, 0), signal: q.signal },
   );
   if (added.ok) d.waiting.news(id);
   else d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: added.why });

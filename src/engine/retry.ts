@@ -20,7 +20,7 @@ export async function retry(
     if (moved?.state !== undefined) throw new ApiError("job_not_retryable", { job: id, state: moved.state });
     throw new ApiError("job_not_found", { endpoint: endpoint.id, job: id });
   }
-  d.events.emit("job.queued", { endpoint: endpoint.id, id });
+  d.events.emit("job.queued", { endpoint: endpoint.id, id, again: true });
   d.waiting.news(id);
   d.dispatch.announce(endpoint.id);
   d.onQueued(endpoint.id);

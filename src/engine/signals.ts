@@ -39,7 +39,7 @@ export async function tellEnd(d: { jobs: JobStore; now: () => number; waiting: W
 export function listen(d: Deps): () => void {
   const { events, waiting } = d;
 
-  return d.store.onSignal((signal) => {
+  return d.store.onSignal((signal, elsewhere) => {
     switch (signal.kind) {
       case "delivery":
         return d.deliver();
@@ -53,7 +53,7 @@ export function listen(d: Deps): () => void {
         d.dispatch.announce(signal.endpoint);
         return d.onQueued(signal.endpoint);
       case "settled":
-        events.emit("job.settled", { endpoint: signal.endpoint, id: signal.id, state: signal.state });
+        events.emit("job.settled", { endpoint: signal.endpoint, id: signal.id, state: signal.state, ...(elsewhere && { elsewhere }) });
         waiting.news(signal.id);
         if (waiting.awaited(signal.id)) d.inBackground("telling waiters", tellEnd({ jobs: d.store.jobs, now: d.now, waiting }, signal));
         return;

@@ -3,6 +3,7 @@ import { ApiError } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
 import { isFinal } from "../core/machine.ts";
 import type { JobResult } from "../core/view.ts";
+import { StoreUnavailable } from "../store/store.ts";
 import type { JobStore } from "../store/store.ts";
 import { isJobId } from "./ids.ts";
 import type { Caller, Wait, Waiting } from "./wait.ts";
@@ -51,6 +52,13 @@ export async function waited(d: Omit<Deps, "waiting">, job: Job, end: Wait<JobRe
   if (told) return told;
   const now = d.now();
   const named = { endpoint: job.endpoint, id: job.id, now };
-  const found = (await d.jobs.get(named)) ?? (await d.jobs.record(named));
+  let found: JobResult | undefined;
+  try {
+    found = (await d.jobs.get(named)) ?? (await d.jobs.record(named));
+  } catch (error) {
+    // It was accepted: told that the store is away, the client would send it again.
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return { job };
+  }
   return found ?? { job: { ...job, state: "CANCELLED", endedAt: now }, error: "The job was removed from the queue by /purge-queue before a worker took it." };
 }

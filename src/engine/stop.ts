@@ -27,6 +27,10 @@ export interface Stopping {
   over(worker: Worker, id: string): void;
 }
 
+function nameOf({ endpoint, id, worker }: Run): string {
+  return `${endpoint} ${id} ${worker}`;
+}
+
 /** Stopping over the workers known here. `kill` ends a launched worker for certain. `unstopped` is given where several servers share the store, which then knows best: a worker's word may have gone to any of them. */
 export function stopping(d: {
   clock: Clock;
@@ -37,6 +41,9 @@ export function stopping(d: {
   kill: (worker: Worker, why: string) => void;
   unstopped?: (() => Promise<Run[]>) | undefined;
 }): Stopping {
+  /** Runs known here to be over, while the store does not know it: it takes a ping more. */
+  const ended = new Set<string>();
+
   async function graceThenKill(worker: Worker, id: string): Promise<void> {
     const request = worker.stopping.get(id);
     await d.clock.sleep(d.graceMs(worker.endpoint));
@@ -55,6 +62,7 @@ export function stopping(d: {
   function request({ endpoint, id, worker: workerId }: Run): void {
     const worker = d.workers.get({ endpoint, id: workerId });
     if (!worker || worker.stopping.has(id)) return;
+    ended.delete(nameOf({ endpoint, id, worker: workerId }));
     worker.stopping.set(id, { since: d.now() });
     worker.knownIdle = false;
     letGo(worker, id, d.now());
@@ -72,11 +80,13 @@ export function stopping(d: {
     });
     // While the store is away, what is known here must do.
     if (!runs) return;
+    const open = new Set(runs.map(nameOf));
+    for (const name of ended) if (!open.has(name)) ended.delete(name);
     if (worker) {
-      const still = new Set(runs.flatMap((run) => (run.worker === worker.id && run.endpoint === worker.endpoint ? [run.id] : [])));
-      for (const [id, { since }] of worker.stopping) if (since < asked && !still.has(id)) worker.stopping.delete(id);
+      const { id: workerId, endpoint, stopping: known } = worker;
+      for (const [id, { since }] of known) if (since < asked && !open.has(nameOf({ endpoint, id, worker: workerId }))) known.delete(id);
     }
-    for (const run of runs) request(run);
+    for (const run of runs) if (!ended.has(nameOf(run))) request(run);
   }
 
   return {
@@ -103,7 +113,8 @@ export function stopping(d: {
       return [];
     },
     over(worker, id) {
-      worker.stopping.delete(id);
+      if (!worker.stopping.delete(id) || !d.unstopped) return;
+      ended.add(nameOf({ endpoint: worker.endpoint, id, worker: worker.id }));
     },
   };
 }

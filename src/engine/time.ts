@@ -3,7 +3,6 @@ import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
 import type { Loop } from "../service.ts";
-import type { JobStore } from "../store/store.ts";
 import { clockOffset } from "./clock-offset.ts";
 
 /** How often the present is looked at when nothing else asks, ms. */
@@ -15,7 +14,7 @@ const AWAY_MS = 1500;
 /** The present for every operation, in ms since the epoch. */
 export interface Time {
   /**
-   * The present. After a gap it first asks the store to extend every lease, ahead of whatever the caller asks next:
+   * The present. After a gap every lease is extended ahead of whatever the caller asks of the store next (`outages.ts`):
    * live work must not run twice because we were away.
    */
   now(): number;
@@ -28,7 +27,7 @@ export interface Time {
 }
 
 /** The engine's time over a clock; by that of the database where several servers share one. */
-export function engineTime({ clock, jobs, events, databaseClock }: { clock: Clock; jobs: JobStore; events: EventBus; databaseClock?: (() => Promise<number>) | undefined }): Time {
+export function engineTime({ clock, events, missed, databaseClock }: { clock: Clock; events: EventBus; /** Called after a gap. */ missed: () => void; databaseClock?: (() => Promise<number>) | undefined }): Time {
   const offset = databaseClock && clockOffset({ clock, databaseClock, awayMs: AWAY_MS, events });
   let last = clock.now();
   function now(): number {
@@ -37,7 +36,7 @@ export function engineTime({ clock, jobs, events, databaseClock }: { clock: Cloc
     last = present;
     if (gap > AWAY_MS) {
       events.emit("service.away", { ms: gap });
-      jobs.extendAll({ now: present }).catch((error: unknown) => events.emit("fault", { where: "extending leases", error }));
+      missed();
     }
     return present;
   }

@@ -37,8 +37,8 @@ interface Read {
 
 /** Knows the workers of all servers. */
 export interface WorkerViews {
-  /** Workers of an endpoint, whichever server they call. Throws as the store does where that is shared. */
-  of(endpoint: string): Promise<WorkerView[]>;
+  /** Workers of an endpoint, whichever server they call. `noneBusy`: it is known that no job runs there. Throws as the store does where that is shared. */
+  of(endpoint: string, noneBusy?: boolean): Promise<WorkerView[]>;
   /** Why no worker is started there, by whichever server would. */
   heldBack(endpoint: string): HeldBack;
   /** Whether the worker pings, at whichever server. */
@@ -83,8 +83,8 @@ export function workerViews(d: Deps): WorkerViews {
     return found;
   }
 
-  async function together(endpoint: string, store: ClusterStore): Promise<WorkerView[]> {
-    const running = await store.running({ endpoint });
+  async function together(endpoint: string, store: ClusterStore, noneBusy: boolean): Promise<WorkerView[]> {
+    const running = noneBusy ? [] : await store.running({ endpoint });
     const found = known(endpoint);
     const jobs = new Map<string, string[]>();
     for (const { id, worker, startedAt } of running) {
@@ -98,7 +98,7 @@ export function workerViews(d: Deps): WorkerViews {
   }
 
   return {
-    of: async (endpoint) => (d.store ? await together(endpoint, d.store) : [...d.workers.of(endpoint)].map((worker) => viewOf(worker, [...worker.held.keys()]))),
+    of: async (endpoint, noneBusy = false) => (d.store ? await together(endpoint, d.store, noneBusy) : [...d.workers.of(endpoint)].map((worker) => viewOf(worker, [...worker.held.keys()]))),
     heldBack(endpoint) {
       const here = d.heldBack(endpoint);
       if (!d.store || here.crashing !== undefined || here.withoutGpu !== undefined) return here;

@@ -21,8 +21,8 @@ export function presented(call: Call): string | undefined {
   return match?.[1];
 }
 
-/** Sets `principal`, or throws 401: key missing, wrong, or without permission. A key counts before a session. `changes`: the request changes something, though it is a GET. */
-export async function identify(call: Call, scope: Scope, changes: boolean): Promise<void> {
+/** Sets `principal`, or throws 401: key missing, wrong, or without permission. A key counts before a session. `changes`: whether the request changes something, though it is a GET. */
+export async function identify(call: Call, scope: Scope, changes?: (call: Call) => boolean): Promise<void> {
   const key = presented(call);
   const principal = key === undefined ? await fromCookie(call, changes) : await call.engine.keys.identify(key);
   if (!principal) throw new ApiError("unauthorized", { why: key === undefined ? "The request carries no API key." : "The API key is not known here." });

@@ -12,7 +12,7 @@ function row(methods: Route["methods"], path: string): Route {
 const TABLE = [row(["POST"], "/v2/:endpoint/run"), row(["GET", "POST"], "/v2/:endpoint/status/:job"), row(["GET"], "/v2/:endpoint/stream/:job"), row(["POST"], "/v2/:endpoint/stream/:job"), row(["GET"], "/v2/list/all"), row(["GET"], "/w/:endpoint/:worker/:job")];
 TABLE.push(row(["POST"], "/v2/:endpoint/openai/*"));
 const match = matcher(TABLE);
-const NONE = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
+const NONE = { endpoint: "", job: "", worker: "", delivery: "", key: "", token: "", rest: "" };
 
 describe("matcher", () => {
   it("finds the row of a path by method, with its parameters", () => {
@@ -62,7 +62,7 @@ describe("matcher", () => {
     const value = fc.string({ minLength: 1, maxLength: 20, unit: "binary" }).filter((text) => text.isWellFormed() && text !== "." && text !== "..");
     fc.assert(
       fc.property(fc.constantFrom(...ROUTES), value, value, value, (route, endpoint, job, worker) => {
-        const given: Record<string, string> = { endpoint, job, worker, delivery: job, key: job };
+        const given: Record<string, string> = { endpoint, job, worker, delivery: job, key: job, token: job };
         const found = find(route.path.replace("*", "v1/x").replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name]!)));
         for (const method of route.methods) expect(found?.byMethod.get(method)).toBe(route);
         for (const [, name] of route.path.matchAll(/:(\w+)/g)) expect(found?.params[name as "job"]).toBe(given[name!]);

@@ -46,7 +46,7 @@ export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Q
 /** The refusal that an exception stands for; anything unknown is our own fault. */
 export function refusalOf(error: unknown, reference: () => string): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof StoreUnavailable) return new ApiError("store_unavailable", { why: error.message });
+  if (error instanceof StoreUnavailable) return new ApiError(error.unsure ? "outcome_unknown" : "store_unavailable", { why: error.message });
   return new ApiError("internal", { reference: reference() });
 }
 

@@ -14,13 +14,17 @@ import { openai } from "./openai/openai-api.ts";
 import type { Told } from "./params.ts";
 import { OFFSET, delivers, stream } from "./client/stream-api.ts";
 import { STREAM_WAIT, SYNC_WAIT } from "./client/wait-param.ts";
+import * as bulk from "./v1/bulk-api.ts";
 import * as consoleLink from "./v1/console-link-api.ts";
 import * as endpoints from "./v1/endpoints-api.ts";
+import * as feeding from "./v1/feed-api.ts";
 import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
 import * as logs from "./v1/logs-api.ts";
+import * as metrics from "./v1/metrics-api.ts";
 import * as servers from "./v1/servers-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
+import * as workerStop from "./v1/worker-stop-api.ts";
 import * as worker from "./worker/worker-api.ts";
 import { BATCH_QUERY, CHUNK_QUERY, PING_QUERY, TAKE_QUERY } from "./worker/worker-query.ts";
 
@@ -109,6 +113,11 @@ export const ROUTES: readonly Route[] = [
   { methods: ["POST"], path: "/v1/endpoints/:endpoint/webhook-secret", who: "admin", name: "renewWebhookSecret", summary: "Makes a new secret for signing webhooks and tells it this once.", answer: "webhookSecret", body: "nothing", maxBody: 64 * KB, handle: endpoints.webhookSecret },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/workers", who: "read", name: "listWorkers", summary: "Workers of the endpoint and the jobs they hold.", answer: "workers", maxBody: 64 * KB, handle: endpoints.workers },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/workers/:worker/logs", who: "admin", name: "workerLogs", summary: "What a launched worker wrote: the last lines, then what comes.", answer: "logs", refusals: ["worker_not_found"], maxBody: 64 * KB, query: [logs.TAIL, logs.FOLLOW, logs.JOB], handle: logs.logs },
+  { methods: ["POST"], path: "/v1/endpoints/:endpoint/workers/:worker/stop", who: "admin", name: "stopWorker", summary: "Ends a launched worker: it gets no more jobs, and goes once it holds none.", answer: "stopping", body: "nothing", refusals: ["worker_gone", "worker_not_launched"], maxBody: 64 * KB, handle: workerStop.stop },
+  { methods: ["GET"], path: "/v1/endpoints/:endpoint/metrics", who: "read", name: "endpointMetrics", summary: "What was counted of the endpoint over time: jobs, waits, runs and workers.", answer: "metrics", maxBody: 64 * KB, query: [metrics.FROM, metrics.TO, metrics.STEP], handle: metrics.metrics },
+  { methods: ["POST"], path: "/v1/endpoints/:endpoint/jobs/cancel", who: "write", name: "cancelJobs", summary: "Cancels a portion of the jobs of a filter; repeat it with next.", answer: "bulk", body: "bulk", refusals: ["bad_query"], maxBody: 64 * KB, handle: bulk.cancel },
+  { methods: ["POST"], path: "/v1/endpoints/:endpoint/jobs/retry", who: "write", name: "retryJobs", summary: "Queues a portion of the FAILED and TIMED_OUT jobs of a filter again; repeat it with next.", answer: "bulk", body: "bulk", refusals: ["bad_query", "queue_full"], maxBody: 64 * KB, handle: bulk.retry },
+  { methods: ["GET"], path: "/v1/feed", who: "read", name: "feed", summary: "All endpoints that the key may read as they are now, and again whenever something has changed.", answer: "feed", refusals: ["endpoint_not_found", "not_ready"], maxBody: 64 * KB, query: [feeding.ENDPOINT, feeding.INTERVAL], handle: feeding.feed },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/jobs", who: "read", name: "listJobs", summary: "Jobs of the endpoint, the last submitted first.", answer: "jobs", maxBody: 64 * KB, query: [jobs.STATUSES, jobs.WORKER, jobs.FROM, jobs.TO, jobs.ID, jobs.EXPIRED, client.PAGE, client.CURSOR], handle: jobs.list },
   { methods: ["GET"], path: "/v1/endpoints/:endpoint/jobs/:job", who: "read", name: "getJob", summary: "One job with its attempts, its timeline and why it waits.", answer: "toldJob", maxBody: 64 * KB, handle: jobs.get },
   { methods: ["GET"], path: "/v1/webhooks", who: "read", name: "listDeliveries", summary: "Webhook deliveries, the last made first.", answer: "deliveries", maxBody: 64 * KB, query: [webhooks.ENDPOINT, webhooks.JOB, webhooks.STATE, client.PAGE, client.CURSOR], handle: webhooks.list },

@@ -103,7 +103,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
     call.maxBody = route.maxBody;
     if (route.who === "worker") await identifyWorker(call);
     else if (route.who !== "anybody") {
-      await identify(call, route.who, route.changes?.(call) ?? false);
+      await identify(call, route.who, route.changes);
       const found = call.params.endpoint === "" ? undefined : call.engine.endpoint(call.params.endpoint);
       const endpoint = found instanceof Promise ? await found : found;
       const admission = endpoint && route.limit ? call.engine.admit({ endpoint, operation: route.limit }) : undefined;
@@ -124,7 +124,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
     const method = call.req.method ?? "";
     if (!byMethod) {
-      if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read", false);
+      if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read");
       throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
     }
     if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());

@@ -2,7 +2,7 @@
 import type { Store } from "./store.ts";
 
 /** A group of the contract, one noun. */
-export type Group = "jobs" | "chunks" | "endpoints" | "workers" | "tokens" | "keys" | "webhooks";
+export type Group = "jobs" | "chunks" | "endpoints" | "workers" | "tokens" | "keys" | "webhooks" | "metrics";
 
 /** A method of the contract as `group.method`. */
 export type OpName = { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group] | "identity" | "ping";
@@ -28,6 +28,7 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   "jobs.insert": "write",
   "jobs.get": "read",
   "jobs.counts": "fresh",
+  "jobs.allCounts": "fresh",
   "jobs.waiting": "fresh",
   "jobs.claim": "claim",
   "jobs.report": "write",
@@ -72,6 +73,9 @@ export const OPS: Readonly<Record<OpName, Kind>> = {
   "webhooks.find": "read",
   "webhooks.list": "read",
   "webhooks.expire": "write",
+  "metrics.put": "write",
+  "metrics.read": "read",
+  "metrics.expire": "write",
   identity: "read",
   ping: "write",
 };

@@ -19,6 +19,7 @@ import type { Counts } from "../core/life.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 import type { JobState } from "../core/machine.ts";
 import type { JobResult } from "../core/view.ts";
+import type { MetricsStore } from "./metrics-contract.ts";
 
 /** Why a store takes nothing now. `busy`: it is there, but others were in the way for too long. */
 type Unavailable = "full" | "closed" | "unreachable" | "busy";
@@ -140,6 +141,8 @@ export interface JobStore {
   get(q: { endpoint: string; id: string; now: number }): Promise<JobResult | undefined>;
   /** Counts of an endpoint (D13). Zeros for an endpoint without jobs. */
   counts(q: { endpoint: string; now: number }): Promise<Counts>;
+  /** Counts of every endpoint that ever had a job. */
+  allCounts(q: { now: number }): Promise<{ endpoint: string; counts: Counts }[]>;
   /** When the oldest job that is not of low priority began to wait, and how many such wait; for scaling (D20, D27). */
   waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
   /** Hands up to `limit` jobs to a worker, oldest first, low priority last, their inputs together at most `maxBytes` characters (but at least one job). Skips lapsed ones and those fenced from this worker. */
@@ -217,7 +220,7 @@ export interface EndpointStore {
   pause(q: { id: string; paused: boolean }): Promise<boolean>;
   /** Marks it as being deleted. False when there is no such endpoint. */
   remove(q: { id: string }): Promise<boolean>;
-  /** Removes one marked so, with its counts and worker tokens, once none of its jobs is live and no delivery pending. Tells whether it is gone. */
+  /** Removes one marked so, with its counts, worker tokens and metrics, once none of its jobs is live and no delivery pending. Tells whether it is gone. */
   forget(q: { id: string; now: number }): Promise<boolean>;
 }
 
@@ -403,6 +406,7 @@ export interface Store {
   tokens: TokenStore;
   keys: KeyStore;
   webhooks: WebhookStore;
+  metrics: MetricsStore;
   /** Absent from a store that only one server can open. */
   cluster?: ClusterStore;
   /** Likewise. */
@@ -411,8 +415,8 @@ export interface Store {
   identity(): Promise<string>;
   /** Resolves when a write works; throws {@link StoreUnavailable} otherwise. */
   ping(): Promise<void>;
-  /** Calls the listener for each signal; the answer removes it. */
-  onSignal(listener: (signal: Signal) => void): () => void;
+  /** Calls the listener for each signal; the answer removes it. `elsewhere`: it tells of what another server did. */
+  onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
   /** Ends after the writes under way; later calls throw {@link StoreUnavailable}. */
   close(): Promise<void>;
 }

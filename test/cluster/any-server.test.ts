@@ -181,7 +181,8 @@ describe("workers", () => {
   });
 
   it("D18: a stop channel that opens at a server which never heard of the stop gets it all the same, until the run is over at any server", async () => {
-    const ep = await fresh();
+    // Nobody else looks before the grace is over.
+    const ep = await fresh({ stopGraceMs: 60_000 });
     const w = await worker(ep);
     const id = await submit(a.url, { input: {} }, ep);
     await w.at(a).take();
@@ -222,6 +223,47 @@ describe("workers", () => {
     hung.abort();
     await poll;
     await eventually(() => statusOf(b.url, id, ep), ({ status }) => status === "IN_QUEUE");
+  });
+
+  it("D16: a worker that cut its poll at one server and polls at the other is not held for dead", { timeout: 20_000 }, async () => {
+    const ep = await fresh({ leaseMs: 8000 });
+    const w = await worker(ep);
+    // Polls of this worker have lived longer than the one that is cut: here such a cut would tell.
+    const [held] = [...a.engine.workersOf(ep)];
+    expect(held).toBeUndefined();
+    const cut = new AbortController();
+    const poll = w.at(a).stop({ signal: cut.signal }).catch(() => {});
+    const seen = await eventually(() => [...a.engine.workersOf(ep)].find(({ stops }) => stops === 1), (found) => found !== undefined);
+    seen!.longestPollMs = 60_000;
+    const id = await submit(a.url, { input: {} }, ep);
+    expect(idsOf(await w.at(a).take())).toEqual([id]);
+    await w.at(a).ping([id]);
+    cut.abort();
+    await poll;
+    await eventually(() => seen!.leftAt, (at) => at !== undefined);
+    const goesOn = new AbortController();
+    const elsewhere = w.at(b).stop({ signal: goesOn.signal }).catch(() => {});
+    // Its pings come to the first server for more than two intervals, which are 2 s each.
+    const told = await eventually(async () => ((await w.at(a).ping([id])), await statusOf(b.url, id, ep)), ({ status, executionTime }) => status !== "IN_PROGRESS" || executionTime > 6000);
+    expect(told).toMatchObject({ status: "IN_PROGRESS" });
+    expect(seen!.unhealthy).toBe(false);
+    goesOn.abort();
+    await elsewhere;
+  });
+
+  it("D18: a cancel at one server ends the worker that another one has launched, when it does not stop by itself", { timeout: 30_000 }, async () => {
+    const ep = await fresh({ launcher: { type: "process", command: [process.execPath, "-e", "setInterval(() => {}, 1000)"] }, workersMin: 1, workersMax: 1, stopGraceMs: 500 });
+    const { json } = await eventually(() => call(a.url, `/v1/endpoints/${ep}/workers`), (told) => told.json.workers.length === 1);
+    const [owner, other] = [...a.engine.workersOf(ep)].length > 0 ? [a, b] : [b, a];
+    const [launched] = [...owner.engine.workersOf(ep)];
+    // The process asks for nothing: the test takes its job for it.
+    owner.engine.worker({ id: launched!.id, endpoint: ep });
+    const id = await submit(other.url, { input: {} }, ep);
+    expect(await owner.engine.take({ worker: launched!, limit: 1, idle: true, signal: new AbortController().signal })).toMatchObject([{ id }]);
+    const exited = owner.next("worker.exited", ({ worker: who }) => who === json.workers[0].id);
+    await call(other.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
+    await exited;
+    expect((await statusOf(owner.url, id, ep)).status).toBe("CANCELLED");
   });
 
   it("D29: why a job waits is told at a server that the worker never called", async () => {

@@ -1,13 +1,15 @@
 /** What one server does for all (D28, D34): each endpoint's workers are launched by one server, and go to another when it stops or dies. */
+import { Client } from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { submit } from "../support/sdk-worker-bench.ts";
+import { sdkProtocol } from "../support/sdk-protocol.ts";
+import { movedEnv, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers } from "../support/servers.ts";
 import type { Servers, TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 
-/** A worker that lives and asks for nothing. */
-const SLEEPER = { launcher: { type: "process", command: [process.execPath, "-e", "setInterval(() => {}, 1000)"] }, workersMin: 1, workersMax: 1 };
+/** A worker that lives and asks for nothing. Its folder is the same for all servers: by itself it would be that of each one's settings. */
+const SLEEPER = { launcher: { type: "process", command: [process.execPath, "-e", "setInterval(() => {}, 1000)"], cwd: "/" }, workersMin: 1, workersMax: 1 };
 
 const groups: Servers[] = [];
 afterEach(async () => {
@@ -85,7 +87,11 @@ describe("D16, D34: a server that was away", () => {
     };
     const a = await g.start({ endpoints, clock });
     await eventually(() => launched(a, "e1").length, (count) => count === 1);
+    const [worker] = launched(a, "e1");
+    const known = a.next("server.joined");
     const b = await g.start({ endpoints });
+    await known;
+    expect(launched(a, "e1"), "the other server leaves it alone").toEqual([worker]);
     const taken = b.next("lease.taken", ({ name }) => name === "scale:e1");
     const began = performance.now();
     standing = true;
@@ -93,13 +99,54 @@ describe("D16, D34: a server that was away", () => {
     expect(performance.now() - began).toBeLessThan(10_000);
     await eventually(() => launched(b, "e1").length, (count) => count === 1);
     const lost = a.next("lease.lost", ({ name }) => name === "scale:e1");
-    const exited = a.next("worker.exited");
+    const exited = a.next("worker.exited", ({ worker: id }) => id === worker);
     standing = false;
     for (const wake of woken.splice(0)) wake();
     await lost;
     await exited;
     await eventually(() => launched(a, "e1").length, (count) => count === 0);
     expect(launched(b, "e1")).toHaveLength(1);
+  });
+});
+
+describe("D16: a server that starts or stops beside others", () => {
+  it("extends no lease at its start, for the others were there; the first one after all were away does", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const a = await g.start({ endpoints: { e1: {} } });
+    const w = sdkProtocol(await workerEnvOf(a.url, "e1"));
+    await submit(a.url, { input: {} }, "e1");
+    await w.take();
+    w.close();
+    const database = new Client({ connectionString: g.store });
+    await database.connect();
+    const leaseUntil = async (): Promise<number> => Number((await database.query("SELECT lease_until FROM jobs")).rows[0].lease_until);
+    const before = await leaseUntil();
+    const b = await g.start();
+    expect(await leaseUntil()).toBe(before);
+    await a.stop();
+    await b.stop();
+    expect(await leaseUntil()).toBe(before);
+    await g.start();
+    expect(await leaseUntil()).toBeGreaterThan(before);
+    await database.end();
+  });
+
+  it("D34: does not wait for a job of a worker that can go on at the others", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const a = await g.start({ endpoints: { e1: {} }, drainSeconds: 50 });
+    const b = await g.start();
+    await eventually(() => a.engine.others(), (others) => others);
+    const env = await workerEnvOf(a.url, "e1");
+    const [atA, atB] = [sdkProtocol(env), sdkProtocol(movedEnv(env, b.url))];
+    const id = await submit(a.url, { input: {} }, "e1");
+    await atA.take();
+    atA.close();
+    const began = performance.now();
+    await a.stop();
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect((await atB.done(id, { output: 1 })).status).toBe(200);
+    expect((await call(b.url, `/v2/e1/status/${id}`)).json).toMatchObject({ status: "COMPLETED" });
+    atB.close();
   });
 });
 
@@ -117,5 +164,25 @@ describe("D24: servers whose clocks are wrong", () => {
     await a.stop();
     await eventually(() => leads(b), (led) => led.includes("sweep"));
     expect((await call(b.url, `/v2/e1/status/${id}`)).json.status).toBe("IN_QUEUE");
+  });
+
+  it("D40: one whose clock jumps again and again is not ready, and leads nothing; it is when that ends", { timeout: 60_000 }, async () => {
+    const g = await group();
+    let skew = 0;
+    const a = await g.start({ endpoints: { e1: {} }, clock: { now: () => systemClock.now() + skew, sleep: systemClock.sleep } });
+    const ready = () => call(a.url, "/readyz", { key: null });
+    expect((await ready()).status).toBe(200);
+    const jumping = new AbortController();
+    const jumps = (async () => {
+      while (!jumping.signal.aborted) {
+        skew += 5000;
+        await systemClock.sleep(20, jumping.signal);
+      }
+    })();
+    const refused = await eventually(ready, ({ status }) => status === 503);
+    expect(refused.json).toMatchObject({ code: "not_ready", error: expect.stringMatching(/clock cannot be compared with the database's/) });
+    jumping.abort();
+    await jumps;
+    await eventually(ready, ({ status }) => status === 200);
   });
 });

@@ -58,6 +58,25 @@ async function timed<T>(answer: Promise<T>): Promise<{ answer: T; ms: number }> 
   return { answer: await answer, ms: performance.now() - began };
 }
 
+/** What was asked before has looked at the job, and waits. */
+async function looked(ep: string, id: string): Promise<void> {
+  for (let n = 0; n < 3; n += 1) await statusOf(server.url, id, ep);
+}
+
+describe("at once, from the database", () => {
+  it("D27: an endpoint that another server has just made is found", async () => {
+    const ep = `ep-${(endpoints += 1)}`;
+    await sql("INSERT INTO endpoints (id, settings, created_at) SELECT $1, settings, created_at FROM endpoints WHERE id = $2", ep, await fresh());
+    expect(await submit(server.url, { input: {} }, ep)).toBeTruthy();
+  });
+
+  it("D27: a change begins with what another server has left", async () => {
+    const ep = await fresh();
+    await sql(`UPDATE endpoints SET settings = jsonb_set(settings::jsonb, '{name}', '"N"')::text WHERE id = $1`, ep);
+    expect((await call(server.url, `/v1/endpoints/${ep}`, { method: "PATCH", body: { workersMax: 7 } })).json).toMatchObject({ name: "N", workersMax: 7 });
+  });
+});
+
 describe.concurrent("without a hint, within some 5 s", { timeout: 30_000 }, () => {
   it("D29: an endpoint is paused", async () => {
     const ep = await fresh();
@@ -84,6 +103,7 @@ describe.concurrent("without a hint, within some 5 s", { timeout: 30_000 }, () =
     const ep = await fresh();
     const id = await submit(server.url, { input: {} }, ep);
     const waiting = timed(call(server.url, `/v2/${ep}/status-sync/${id}?wait=60000`));
+    await looked(ep, id);
     await sql("UPDATE jobs SET state = 'CANCELLED', ended_at = queued_at + 1, due_at = queued_at + 600000 WHERE id = $1", id);
     const { answer, ms } = await waiting;
     expect(answer.json).toMatchObject({ id, status: "CANCELLED" });
@@ -96,6 +116,7 @@ describe.concurrent("without a hint, within some 5 s", { timeout: 30_000 }, () =
     const id = await submit(server.url, { input: {} }, ep);
     await w.take();
     const waiting = timed(call(server.url, `/v2/${ep}/stream/${id}?wait=60000`));
+    await looked(ep, id);
     await sql(`INSERT INTO chunks (endpoint, job, number, body) VALUES ($1, $2, 0, '{"output":"x","metrics":{}}')`, ep, id);
     await sql("UPDATE jobs SET next_chunk = 1 WHERE id = $1", id);
     const { answer, ms } = await waiting;

@@ -87,6 +87,7 @@ describe("sluice dev", () => {
       expect(JSON.parse(said), line).toMatchObject({ status: "COMPLETED", output: { hello: 'O\'Neil "Ann" $HOME!' } });
     }
     for (const base of [`RUNPOD_ENDPOINT_BASE_URL=${dev.url}/sdk/v2`, `baseUrl: "${dev.url}/v2"`, `${dev.url}/v2/greet/openai/v1`]) expect(dev.stdout()).toContain(base);
+    expect(dev.stdout()).toMatch(new RegExp(`^  console    ${dev.url}/console/link/[0-9a-f]{48} `, "m"));
     expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
   });
 

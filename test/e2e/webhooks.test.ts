@@ -1,9 +1,9 @@
 /** Webhooks when the server dies by SIGKILL: at least once (D21). */
-import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { call, folder, spawnService } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
 import { silence, webhookReceiver } from "../support/webhook-receiver.ts";
+import { until } from "./site.ts";
 
 const ENV = { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" };
 
@@ -24,9 +24,8 @@ describe("kill -9 of the server", () => {
       expect((await call(service!.url, `/v2/ep/cancel/${json.id}`, { method: "POST" })).status).toBe(200);
       return json.id as string;
     };
-    const told = once(service.child.stderr!, "data");
     const waiting = await ended(down.url);
-    expect(String(await told)).toContain(`the webhook of job ${waiting} to 127.0.0.1:${down.port} failed: the connection was refused; next try in 10 s`);
+    await until("the first try to fail", () => service!.stderr().includes(`the webhook of job ${waiting} to 127.0.0.1:${down.port} failed: the connection was refused; next try in 10 s`));
     const tried = await ended(stuck.url);
     await stuck.arrived(1);
     await service.end("SIGKILL");

@@ -31,7 +31,7 @@ async function raw(bytes: string | Uint8Array, head = false): Promise<RawAnswer>
 }
 
 describe("paths", () => {
-  it.each(["/", "/v2", "/v2/", "/v2/ep", "/v2/ep/", "/v2/ep/runs", "/v2/ep/run/", "/v2/ep/run/x", "/v2/ep/status", "/v2/ep/status/", "/v2/ep/status/a/b", "/v2//run", "/v3/ep/run", "/V2/ep/health", "/sdk/ep/health", "/sdk/v2/ep/nothing", "/v1/nothing", "/worker/ep/nothing/w", "/index.html", "/v2/ep/health%2F"])("D3: %s is 404", async (path) => {
+  it.each(["/v2", "/v2/", "/v2/ep", "/v2/ep/", "/v2/ep/runs", "/v2/ep/run/", "/v2/ep/run/x", "/v2/ep/status", "/v2/ep/status/", "/v2/ep/status/a/b", "/v2//run", "/v3/ep/run", "/V2/ep/health", "/sdk/ep/health", "/sdk/v2/ep/nothing", "/v1/nothing", "/worker/ep/nothing/w", "/index.html", "/v2/ep/health%2F"])("D3: %s is 404", async (path) => {
     for (const method of ["GET", "POST"]) expectError(await call(service.url, path, { method }), 404, "path_not_found");
   });
 

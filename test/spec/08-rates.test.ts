@@ -252,6 +252,8 @@ describe("requests at once", () => {
       await known;
       keys.identify = identify;
     }
+    // The last of them is let in now, and let go.
+    await clock.advance(0);
     const answers = await Promise.all([1, 2].map(() => call(service.url, "/v2/left/status/none")));
     // They were let in, so they count; but they are not under way.
     expect(answers.map((answer) => [answer.status, quota(answer)[1]])).toEqual([[404, "1996"], [404, "1995"]]);

@@ -8,6 +8,7 @@ import type { TestService } from "../support/service.ts";
 import { endWith, handWorker, submitted } from "./hand-worker.ts";
 import type { HandWorker } from "./hand-worker.ts";
 import { held, operationsOf } from "./openapi-calls.ts";
+import { operator } from "./operator.ts";
 
 /** The endpoint that the page names by itself. */
 const EP = "thumbnail";
@@ -82,7 +83,7 @@ describe("/docs of a running service", () => {
     const { deliveries } = (await call(service.url, "/v1/webhooks")).json;
     const refused: string[] = [];
     for (const id of [...ids.filter((each) => !last.includes(each)), ...last]) {
-      const variables = { SLUICE_API_KEY: KEY, RUNPOD_AI_API_KEY: worker.token, RUNPOD_POD_ID: worker.id, KEY_ID: key, DELIVERY: deliveries[0].id as string, JOB: await submitted(service, EP) };
+      const variables = { SLUICE_API_KEY: KEY, RUNPOD_AI_API_KEY: worker.token, RUNPOD_POD_ID: worker.id, KEY_ID: key, DELIVERY: deliveries[0].id as string, LINK: (await operator(service).post("/console-link")).json.path.split("/").at(-1) as string, JOB: await submitted(service, EP) };
       const given = words(all.get(id)!, variables);
       const url = given.find((word) => word.startsWith("http"))!;
       const after = (flag: string): string | undefined => (given.includes(flag) ? given[given.indexOf(flag) + 1] : undefined);
@@ -95,8 +96,9 @@ describe("/docs of a running service", () => {
       if (needsWork) await workUntilOpenai();
       const answer = await held(clock, asked, needsWork ? 0 : 1000);
       await answer.arrayBuffer();
-      // A job that waits cannot be retried, and of a worker that somebody else started no log is kept.
-      if (answer.status >= 300 && !(url.includes("/retry/") && answer.status === 409) && !(url.endsWith("/logs") && answer.status === 404)) refused.push(`${id}: ${answer.status}`);
+      // A job that waits cannot be retried, and of a worker that somebody else started no log is kept. The example of a sign-in has no real key; at / machines find nothing, and files are those that were built.
+      const elsewhere = (id === "signIn" && answer.status === 401) || (["root", "consoleFile"].includes(id) && answer.status === 404);
+      if (answer.status >= 300 && !elsewhere && !(url.includes("/retry/") && answer.status === 409) && !(url.endsWith("/logs") && answer.status === 404)) refused.push(`${id}: ${answer.status}`);
     }
     expect(refused).toEqual([]);
   });

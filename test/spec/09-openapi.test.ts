@@ -3,6 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { ON_POSTGRES } from "../support/service-store.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { endWith, handWorker, submitted } from "./hand-worker.ts";
@@ -177,7 +178,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
   });
 
   it("servers", async () => {
-    expect((await ask("listServers")).json).toEqual({ servers: [] });
+    expect((await ask("listServers")).json.servers).toHaveLength(ON_POSTGRES ? 1 : 0);
   });
 
   it("D40: the process, and the document itself", async () => {
@@ -230,7 +231,7 @@ describe("D2: refusals are those that the document names", () => {
 
 describe("all together", () => {
   it("every operation but pages, files, ways to them and the lines of logs, which are no JSON, had a success held against its schema", () => {
-    const site = ["openConsoleLink", "consoleFile", "consoleFileHead", "console", "consoleHead", "consoleFolder", "consoleFolderHead", "root", "rootHead"];
+    const site = ["openConsoleLink", "consoleFile", "console", "consoleFolder", "root"];
     expect(operationsOf(document).map(({ id }) => id).filter((id) => !answered.has(id))).toEqual(["workerLogs", ...site, "docs"]);
   });
 });

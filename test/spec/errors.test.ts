@@ -90,6 +90,12 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
       await end();
     }
   },
+  worker_gone: () => get("/v1/endpoints/open/workers/none/stop", { method: "POST" }),
+  async worker_not_launched() {
+    const worker = await handWorker(service, "open");
+    await worker.ping();
+    return await get(`/v1/endpoints/open/workers/${worker.id}/stop`, { method: "POST" });
+  },
   worker_not_found: () => get("/v1/endpoints/open/workers/none/logs"),
   path_not_found: () => get("/v2/open/none"),
   method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),
@@ -169,6 +175,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
   internal: () => withFault(new Error("a secret of ours"), () => get("/v2/open/health")),
   not_ready: () => whileStopping((url) => call(url, "/readyz", { key: null })),
   store_unavailable: () => withFault(new StoreUnavailable("full", "the disk is full"), () => get("/v2/open/health")),
+  outcome_unknown: () => withFault(new StoreUnavailable("unreachable", "the connection broke", { unsure: true }), () => get("/v2/open/health")),
 };
 
 describe("every code", () => {
@@ -188,7 +195,7 @@ describe("every code", () => {
     expect(header("content-type")).toBe("application/json");
     expect(header("retry-after")).toBe(entry.retryAfter === undefined ? undefined : String(entry.retryAfter));
     if (entry.status === 405) expect(header("allow")).toBe("POST");
-    expect(failed).toHaveLength(code === "internal" || code === "store_unavailable" ? 1 : 0);
+    expect(failed).toHaveLength(["internal", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0);
     if (code === "internal") {
       const [{ reference }] = failed as [{ reference: string }];
       expect(reference).toMatch(/^[0-9a-f]{8}$/);

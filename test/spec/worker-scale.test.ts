@@ -48,7 +48,7 @@ async function takes(worker: Worker): Promise<string> {
 }
 
 const reports = (worker: Worker, id: string, restart = false): Promise<void> => b.service.engine.report({ worker, id, report: { kind: "end", on: "complete", restart } });
-const ping = (worker: Worker, said: object = {}): Promise<void> => b.service.engine.ping(worker, { named: [...worker.held.keys()], ...said });
+const ping = (worker: Worker, said: object = {}): Promise<void> => b.service.engine.ping({ worker, said: { named: [...worker.held.keys()], ...said } });
 const reason = async (id: string): Promise<{ code: string; message: string }> => (await b.service.engine.record({ endpoint: b.ep, id })).reason!;
 
 describe("the number of workers", () => {

@@ -1,11 +1,11 @@
 /** Cases: counts of an endpoint, and what scaling is told. */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
-import { LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
+import { alone, LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 
 const NONE = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
 
-export function countCases({ store }: Bed): void {
+export function countCases({ store, open }: Bed): void {
   it("D13: counts › zeros for an endpoint without jobs", async () => {
     const site = siteOf(store());
     expect(await site.counts()).toEqual(NONE);
@@ -25,6 +25,21 @@ export function countCases({ store }: Bed): void {
     expect(await site.takeIds({ worker: "w3" })).toEqual([lost.id]);
     expect(await site.counts()).toEqual({ inQueue: 2, inProgress: 1, completed: 1, failed: 2, retried: 2 });
   });
+
+  it("D13: allCounts › those of every endpoint, with what has passed", () =>
+    alone(open, async (site) => {
+      const other = siteOf(site.store);
+      expect(await site.store.jobs.allCounts({ now: T0 })).toEqual([]);
+      await site.add({ ttlMs: TTL });
+      await site.add({ ttlMs: 2 * TTL });
+      await other.running();
+      const all = async (now: number) => (await site.store.jobs.allCounts({ now })).toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
+      const both = [site, other].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
+      for (const now of [T0, T0 + TTL]) {
+        expect(await all(now)).toEqual(await Promise.all(both.map(async ({ endpoint, counts }) => ({ endpoint, counts: await counts(now) }))));
+      }
+      expect((await all(T0 + TTL)).find(({ endpoint }) => endpoint === site.endpoint)?.counts).toEqual({ ...NONE, inQueue: 1, failed: 1 });
+    }));
 
   it("D13: counts › a release is no retry", async () => {
     const site = siteOf(store());

@@ -15,6 +15,7 @@ import { jobCases } from "./jobs.ts";
 import { keyCases } from "./keys.ts";
 import { listCases } from "./lists.ts";
 import { machineCases } from "./machine.ts";
+import { metricsCases } from "./metrics.ts";
 import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
@@ -48,6 +49,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
   endpoints: endpointCases,
   keys: keyCases,
   webhooks: webhookCases,
+  metrics: metricsCases,
   signals: signalCases,
   properties: propertyCases,
 };

@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { FINAL_STATES, JOB_STATES } from "../../src/core/machine.ts";
+import type { Store } from "../../src/store/store.ts";
 import type { Bed } from "./index.ts";
 import { modelOf } from "./model.ts";
 import type { Model } from "./model.ts";
@@ -87,40 +88,49 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Told> 
   }
 }
 
+/** Stores that go through sequences at the same time: while one waits for its disk another goes on. */
+const AT_ONCE = 3;
+
+/** Sequences in all. */
+const RUNS = 150;
+
 export function propertyCases({ open }: Bed): void {
-  it("any sequence of events leaves every job, its history, its deliveries and the counts as the pure core says", () =>
-    alone(open, async (first) => {
-      const { store } = first;
-      await fc.assert(
-        fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 40 }), fc.constantFrom(...PASSES), async (happenings, unseen) => {
-          const site = siteOf(store);
-          const model = modelOf();
-          for (const what of happenings) {
-            const [told, expected] = await happen(site, model, what);
-            expect(told).toEqual(expected);
-          }
-          for (const [id, expected] of model.jobs) {
-            const shown = await site.get(id, model.now);
-            expect(shown?.job).toEqual(expected.erased ? undefined : expected);
-            expect(await site.attempts(id)).toEqual(model.history(id));
-          }
-          expect(await site.counts(model.now)).toEqual(model.counts());
-          const { jobs } = await site.waiting(model.now);
-          expect(jobs).toBe(model.waiting());
-          for (const states of [undefined, [...FINAL_STATES]]) {
-            const erased = states !== undefined;
-            expect(await site.listIds({ states, erased, limit: 7, now: model.now })).toEqual(model.list({ states, erased }));
-          }
-          const { deliveries } = await store.webhooks.list({ endpoint: site.endpoint, limit: 1000 });
-          expect(deliveries.map(({ id }) => id).toSorted()).toEqual(model.deliveries.toSorted());
-          // D15: what is shown of a time that passed unseen is what a sweep then makes of it.
-          const later = model.now + unseen;
-          const shown = async () => new Map(await Promise.all([...model.jobs.keys()].map(async (id) => [id, await site.record(id, later)] as const)));
-          const before = await shown();
-          await site.settle(later);
-          expect(await shown()).toEqual(before);
-        }),
-        { numRuns: 150 },
-      );
-    }), 60_000);
+  it("any sequence of events leaves every job, its history, its deliveries and the counts as the pure core says", { timeout: 60_000 }, async () => {
+    await Promise.all(Array.from({ length: AT_ONCE }, () => alone(open, ({ store }) => sequences(store, RUNS / AT_ONCE))));
+  });
+}
+
+/** Goes through random sequences of events, each at an endpoint of its own, but over all of which the store sweeps. */
+async function sequences(store: Store, numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 40 }), fc.constantFrom(...PASSES), async (happenings, unseen) => {
+      const site = siteOf(store);
+      const model = modelOf();
+      for (const what of happenings) {
+        const [told, expected] = await happen(site, model, what);
+        expect(told).toEqual(expected);
+      }
+      for (const [id, expected] of model.jobs) {
+        const shown = await site.get(id, model.now);
+        expect(shown?.job).toEqual(expected.erased ? undefined : expected);
+        expect(await site.attempts(id)).toEqual(model.history(id));
+      }
+      expect(await site.counts(model.now)).toEqual(model.counts());
+      const { jobs } = await site.waiting(model.now);
+      expect(jobs).toBe(model.waiting());
+      for (const states of [undefined, [...FINAL_STATES]]) {
+        const erased = states !== undefined;
+        expect(await site.listIds({ states, erased, limit: 7, now: model.now })).toEqual(model.list({ states, erased }));
+      }
+      const { deliveries } = await store.webhooks.list({ endpoint: site.endpoint, limit: 1000 });
+      expect(deliveries.map(({ id }) => id).toSorted()).toEqual(model.deliveries.toSorted());
+      // D15: what is shown of a time that passed unseen is what a sweep then makes of it.
+      const later = model.now + unseen;
+      const shown = async () => new Map(await Promise.all([...model.jobs.keys()].map(async (id) => [id, await site.record(id, later)] as const)));
+      const before = await shown();
+      await site.settle(later);
+      expect(await shown()).toEqual(before);
+    }),
+    { numRuns },
+  );
 }

@@ -2,7 +2,6 @@
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { readEndpoint } from "../../src/core/endpoint.ts";
 import type { EventName, Events } from "../../src/events.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { manualClock } from "./manual-clock.ts";
@@ -146,10 +145,7 @@ export async function bench(q: { endpoints?: Record<string, object>; in?: Folder
   }
 
   async function endpoint(settings: object = {}): Promise<string> {
-    const read = readEndpoint(`ep-${(endpoints += 1)}`, settings);
-    if (!read.ok) throw new Error(JSON.stringify(read.faults));
-    await engine.registry.put(read.endpoint, engine.now());
-    return read.endpoint.id;
+    return (await engine.endpoints.create({ id: `ep-${(endpoints += 1)}`, ...settings })).endpoint.id;
   }
 
   async function reached<T>(promise: Promise<T>): Promise<T> {

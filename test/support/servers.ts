@@ -8,6 +8,7 @@ import type { App } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config.ts";
 import { eventBus } from "../../src/events.ts";
 import type { EventName, Events } from "../../src/events.ts";
+import type { PostgresDatabases } from "./postgres-databases.ts";
 import { postgres } from "./postgres.ts";
 import { folder, KEY, nextEvent, spawnService } from "./service.ts";
 import type { Folder, ServiceProcess } from "./service.ts";
@@ -25,17 +26,17 @@ export interface TestServer extends App {
 export interface Servers {
   /** Address of the database. */
   readonly store: string;
-  /** Starts one more. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. */
-  start(q?: { endpoints?: Record<string, object>; clock?: Clock; drainSeconds?: number }): Promise<TestServer>;
+  /** Starts one more. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. `by`: another way to the same database. */
+  start(q?: { endpoints?: Record<string, object>; clock?: Clock; drainSeconds?: number; by?: (store: string) => string }): Promise<TestServer>;
   /** Starts one as a process of its own, from the built package. In the folder of an earlier one, whose identity it then has. */
-  spawn(q?: { endpoints?: Record<string, object>; in?: Folder }): Promise<ServiceProcess & { folder: Folder }>;
+  spawn(q?: { endpoints?: Record<string, object>; in?: Folder; port?: number; drainSeconds?: number; env?: Record<string, string> }): Promise<ServiceProcess & { folder: Folder }>;
   /** Stops those that run and removes their folders. */
   end(): Promise<void>;
 }
 
-/** A database of their own; no server yet. */
-export async function servers(): Promise<Servers> {
-  const { url: store, drop } = await (await postgres()).createDatabase();
+/** A database of their own, on the PostgreSQL of the run unless another one is named; no server yet. */
+export async function servers(on?: PostgresDatabases): Promise<Servers> {
+  const { url: store, drop } = await (on ?? (await postgres())).createDatabase();
   const running = new Set<{ app: App; place: Folder }>();
   const processes = new Set<ServiceProcess & { folder: Folder }>();
 
@@ -47,13 +48,13 @@ export async function servers(): Promise<Servers> {
 
   return {
     store,
-    async start({ endpoints = {}, clock = systemClock, drainSeconds = 0 } = {}) {
+    async start({ endpoints = {}, clock = systemClock, drainSeconds = 0, by = (address: string) => address } = {}) {
       const place = folder();
       const config = join(place.path, "sluice.yaml");
       const file = JSON.stringify({ endpoints });
       writeFileSync(config, file);
       const loaded = loadConfig({
-        flags: { config, port: "0", store, "data-dir": join(place.path, "data"), "drain-timeout": String(drainSeconds) },
+        flags: { config, port: "0", store: by(store), "data-dir": join(place.path, "data"), "drain-timeout": String(drainSeconds) },
         env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET },
         cwd: place.path,
         readFile: () => file,
@@ -65,8 +66,8 @@ export async function servers(): Promise<Servers> {
       running.add(each);
       return { ...app, next: (name, fits) => nextEvent(events, name, fits), stop: () => stop(each) };
     },
-    async spawn({ endpoints = {}, in: place = folder() } = {}) {
-      const service = await spawnService({ in: place, endpoints, env: { SLUICE_SECRET: SECRET }, args: ["--store", store, "--data-dir", join(place.path, "data"), "--drain-timeout", "0"] });
+    async spawn({ endpoints = {}, in: place = folder(), port = 0, drainSeconds = 0, env = {} } = {}) {
+      const service = await spawnService({ in: place, endpoints, port, env: { SLUICE_SECRET: SECRET, ...env }, args: ["--store", store, "--data-dir", join(place.path, "data"), "--drain-timeout", String(drainSeconds)] });
       const each = { ...service, folder: place };
       processes.add(each);
       return each;

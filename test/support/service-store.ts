@@ -5,19 +5,21 @@ import type { Clock } from "../../src/clock.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openStore } from "../../src/stores.ts";
-import { counted } from "./work.ts";
-import { allRows, copyRows, storeDatabase } from "./postgres-stores.ts";
 import type { StoreDatabase } from "./postgres-stores.ts";
+import { counted } from "./work.ts";
 
 /** Whether services under test have PostgreSQL. */
 export const ON_POSTGRES = process.env["SLUICE_TEST_STORE"] === "postgres";
+
+/** Loaded only where it is needed: most runs are without. */
+const stores = () => import("./postgres-stores.ts");
 
 /** Databases by the folder of their service. */
 const databases = new Map<string, Promise<StoreDatabase>>();
 
 function databaseOf(folder: string): Promise<StoreDatabase> {
   let found = databases.get(folder);
-  if (!found) databases.set(folder, (found = storeDatabase()));
+  if (!found) databases.set(folder, (found = stores().then(({ storeDatabase }) => storeDatabase())));
   return found;
 }
 
@@ -37,14 +39,14 @@ export function leaveStore(folder: string): void {
 
 /** What is stored for one folder, as it is now, becomes what is stored for another one; files the caller copies. */
 export async function copyStore({ from, to }: { from: string; to: string }): Promise<void> {
-  if (ON_POSTGRES) await copyRows({ from: (await databaseOf(from)).url, to: (await databaseOf(to)).url });
+  if (ON_POSTGRES) await (await stores()).copyRows({ from: (await databaseOf(from)).url, to: (await databaseOf(to)).url });
 }
 
 /** All that services in this folder have written, wherever: each file but the one they were told their settings by, and what the database holds. */
 export async function writtenIn(folder: string): Promise<Buffer[]> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== "sluice.yaml");
   const contents = files.map((entry) => readFileSync(join(entry.parentPath, entry.name)));
-  return ON_POSTGRES ? [...contents, Buffer.from(await allRows((await databaseOf(folder)).url))] : contents;
+  return ON_POSTGRES ? [...contents, Buffer.from(await (await stores()).allRows((await databaseOf(folder)).url))] : contents;
 }
 
 /**

@@ -64,7 +64,7 @@ export interface TestService extends App {
 }
 
 /** Starts a service in this process. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. `settings` stand beside them in the file. */
-export async function startService(q: { endpoints: Record<string, object>; settings?: Record<string, unknown>; clock?: Clock; in?: Folder; drainSeconds?: number }): Promise<TestService> {
+export async function startService(q: { endpoints: Record<string, object>; settings?: Record<string, unknown>; clock?: Clock; in?: Folder; drainSeconds?: number; consoleFolder?: string }): Promise<TestService> {
   const place = q.in ?? folder();
   const config = join(place.path, "sluice.yaml");
   const file = JSON.stringify({ ...q.settings, endpoints: q.endpoints });
@@ -79,7 +79,7 @@ export async function startService(q: { endpoints: Record<string, object>; setti
   });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const events = eventBus();
-  const app = await startApp(loaded.config, { clock, events, open: openOn(clock), env: process.env });
+  const app = await startApp(loaded.config, { clock, events, open: openOn(clock), env: process.env, ...(q.consoleFolder === undefined ? {} : { consoleFolder: q.consoleFolder }) });
   return {
     ...app,
     folder: place,
@@ -107,6 +107,7 @@ export function nextEvent<N extends EventName>(events: EventBus, name: N, fits: 
 export interface ServiceProcess {
   url: string;
   child: ChildProcess;
+  stdout(): string;
   stderr(): string;
   /** Sends the signal and waits for the end; answers the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
@@ -119,11 +120,13 @@ export async function spawnService(q: { in: Folder; endpoints: Record<string, ob
   const store = await storeIn(q.in.path);
   const args = [join(ROOT, "bin/sluice.js"), "serve", "--config", config, "--port", String(q.port ?? 0), ...Object.entries(store.flags).flatMap(([name, value]) => [`--${name}`, value]), ...(q.args ?? [])];
   const child = spawn(process.execPath, args, { cwd: q.in.path, env: { ...process.env, SLUICE_API_KEY: KEY, ...store.env, ...q.env }, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
   let errors = "";
   child.stderr.on("data", (piece: Buffer) => (errors += piece.toString()));
   const exited = once(child, "exit") as Promise<[number | null]>;
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on("line", (line) => {
+      said += `${line}\n`;
       const match = /http:\/\/\S+/.exec(line);
       if (match) resolve(match[0]);
     });
@@ -132,6 +135,7 @@ export async function spawnService(q: { in: Folder; endpoints: Record<string, ob
   return {
     url,
     child,
+    stdout: () => said,
     stderr: () => errors,
     async end(signal = "SIGTERM") {
       child.kill(signal);

@@ -152,6 +152,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
       refuse();
       cut();
       silence?.resolve();
+      silence = undefined;
     },
   };
 }

@@ -1,4 +1,5 @@
 /** What operations answer when all goes well, by the name that a row of ROUTES gives; with an example each. */
+import { COUNTERS, GAUGES } from "../../core/tally.ts";
 import { all, object, page, ref } from "./shapes.ts";
 import type { JsonSchema } from "./shapes.ts";
 
@@ -29,6 +30,9 @@ const KEY = { id: "019b2f6e-7c1a-7000-8000-000000000001", name: "nightly batch",
 const TIMES = { submittedAt: AT, startedAt: AT, endedAt: AT, expired: false };
 const WORKER = { id: "hello-1a2b3c", state: "running", launcher: "process", createdAt: AT, seenAt: AT, jobs: [ID] };
 const SERVER = { id: "0d8f6c1e2b7a4c55", url: "http://10.0.0.5:8080", startedAt: AT, self: true, leads: ["scale:hello", "sweep"] };
+const LINE = [3, null];
+const PERCENTILES = { p50: LINE, p95: LINE, p99: LINE };
+const METRICS = { step: 60_000, from: AT, series: { ...Object.fromEntries([...COUNTERS, ...GAUGES].map((name) => [name, LINE])), delayMs: PERCENTILES, executionMs: PERCENTILES } };
 const DELIVERY = { id: `msg_${ID}_0`, endpoint: "hello", job: ID, state: "delivered", url: "https://app.example.com/jobs", createdAt: AT, tries: [{ at: AT, tookMs: 35, status: 200 }] };
 const ENDPOINT = {
   id: "hello", name: "hello", workersMin: 0, workersMax: 3, idleTimeout: 5, executionTimeoutMs: 600_000, scalerType: "QUEUE_DELAY", scalerValue: 4,
@@ -82,6 +86,10 @@ export const ANSWERS = {
     media: "application/x-ndjson",
     events: "a line each, numbered by its position, which Last-Event-ID resumes after; at the end, end",
   },
+  stopping: { description: "It is on its way out.", schema: { type: "object", maxProperties: 0 }, example: {} },
+  metrics: { description: "A value for each step from the first on, null where nothing is known.", schema: ref("Metrics"), example: METRICS },
+  bulk: { description: "What came of this portion.", schema: ref("Bulk"), example: { matched: 1000, done: 1000, more: true, next: "b2s" } },
+  feed: { description: "Never ends by itself.", events: "overview with {at, endpoints}: id, name, paused, queue and workers as in /health, perMinute (ends of the last 60 s by outcome) and spark (ends in each of the last 30 minutes); a comment when nothing has changed for 15 s" },
   jobs: { description: "A page of jobs.", schema: page("jobs", "JobSummary"), example: { jobs: [{ ...LISTED, ...TIMES }], next: null } },
   toldJob: {
     description: "The job.",

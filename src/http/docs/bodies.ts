@@ -1,4 +1,5 @@
 /** What requests may hold, by the name that a row of ROUTES gives: the very schemas that check them, where there is a check, with an example. */
+import { BULK_SCHEMA } from "../../core/bulk-request.ts";
 import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA } from "../../core/key-request.ts";
 import { SIGN_IN_SCHEMA } from "../../core/sign-in.ts";
@@ -55,6 +56,7 @@ export const BODIES = {
     example: { workersMax: 5 },
     checked: true,
   },
+  bulk: { description: "Which jobs; without a filter all of the endpoint that can be cancelled, or retried.", schema: BULK_SCHEMA, example: { filter: { status: ["FAILED"], from: "2026-01-31T12:00:00Z" }, dryRun: true }, checked: true },
   signIn: { description: "The key to sign in with.", schema: SIGN_IN_SCHEMA, example: { key: "sluice_…" }, checked: true },
   keyRequest: { description: "The key as wished.", schema: KEY_REQUEST_SCHEMA, example: { name: "nightly batch", scopes: ["write"] }, checked: true },
 } as const satisfies Record<string, Body>;

@@ -25,6 +25,6 @@ export function curlOf(q: { method: string; path: string; operation: Operation }
   const body = requestBody?.required ? ` \\\n  -d '${JSON.stringify(example).replaceAll("'", `'\\''`)}'` : "";
   const [scheme] = security.flatMap(Object.keys);
   const key = scheme === undefined ? "" : ` \\\n  -H "Authorization: ${CREDENTIALS[scheme]}"`;
-  const verb = method === "HEAD" ? "-I " : method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
+  const verb = method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
   return `curl -s ${verb}"${address}${path}${needed.length > 0 ? `?${needed.join("&")}` : ""}"${key}${body}`;
 }

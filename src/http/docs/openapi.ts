@@ -27,7 +27,7 @@ Send the API key as \`Authorization: Bearer <key>\`, or bare. Every error is \`{
 const TAGS: readonly (readonly [name: string, paths: RegExp, description: string])[] = [
   ["Jobs", /^\/v2\//, "What clients call: submit a job, follow it, end it."],
   ["Jobs for SDKs", /^\/sdk\/v2\//, "The same operations at the base address for RunPod's SDKs; only /stream answers differently."],
-  ["Endpoints", /^\/v1\/endpoints(?!.*\/jobs)/, "For operators: endpoints and their workers."],
+  ["Endpoints", /^\/v1\/(?:endpoints(?!.*\/jobs)|feed)/, "For operators: endpoints and their workers."],
   ["Job records", /^\/v1\/endpoints\/.*\/jobs/, "For operators: every job, its attempts, and why it waits."],
   ["Webhooks", /^\/v1\/webhooks/, "Deliveries, and sending one anew."],
   ["Keys", /^\/v1\/keys/, "API keys."],
@@ -71,7 +71,8 @@ export function openapiOf(routes: readonly Route[], version: string): OpenApi {
   const paths: OpenApi["paths"] = {};
   for (const route of routes) {
     const item = (paths[pathOf(route)] ??= {});
-    for (const method of route.methods) item[method.toLowerCase()] = operationOf(route, method);
+    // HEAD is GET without the body, wherever it is.
+    for (const method of route.methods) if (method !== "HEAD") item[method.toLowerCase()] = operationOf(route, method);
   }
   const used = new Set(Object.values(paths).flatMap((item) => Object.values(item)).flatMap(({ tags }) => tags));
   return {

@@ -30,6 +30,7 @@ export function refusalsOf(route: Route, method: Method): ErrorCode[] {
   codes.push(...refusals);
   // Who needs no key needs no store either, but for readiness.
   if (who !== "anybody" || refusals.includes("not_ready")) codes.push("store_unavailable");
+  if (who !== "anybody" && method !== "GET") codes.push("outcome_unknown");
   return codes;
 }
 
@@ -45,6 +46,7 @@ const WHY: Partial<Record<ErrorCode, string>> = {
   unauthorized: "The request carries no API key.",
   worker_unauthorized: "The worker sent no token.",
   store_unavailable: "the disk is full",
+  outcome_unknown: "the connection to PostgreSQL broke",
 };
 
 /** An error as it may be met. */

@@ -4,6 +4,7 @@ import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, SCOPES } from "../../core/key-request.ts";
 import { JOB_STATES } from "../../core/machine.ts";
 import type { Schema } from "../../core/schema.ts";
+import { COUNTERS, GAUGES, STEPS } from "../../core/tally.ts";
 import { TIMELINE_EVENTS } from "../../core/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../../core/timeline.ts";
 
@@ -56,6 +57,9 @@ const OUTPUT: JsonSchema = { description: "The result as the worker produced it,
 
 /** Moments of a job in lists of `/v1`. */
 const TIMES = { submittedAt: MOMENT, startedAt: MOMENT, endedAt: MOMENT, expired: { ...FLAG, description: "Input, output and error were erased; the record is left." } };
+
+const LINE: JsonSchema = list({ type: ["integer", "null"] });
+const PERCENTILES = object({ p50: LINE, p95: LINE, p99: LINE });
 
 const KEY = {
   id: TEXT,
@@ -116,6 +120,12 @@ export const SHAPES = {
     self: { ...FLAG, description: "It is the one that answers." },
     leads: { ...list(TEXT), description: "What it does for all: sweep, removal, deliveries; scale: and an endpoint whose workers it launches." },
   }),
+  Metrics: object({
+    step: { enum: STEPS, "x-unit": "ms" },
+    from: { ...MOMENT, description: "Beginning of the first step." },
+    series: object({ ...Object.fromEntries([...COUNTERS, ...GAUGES].map((name) => [name, LINE])), delayMs: PERCENTILES, executionMs: PERCENTILES }),
+  }, [], "Counts of what happened in each step; of queued, running and workers the most that was seen. delayMs: waits of the jobs handed out; executionMs: runs whose end the worker told; both within 5 %."),
+  Bulk: object({ matched: { ...COUNT, description: "Jobs that fit, of those looked at." }, done: { ...COUNT, description: "Those that were changed; 0 for a dry run." }, more: { ...FLAG, description: "There may be more that fit." }, next: { type: ["string", "null"], description: "The cursor to go on with; null at the end." } }),
   JobSummary: object({ ...JOB, ...TIMES }, [...JOB_OPTIONAL, "startedAt", "endedAt"]),
   JobDetail: object(
     {

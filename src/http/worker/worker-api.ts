@@ -52,11 +52,11 @@ export async function chunk(call: Call): Promise<void> {
   if ("report" in read) await engine.report({ worker, id: params.job, report: read.report });
   else {
     // Other posts of an external worker may have gone to other servers: a chunk that comes twice is better than one that is dropped.
-    const bound = !engine.shared || worker.launcher !== "external";
+    const bound = !engine.others() || worker.launcher !== "external";
     const number = bound ? postNumber(call) : undefined;
     const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
     // Numbered posts from before this server's start are not known here: the text decides once.
-    const unsure = held === undefined ? bound : held.unsure === true || (number !== undefined && held.nextPost === undefined);
+    const unsure = held === undefined ? !engine.shared : held.unsure === true || (number !== undefined && held.nextPost === undefined);
     if (!repeat) await engine.chunks({ worker, id: params.job, pieces: read.chunks, unsure });
     if (held && number !== undefined) held.nextPost = number + 1;
   }
@@ -75,7 +75,8 @@ export async function ping(call: Call): Promise<void> {
   const q = query(call);
   const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
   const unhealthy = q.get("status") === "unhealthy" ? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500) : undefined;
-  await call.engine.ping(call.worker!, { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) });
+  const said = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
+  await withCaller(call, (signal) => call.engine.ping({ worker: call.worker!, said, signal }));
   json(call.res, POSTED);
 }
 

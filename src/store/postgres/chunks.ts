@@ -64,7 +64,7 @@ export function openChunks({ run, records, attempts, chunks, moves, tellOthers, 
   /** Whether another reader writes chunks of this row, on a server that lives. */
   async function isHeld({ reader: held }: Row, reader: string): Promise<boolean> {
     if (!held || held.reader === reader) return false;
-    return held.session === kept.session || (await run(LIVES, [held.session])).rows.length > 0;
+    return held.session === kept.session || !kept.absences.isOver(held.session, (await run(LIVES, [held.session])).rows.length > 0);
   }
 
   return {

@@ -1,6 +1,6 @@
 /** Servers that share a PostgreSQL: who counts as alive, who leads what, and what cheap looks show. Times are `now`. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { siteOf, T0 } from "../../../test/store/site.ts";
+import { siteOf, T0, TTL } from "../../../test/store/site.ts";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
 import type { ClusterStore, Signal, Store } from "../store.ts";
@@ -153,6 +153,25 @@ describe("D28, D34: leases", () => {
     expect(await two.lead(["e2"])).toEqual(["e2"]);
     end();
   });
+});
+
+it("a signal tells whether another server did it", async () => {
+  const site = siteOf(first);
+  const heard: [string, boolean | undefined][] = [];
+  const told = Promise.withResolvers<void>();
+  const ends = [["own", first], ["other", second]] as const;
+  const stops = ends.map(([name, store]) =>
+    store.onSignal((signal, elsewhere) => {
+      if (signal.kind !== "settled" || signal.endpoint !== site.endpoint) return;
+      heard.push([name, elsewhere]);
+      if (heard.length === 2) told.resolve();
+    }),
+  );
+  const { id } = await site.add();
+  await site.move(id, "cancel", { now: T0 + TTL });
+  await told.promise;
+  expect(heard).toEqual([["own", false], ["other", true]]);
+  for (const stop of stops) stop();
 });
 
 describe("looks", () => {

@@ -15,6 +15,7 @@ const COUNTS = statement("SELECT in_queue + in_progress FROM queue_counts WHERE 
 const PENDING = statement("SELECT 1 FROM deliveries WHERE state <> 'delivered' AND state = 'pending' AND endpoint = $1 LIMIT 1");
 const FORGET_TOTALS = statement("UPDATE queue_counts SET completed = 0, failed = 0, retried = 0 WHERE endpoint = $1");
 const FORGET_TOKENS = statement("DELETE FROM tokens WHERE endpoint = $1");
+const FORGET_METRICS = statement("DELETE FROM metrics WHERE endpoint = $1");
 const FORGET = statement("DELETE FROM endpoints WHERE id = $1");
 
 /** Jobs settled in one step before an endpoint is forgotten. */
@@ -59,6 +60,7 @@ export function openEndpoints({ database, tellOthers, settle }: { database: Data
         // The rows stay for the records of its jobs.
         await run(FORGET_TOTALS, [id]);
         await run(FORGET_TOKENS, [id]);
+        await run(FORGET_METRICS, [id]);
         await run(FORGET, [id]);
         return "gone";
       });

@@ -48,6 +48,10 @@ const LIVE = statement(`
     (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3))
     UNION ALL (SELECT * FROM jobs WHERE endpoint = $1 AND low_priority IN (false, true) AND state = '${WAITING}' AND (number, id) < ($2, $3))
   ) AS jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC LIMIT $4`);
+/** They are few, however many wait. */
+const AT_WORK = statement(`
+  SELECT ${SHOWN} FROM (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3)) AS jobs
+  LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC LIMIT $4`);
 const LIVE_COUNT = statement("SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1");
 
 const FORM = /^n([1-9]\d{0,15})~([!-~]{1,200})$/;
@@ -81,6 +85,7 @@ export function openList({ database: { read }, sweeps }: { database: Pick<Databa
 
   /** The walks whose rows may fit. */
   async function walks({ endpoint, filter: { states } }: ListQuery, from: Place): Promise<AsyncGenerator<{ at: Place; row?: ShownRow }>[]> {
+    if (states?.every((state) => state === RUNNING)) return [walk(AT_WORK, endpoint, from)];
     if (states?.every((state) => !isFinal(state))) {
       const live = Number((await read.run(LIVE_COUNT, [endpoint])).rows[0]?.[0] ?? 0);
       if (live <= STRIDE) return [walk(LIVE, endpoint, from)];

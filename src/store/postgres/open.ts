@@ -4,6 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { Answer, Query } from "../operations.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { Store } from "../store.ts";
+import { openAbsences } from "./absences.ts";
 import { openBatches } from "./batch.ts";
 import type { SharedOp } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
@@ -13,6 +14,7 @@ import { openKeys, openTokens } from "./keys.ts";
 import { openLimits } from "./limits.ts";
 import { openList } from "./list.ts";
 import { openMeta } from "./meta.ts";
+import { openMetrics } from "./metrics.ts";
 import { openOrder } from "./order.ts";
 import { openPlaces } from "./places.ts";
 import { promptRunner } from "./prompt.ts";
@@ -63,7 +65,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
     await Promise.all([signals, control, counting].map((each) => each.close()));
   }
 
-  const kept = { memories: openQueueMemories(), places: openPlaces(), session };
+  const kept = { memories: openQueueMemories(), places: openPlaces(), session, absences: openAbsences(clock) };
   const { hints } = signals;
   const batches = openBatches({ database, clock, kept, hints });
   const sweeps = openSweeps({ database, kept, hints });
@@ -86,6 +88,13 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
     return await order.after(() => ask(...q));
   };
   const found = <Q extends { id: string }, A>(ask: (q: Q) => Promise<A>) => open(async (q: Q): Promise<A | undefined> => (isStorable(q.id) ? await ask(q) : undefined));
+  const reserveOnce = shared("chunks.reserve");
+  const reserve: typeof reserveOnce = async (q) => {
+    await signals.shown();
+    const found = await reserveOnce(q);
+    // Others' readers may be over with their server: then the range is free.
+    return found?.busy && (await kept.absences.settled()) ? await reserveOnce(q) : found;
+  };
   const list = openList({ database, sweeps });
   const cluster = openCluster({ prompt: promptRunner({ connection: control, name, clock, silentMs: PROMPT_MS }), read: database.read, tellOthers });
   const { put, list: listWorkers, remove } = openWorkerRows({ database });
@@ -104,6 +113,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
       running: open(reads.running),
       unstopped: open(reads.unstopped),
       counts: open(reads.counts),
+      allCounts: open(reads.allCounts),
       waiting: open(reads.waiting),
       list: open(list),
       purge: shared("jobs.purge"),
@@ -111,12 +121,13 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
       settle: open(sweeps.settle),
       extendAll: (q) => order.first(() => sweeps.extendAll(q)),
     },
-    chunks: { append: shared("chunks.append"), read: found(reads.read), reserve: shared("chunks.reserve"), deliver: shared("chunks.deliver") },
+    chunks: { append: shared("chunks.append"), read: found(reads.read), reserve, deliver: shared("chunks.deliver") },
     endpoints: openEndpoints({ database, tellOthers, settle: sweeps.settle }),
     workers: { put, list: listWorkers, remove, ping: shared("workers.ping"), idle: shared("workers.idle"), renew: shared("workers.renew") },
     tokens: openTokens({ database, tellOthers }),
     keys: openKeys({ database, tellOthers }),
     webhooks: openWebhooks({ database, signal, tellOthers }),
+    metrics: openMetrics({ database }),
     cluster: {
       ...cluster,
       async beat(q) {

@@ -3,6 +3,7 @@ import type { Step } from "../../core/life.ts";
 import type { NewDelivery } from "../../core/delivery.ts";
 import { openMoves, signalsOf } from "../moves.ts";
 import type { Signal } from "../store.ts";
+import type { Absences } from "./absences.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";
 import { insertDeliveries } from "./deliveries.ts";
@@ -22,6 +23,8 @@ export interface Kept {
   places: Places;
   /** This server's session, whose end frees what its readers have reserved. */
   session: number;
+  /** Which sessions of others are over. */
+  absences: Absences;
 }
 
 export type Parts = ReturnType<typeof openParts>;

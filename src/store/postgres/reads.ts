@@ -34,6 +34,13 @@ const UNSTOPPED = statement(`
 const SUMS = statement(`
   SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
   FROM queue_counts WHERE endpoint = $1`);
+const ALL_SUMS = statement(`
+  SELECT endpoint, sum(in_queue)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
+  FROM queue_counts GROUP BY endpoint`);
+const ALL_DUE = statement(`
+  SELECT endpoint FROM queues WHERE EXISTS (
+    SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND due_at <= $1 AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
+  )`);
 const ANY_DUE = statement(`
   SELECT EXISTS (
     SELECT 1 FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint
@@ -46,7 +53,7 @@ const OLDEST = statement(`
     (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
 const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
 
-export type Reads = Pick<JobStore, "get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "waiting"> & Pick<ChunkStore, "read">;
+export type Reads = Pick<JobStore, "get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "allCounts" | "waiting"> & Pick<ChunkStore, "read">;
 
 /** Rows of one question. */
 const MOST_ROWS = 128;
@@ -124,6 +131,14 @@ export function openReads({ database: { read }, sweeps }: { database: Pick<Datab
     async counts(q) {
       await freshen(q);
       return (await sums(q.endpoint)).counts;
+    },
+
+    async allCounts({ now }) {
+      for (const [endpoint] of (await read.run(ALL_DUE, [now])).rows) await sweeps.freshen({ endpoint: String(endpoint), now });
+      return (await read.run(ALL_SUMS)).rows.map(([endpoint, ...sums]) => {
+        const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = sums.map(Number);
+        return { endpoint: String(endpoint), counts: { inQueue, inProgress, completed, failed, retried } };
+      });
     },
 
     async waiting(q) {

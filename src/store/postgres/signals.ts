@@ -23,6 +23,9 @@ const MOST_BYTES = 7900;
 const ASK_MS = 500;
 const SILENT_MS = 1200;
 
+/** How soon this server tries again to show that it lives, ms: the lock of a connection that it lost is free a moment later. */
+const SHOW_MS = 50;
+
 const NOTIFY = statement(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 const ALIVE = statement("SELECT 1");
 // Tried, not waited for: where a connection died without a word, its lock stays for some seconds.
@@ -31,15 +34,17 @@ const SHOW = statement(`SELECT pg_try_advisory_lock(${SESSION_LOCKS}, $1::int4) 
 /** Signals of this server and of the others. */
 export interface Signals {
   hints: Hints;
-  onSignal(listener: (signal: Signal) => void): () => void;
+  onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
   /** Whether other servers live, as far as is known: without any, nothing is told. */
   setAlone(alone: boolean): void;
+  /** Resolves when others can see that this server lives: before it reserves what is free again when it does not. Throws `StoreUnavailable`. */
+  shown(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** `session` is this server's, in hints and in the lock that shows that it lives. The database is told when it was found silent. */
 export function openSignals({ clock, session, database }: { clock: Clock; session: number; database: Pick<Database, "another" | "silent"> }): Signals {
-  const listeners = new Set<(signal: Signal) => void>();
+  const listeners = new Set<(signal: Signal, elsewhere: boolean) => void>();
   const stopped = new AbortController();
   let gathered: Signal[] = [];
   let scheduled = false;
@@ -47,13 +52,13 @@ export function openSignals({ clock, session, database }: { clock: Clock; sessio
   let connections = 0;
   let isShown = false;
 
-  function emit(signals: readonly Signal[]): void {
-    for (const signal of signals) for (const listener of listeners) listener(signal);
+  function emit(signals: readonly Signal[], elsewhere: boolean): void {
+    for (const signal of signals) for (const listener of listeners) listener(signal, elsewhere);
   }
 
   function heard(payload: string): void {
     const [from, ...signals] = JSON.parse(payload) as [number, ...Signal[]];
-    if (from !== session) emit(signals);
+    if (from !== session) emit(signals, true);
   }
 
   const connection: Connection = database.another({
@@ -63,7 +68,7 @@ export function openSignals({ clock, session, database }: { clock: Clock; sessio
       const { rows } = await client.query<{ shown: boolean }>(SHOW.text, [session]);
       isShown = rows[0]?.shown === true;
       connections += 1;
-      if (connections > 1) emit([{ kind: "lost" }]);
+      if (connections > 1) emit([{ kind: "lost" }], true);
     },
   });
 
@@ -114,14 +119,14 @@ export function openSignals({ clock, session, database }: { clock: Clock; sessio
   async function watch(): Promise<void> {
     while (!stopped.signal.aborted) {
       await connection.session().then(ask).catch(() => {});
-      await clock.sleep(ASK_MS, stopped.signal);
+      await clock.sleep(isShown ? ASK_MS : SHOW_MS, stopped.signal);
     }
   }
   const watching = watch();
 
   return {
     hints: {
-      own: emit,
+      own: (signals) => emit(signals, false),
       others(signals) {
         if (alone || signals.length === 0 || stopped.signal.aborted) return;
         gathered.push(...signals);
@@ -131,9 +136,13 @@ export function openSignals({ clock, session, database }: { clock: Clock; sessio
       },
     },
     onSignal(listener) {
-      const own = (signal: Signal): void => listener(signal);
+      const own = (signal: Signal, elsewhere: boolean): void => listener(signal, elsewhere);
       listeners.add(own);
       return () => listeners.delete(own);
+    },
+    async shown() {
+      const present = await connection.session();
+      if (!isShown) await ask(present);
     },
     setAlone(now) {
       alone = now;

@@ -21,10 +21,10 @@ const LIVE = statement(`
     ) AS live LIMIT $2
   ) AS chosen JOIN jobs ON jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
   ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
-/** Endpoints with jobs for which something has passed, the longest due first. */
+/** When something next passes for a job of each endpoint. Purged ones count until they are removed: to pass over them all in each look would take longer the more there are. */
 const DUE = statement(`
   SELECT queues.endpoint, live.due_at, ended.due_at FROM queues
-  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch) ORDER BY due_at LIMIT 1) AS live ON true
+  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL ORDER BY due_at LIMIT 1) AS live ON true
   LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NOT NULL ORDER BY due_at LIMIT 1) AS ended ON true
   WHERE live.due_at IS NOT NULL OR ended.due_at IS NOT NULL`);
 const ENDPOINTS = statement("SELECT endpoint FROM queues ORDER BY endpoint");

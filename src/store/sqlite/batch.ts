@@ -5,6 +5,7 @@ import { openEndpoints } from "./endpoints.ts";
 import { openJobs } from "./jobs.ts";
 import { openKeys, openTokens } from "./keys.ts";
 import { openMeta } from "./meta.ts";
+import { openMetrics } from "./metrics.ts";
 import { OP_NAMES, OPS } from "../operations.ts";
 import type { Failure, Reply } from "./messages.ts";
 import type { Group, GroupHandlers, Kind, OpName } from "../operations.ts";
@@ -32,6 +33,7 @@ function handlersOf(parts: Parts): Handler[] {
     tokens: openTokens(parts),
     keys: openKeys(parts),
     webhooks: openWebhooks(parts),
+    metrics: openMetrics(parts),
   };
   const all: Record<string, Record<string, unknown>> = groups;
   const meta: Record<string, unknown> = openMeta(parts);

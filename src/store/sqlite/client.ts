@@ -126,6 +126,7 @@ export function connect(thread: Worker): Store {
       insert: op("jobs.insert"),
       get: op("jobs.get"),
       counts: op("jobs.counts"),
+      allCounts: op("jobs.allCounts"),
       waiting: op("jobs.waiting"),
       claim: op("jobs.claim"),
       report: op("jobs.report"),
@@ -168,6 +169,7 @@ export function connect(thread: Worker): Store {
       list: op("webhooks.list"),
       expire: op("webhooks.expire"),
     },
+    metrics: { put: op("metrics.put"), read: op("metrics.read"), expire: op("metrics.expire") },
     identity: () => call("identity", undefined),
     ping: () => call("ping", undefined),
     onSignal(listener) {

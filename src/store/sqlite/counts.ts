@@ -13,6 +13,17 @@ export function openCounts({ queues, records, due }: Pick<Parts, "queues" | "rec
   const oldestAtBack = records.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`);
   const oldestAtFront = records.prepare(`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank < ? AND due_at > ? ORDER BY rank DESC LIMIT 1`);
 
+  function countsOfQueue(queue: Queue, now: number): Counts {
+    const counts = { ...queue.counts };
+    for (const { after } of due.unsettled(queue, now)) {
+      for (const { on, from, job } of after?.steps ?? []) {
+        const change = countsOf(on, from, job.state);
+        for (const key of Object.keys(counts) as (keyof Counts)[]) counts[key] += change[key];
+      }
+    }
+    return counts;
+  }
+
   return {
     /** Whether more than `bound` jobs wait. */
     isFull(queue: Queue, bound: number | undefined, now: number): boolean {
@@ -25,15 +36,12 @@ export function openCounts({ queues, records, due }: Pick<Parts, "queues" | "rec
     counts({ endpoint, now }: Query<"jobs.counts">): Answer<"jobs.counts"> {
       due.freshen(now);
       const queue = queues.find(endpoint);
-      if (!queue) return { ...NO_COUNTS };
-      const counts = { ...queue.counts };
-      for (const { after } of due.unsettled(queue, now)) {
-        for (const { on, from, job } of after?.steps ?? []) {
-          const change = countsOf(on, from, job.state);
-          for (const key of Object.keys(counts) as (keyof Counts)[]) counts[key] += change[key];
-        }
-      }
-      return counts;
+      return queue ? countsOfQueue(queue, now) : { ...NO_COUNTS };
+    },
+
+    allCounts({ now }: Query<"jobs.allCounts">): Answer<"jobs.allCounts"> {
+      due.freshen(now);
+      return [...queues.all()].map((queue) => ({ endpoint: queue.endpoint, counts: countsOfQueue(queue, now) }));
     },
 
     waiting({ endpoint, now }: Query<"jobs.waiting">): Answer<"jobs.waiting"> {

@@ -14,6 +14,7 @@ export function openEndpoints({ db, queues, due }: Parts): GroupHandlers<"endpoi
   const pending = db.prepare("SELECT 1 FROM deliveries WHERE state <> 'delivered' AND state = 'pending' AND endpoint = ? LIMIT 1");
   const forget = db.prepare("DELETE FROM endpoints WHERE id = ?");
   const forgetTokens = db.prepare("DELETE FROM tokens WHERE endpoint = ?");
+  const forgetMetrics = db.prepare("DELETE FROM metrics WHERE endpoint = ?");
 
   return {
     put({ id, settings, secret, now }) {
@@ -41,6 +42,7 @@ export function openEndpoints({ db, queues, due }: Parts): GroupHandlers<"endpoi
       // The row of the queue stays for the records of its jobs.
       if (queue) queues.forgetTotals(queue);
       forgetTokens.run(id);
+      forgetMetrics.run(id);
       forget.run(id);
       return true;
     },

@@ -63,6 +63,7 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
 
     list: openList(parts),
     counts: counting.counts,
+    allCounts: counting.allCounts,
     waiting: counting.waiting,
     claim: openClaim(parts),
 

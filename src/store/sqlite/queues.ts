@@ -26,13 +26,13 @@ export function openQueues(db: Database) {
   let front = Math.min(0, Number(first));
   let back = Math.max(0, Number(last));
   // A job that joins must stand outside of what was purged.
-  for (const { purged } of all()) {
+  for (const { purged } of stored()) {
     front = Math.min(front, purged.from);
     back = Math.max(back, purged.to);
   }
 
   /** The queues as they are in the file. */
-  function all(): Queue[] {
+  function stored(): Queue[] {
     return select.all().map(([number, endpoint, inQueue, low, inProgress, completed, failed, retried, from, to]) => ({
       number: Number(number), endpoint: String(endpoint), lowInQueue: Number(low),
       counts: { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) },
@@ -51,7 +51,7 @@ export function openQueues(db: Database) {
     byEndpoint.clear();
     byNumber.clear();
     changed.length = 0;
-    for (const queue of all()) add(queue);
+    for (const queue of stored()) add(queue);
   }
   reload();
 
@@ -71,6 +71,9 @@ export function openQueues(db: Database) {
 
     /** The queue of an endpoint, if it ever had a job. */
     find: (endpoint: string): Queue | undefined => byEndpoint.get(endpoint),
+
+    /** Of every endpoint that ever had a job. */
+    all: (): Iterable<Queue> => byEndpoint.values(),
 
     /** The queue with a number that stands in a row. */
     numbered(number: number): Queue {

@@ -1,0 +1,48 @@
+/** The browser's time: the only user of `Date.now` and timers in the console. */
+import { useEffect, useReducer } from "react";
+import { whileVisible } from "./visible.ts";
+
+/** Ms since the epoch. */
+export const now = (): number => Date.now();
+
+/** Calls `run` after `ms`; the function returned takes that back. */
+export function after(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
+/** Calls `run` every `ms` while the page is to be seen: a background tab costs nothing. */
+function every(ms: number, run: () => void): () => void {
+  return whileVisible(() => {
+    run();
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  });
+}
+
+/** The time, told anew every `ms` while the page is to be seen. */
+export function useNow(ms = 1000): number {
+  const [, tick] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => every(ms, tick), [ms]);
+  return now();
+}
+
+/** At most one call in `ms()`: at once, and once more at the end for calls that came between. */
+export function throttled(ms: () => number, run: () => void): { call: () => void; stop: () => void } {
+  let cancel: (() => void) | undefined;
+  let again = false;
+  const call = (): void => {
+    if (cancel) {
+      again = true;
+      return;
+    }
+    run();
+    cancel = after(ms(), () => {
+      cancel = undefined;
+      if (!again) return;
+      again = false;
+      call();
+    });
+  };
+  return { call, stop: () => cancel?.() };
+}

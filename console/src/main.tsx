@@ -1,0 +1,21 @@
+/** The web console: one page, told which part of it to show by the address behind `#`. It speaks `/v1` and `/v2` like any client. */
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { I18nProvider } from "react-aria-components";
+import { App } from "./app.tsx";
+import { SessionGate } from "./session.tsx";
+import "./styles/theme.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/parts.css";
+import "./styles/pages.css";
+
+createRoot(document.querySelector("#root")!).render(
+  <StrictMode>
+    <I18nProvider locale="en-US">
+      <SessionGate>
+        <App />
+      </SessionGate>
+    </I18nProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,22 @@
+/** What the browser remembers for the console, under names of its own. A browser that refuses remembers nothing, and nothing breaks. */
+const PREFIX = "sluice.console.";
+
+/** The value kept under that name; undefined when there is none. */
+export function recall(name: string): unknown {
+  try {
+    const text = localStorage.getItem(PREFIX + name);
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a value that JSON can hold; undefined forgets it. */
+export function remember(name: string, value: unknown): void {
+  try {
+    if (value === undefined) localStorage.removeItem(PREFIX + name);
+    else localStorage.setItem(PREFIX + name, JSON.stringify(value));
+  } catch {
+    // Full or forbidden.
+  }
+}

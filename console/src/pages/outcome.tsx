@@ -1,0 +1,61 @@
+/** A job that was just sent: its state, its stream, its result. */
+import type { ReactNode } from "react";
+import { useAct } from "../act.ts";
+import { ask, askText, ofEndpoint } from "../api.ts";
+import { readExact } from "../exact.ts";
+import { useOverview } from "../feed.ts";
+import { duration, short } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Button } from "../parts/button.tsx";
+import { ErrorView } from "../parts/error-view.tsx";
+import { JsonView } from "../parts/json-view.tsx";
+import { Loading, Refusal } from "../parts/notice.tsx";
+import { Status } from "../parts/status.tsx";
+import { StreamView } from "../parts/stream-view.tsx";
+import { Since } from "../parts/time.tsx";
+import { to } from "../router.ts";
+import { paceOf } from "./job.tsx";
+import type { JobDetail } from "../shapes.ts";
+import { T } from "../text.ts";
+
+export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }): ReactNode {
+  const overview = useOverview(endpoint);
+  const { run } = useAct();
+  const path = ofEndpoint(endpoint, `/jobs/${encodeURIComponent(id)}`);
+  const load = async (signal: AbortSignal): Promise<JobDetail> => readExact(await askText(path, { signal })) as JobDetail;
+  const { data: job, failure, reload } = useLoad(path, load, { change: JSON.stringify([overview?.queue, overview?.workers]), pace: paceOf });
+  if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
+  const over = job.status !== "IN_QUEUE" && job.status !== "IN_PROGRESS";
+  const cancel = (): Promise<boolean> => run(async () => {
+    await ask(`v2/${encodeURIComponent(endpoint)}/cancel/${encodeURIComponent(id)}`, { method: "POST" });
+    reload();
+  }, T.job.cancelled);
+  return (
+    <div className="stack">
+      <header className="section-head">
+        <span className="page-title" role="status">
+          <Status state={job.status} />
+          <a className="mono" href={to(["endpoints", endpoint, "requests", id])} title={id}>{short(id)}</a>
+        </span>
+        {over ? <span className="muted">{T.try.times(duration(job.delayTime), duration(job.executionTime))}</span> : <Button look="quiet" icon="stop" onPress={() => void cancel()}>{T.job.cancel}</Button>}
+      </header>
+      {job.reason ? <p className="reason">{job.reason.message} <code>{job.reason.code}</code></p> : null}
+      {over ? null : <p className="muted">{job.status === "IN_QUEUE" ? T.try.waiting : T.try.running} <Since at={job.startedAt ?? job.queuedAt} /></p>}
+      {job.error === undefined ? null : <ErrorView error={job.error} />}
+      {over && job.chunks.written === 0 ? null : <StreamView endpoint={endpoint} job={id} onEnd={reload} />}
+      {job.output === undefined ? null : <Output value={job.output} streamed={job.chunks.written > 0} over={over} />}
+    </div>
+  );
+}
+
+/** Folded where the stream has shown it piece by piece. */
+function Output({ value, streamed, over }: { value: unknown; streamed: boolean; over: boolean }): ReactNode {
+  const view = <JsonView value={value} label={over ? T.job.output : T.job.progress} />;
+  if (!streamed || !over) return view;
+  return (
+    <details className="fold">
+      <summary>{T.job.output}</summary>
+      {view}
+    </details>
+  );
+}

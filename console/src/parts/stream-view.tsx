@@ -1,0 +1,44 @@
+/** What a job streams, as it comes: texts run together, other chunks stand one below the other. */
+import { useEffect, useEffectEvent, useMemo, useState } from "react";
+import type { ReactNode } from "react";
+import { useEvents } from "../events.ts";
+import { readExact } from "../exact.ts";
+import { textIn } from "../stream-text.ts";
+import { T } from "../text.ts";
+import { JsonView } from "./json-view.tsx";
+
+/** Chunks that are shown. */
+const KEPT = 500;
+
+/** Chunks from the first on, which moves no client's cursor (D7); `onEnd` when the job has ended. */
+export function StreamView({ endpoint, job, onEnd }: { endpoint: string; job: string; onEnd?: () => void }): ReactNode {
+  const [values, setValues] = useState<readonly unknown[]>([]);
+  const [total, setTotal] = useState(0);
+  const ended = useEffectEvent(() => onEnd?.());
+
+  const state = useEvents({
+    path: `v2/${encodeURIComponent(endpoint)}/stream/${encodeURIComponent(job)}`,
+    names: ["restart"],
+    on({ name, data }) {
+      if (name === "begin" || name === "restart") {
+        setValues([]);
+        setTotal(0);
+      } else if (name === "message") {
+        const { output } = readExact(data) as { output: unknown };
+        setTotal((last) => last + 1);
+        setValues((last) => [...last, output].slice(-KEPT));
+      }
+    },
+  });
+  useEffect(() => {
+    if (state === "over") ended();
+  }, [state]);
+
+  const text = useMemo(() => textIn(values), [values]);
+  return (
+    <div className="stream" aria-live="polite" aria-busy={state === "open"}>
+      <p className="muted stream-state">{state === "over" ? T.stream.over(total) : total === 0 ? T.stream.waiting : T.stream.coming(total)}</p>
+      {text !== undefined ? <pre className="stream-text">{text}</pre> : values.length > 0 ? <JsonView value={values} label={T.job.stream} /> : null}
+    </div>
+  );
+}

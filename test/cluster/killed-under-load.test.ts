@@ -1,0 +1,69 @@
+/** `kill -9` of servers under load, one after the other: nothing acknowledged is lost, and nothing ends twice (D16, D17, D28, D34). */
+import { expect, it } from "vitest";
+import { isAlive, site, until } from "../e2e/site.ts";
+import { balancer } from "../support/balancer.ts";
+import { freePort } from "../support/free-port.ts";
+import { servers } from "../support/servers.ts";
+import { call } from "../support/service.ts";
+import { allEndedOnce, traffic } from "../support/traffic.ts";
+
+/** From the death of a server until others lead what it led, ms. */
+const TAKEN_MS = 10_000;
+
+const SERVERS = 3;
+
+/** The first one leads most. */
+const KILLED = 2;
+
+it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the dead one led is another's within 10 s", { timeout: 120_000 }, async (test) => {
+  const group = await servers();
+  test.onTestFinished(() => group.end());
+  const place = site(test);
+  const settings = { leaseMs: 5000, limits: "off" };
+  const endpoints = {
+    theirs: { launcher: { type: "external" }, ...settings },
+    ours: place.launched({ workersMin: 1, workersMax: 1, ...settings }),
+    too: place.launched({ workersMin: 1, workersMax: 1, ...settings }),
+  };
+  const live: Awaited<ReturnType<typeof group.spawn>>[] = [];
+  for (let index = 0; index < SERVERS; index += 1) live.push(await group.spawn({ endpoints, port: await freePort() }));
+  const urls = live.map(({ url }) => url);
+  const front = await balancer(urls);
+  test.onTestFinished(() => front.close());
+  for (let workers = 0; workers < 2; workers += 1) await place.attach(front, "theirs", { CONCURRENCY: "4" });
+  const led = async ({ url }: { url: string }): Promise<Record<string, string[]>> => Object.fromEntries((await call(url, "/v1/servers")).json.servers.map((each: { url: string; leads: string[] }) => [each.url, each.leads]));
+  await until("all to be led", async () => Object.values(await led(live[0]!)).flat().length === 5);
+  const load = traffic({ urls, endpoints: Object.keys(endpoints), clients: 6 });
+  const told: string[] = [];
+
+  for (const [index, victim] of live.slice(0, KILLED).entries()) {
+    await load.more(100);
+    const other = live.find((each) => each !== victim)!;
+    const before = (await led(other))[victim.url]!;
+    const killed = performance.now();
+    await victim.end("SIGKILL");
+    await until(`${before.join(", ")} to be led by others`, async () => {
+      const { [victim.url]: dead, ...living } = await led(other);
+      return dead === undefined && before.every((name) => Object.values(living).flat().includes(name));
+    });
+    const ms = performance.now() - killed;
+    told.push(`${(ms / 1000).toFixed(1)} s (${before.join(", ") || "nothing"})`);
+    expect(ms).toBeLessThan(TAKEN_MS);
+    for (const name of before.filter((each) => each.startsWith("scale:"))) {
+      const { workers } = (await until(`a worker of ${name}`, async () => {
+        const { json } = await call(other.url, `/v1/endpoints/${name.slice(6)}/workers`);
+        return json.workers.length === 1 && json;
+      }));
+      expect(workers).toHaveLength(1);
+    }
+    await load.more(50);
+    live[index] = await group.spawn({ endpoints, in: victim.folder, port: Number(new URL(victim.url).port) });
+  }
+  await load.more(100);
+  await load.end();
+
+  const again = await allEndedOnce({ load, urls, store: group.store });
+  const living = new Set(place.notes().filter(({ what, pid }) => what === "up" && isAlive(pid)).map(({ pid }) => pid));
+  expect(living.size, "two of ours beside those that call any server").toBe(4);
+  process.stdout.write(`taken over after ${told.join(", ")}; ${load.acknowledged.size} jobs, ${load.failures.length} failed requests of clients, ${front.failed.length} of workers, ${again} attempts before the last one\n`);
+});
