@@ -79,5 +79,5 @@ export const RULES: readonly Rule[] = [
   { id: "D37", says: "A retry starts anew at the end of the queue, and keeps what was submitted." },
   { id: "D38", says: "OPTIONS needs no key, and pages of other origins may call the clients' paths alone." },
   { id: "D39", says: "The operators' paths have fixed shapes." },
-  { id: "D40", says: "Health of the process, readiness and a full disk are told apart.", notYet: "/metrics" },
+  { id: "D40", says: "Health of the process, readiness and a full disk are told apart, and what happens is counted." },
 ];

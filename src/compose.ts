@@ -38,6 +38,9 @@ export interface App {
 /** How long connections get to end after the drain, ms. */
 const CLOSE_MS = 2000;
 
+/** Where others go on, how long the connections that a balancer keeps are served meanwhile, ms. */
+const LINGER_MS = 1000;
+
 /** The built console: beside this file in the build, in the build when the source runs. */
 const CONSOLE_FOLDER = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../dist/console" : "./console", import.meta.url));
 
@@ -81,8 +84,9 @@ export async function startApp(config: Config, o: { clock: Clock; events: EventB
       url, firstKey, engine, events,
       consoleLink: link && url + link.path,
       async stop() {
+        const lingerMs = engine.others() ? LINGER_MS : 0;
         await engine.stop({ drainMs: config.drainMs });
-        await close(CLOSE_MS);
+        await close(CLOSE_MS, lingerMs);
         await store.close();
         folder?.close();
       },

@@ -15,7 +15,7 @@ describe("documents", () => {
   });
 
   it("every path that CONTRIBUTING names exists", () => {
-    const paths = [...readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8").matchAll(/`((?:src|test|bench|docs)\/[^`\s]*)`/g)].map((match) => match[1]!);
+    const paths = [...readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8").matchAll(/`((?:src|test|bench|docs|console|scripts)\/[^`\s]*)`/g)].map((match) => match[1]!);
     expect(paths.length).toBeGreaterThan(25);
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });

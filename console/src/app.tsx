@@ -34,5 +34,10 @@ function pageOf(first: string, id: string | undefined, rest: readonly string[]):
   if (first === "workers") return <AllWorkersPage />;
   if (first === "webhooks") return <WebhooksPage />;
   if (first === "keys") return <KeysPage />;
-  return <Empty title={T.noPage}><a href={to(["overview"])}>{T.pages.overview}</a></Empty>;
+  return (
+    <>
+      <h1 className="hidden">{T.noPage}</h1>
+      <Empty title={T.noPage}><a href={to(["overview"])}>{T.pages.overview}</a></Empty>
+    </>
+  );
 }

@@ -27,22 +27,31 @@ export function useNow(ms = 1000): number {
   return now();
 }
 
-/** At most one call in `ms()`: at once, and once more at the end for calls that came between. */
-export function throttled(ms: () => number, run: () => void): { call: () => void; stop: () => void } {
+/** Something that is done not too often. */
+export interface Throttled {
+  /** Does it: at once, or at the end of the pause for all calls that came in it. */
+  call: () => void;
+  /** Does it at once. */
+  rush: () => void;
+  stop: () => void;
+}
+
+/** Leaves a pause of `ms()` between two runs. */
+export function throttled(ms: () => number, run: () => void): Throttled {
   let cancel: (() => void) | undefined;
   let again = false;
   const call = (): void => {
-    if (cancel) {
-      again = true;
-      return;
-    }
+    if (cancel) again = true;
+    else rush();
+  };
+  const rush = (): void => {
+    cancel?.();
+    again = false;
     run();
     cancel = after(ms(), () => {
       cancel = undefined;
-      if (!again) return;
-      again = false;
-      call();
+      if (again) rush();
     });
   };
-  return { call, stop: () => cancel?.() };
+  return { call, rush, stop: () => cancel?.() };
 }

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import { Failure } from "./api.ts";
 import { throttled } from "./clock.ts";
+import type { Throttled } from "./clock.ts";
 
 export interface Loaded<D> {
   /** The last that came; stays while it is loaded again. */
@@ -20,16 +21,21 @@ interface Options<D> {
   change?: unknown;
   /** Ms between two loads, at least. */
   pace?: (last: D | undefined) => number;
+  /** Changes after this count no more; `reload` does. */
+  until?: (last: D) => boolean;
   /** What was shown stays, as old, while something else is loaded in its place. */
   keep?: boolean;
 }
 
 /** Loads when `key` or `change` does. `load` gets a signal that ends a call nobody waits for. */
-export function useLoad<D>(key: string, load: (signal: AbortSignal) => Promise<D>, { change, pace, keep = false }: Options<D> = {}): Loaded<D> {
+export function useLoad<D>(key: string, load: (signal: AbortSignal) => Promise<D>, { change, pace, until, keep = false }: Options<D> = {}): Loaded<D> {
   const [state, setState] = useState<{ key: string; data?: D; failure?: Failure }>({ key });
+  const runner = useRef<Throttled | undefined>(undefined);
   const current = useEffectEvent(load);
   const pause = useEffectEvent(() => pace?.(state.data) ?? PACE_MS);
-  const runner = useRef<{ call: () => void; stop: () => void } | undefined>(undefined);
+  const follow = useEffectEvent(() => {
+    if (state.data === undefined || !until?.(state.data)) runner.current?.call();
+  });
 
   useEffect(() => {
     let under: AbortController | undefined;
@@ -57,10 +63,10 @@ export function useLoad<D>(key: string, load: (signal: AbortSignal) => Promise<D
   const first = useRef(true);
   useEffect(() => {
     if (first.current) first.current = false;
-    else runner.current?.call();
+    else follow();
   }, [change]);
 
-  const reload = useCallback(() => runner.current?.call(), []);
+  const reload = useCallback(() => runner.current?.rush(), []);
   const old = state.key !== key;
   const { data, failure } = old && !keep ? {} : state;
   return { data, failure: old ? undefined : failure, loading: old || (data === undefined && failure === undefined), reload };

@@ -2,6 +2,7 @@
 import { createContext, use, useEffect, useState } from "react";
 import type { ReactNode } from "react";
 import { Failure, ask, whenSignedOut } from "./api.ts";
+import { INPUTS, forgetAll } from "./memory.ts";
 import { SignIn } from "./pages/sign-in.tsx";
 import type { Principal, Scope } from "./shapes.ts";
 import { T } from "./text.ts";
@@ -27,6 +28,8 @@ export function SessionGate({ children }: { children: ReactNode }): ReactNode {
   if (state === "asking") return <p className="splash" role="status">{T.loading}</p>;
   if (state === "out" || state instanceof Failure) return <SignIn problem={state instanceof Failure ? state : undefined} done={setState} />;
   const signOut = (): void => {
+    // What was typed here is nobody else's business.
+    forgetAll(INPUTS);
     // Whatever the answer is, the page shows nothing more: a session that could not be ended ends by itself.
     ask("console/session", { method: "DELETE" }).catch(() => {}).finally(() => setState("out"));
   };

@@ -1,4 +1,4 @@
-/** Chunks that are pieces of one text: plain strings, or events of OpenAI's API as its workers send them. */
+/** Chunks that are pieces of one text: plain strings, or what OpenAI's API streams, as objects or as the bytes of its events, cut anywhere. */
 
 interface Piece {
   choices?: readonly { text?: unknown; delta?: { content?: unknown } }[];
@@ -6,21 +6,23 @@ interface Piece {
 
 /** The text so far; undefined where the chunks are something else. */
 export function textIn(chunks: readonly unknown[]): string | undefined {
-  const texts = chunks.map((chunk) => (typeof chunk === "string" ? (chunk.startsWith("data:") ? textOfEvents(chunk) : chunk) : textOfPiece(chunk)));
-  return chunks.length > 0 && texts.every((text) => text !== undefined) ? texts.join("") : undefined;
+  if (chunks.length === 0) return undefined;
+  if (chunks.every((chunk) => typeof chunk === "string")) {
+    const whole = chunks.join("");
+    return whole.startsWith("data:") ? (textOfEvents(whole) ?? whole) : whole;
+  }
+  const texts = chunks.map(textOfPiece);
+  return texts.every((text) => text !== undefined) ? texts.join("") : undefined;
 }
 
-/** Text of `data: {...}` lines. */
+/** Text of `data: {...}` lines; the last one may not be whole yet. Undefined where one is no such piece. */
 function textOfEvents(events: string): string | undefined {
-  let text = "";
-  for (const line of events.split(/\r?\n/)) {
+  const lines = events.slice(0, events.lastIndexOf("\n") + 1).split(/\r?\n/);
+  const pieces = lines.flatMap((line) => {
     const data = /^data:\s*(.*)$/.exec(line)?.[1];
-    if (data === undefined || data === "[DONE]") continue;
-    const piece = pieceOf(data);
-    if (piece === undefined) return undefined;
-    text += piece;
-  }
-  return text;
+    return data === undefined || data === "[DONE]" ? [] : [pieceOf(data)];
+  });
+  return pieces.every((piece) => piece !== undefined) ? pieces.join("") : undefined;
 }
 
 function pieceOf(data: string): string | undefined {

@@ -1,5 +1,8 @@
 /** All English of the console, in one place. What the service says of itself (errors, reasons, timelines, settings) comes from the service. */
 
+/** `count` is a number as text. */
+const jobs = (count: string, kind = ""): string => `${count} ${kind}${count === "1" ? "job" : "jobs"}`;
+
 export const T = {
   product: "Sluice",
   loading: "Loading …",
@@ -50,7 +53,7 @@ export const T = {
     perMinute: "Ended / min",
     failures: "Failed / min",
     spark: "Last 30 min",
-    sparkLabel: (sum: string, most: string) => `${sum} jobs ended in the last 30 minutes, at most ${most} in one.`,
+    sparkLabel: (sum: string, most: string) => `${jobs(sum)} ended in the last 30 minutes, at most ${most} in one.`,
     busy: (count: number) => `${count} busy`,
     idle: (count: number) => `${count} idle`,
     starting: (count: number) => `${count} starting`,
@@ -85,8 +88,8 @@ export const T = {
     resumed: "Jobs are handed out again.",
     purge: "Purge queue",
     purgeTitle: "Remove all waiting jobs?",
-    purgeText: (count: string, name: string) => `${count} jobs wait at ${name} now. They are removed for good, without a webhook; running jobs go on.`,
-    purged: (count: string) => `${count} waiting jobs were removed.`,
+    purgeText: (count: string, name: string) => `${jobs(count)} waiting at ${name} will be removed for good, without a webhook; running jobs go on.`,
+    purged: (count: string) => `${jobs(count, "waiting ")} removed.`,
   },
   charts: {
     span: "Time span",
@@ -132,19 +135,19 @@ export const T = {
       open: "Cancel these …",
       title: "Cancel all jobs that match?",
       none: "No waiting or running job matches this filter.",
-      ask: (count: string) => `${count} waiting or running jobs match this filter. Cancelling stops them where they are.`,
-      act: (count: string) => `Cancel ${count} jobs`,
+      ask: (count: string) => `This filter matches ${jobs(count, "waiting or running ")}. Those that run are stopped where they are.`,
+      act: (count: string) => `Cancel ${jobs(count)}`,
       doing: (done: string, all: string) => `${done} of ${all} cancelled …`,
-      done: (count: string) => `${count} jobs were cancelled.`,
+      done: (count: string) => `${jobs(count)} cancelled.`,
     },
     retry: {
       open: "Retry these …",
       title: "Retry all jobs that match?",
       none: "No failed or timed-out job matches this filter.",
-      ask: (count: string) => `${count} failed or timed-out jobs match this filter. They join the end of the queue under the same ids.`,
-      act: (count: string) => `Retry ${count} jobs`,
+      ask: (count: string) => `This filter matches ${jobs(count, "failed or timed-out ")}. They join the end of the queue under the same ids.`,
+      act: (count: string) => `Retry ${jobs(count)}`,
       doing: (done: string, all: string) => `${done} of ${all} queued again …`,
-      done: (count: string) => `${count} jobs were queued again.`,
+      done: (count: string) => `${jobs(count)} queued again.`,
     },
   },
   job: {

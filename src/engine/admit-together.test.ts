@@ -16,7 +16,7 @@ import { addressOf } from "../store/postgres/database.ts";
 import { openLimits } from "../store/postgres/limits.ts";
 import { promptRunner } from "../store/postgres/prompt.ts";
 import { prepareSchema } from "../store/postgres/schema.ts";
-import type { LimitStore } from "../store/store.ts";
+import type { LimitStore } from "../store/limits-contract.ts";
 import { admission } from "./admit.ts";
 import type { Admission, Asked } from "./admit.ts";
 import { admitTogether } from "./admit-together.ts";

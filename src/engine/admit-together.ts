@@ -10,7 +10,7 @@ import { WINDOW_MS } from "../core/rate-window.ts";
 import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
 import type { Loop } from "../service.ts";
-import type { LimitAnswer, LimitAsk, LimitStore } from "../store/store.ts";
+import type { LimitAnswer, LimitAsk, LimitStore } from "../store/limits-contract.ts";
 import { admission, overConcurrency, overRate, quota } from "./admit.ts";
 import type { Admission, Admit, Asked } from "./admit.ts";
 

@@ -256,10 +256,10 @@ describe("handBack", () => {
 
   it("D16: gives jobs back from the last to the first, so that their order stays, as attempts that are over", async () => {
     const moves: object[] = [];
-    const jobs = { move: async (q: object) => (moves.push(q), { ok: true }) } as unknown as JobStore;
+    const move = (async (q: object) => (moves.push(q), { ok: true })) as unknown as JobStore["move"];
     const worker = sample().worker("w");
     worker.held.set("a", { attempt: 1, handedAt: 0 });
-    expect(await handBack({ jobs, now: () => 5 }, worker, [job, { id: "b", attempt: 2 }])).toEqual(["b", "a"]);
+    expect(await handBack({ move, now: () => 5 }, worker, [job, { id: "b", attempt: 2 }])).toEqual(["b", "a"]);
     expect(moves).toEqual([
       { endpoint: "e", id: "b", on: "release", attempt: 2, over: true, now: 5 },
       { endpoint: "e", id: "a", on: "release", attempt: 1, over: true, now: 5 },
@@ -269,11 +269,11 @@ describe("handBack", () => {
 
   it("names only jobs that wait again; a store that is away is left to the lease", async () => {
     const worker = sample().worker("w");
-    const refused = { move: async () => ({ ok: false, why: "stale" }) } as unknown as JobStore;
-    expect(await handBack({ jobs: refused, now: () => 5 }, worker, [job])).toEqual([]);
-    const away = { move: async () => Promise.reject(new StoreUnavailable("full", "disk full")) } as unknown as JobStore;
-    expect(await handBack({ jobs: away, now: () => 5 }, worker, [job])).toEqual([]);
-    const broken = { move: async () => Promise.reject(new Error("broken")) } as unknown as JobStore;
-    await expect(handBack({ jobs: broken, now: () => 5 }, worker, [job])).rejects.toThrow("broken");
+    const refused: JobStore["move"] = async () => ({ ok: false, why: "stale" });
+    expect(await handBack({ move: refused, now: () => 5 }, worker, [job])).toEqual([]);
+    const away: JobStore["move"] = () => Promise.reject(new StoreUnavailable("full", "disk full"));
+    expect(await handBack({ move: away, now: () => 5 }, worker, [job])).toEqual([]);
+    const broken: JobStore["move"] = () => Promise.reject(new Error("broken"));
+    await expect(handBack({ move: broken, now: () => 5 }, worker, [job])).rejects.toThrow("broken");
   });
 });

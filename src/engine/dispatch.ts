@@ -158,13 +158,13 @@ export function dispatch(d: {
 }
 
 /** Gives jobs back that never reached their worker: no loss, and nothing can be running there (D16). Answers those that wait again. */
-export async function handBack(d: { jobs: JobStore; now: () => number }, worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<string[]> {
+export async function handBack(d: { move: JobStore["move"]; now: () => number }, worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<string[]> {
   const now = d.now();
   const back: string[] = [];
   // From the last to the first: each goes to the front, so that their order stays.
   const moves = jobs.toReversed().map(async ({ id, attempt }) => {
     letGo(worker, id, now);
-    const moved = await d.jobs.move({ endpoint: worker.endpoint, id, on: "release", attempt, over: true, now });
+    const moved = await d.move({ endpoint: worker.endpoint, id, on: "release", attempt, over: true, now });
     if (moved.ok) back.push(id);
   });
   await Promise.all(moves).catch((error: unknown) => {

@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import type { JobStore } from "../store/store.ts";
+import { letGo } from "./workers.ts";
 import type { Workers } from "./workers.ts";
 
 interface Deps {
@@ -10,6 +11,16 @@ interface Deps {
   events: EventBus;
   jobs: JobStore;
   workers: Workers;
+}
+
+/** Forgets the jobs that workers have reported to other servers: nobody need wait for them. What the store cannot tell is kept. */
+export async function forgetReported({ now, jobs, workers }: Pick<Deps, "now" | "jobs" | "workers">): Promise<void> {
+  const running = await jobs.running().catch(() => undefined);
+  if (!running) return;
+  const open = new Set(running.map(({ endpoint, id, worker }) => `${endpoint} ${id} ${worker}`));
+  for (const worker of workers.all()) {
+    for (const id of [...worker.held.keys()]) if (!open.has(`${worker.endpoint} ${id} ${worker.id}`)) letGo(worker, id, now());
+  }
 }
 
 /** Resolves when no worker holds a job, or after `ms`. With `others` an external worker goes on at another server. */

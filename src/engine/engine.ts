@@ -17,7 +17,7 @@ import { cluster } from "./cluster.ts";
 import { consoleLinks } from "./console-links.ts";
 import { delivering, delivery, redeliver } from "./deliver.ts";
 import { dispatch, handBack } from "./dispatch.ts";
-import { nothingHeld, returnRunning } from "./drain.ts";
+import { forgetReported, nothingHeld, returnRunning } from "./drain.ts";
 import { endpoints } from "./endpoints.ts";
 import { handOut } from "./hand-out.ts";
 import { health } from "./health.ts";
@@ -158,7 +158,7 @@ export function createEngine(o: EngineOptions): Engine {
   }
 
   async function giveBack(worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<void> {
-    const back = await handBack({ jobs: store.jobs, now }, worker, jobs);
+    const back = await handBack({ move: (q) => holding(() => store.jobs.move(q), { signal: stopped.signal }), now }, worker, jobs);
     for (const id of back) events.emit("job.returned", { endpoint: worker.endpoint, id, worker: worker.id, why: "released" });
     if (back.length === 0) return;
     lanes.announce(worker.endpoint, back.length);
@@ -375,6 +375,7 @@ export function createEngine(o: EngineOptions): Engine {
         for (const end of worker.polls) end();
       }
       await group.leave();
+      if (group.shared) await forgetReported({ now, jobs: store.jobs, workers: present });
       await nothingHeld({ clock, events, workers: present, others: othersLive }, drainMs);
       await returnRunning({ now, events, jobs: store.jobs, workers: present });
       if (launchSide) {

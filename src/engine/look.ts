@@ -11,7 +11,7 @@ import type { Stopping } from "./stop.ts";
 import type { Waiting } from "./wait.ts";
 
 /** Time between two looks, ms: what a lost hint may cost. */
-const LOOK_MS = 5000;
+const LOOK_MS = 4000;
 
 /** Jobs asked for at once. */
 const PAGE = 1000;

@@ -23,8 +23,8 @@ import type { Counted } from "./tallies.ts";
 /** Time between two looks at what goes up and down, ms. */
 const LOOK_MS = 5000;
 
-/** Rows written in one step, and removed. */
-const MOST_ROWS = 5000;
+/** Rows written in one step, and removed: jobs get their turn in between. */
+const MOST_ROWS = 500;
 
 /** Stands for the server itself: a row of it tells that the server looked. */
 const SERVER = "";
@@ -95,7 +95,10 @@ export function metrics(d: Deps): Metrics {
     for (let at = 0; at < rows.length; at += MOST_ROWS) await timed(storeMs.write, d.store.put({ rows: rows.slice(at, at + MOST_ROWS) }));
     counting.written(counted);
     if (!d.cluster.leads("sweep")) return;
-    for (const step of STEPS) await d.store.expire({ step, before: d.now() - TALLIES_KEPT_MS[step] - step, limit: MOST_ROWS });
+    for (const step of STEPS) {
+      const before = d.now() - TALLIES_KEPT_MS[step] - step;
+      while ((await d.store.expire({ step, before, limit: MOST_ROWS })) === MOST_ROWS);
+    }
   }
 
   const counter = loop({

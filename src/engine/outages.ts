@@ -56,8 +56,10 @@ export function outages({ clock, now, store, events }: { clock: Clock; now: () =
 
   function note(error: unknown): void {
     if (!isOutage(error)) return;
-    if (!outage?.fault) events.emit("store.away", { why: error.message });
+    const known = outage?.fault !== undefined;
     outage = { fault: error };
+    if (known) return;
+    events.emit("store.away", { why: error.message });
     looking.nudge();
   }
 

@@ -97,6 +97,7 @@ export function stopping(d: {
       void left.then(() => gone.abort());
       while (!gone.signal.aborted) {
         if (d.unstopped) await recall(worker);
+        if (gone.signal.aborted) break;
         const ids = due(worker);
         if (ids.length > 0) {
           for (const id of ids) worker.stopping.get(id)!.toldAt = d.now();

@@ -10,6 +10,7 @@ import * as site from "./console/console-api.ts";
 import * as signIn from "./console/session-api.ts";
 import { docsApi } from "./docs/docs-api.ts";
 import { alive, ready } from "./health-api.ts";
+import { metrics as prometheus } from "./metrics/metrics-api.ts";
 import { openai } from "./openai/openai-api.ts";
 import type { Told } from "./params.ts";
 import { OFFSET, delivers, stream } from "./client/stream-api.ts";
@@ -137,6 +138,7 @@ export const ROUTES: readonly Route[] = [
   { methods: ["GET", "HEAD"], path: "/", who: "anybody", name: "root", summary: "Leads a browser to the console.", answer: "toConsole", status: 303, refusals: ["path_not_found"], maxBody: 64 * KB, handle: site.root },
   { methods: ["GET"], path: "/healthz", who: "anybody", name: "healthz", summary: "Whether the process is alive.", answer: "alive", maxBody: 64 * KB, handle: alive },
   { methods: ["GET"], path: "/readyz", who: "anybody", name: "readyz", summary: "Whether requests can be taken.", answer: "ready", refusals: ["not_ready"], maxBody: 64 * KB, handle: ready },
+  { methods: ["GET"], path: "/metrics", who: "read", name: "metrics", summary: "Jobs, workers, store and process for Prometheus.", answer: "exposition", maxBody: 64 * KB, handle: prometheus },
   { methods: ["GET"], path: "/openapi.json", who: "anybody", name: "openapi", summary: "The API as an OpenAPI 3.1 document.", answer: "openapi", maxBody: 64 * KB, handle: about.openapi },
   { methods: ["GET"], path: "/docs", who: "anybody", name: "docs", summary: "The same as a page to read.", answer: "docs", maxBody: 64 * KB, handle: about.docs },
 ];

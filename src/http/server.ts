@@ -39,8 +39,11 @@ export interface HttpServer {
   /** Address it listens on. */
   readonly host: string;
   readonly port: number;
-  /** No new connections; idle ones are closed, busy ones after their answer. Resolves when all are closed or after `ms`. */
-  close(ms: number): Promise<void>;
+  /**
+   * No new connections; idle ones are closed, busy ones after their answer. Resolves when all are closed or after `ms`. Before that it answers
+   * for `lingerMs` whatever comes, each as the last of its connection: whoever keeps connections learns it, and sends nothing into a closing one.
+   */
+  close(ms: number, lingerMs?: number): Promise<void>;
 }
 
 export interface HttpOptions {
@@ -69,6 +72,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
   const consoleBundle = bundle(o.consoleFolder);
   let closing = false;
+  /** The last connection was closed, while no more are wanted. */
+  const unused = new AbortController();
 
   function onRequest(req: IncomingMessage, res: ServerResponse): void {
     const { path, queryText } = targetOf(req.url ?? "/");
@@ -158,7 +163,10 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   server.requestTimeout = 300_000;
   server.on("connection", (socket) => {
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    socket.once("close", () => {
+      sockets.delete(socket);
+      if (closing && sockets.size === 0) unused.abort();
+    });
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
@@ -179,8 +187,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
   return {
     host: address,
     port,
-    async close(ms) {
+    async close(ms, lingerMs = 0) {
       closing = true;
+      if (sockets.size > 0) await o.clock.sleep(lingerMs, unused.signal);
       for (const { caller, res } of polls) {
         res.shouldKeepAlive = false;
         caller.left?.();

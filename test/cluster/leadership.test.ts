@@ -2,6 +2,7 @@
 import { Client } from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { rawConnection, requestText } from "../spec/raw-http.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { movedEnv, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers } from "../support/servers.ts";
@@ -131,6 +132,27 @@ describe("D16: a server that starts or stops beside others", () => {
     await database.end();
   });
 
+  it("D34: answers on the connections that a balancer keeps, each for the last time, before it closes them", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const a = await g.start();
+    await g.start();
+    await eventually(() => a.engine.others(), (others) => others);
+    const request = requestText({ method: "GET", path: "/healthz" });
+    const kept = await rawConnection(a.url);
+    kept.write(request);
+    expect((await kept.answer()).headers["connection"]).toBe("keep-alive");
+    const stopped = a.stop();
+    await eventually(async () => {
+      const another = await rawConnection(a.url);
+      another.write(request);
+      return (await another.answer()).headers["connection"];
+    }, (connection) => connection === "close");
+    kept.write(request);
+    expect((await kept.answer()).headers["connection"]).toBe("close");
+    await kept.closed;
+    await stopped;
+  });
+
   it("D34: does not wait for a job of a worker that can go on at the others", { timeout: 60_000 }, async () => {
     const g = await group();
     const a = await g.start({ endpoints: { e1: {} }, drainSeconds: 50 });
@@ -147,6 +169,26 @@ describe("D16: a server that starts or stops beside others", () => {
     expect((await atB.done(id, { output: 1 })).status).toBe(200);
     expect((await call(b.url, `/v2/e1/status/${id}`)).json).toMatchObject({ status: "COMPLETED" });
     atB.close();
+  });
+});
+
+describe("D34: the last server that stops", () => {
+  it("does not wait for jobs that it handed out and that other servers were told the end of", { timeout: 60_000 }, async () => {
+    const g = await group();
+    const a = await g.start({ endpoints: { e1: {} } });
+    const b = await g.start({ drainSeconds: 50 });
+    await eventually(() => call(b.url, "/v2/e1/health"), ({ status }) => status === 200);
+    const env = await workerEnvOf(a.url, "e1");
+    const [atA, atB] = [sdkProtocol(env), sdkProtocol(movedEnv(env, b.url))];
+    const id = await submit(a.url, { input: {} }, "e1");
+    await atB.take();
+    expect((await atA.done(id, { output: 1 })).status).toBe(200);
+    for (const each of [atA, atB]) each.close();
+    await a.stop();
+    await eventually(() => b.engine.others(), (others) => !others);
+    const began = performance.now();
+    await b.stop();
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Hints may be lost: each server looks by itself, every 5 s. Here others change the database without a word (D7, D8, D18, D29, D30). */
+/** Hints may be lost: each server looks by itself, every 4 s. Here others change the database without a word (D7, D8, D18, D29, D30). */
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
@@ -77,7 +77,7 @@ describe("at once, from the database", () => {
   });
 });
 
-describe.concurrent("without a hint, within some 5 s", { timeout: 30_000 }, () => {
+describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () => {
   it("D29: an endpoint is paused", async () => {
     const ep = await fresh();
     await sql("UPDATE endpoints SET paused = true WHERE id = $1", ep);

@@ -87,7 +87,7 @@ describe("clients", () => {
   };
 
   /** Routes that tell what this server knows by itself. */
-  const OWN: ReadonlySet<string> = new Set(["workerLogs", "listServers", "getSession", "createConsoleLink", "feed"]);
+  const OWN: ReadonlySet<string> = new Set(["workerLogs", "listServers", "getSession", "createConsoleLink", "feed", "metrics"]);
 
   it.each<[string, () => void]>([
     ["silent", () => proxy.silent()],
@@ -100,9 +100,11 @@ describe("clients", () => {
       routes.map(async ({ name, method, path }) => {
         const at = path.replace(":endpoint", "old").replace(":job", id).replace(":worker", "w").replace(":delivery", "msg_1").replace(":key", "1").replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");
         const began = performance.now();
-        const body = BODIES[name] ?? { input: {} };
-        const answer = await get(at, { method, ...(method === "GET" ? {} : { body }), ...(name === "feed" ? { key: "wrong-key-0123456789" } : {}) });
-        return { name, method, ...answer, ms: performance.now() - began };
+        const body = method === "GET" ? {} : { body: JSON.stringify(BODIES[name] ?? { input: {} }) };
+        const authorization = `Bearer ${name === "feed" ? "wrong-key-0123456789" : KEY}`;
+        const answer = await fetch(server.url + at, { method, headers: { authorization, "content-type": "application/json" }, ...body });
+        const text = await answer.text();
+        return { name, method, text, status: answer.status, headers: answer.headers, ms: performance.now() - began };
       }),
     );
     const others: string[] = [];
@@ -194,9 +196,23 @@ describe("workers", () => {
     const from = told.length;
     const end = outage();
     await server.next("store.away");
+    let over = false;
+    const looks = Promise.all(
+      ids.map(async (id) => {
+        const seen = new Set<string>();
+        while (!over) {
+          const { status, json } = await get(`/v2/${ep}/status/${id}`);
+          seen.add(status === 200 ? json.status : String(status));
+        }
+        return [...seen];
+      }),
+    );
     await systemClock.sleep(SHORT_MS);
     await end();
+    over = true;
     expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "IN_PROGRESS" });
+    // Whoever looked, at whatever moment, saw it run.
+    for (const seen of await looks) expect(seen.filter((each) => each !== "503" && each !== "IN_PROGRESS")).toEqual([]);
     expect((await worker.done(ids[0]!, { output: 1 })).status).toBe(200);
     expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "COMPLETED" });
     expect(told.slice(from).filter(({ name }) => name === "job.returned")).toEqual([]);

@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { T } from "../../console/src/text.ts";
 import type { Clock } from "../../src/clock.ts";
-import { startChromium } from "../support/chromium.ts";
+import { startBrowser } from "../support/browser.ts";
 import { KEY, call, folder, startService } from "../support/service.ts";
 import type { Folder, TestService } from "../support/service.ts";
 import type { Act } from "./workers/stage.ts";
@@ -15,14 +15,14 @@ import type { Act } from "./workers/stage.ts";
 const BUNDLE = fileURLToPath(new URL("../../dist/console", import.meta.url));
 const WORKER = fileURLToPath(new URL("workers/stage.ts", import.meta.url));
 
-/** A phone of the smallest kind that must do. */
+/** A phone of the smallest kind that must do, and a window. */
 export const NARROW = { width: 360, height: 740 } as const;
-const WIDE = { width: 1280, height: 820 } as const;
+export const WIDE = { width: 1280, height: 820 } as const;
 
 /** Time until a page that does not come to show what a test waits for fails it, ms. */
 const PATIENCE_MS = 15_000;
 
-const started: Browser | Error = await startChromium().catch((error: Error) => error);
+const started: Browser | Error = await startBrowser().catch((error: Error) => error);
 
 /** Why tests with a browser cannot run here; undefined where they can. */
 export const noBrowser: string | undefined = started instanceof Error ? `no browser can run: ${started.message.split("\n")[0]}` : undefined;

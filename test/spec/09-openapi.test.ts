@@ -134,6 +134,11 @@ describe("D39: answers of operators' operations fit their schemas", () => {
     await ask("workerEnv", { query: "?url=http://127.0.0.1:1" });
     await ask("listEndpoints");
     expect((await ask("listWorkers")).json.workers).toHaveLength(1);
+    await ask("endpointMetrics", { endpoint: "own" });
+    const launched = service.next("worker.launched", ({ endpoint }) => endpoint === "own");
+    await ask("updateEndpoint", { endpoint: "own" }, { body: { launcher: { type: "process", command: ["sleep", "300"] }, workersMax: 1, workersMin: 1, stopGraceMs: 0 } });
+    const { worker: id } = await held(clock, launched, 1000);
+    await ask("stopWorker", { endpoint: "own", worker: id });
     await ask("deleteEndpoint", { endpoint: "own" });
   });
 
@@ -152,6 +157,14 @@ describe("D39: answers of operators' operations fit their schemas", () => {
     await detail();
     await ask("listJobs", { query: "?limit=2" });
     await ask("listJobs", { query: "?limit=100&expired=true" });
+  });
+
+  it("D39: deeds on many jobs", async () => {
+    const failed = await ended({ error: "no" });
+    expect((await ask("retryJobs", {}, { body: { dryRun: true } })).json.matched).toBeGreaterThan(0);
+    await ask("retryJobs", {}, { body: {} });
+    expect((await ask("cancelJobs", {}, { body: {} })).json.done).toBeGreaterThan(0);
+    expect((await ask("getJob", { job: failed })).json.status).toBe("CANCELLED");
   });
 
   it("D21: deliveries", async () => {
@@ -208,6 +221,11 @@ describe("D2: refusals are those that the document names", () => {
     ["job_not_found", "getJob", { job: DOES_NOT_EXIST }, {}],
     ["worker_not_found", "workerLogs", { worker: "none" }, {}],
     ["bad_query", "workerLogs", { query: "?tail=10001" }, {}],
+    ["worker_gone", "stopWorker", { worker: "none" }, {}],
+    ["bad_request", "cancelJobs", {}, { body: { filter: 1 } }],
+    ["bad_query", "retryJobs", {}, { body: { cursor: "%" } }],
+    ["bad_query", "endpointMetrics", { query: "?step=1" }, {}],
+    ["endpoint_not_found", "feed", { query: "?endpoint=nowhere" }, {}],
     ["delivery_not_found", "redeliver", { delivery: "msg_1" }, {}],
     ["key_not_found", "revokeKey", { key: "1" }, {}],
     ["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
@@ -230,8 +248,8 @@ describe("D2: refusals are those that the document names", () => {
 });
 
 describe("all together", () => {
-  it("every operation but pages, files, ways to them and the lines of logs, which are no JSON, had a success held against its schema", () => {
+  it("every operation but pages, files, ways to them, lines of logs, the feed and what Prometheus reads, which are no JSON, had a success held against its schema", () => {
     const site = ["openConsoleLink", "consoleFile", "console", "consoleFolder", "root"];
-    expect(operationsOf(document).map(({ id }) => id).filter((id) => !answered.has(id))).toEqual(["workerLogs", ...site, "docs"]);
+    expect(operationsOf(document).map(({ id }) => id).filter((id) => !answered.has(id))).toEqual(["workerLogs", "feed", ...site, "metrics", "docs"]);
   });
 });

@@ -16,7 +16,7 @@ export interface StoreDatabase {
 const free: string[] = [];
 
 // Whoever is still connected was killed: it is waited for, or it might write yet.
-const END_OTHERS = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+const END_OTHERS = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()";
 // Those that refer to others come last.
 const TABLES = `
   SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'migrations'

@@ -2,11 +2,8 @@
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
-import { ask, askText, ofEndpoint } from "../api.ts";
-import { readExact } from "../exact.ts";
-import { useOverview } from "../feed.ts";
+import { ask } from "../api.ts";
 import { duration } from "../format.ts";
-import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -21,16 +18,11 @@ import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
+import { isOver, useJob } from "../use-job.ts";
 import { JobDeliveries } from "./deliveries.tsx";
 
 export function JobPage({ endpoint, id }: { endpoint: string; id: string }): ReactNode {
-  const overview = useOverview(endpoint);
-  const path = ofEndpoint(endpoint, `/jobs/${encodeURIComponent(id)}`);
-  const load = async (signal: AbortSignal): Promise<JobDetail> => readExact(await askText(path, { signal })) as JobDetail;
-  const [over, setOver] = useState(false);
-  // A job that has ended changes only by what is done to it here; one under way is looked at when the counts of its endpoint move.
-  const { data: job, failure, reload } = useLoad(path, load, { change: over ? "over" : JSON.stringify([overview?.queue, overview?.workers, overview?.paused]), pace: paceOf });
-  if (job && over !== isOver(job)) setOver(isOver(job));
+  const { data: job, failure, reload } = useJob(endpoint, id);
   if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
   return (
     <article className="job">
@@ -54,15 +46,6 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
       </div>
     </article>
   );
-}
-
-/** Ms between two looks at a job: one with much input or output is not fetched every moment on a busy endpoint. */
-export function paceOf(job: JobDetail | undefined): number {
-  return job && mediaIn([job.input, job.output], 1).length > 0 ? SLOW_MS : QUICK_MS;
-}
-
-function isOver({ status }: JobDetail): boolean {
-  return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
 function JobHead({ endpoint, job, reload }: { endpoint: string; job: JobDetail; reload: () => void }): ReactNode {

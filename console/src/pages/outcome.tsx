@@ -1,11 +1,8 @@
 /** A job that was just sent: its state, its stream, its result. */
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
-import { ask, askText, ofEndpoint } from "../api.ts";
-import { readExact } from "../exact.ts";
-import { useOverview } from "../feed.ts";
+import { ask } from "../api.ts";
 import { duration, short } from "../format.ts";
-import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
@@ -14,18 +11,14 @@ import { Status } from "../parts/status.tsx";
 import { StreamView } from "../parts/stream-view.tsx";
 import { Since } from "../parts/time.tsx";
 import { to } from "../router.ts";
-import { paceOf } from "./job.tsx";
-import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
+import { isOver, useJob } from "../use-job.ts";
 
 export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }): ReactNode {
-  const overview = useOverview(endpoint);
   const { run } = useAct();
-  const path = ofEndpoint(endpoint, `/jobs/${encodeURIComponent(id)}`);
-  const load = async (signal: AbortSignal): Promise<JobDetail> => readExact(await askText(path, { signal })) as JobDetail;
-  const { data: job, failure, reload } = useLoad(path, load, { change: JSON.stringify([overview?.queue, overview?.workers]), pace: paceOf });
+  const { data: job, failure, reload } = useJob(endpoint, id);
   if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
-  const over = job.status !== "IN_QUEUE" && job.status !== "IN_PROGRESS";
+  const over = isOver(job);
   const cancel = (): Promise<boolean> => run(async () => {
     await ask(`v2/${encodeURIComponent(endpoint)}/cancel/${encodeURIComponent(id)}`, { method: "POST" });
     reload();

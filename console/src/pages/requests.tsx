@@ -45,7 +45,7 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
             <Table label={T.tabs.requests} columns={columnsOf(id)} rows={data.jobs} id={(job) => job.id} />
           </section>
           <div className="bar">
-            <Bulk act={setActing} states={filter.status} />
+            {query.has("job") ? <span /> : <Bulk act={setActing} states={filter.status} />}
             <div className="actions end">
               {cursor === undefined ? null : <Button icon="left" onPress={() => go(addressOf(id, query, { cursor: undefined }))}>{T.requests.newest}</Button>}
               {data.next === null ? null : <Button icon="right" onPress={() => go(addressOf(id, query, { cursor: data.next! }))}>{T.requests.older}</Button>}

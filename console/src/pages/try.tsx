@@ -5,7 +5,7 @@ import { Disclosure, DisclosurePanel, Button as AriaButton, FileTrigger, Heading
 import { Failure, ask, askText, ofEndpoint } from "../api.ts";
 import { markOf, withFiles } from "../attachments.ts";
 import { pretty, readExact } from "../exact.ts";
-import { recall, remember } from "../memory.ts";
+import { INPUTS, recall, remember } from "../memory.ts";
 import { Button } from "../parts/button.tsx";
 import { Checkbox, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -24,7 +24,7 @@ const FIRST = '{\n  "prompt": "hello"\n}';
 export function TryPage({ id }: { id: string }): ReactNode {
   const write = useMay("write");
   const { query } = usePlace();
-  const memory = `inputs.${id}`;
+  const memory = INPUTS + id;
   const [past, setPast] = useState(() => known(recall(memory)));
   const [input, setInput] = useState(past[0] ?? FIRST);
   const [files, setFiles] = useState<readonly File[]>([]);
@@ -106,7 +106,7 @@ export function TryPage({ id }: { id: string }): ReactNode {
           {files.length > 0 ? <span className="hint">{T.try.files(files.map(({ name }) => name).join(", "))}</span> : null}
         </div>
         <Disclosure className="disclosure">
-          <Heading>
+          <Heading level={2}>
             <AriaButton slot="trigger" className="button quiet">
               <Icon name="right" />
               <span>{T.try.options}</span>

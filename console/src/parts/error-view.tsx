@@ -10,10 +10,15 @@ export function ErrorView({ error }: { error: string }): ReactNode {
   const trace = value && typeof value["error_traceback"] === "string" ? value["error_traceback"] : undefined;
   return (
     <div className="stack">
-      {value ? <JsonView value={value} label={T.job.error} /> : <pre className="error-text">{error}</pre>}
-      {trace === undefined ? null : <pre className="error-text">{trace}</pre>}
+      {value ? <JsonView value={value} label={T.job.error} /> : <ErrorText text={error} />}
+      {trace === undefined ? null : <ErrorText text={trace} />}
     </div>
   );
+}
+
+function ErrorText({ text }: { text: string }): ReactNode {
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+  return <pre className="error-text" tabIndex={0} aria-label={T.job.error}>{text}</pre>;
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {

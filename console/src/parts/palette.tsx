@@ -26,8 +26,9 @@ export function usePaletteKeys(open: () => void): void {
       event.preventDefault();
       open();
     };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+    // On its way down: fields keep keys that they were given from going up.
+    addEventListener("keydown", onKey, true);
+    return () => removeEventListener("keydown", onKey, true);
   }, [open]);
 }
 

@@ -33,7 +33,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
     <div className="shell" data-menu={menu}>
       <a className="skip" href="#main" onClick={(event) => { event.preventDefault(); document.querySelector("main")?.focus(); }}>{T.skip}</a>
       <header className="top">
-        <a className="brand" href={to(["overview"])}>
+        <a className="brand" href={to(["overview"])} aria-label={T.product}>
           <Mark /> <span>{T.product}</span>
         </a>
         <button type="button" className="jump" onClick={openSearch}>

@@ -36,9 +36,10 @@ export function StreamView({ endpoint, job, onEnd }: { endpoint: string; job: st
 
   const text = useMemo(() => textIn(values), [values]);
   return (
-    <div className="stream" aria-live="polite" aria-busy={state === "open"}>
-      <p className="muted stream-state">{state === "over" ? T.stream.over(total) : total === 0 ? T.stream.waiting : T.stream.coming(total)}</p>
-      {text !== undefined ? <pre className="stream-text">{text}</pre> : values.length > 0 ? <JsonView value={values} label={T.job.stream} /> : null}
+    <div className="stream" aria-busy={state === "open"}>
+      <p className="muted stream-state" {...(state === "over" ? { role: "status" } : {})}>{state === "over" ? T.stream.over(total) : total === 0 ? T.stream.waiting : T.stream.coming(total)}</p>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
+      {text !== undefined ? <pre className="stream-text" tabIndex={0} aria-label={T.job.stream}>{text}</pre> : values.length > 0 ? <JsonView value={values} label={T.job.stream} /> : null}
     </div>
   );
 }

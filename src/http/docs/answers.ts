@@ -114,6 +114,7 @@ export const ANSWERS = {
   consoleFile: { description: "The file; 304 for who has it; 303 to the console where the path has no dot.", media: "application/octet-stream" },
   alive: { description: "Alive.", schema: object({ ok: FLAG }), example: { ok: true } },
   ready: { description: "Ready.", schema: object({ ready: FLAG }), example: { ready: true } },
+  exposition: { description: "Families of samples in the text format of Prometheus. Jobs and workers are those of all servers; what was counted is of the one that answers, since its start.", media: "text/plain; version=0.0.4; charset=utf-8" },
   openapi: { description: "This document.", schema: object({ openapi: { const: "3.1.1" }, servers: { type: "array" }, info: { type: "object" }, tags: { type: "array" }, paths: { type: "object" }, components: { type: "object" } }) },
   docs: { description: "A page to read.", media: "text/html; charset=utf-8" },
 } as const satisfies Record<string, Answer>;

@@ -6,7 +6,6 @@ import { StoreUnavailable } from "../store.ts";
 const CONTENDED: ReadonlySet<string> = new Set([
   "40001", // serialization_failure
   "40P01", // deadlock_detected
-  "55P03", // lock_not_available: lock_timeout
 ]);
 
 /** Codes after which the connection is of no more use, though the database may be back in a moment. */
@@ -21,8 +20,11 @@ const AWAY: ReadonlySet<string> = new Set([
   "53300", // too_many_connections
 ]);
 
-/** query_canceled: statement_timeout, or an operator's hand. */
-const CANCELLED = "57014";
+/** Codes of statements that have waited for others long enough. */
+const WAITED: ReadonlySet<string> = new Set([
+  "55P03", // lock_not_available: lock_timeout
+  "57014", // query_canceled: statement_timeout, or an operator's hand
+]);
 
 /** Codes that tell that nothing can be written now. */
 const FULL: ReadonlySet<string> = new Set([
@@ -70,7 +72,7 @@ export function faultOf(error: unknown, name: string): Error {
   const code = error.code ?? "";
   if (FULL.has(code)) return new StoreUnavailable("full", `PostgreSQL at ${name} cannot write: ${error.message}.`, { cause: error });
   if (losesConnection(error)) return new StoreUnavailable("unreachable", `PostgreSQL at ${name} does not serve now: ${error.message}.`, { cause: error });
-  if (CONTENDED.has(code) || code === CANCELLED) return new StoreUnavailable("busy", `PostgreSQL at ${name} is busy: ${error.message}.`, { cause: error });
+  if (CONTENDED.has(code) || WAITED.has(code)) return new StoreUnavailable("busy", `PostgreSQL at ${name} is busy: ${error.message}.`, { cause: error });
   return new Error(`PostgreSQL at ${name} refused a statement (${code}): ${error.message}.`, { cause: error });
 }
 

@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
-import type { LimitAnswer, LimitAsk, LimitStore } from "../store.ts";
+import type { LimitAnswer, LimitAsk, LimitStore } from "../limits-contract.ts";
 import { openConnection } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { addressOf } from "./database.ts";

@@ -27,7 +27,12 @@ const DUE = statement(`
   LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL ORDER BY due_at LIMIT 1) AS live ON true
   LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NOT NULL ORDER BY due_at LIMIT 1) AS ended ON true
   WHERE live.due_at IS NOT NULL OR ended.due_at IS NOT NULL`);
-const ENDPOINTS = statement("SELECT endpoint FROM queues ORDER BY endpoint");
+/** Endpoints with leases or missed pings. */
+const AT_WORK = statement(`
+  SELECT endpoint FROM queues
+  WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND state = '${RUNNING}')
+    OR EXISTS (SELECT 1 FROM attempts WHERE attempts.endpoint = queues.endpoint AND open = 1 AND missed > 0)
+  ORDER BY endpoint`);
 const RUNNING_ROWS = statement(`SELECT ${COLUMNS} FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' ORDER BY endpoint, id FOR UPDATE OF jobs`);
 const FORGET_MISSED = statement("UPDATE attempts SET missed = 0 WHERE endpoint = $1 AND open = 1 AND missed > 0");
 
@@ -102,7 +107,7 @@ export function openSweeps({ database, kept, hints }: { database: Database; kept
     },
 
     async extendAll({ now }) {
-      for (const [endpoint] of (await database.read.run(ENDPOINTS)).rows) {
+      for (const [endpoint] of (await database.read.run(AT_WORK)).rows) {
         await step(async ({ queues, records }, { run }) => {
           await queues.read([String(endpoint)], now);
           for (const row of await records.query(RUNNING_ROWS, [String(endpoint)])) {

@@ -5,10 +5,10 @@ import { isContended, losesConnection, OutcomeUnknown } from "./faults.ts";
 import type { Runner } from "./statement.ts";
 import { statement } from "./statement.ts";
 
-/** Times that a transaction is run before its contention is told. */
+/** Times that a transaction is run before its fault is told. */
 const TRIES = 5;
 
-/** A caller is told within 2 s that the database is away: after so long nothing is tried again, ms. */
+/** A caller is told within 2 s that the database is away: after so long nothing is tried again that a broken connection undid, ms. */
 const PATIENCE_MS = 1900;
 
 /** Pause between two questions after a transaction whose end is still open, ms. */
@@ -73,7 +73,7 @@ export async function transaction<T>({ connection, clock, since = clock.now() }:
       const lost = losesConnection(error);
       if (!lost) await session.run(ROLLBACK).catch(() => {});
       else if (ending !== undefined && (await outcome(ending, error))) return result!;
-      const again = (lost || isContended(error)) && tried < TRIES && left() > 0;
+      const again = tried < TRIES && (lost ? left() > 0 : isContended(error));
       if (!again) throw error;
     }
   }
