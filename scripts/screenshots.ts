@@ -100,7 +100,7 @@ try {
     for (const { name, at, ready, before, phone } of SHOTS) {
       await page.setViewportSize(WINDOW);
       await page.evaluate(`location.hash = ${JSON.stringify(at(scene))}`);
-      await page.locator("main").getByText(typeof ready === "string" ? ready : ready(scene)).first().waitFor().catch(async (e) => { await page.screenshot({ path: "/tmp/c4/fail.png" }); throw e; });
+      await page.locator("main").getByText(typeof ready === "string" ? ready : ready(scene)).first().waitFor();
       await before?.(page, scene);
       all += await take(page, `console-${name}-${colorScheme}`);
       if (before === searched) await page.keyboard.press("Escape");

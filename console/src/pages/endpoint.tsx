@@ -30,7 +30,10 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
   const { data: endpoint, failure, reload } = useLoad(id, (signal) => ask<Endpoint>(ofEndpoint(id), { signal }), { change: `${overview?.paused} ${overview?.name}` });
   const [tab = "charts", rest] = path;
   const tabs = useRef<HTMLElement>(null);
-  useEffect(() => tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [tab, endpoint]);
+  useEffect(() => {
+    // Newer browsers answer a promise, which is no way to end an effect.
+    void tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [tab, endpoint]);
   if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
   if (!endpoint) return <Loading />;
   return (
