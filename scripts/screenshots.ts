@@ -40,7 +40,7 @@ const SHOTS: readonly Shot[] = [
   { name: "job", at: ({ pictures }) => `#/endpoints/thumbnail/requests/${pictures}`, ready: T.job.timeline, before: (page) => page.locator("main img").last().waitFor() },
   { name: "try", at: () => "#/endpoints/openai/try", ready: T.try.nothing, before: tried },
   { name: "workers", at: () => "#/workers", ready: ({ worker }) => worker },
-  { name: "log", at: ({ worker }) => `#/endpoints/thumbnail/workers/${worker}`, ready: "The handler failed" },
+  { name: "log", at: ({ worker }) => `#/endpoints/thumbnail/workers/${worker}`, ready: "320 x 213 webp" },
   { name: "connect", at: () => "#/endpoints/openai/connect", ready: "runsync" },
   { name: "settings", at: () => "#/endpoints/thumbnail/settings", ready: T.settings.names.workersMax },
   { name: "webhooks", at: () => "#/webhooks", ready: "/thumbnails" },

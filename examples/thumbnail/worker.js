@@ -5,9 +5,12 @@ import { resize } from "./resize.js";
 
 await start({
   aggregate: true,
-  async *handler(job, { signal }) {
+  async *handler(job, { signal, log }) {
     try {
-      yield* resize(job.input, signal);
+      for await (const made of resize(job.input, signal)) {
+        log(`${made.width} x ${made.height} ${made.format}, ${made.bytes} bytes, in ${made.ms} ms`);
+        yield made;
+      }
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       // Fails the job with this sentence alone; anything thrown fails it with name, message and stack.

@@ -1,9 +1,11 @@
 /** Jobs in the console, in a real browser: sent, watched, cancelled, retried, filtered; and what comes from outside stays text. */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
+import { MOST_LOOKED } from "../../src/store/sqlite/list.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
@@ -13,6 +15,7 @@ const here = site({
   endpoints: (place) => ({
     work: place.stage(),
     crowd: { name: "Crowd" },
+    busy: place.stage(),
     thumbnail: { workersMax: 1, launcher: { type: "process", command: [process.execPath, `${ROOT}examples/thumbnail/worker.js`] } },
   }),
 });
@@ -121,6 +124,19 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
     await rowOf(page, tail(ids.toSorted().at(-1)!)).waitFor();
   });
 
+  it("one job of a filter is found behind more jobs than one answer looks at", async () => {
+    const old = await here.ended("busy", {});
+    const worker = (await call(here.service.url, `/v1/endpoints/busy/jobs/${old}`)).json.workerId as string;
+    await call(here.service.url, "/v1/endpoints/busy/pause", { method: "POST" });
+    const { engine } = here.service;
+    const endpoint = engine.registry.get("busy");
+    await Promise.all(Array.from({ length: MOST_LOOKED + 10 }, () => engine.submit({ id: randomUUID(), endpoint, operation: "run", wish: { lowPriority: false, s3Config: false }, input: "{}" })));
+    const path = `/v1/endpoints/busy/jobs?worker=${worker}`;
+    expect((await call(here.service.url, path)).json).toMatchObject({ jobs: [], next: expect.any(String) });
+    const page = await here.open({ at: `#/endpoints/busy/requests?worker=${worker}` });
+    await rowOf(page, tail(old)).waitFor();
+  });
+
   it("D39: bulk cancelling tells its count first, and leaves what does not match", async () => {
     const running = await here.submit("work", { until: "end" });
     const page = await here.open({ at: "#/endpoints/crowd/requests?status=IN_QUEUE" });
@@ -156,6 +172,19 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
     await press(page, T.bulk.retry.act("3"));
     await page.getByRole("dialog").getByText(T.bulk.retry.done("3")).waitFor();
     expect((await call(here.service.url, "/v2/crowd/health")).json.jobs.inQueue).toBe(3);
+  });
+
+  it("D5: numbers are shown as they were sent, and what a large value holds is found by searching", async () => {
+    const { json } = await call(here.service.url, "/v2/crowd/run", { text: `{"input":{"big":12345678901234567890,"point":1.0,"list":${JSON.stringify(Array.from({ length: 300 }, (_, index) => ({ index, name: `item ${index}` })))}}}` });
+    const page = await here.open({ at: `#/endpoints/crowd/requests/${json.id}` });
+    await page.getByText("12345678901234567890", { exact: true }).waitFor();
+    await page.getByText("1.0", { exact: true }).waitFor();
+    expect(await page.getByText("item 299").count()).toBe(0);
+    await page.getByLabel(T.json.search(T.job.input)).fill("item 299");
+    await page.getByText(T.json.hits("1"), { exact: true }).waitFor();
+    await page.locator("mark", { hasText: "item 299" }).waitFor();
+    await page.getByRole("button", { name: T.copy }).last().click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain("12345678901234567890");
   });
 
   it("an output that is HTML, a script or an address of a script stays text wherever it is shown", async () => {

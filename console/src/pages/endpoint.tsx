@@ -32,7 +32,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
   const tabs = useRef<HTMLElement>(null);
   useEffect(() => {
     // Newer browsers answer a promise, which is no way to end an effect.
-    void tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [tab, endpoint]);
   if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
   if (!endpoint) return <Loading />;

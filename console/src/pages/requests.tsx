@@ -24,28 +24,46 @@ import type { BulkAct } from "./bulk.tsx";
 
 const PAGE_ROWS = 50;
 
+/** One answer looks at 20,000 jobs at most: where a filter fits few, so many answers are asked for a page of them, and that less often. */
+const MOST_ANSWERS = 100;
+const [PACE_MS, SPARSE_PACE_MS] = [2000, 15_000];
+
 export function RequestsPage({ id }: { id: string }): ReactNode {
   const { query } = usePlace();
   const filter = filterOf(query);
   const cursor = query.get("cursor") ?? undefined;
   const overview = useOverview(id);
   const [acting, setActing] = useState<BulkAct | undefined>(undefined);
-  const path = ofEndpoint(id, `/jobs${search({ status: filter.status.join(","), worker: filter.worker, from: iso(filter.from), to: iso(filter.to), id: query.get("job") ?? undefined, expired: "true", limit: PAGE_ROWS, cursor })}`);
+  const pathOf = (limit: number, from: string | undefined): string => ofEndpoint(id, `/jobs${search({ status: filter.status.join(","), worker: filter.worker, from: iso(filter.from), to: iso(filter.to), id: query.get("job") ?? undefined, expired: "true", limit, cursor: from })}`);
+  const load = async (signal: AbortSignal): Promise<Page<"jobs", JobSummary> & { answers: number }> => {
+    const jobs: JobSummary[] = [];
+    let next: string | null = cursor ?? null;
+    let answers = 0;
+    do {
+      const page: Page<"jobs", JobSummary> = await ask(pathOf(PAGE_ROWS - jobs.length, next ?? undefined), { signal });
+      jobs.push(...page.jobs);
+      next = page.next;
+      answers += 1;
+    } while (answers < MOST_ANSWERS && jobs.length < PAGE_ROWS && next !== null);
+    return { jobs, next, answers };
+  };
   // Older pages stand still; the first one follows the counts that the feed tells.
   const change = cursor === undefined && overview ? JSON.stringify(overview.queue) : undefined;
-  const { data, failure, loading, reload } = useLoad(path, (signal) => ask<Page<"jobs", JobSummary>>(path, { signal }), { change, keep: true });
+  const { data, failure, loading, reload } = useLoad(pathOf(PAGE_ROWS, cursor), load, { change, keep: true, pace: (last) => (last && last.answers > 2 ? SPARSE_PACE_MS : PACE_MS) });
   const filtered = query.size > 0;
   return (
     <>
       <Filters id={id} />
       {failure ? <Refusal failure={failure} again={reload} /> : null}
-      {data === undefined ? failure ? null : <Loading /> : data.jobs.length === 0 ? <NoJobs id={id} filtered={filtered} /> : (
+      {data === undefined ? failure ? null : <Loading /> : (
         <>
-          <section className="card flush" aria-busy={loading}>
-            <Table label={T.tabs.requests} columns={columnsOf(id)} rows={data.jobs} id={(job) => job.id} />
-          </section>
+          {data.jobs.length === 0 ? <NoJobs id={id} filtered={filtered} /> : (
+            <section className="card flush" aria-busy={loading}>
+              <Table label={T.tabs.requests} columns={columnsOf(id)} rows={data.jobs} id={(job) => job.id} />
+            </section>
+          )}
           <div className="bar">
-            {query.has("job") ? <span /> : <Bulk act={setActing} states={filter.status} />}
+            {data.jobs.length === 0 || query.has("job") ? <span /> : <Bulk act={setActing} states={filter.status} />}
             <div className="actions end">
               {cursor === undefined ? null : <Button icon="left" onPress={() => go(addressOf(id, query, { cursor: undefined }))}>{T.requests.newest}</Button>}
               {data.next === null ? null : <Button icon="right" onPress={() => go(addressOf(id, query, { cursor: data.next! }))}>{T.requests.older}</Button>}

@@ -112,7 +112,7 @@ function options({ place, step, lines, stacked, told, onMove }: Drawing): uPlot.
   return {
     width: place.clientWidth,
     height: HEIGHT,
-    padding: [8, 4, 0, 0],
+    padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: together.key }, points: { size: 6 }, drag: { x: false, y: false }, y: false },
     scales: { x: { range: (_plot, low, high) => [low - half, high + half] }, y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.08] } },
