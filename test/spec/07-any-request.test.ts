@@ -107,8 +107,8 @@ it("D2: no request is answered by 500 or more (but D32: where no worker took its
         expect(answer.text).toBe("");
         return;
       }
-      // Pages to read, and ways to one, are the answers that are no JSON.
-      const page = ["/docs", "/console/"].includes(q.path) && answer.status === 200;
+      // Pages to read, ways to one, and what Prometheus reads are the answers that are no JSON.
+      const page = ["/docs", "/console/", "/metrics"].includes(q.path) && answer.status === 200;
       if (answer.status === 204 || answer.status === 303 || page || answer.headers["content-type"] === "text/event-stream") return;
       expect(answer.headers["content-type"]).toBe("application/json");
       if (q.method === "HEAD") return;
