@@ -6,6 +6,8 @@ const ON_BOTH_STORES = ["02-jobs", "02-stream", "02-stream-events", "03-*", "04-
 export default defineConfig({
   test: {
     globalSetup: ["./test/support/postgres-run.ts"],
+    // Most tests wait more than they compute.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     reporters: ["default", "./test/support/closing-line.ts"],

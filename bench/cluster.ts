@@ -1,7 +1,7 @@
 /**
  * Jobs that do nothing, end to end at 64 in flight: one and two servers of ours on a PostgreSQL, the store by itself, and other queues
- * on the same PostgreSQL (BullMQ on Redis), in turn, equally durable. Figures are ratios within a round: the machines are noisy.
- * `node bench/cluster.ts [seconds] [rounds] [names, such as pg-boss,BullMQ/16]`, after `npm run build` and `npm ci --prefix bench/cluster`.
+ * on the same PostgreSQL (BullMQ on Redis as well), in turn, equally durable. Figures are ratios within a round: the machines are noisy.
+ * `node bench/cluster.ts [seconds] [rounds] [names, such as pg-boss,BullMQ-postgres/64]`, after `npm run build` and `npm ci --prefix bench/cluster`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,15 +45,16 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const database = await startDatabase();
 const redis = await startRedis(folder);
 if (!areInstalled()) console.error("The other queues are left out: they are installed by 'npm ci --prefix bench/cluster'.");
-else if (!redis) console.error("BullMQ is left out: there is no redis-server (Debian: apt-get install redis-server).");
+else if (!redis) console.error("BullMQ on Redis is left out: there is no redis-server (Debian: apt-get install redis-server).");
 
 const ONE = "Sluice/1";
 const TWO = "Sluice/2";
 const onPostgres: Entry[] = [
   { name: "pg-boss", start: ({ url }) => startPgBoss(url) },
   { name: "graphile-worker", start: ({ url }) => startGraphileWorker(url) },
+  ...[64, 16].map((concurrency) => ({ name: `BullMQ-postgres/${concurrency}`, start: ({ url }: Home) => startBullmq({ url, concurrency }) })),
 ];
-const onRedis: Entry[] = redis ? [64, 16].map((concurrency) => ({ name: `BullMQ/${concurrency}`, start: () => startBullmq({ port: redis.port, concurrency }) })) : [];
+const onRedis: Entry[] = redis ? [64, 16].map((concurrency) => ({ name: `BullMQ-redis/${concurrency}`, start: () => startBullmq({ port: redis.port, concurrency }) })) : [];
 const ours: Entry[] = [
   { name: ONE, start: ({ url, folder: place }) => startSluice({ url, servers: 1, folder: place }) },
   { name: TWO, start: ({ url, folder: place }) => startSluice({ url, servers: 2, folder: place }) },
@@ -111,7 +112,7 @@ try {
     each: runs.map((run) => run.perSecond),
     p50Ms: median(runs.map((run) => run.p50)),
     p99Ms: median(runs.map((run) => run.p99)),
-    ...(!name.startsWith("BullMQ") && { statementsPerJob: Number(median(runs.map((run) => run.statements)).toFixed(2)) }),
+    ...(!name.startsWith("BullMQ-redis") && { statementsPerJob: Number(median(runs.map((run) => run.statements)).toFixed(2)) }),
   }));
   const result = {
     bench: "cluster",

@@ -11,7 +11,7 @@ import { cursorOf } from "../src/store/cursor.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
 import { startBrowser } from "../test/support/browser.ts";
 import { machine } from "./machine.ts";
-import { KEY, end, startService } from "./processes.ts";
+import { KEY, end, startService, startWorker } from "./processes.ts";
 
 const jobs = Number(process.argv[2] ?? 1_000_000);
 const GROUP = 2000;
@@ -66,6 +66,19 @@ async function timed(url: string, path: string, calls = CALLS): Promise<{ rows: 
   return { rows, first: Math.round(times[0]! * 10) / 10, ...percentiles(times.slice(1)) };
 }
 
+/** Time of a page of a filter that fits few jobs: answers are asked for until there are 50 rows or no more jobs, as the console does. */
+async function followed(url: string, path: string): Promise<{ rows: number; answers: number; ms: number }> {
+  const began = performance.now();
+  let [rows, answers] = [0, 0];
+  for (let next: string | null = ""; next !== null && rows < 50; answers += 1) {
+    const answer = await fetch(`${url}${path}${next === "" ? "" : `&cursor=${next}`}`, { headers: { authorization: `Bearer ${KEY}` } });
+    const told = (await answer.json()) as { jobs: unknown[]; next: string | null };
+    rows += told.jobs.length;
+    next = told.next;
+  }
+  return { rows, answers, ms: Math.round(performance.now() - began) };
+}
+
 async function atTheApi(url: string): Promise<object> {
   const half = new Date(Date.now() - DAY_MS / 2);
   return {
@@ -73,13 +86,21 @@ async function atTheApi(url: string): Promise<object> {
     failed: await timed(url, `${JOBS}&status=FAILED,TIMED_OUT`),
     cancelled: await timed(url, `${JOBS}&status=CANCELLED`),
     waiting: await timed(url, `${JOBS}&status=IN_QUEUE`),
-    completedInAnHour: await timed(url, `${JOBS}&status=COMPLETED&from=${half.toISOString()}&to=${new Date(half.getTime() + 3_600_000).toISOString()}`, 20),
+    anHour: await followed(url, `${JOBS}&status=COMPLETED&from=${half.toISOString()}&to=${new Date(half.getTime() + 3_600_000).toISOString()}`),
     ofAWorker: await timed(url, `${JOBS}&worker=noop-0003`),
-    ofNoWorker: await timed(url, `${JOBS}&worker=nobody`, 20),
+    ofNoWorker: await followed(url, `${JOBS}&worker=nobody`),
     inTheMiddle: await timed(url, `${JOBS}&cursor=${cursorOf(Math.floor(jobs / 2))}`),
     last: await timed(url, `${JOBS}&cursor=${cursorOf(60)}`),
     aJob: await timed(url, `${JOBS}&id=0190a0b0-0000-7000-8000-${Math.floor(jobs / 3).toString(16).padStart(12, "0")}`),
   };
+}
+
+/** Submits jobs one after the other until the signal; answers how many. */
+async function submit(url: string, signal: AbortSignal): Promise<number> {
+  for (let jobs = 0; ; jobs += 1) {
+    if (signal.aborted) return jobs;
+    await (await fetch(`${url}/v2/noop/run`, { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: '{"input":{}}' })).arrayBuffer();
+  }
 }
 
 /** Notes the time of each frame and each long task from here on. */
@@ -108,8 +129,11 @@ async function inTheBrowser(url: string): Promise<object> {
     const opened = Math.round(performance.now() - began);
     const open = await seen(page);
     await page.mouse.move(640, 400);
-    for (let turn = 0; turn < 240; turn += 1) await page.mouse.wheel(0, turn % 60 < 30 ? 80 : -80);
-    const scrolling = await seen(page);
+    const scrolled = async (): Promise<object> => {
+      for (let turn = 0; turn < 240; turn += 1) await page.mouse.wheel(0, turn % 60 < 30 ? 80 : -80);
+      return await seen(page);
+    };
+    const scrolling = await scrolled();
     const turns: number[] = [];
     for (let turn = 0; turn < 20; turn += 1) {
       const last = await rows.first().locator("a").first().getAttribute("title");
@@ -118,7 +142,17 @@ async function inTheBrowser(url: string): Promise<object> {
       await page.locator(`tbody tr:first-child a[title="${last}"]`).waitFor({ state: "detached" });
       turns.push(performance.now() - pressed);
     }
-    return { openedMs: opened, open, scrolling, olderMs: percentiles(turns), turning: await seen(page) };
+    const turning = await seen(page);
+    await page.getByRole("button", { name: T.requests.newest }).click();
+    const worker = await startWorker(url);
+    const submitting = new AbortController();
+    const submitted = submit(url, submitting.signal);
+    await seen(page);
+    const busy = await scrolled();
+    submitting.abort();
+    const jobsMeanwhile = await submitted;
+    await end(worker);
+    return { openedMs: opened, open, scrolling, olderMs: percentiles(turns), turning, whileJobsRun: { ...busy, jobsMeanwhile } };
   } finally {
     await browser.close();
   }

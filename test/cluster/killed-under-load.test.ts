@@ -64,7 +64,8 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
   await load.end();
 
   const again = await allEndedOnce({ load, urls, store: group.store });
-  const living = new Set(place.notes().filter(({ what, pid }) => what === "up" && isAlive(pid)).map(({ pid }) => pid));
-  expect(living.size, "two of ours beside those that call any server").toBe(4);
+  const living = (): Set<number> => new Set(place.notes().filter(({ what, pid }) => what === "up" && isAlive(pid)).map(({ pid }) => pid));
+  // The worker of an endpoint that has just moved may still be ending.
+  await until("two of ours to live beside those that call any server", () => living().size === 4);
   process.stdout.write(`taken over after ${told.join(", ")}; ${load.acknowledged.size} jobs, ${load.failures.length} failed requests of clients, ${front.failed.length} of workers, ${again} attempts before the last one\n`);
 });

@@ -115,13 +115,15 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
   });
 
   it("older jobs come page by page, and the way back leads to the newest", async () => {
-    const ids = await Promise.all(Array.from({ length: 51 }, () => here.submit("crowd", {})));
+    const first = await here.submit("crowd", {});
+    await Promise.all(Array.from({ length: 50 }, () => here.submit("crowd", {})));
+    const last = await here.submit("crowd", {});
     const page = await here.open({ at: "#/endpoints/crowd/requests" });
     await expect.poll(() => page.locator("tbody tr").count()).toBe(50);
     await press(page, T.requests.older);
-    await rowOf(page, tail(ids.toSorted()[0]!)).waitFor();
+    await rowOf(page, tail(first)).waitFor();
     await press(page, T.requests.newest);
-    await rowOf(page, tail(ids.toSorted().at(-1)!)).waitFor();
+    await rowOf(page, tail(last)).waitFor();
   });
 
   it("one job of a filter is found behind more jobs than one answer looks at", async () => {
