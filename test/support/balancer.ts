@@ -44,7 +44,7 @@ export async function balancer(urls: readonly string[]): Promise<Balancer> {
         answer.pipe(res);
         resolve();
       });
-      onward.on("error", (error: NodeJS.ErrnoException) => reject(Object.assign(error, { sent: error.code !== "ECONNREFUSED" })));
+      onward.on("error", (error: NodeJS.ErrnoException) => reject(Object.assign(error, { sent: error.syscall !== "connect" })));
       res.on("close", () => onward.destroy());
       onward.end(body);
     });
