@@ -20,12 +20,15 @@ const ALIVE = statement(`
   WHERE alive_until > $1 ORDER BY started_at, servers.id`);
 const LEASES = statement("SELECT name, server FROM leases ORDER BY name");
 const LEAVE = statement("DELETE FROM servers WHERE id = $1 AND run = $2");
+// Written in one order everywhere: two servers that take the same ones at once wait for each other only one way round.
 const LEAD = statement(`
   WITH me AS (SELECT id FROM servers WHERE id = $1 AND run = $2 FOR KEY SHARE)
   INSERT INTO leases (name, server)
-  SELECT wanted.name, me.id FROM me, unnest($3::text[]) WITH ORDINALITY AS wanted (name, place)
-  WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = wanted.name)
-  ORDER BY wanted.place LIMIT $4
+  SELECT name, id FROM (
+    SELECT wanted.name, me.id FROM me, unnest($3::text[]) WITH ORDINALITY AS wanted (name, place)
+    WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = wanted.name)
+    ORDER BY wanted.place LIMIT $4
+  ) AS chosen ORDER BY name
   ON CONFLICT (name) DO NOTHING RETURNING name`);
 const YIELD = statement("DELETE FROM leases WHERE server = $1 AND name = ANY ($2::text[])");
 const CLOCK = statement("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8");
