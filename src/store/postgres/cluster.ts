@@ -72,7 +72,8 @@ export function openCluster({ prompt: { run }, read, tellOthers }: { prompt: Run
 
     async lead({ names, atMost, server, run: start }) {
       const { rows } = await run(LEAD, [server, start, texts(names), atMost]);
-      return rows.map(([name]) => String(name));
+      const taken = new Set(rows.map(([name]) => String(name)));
+      return names.filter((name) => taken.has(name));
     },
 
     async yield({ names, server }) {
