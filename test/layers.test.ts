@@ -7,18 +7,18 @@ import { describe, expect, it } from "vitest";
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What both dialects share. */
-const STORE = ["store/store.ts", "store/limits-contract.ts", "store/metrics-contract.ts", "store/migrate.ts", "store/moves.ts", "store/views.ts", "store/row.ts", "store/states.ts", "store/operations.ts", "store/cursor.ts"];
+const STORE = ["store/store.ts", "store/cluster-contract.ts", "store/limits-contract.ts", "store/metrics-contract.ts", "store/migrate.ts", "store/moves.ts", "store/views.ts", "store/row.ts", "store/states.ts", "store/operations.ts", "store/cursor.ts"];
 
 /** Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names. */
 const LAYERS: Record<string, readonly string[]> = {
   "core/": ["core/"],
-  "store/store.ts": ["core/", "store/limits-contract.ts", "store/metrics-contract.ts"],
+  "store/store.ts": ["core/", "store/cluster-contract.ts", "store/limits-contract.ts", "store/metrics-contract.ts"],
   "store/": [...STORE, "core/", "node"],
   "store/sqlite/": [...STORE, "store/sqlite/", "core/", "node"],
   "store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
   "launchers/": ["launchers/", "core/", "clock.ts", "node", "dockerode"],
   "webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
-  "engine/": ["engine/", "core/", "store/store.ts", "store/limits-contract.ts", "store/metrics-contract.ts", "launchers/launcher.ts", "webhooks/sender.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
+  "engine/": ["engine/", "core/", "store/store.ts", "store/cluster-contract.ts", "store/limits-contract.ts", "store/metrics-contract.ts", "launchers/launcher.ts", "webhooks/sender.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
   "http/": ["http/", "engine/", "core/", "store/store.ts", "clock.ts", "events.ts", "version.ts", "node"],
   "worker/": ["worker/", "node", "undici"],
   "cli/": ["cli/", "core/", "yaml", "compose.ts", "stores.ts", "config.ts", "events.ts", "log.ts", "clock.ts", "node"],

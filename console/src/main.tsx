@@ -7,7 +7,12 @@ import { SessionGate } from "./session.tsx";
 import "./styles/theme.css";
 import "./styles/base.css";
 import "./styles/shell.css";
-import "./styles/parts.css";
+import "./styles/buttons.css";
+import "./styles/fields.css";
+import "./styles/tables.css";
+import "./styles/windows.css";
+import "./styles/charts.css";
+import "./styles/jobs.css";
 import "./styles/pages.css";
 
 createRoot(document.querySelector("#root")!).render(

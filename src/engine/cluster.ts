@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
 import type { Loop } from "../service.ts";
-import type { ClusterStore, ServerRow } from "../store/store.ts";
+import type { ClusterStore, ServerRow } from "../store/cluster-contract.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { spread } from "./spread.ts";
 import type { Movable } from "./spread.ts";

@@ -1,5 +1,5 @@
 /** Workers as they are told (D13, D29, D39): those that call this server, and those that servers sharing the store tell each other of, each once. */
-import type { ClusterStore } from "../store/store.ts";
+import type { ClusterStore } from "../store/cluster-contract.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Worker, Workers } from "./workers.ts";
 

@@ -8,9 +8,9 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import { OPS } from "../operations.ts";
 import type { Answer, Query } from "../operations.ts";
 import { StoreUnavailable } from "../store.ts";
-import type { Claim, Signal } from "../store.ts";
+import type { Claim } from "../store.ts";
 import { openChunks } from "./chunks.ts";
-import { openClaim } from "./claim.ts";
+import { openClaims } from "./claim.ts";
 import type { ClaimQuery } from "./claim.ts";
 import { faultOf, OutcomeUnknown } from "./faults.ts";
 import type { Database } from "./database.ts";
@@ -18,12 +18,13 @@ import { openJobs } from "./jobs.ts";
 import type { JobSteps } from "./jobs.ts";
 import type { ChunkSteps } from "./chunks.ts";
 import { openLostClaims } from "./lost-claims.ts";
-import { openParts } from "./parts.ts";
 import { purge } from "./purge.ts";
 import type { Kept, Parts } from "./parts.ts";
 import { transaction } from "./transaction.ts";
 import { loadRows, noWants, want } from "./wants.ts";
 import { openWorkers } from "./workers.ts";
+import { withParts } from "./with-parts.ts";
+import type { Hints } from "./with-parts.ts";
 import type { WorkerSteps } from "./workers.ts";
 
 /** Most operations in one transaction, and most characters of payload. */
@@ -49,12 +50,6 @@ export interface Batches {
   close(): Promise<void>;
 }
 
-/** How hints leave: to the listeners of this server, and to other servers. */
-export interface Hints {
-  own(signals: readonly Signal[]): void;
-  others(signals: readonly Signal[]): void;
-}
-
 /** Characters of payload that an operation carries. */
 function weightOf(q: unknown): number {
   const { input, value, outcome, chunks } = q as Partial<Query<"jobs.insert"> & Query<"jobs.progress"> & Query<"jobs.report"> & Query<"chunks.append">>;
@@ -75,45 +70,31 @@ export function openBatches({ database, clock, kept, hints }: { database: Databa
     const wants = noWants();
     for (const { name, q } of ops) want(wants, name, q as never);
     const { queues, records, idempotency } = parts;
+    const asked = [...Map.groupBy(ops.keys().filter((at) => OPS[ops[at]!.name] === "claim"), (at) => (ops[at]!.q as ClaimQuery).endpoint)];
+    const claims = openClaims(parts);
+    const queriesOf = (places: readonly number[]): ClaimQuery[] => places.map((at) => ops[at]!.q as ClaimQuery);
     // All leave in one go, and each sees what the locks before it protect.
-    await Promise.all([queues.read(wants.endpoints, wants.now), idempotency.load(wants.keys), loadRows(records, wants)]);
+    await Promise.all([queues.read(wants.endpoints, wants.now), idempotency.load(wants.keys), loadRows(records, wants), ...asked.map(([endpoint, places]) => claims.ahead(endpoint, queriesOf(places)))]);
     const groups = { jobs: openJobs(parts), chunks: openChunks(parts), workers: openWorkers(parts) } as unknown as Record<string, Record<string, (q: unknown) => Promise<unknown>>>;
     const answers: unknown[] = [];
-    const claims = new Map<string, { at: number; q: ClaimQuery }[]>();
     for (const [at, { name, q }] of ops.entries()) {
-      if (OPS[name] === "claim") {
-        const { endpoint } = q as ClaimQuery;
-        claims.set(endpoint, [...(claims.get(endpoint) ?? []), { at, q: q as ClaimQuery }]);
-        continue;
-      }
+      if (OPS[name] === "claim") continue;
       const [group = "", method = ""] = name.split(".");
       answers[at] = await groups[group]?.[method]?.(q);
     }
-    const claim = openClaim(parts);
-    for (const [endpoint, asked] of claims) {
-      const found = await claim(endpoint, asked.map(({ q }) => q));
-      asked.forEach(({ at }, index) => (answers[at] = found[index]));
+    for (const [endpoint, places] of asked) {
+      const found = await claims.answer(endpoint, queriesOf(places));
+      places.forEach((at, index) => (answers[at] = found[index]));
     }
-    await parts.flush();
     return answers;
   }
 
   async function commit(ops: readonly Waiter[]): Promise<unknown[]> {
-    let parts: Parts | undefined;
     let answers: unknown[] = [];
+    const since = ops[0]?.at ?? clock.now();
     try {
-      await transaction({ connection: database.hot, clock, since: ops[0]?.at ?? clock.now() }, async ({ run }) => {
-        parts?.undo();
-        parts = openParts({ run, kept, slot: database.hotSlot });
-        answers = await perform(parts, ops);
-      });
-      if (parts) {
-        hints.own(parts.signals.own);
-        hints.others(parts.signals.others);
-      }
-      return answers;
+      return await withParts<unknown[]>({ transact: (work) => transaction({ connection: database.hot, clock, since }, work), slot: () => database.hotSlot, kept, hints }, async (parts) => (answers = await perform(parts, ops)));
     } catch (error) {
-      parts?.undo();
       if (error instanceof OutcomeUnknown) lostClaims.add({ transaction: error.transaction, jobs: ops.flatMap(({ name }, at) => (OPS[name] === "claim" ? (answers[at] as Claim).jobs.map(({ job }) => job) : [])) });
       throw error;
     }

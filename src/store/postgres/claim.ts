@@ -9,16 +9,20 @@ import { COLUMNS } from "./records.ts";
 import { isPurged, keyOf } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
 import { statement } from "./statement.ts";
+import type { Answer } from "./statement.ts";
 import type { QueueMemory } from "./queues.ts";
 
 export type ClaimQuery = Parameters<JobStore["claim"]>[0];
+
+/** Inputs up to this long are read along with their jobs, bytes: they lie in the row itself. */
+const SHORT = 1500;
 
 /**
  * The next waiting jobs of one priority between two ranks. SKIP LOCKED: what another claim has in hand is its, and nobody waits. Where
  * to begin is told by the caller, so that the entries of jobs that were handed out are not passed again before vacuum removes them.
  */
 export const NEXT_WAITING = statement(`
-  SELECT octet_length(jobs.input), ${COLUMNS} FROM (
+  SELECT octet_length(jobs.input), CASE WHEN octet_length(jobs.input) <= ${SHORT} THEN jobs.input END, ${COLUMNS} FROM (
     SELECT * FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND rank > $3 AND rank < $4 AND epoch = $5 AND due_at > $6
     ORDER BY rank LIMIT $7 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
@@ -51,22 +55,45 @@ interface Stretch {
   before: number;
 }
 
-/** Answers the claims of one transaction on one endpoint, in their order. */
-export function openClaim({ run, queues, records, attempts, texts, moves, due, kept }: Parts) {
-  const sizes = new Map<string, number>();
+/** A page of a queue that was asked for before the queue was known, from what is remembered of it. */
+interface Ahead {
+  after: number;
+  epoch: number;
+  now: number;
+  limit: number;
+  answer: Promise<Answer>;
+}
 
-  async function page(queue: Queue, { low, after, before }: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
-    const { rows } = await run(NEXT_WAITING, [queue.endpoint, low, after, before, queue.epoch, q.now, q.limit]);
-    return rows.map(([size, ...values]) => {
+/** Answers the claims of one transaction. */
+export function openClaims({ run, queues, records, attempts, texts, moves, due, kept }: Parts) {
+  const sizes = new Map<string, number>();
+  const ahead = new Map<string, Ahead>();
+
+  function ask(endpoint: string, { low, after, before }: Stretch, q: { epoch: number; now: number; limit: number }): Promise<Answer> {
+    return run(NEXT_WAITING, [endpoint, low, after, before, q.epoch, q.now, q.limit]);
+  }
+
+  /** The page asked for ahead, when it is the one that is wanted now. It is used once. */
+  async function early(queue: Queue, { low, after, before }: Stretch, q: { now: number; limit: number }): Promise<Answer | undefined> {
+    const page = ahead.get(queue.endpoint);
+    ahead.delete(queue.endpoint);
+    const same = page && !low && before === LAST && page.after === after && page.epoch === queue.epoch && page.now === q.now && page.limit === q.limit;
+    return same ? await page.answer : undefined;
+  }
+
+  async function page(queue: Queue, stretch: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
+    const { rows } = (await early(queue, stretch, q)) ?? (await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
+    return rows.map(([size, input, ...values]) => {
       const row = records.take(values);
       sizes.set(keyOf(row.job), Number(size));
+      if (input !== null) texts.known(row, String(input));
       return row;
     });
   }
 
   /** Gives a job to the first claim that may have it. */
   function give(row: Row, claims: readonly Open[]): boolean {
-    const given = texts.givenInput(row);
+    const given = texts.inputAtHand(row);
     const size = given === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(given);
     for (const claim of claims) {
       if (claim.full) continue;
@@ -88,6 +115,8 @@ export function openClaim({ run, queues, records, attempts, texts, moves, due, k
     return false;
   }
 
+  const opened = (asked: readonly ClaimQuery[]): Open[] => asked.map((q) => ({ q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 }));
+  const latest = (asked: readonly ClaimQuery[]): number => Math.max(...asked.map(({ now }) => now));
   const wanted = (claims: readonly Open[]): number => claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
 
   /** Fills claims from a stretch and the jobs of this transaction that belong to it. Tells the rank up to which all jobs of it were handed out, and whether none is left. */
@@ -115,19 +144,18 @@ export function openClaim({ run, queues, records, attempts, texts, moves, due, k
 
   /** Walks a queue as far as the claims need it. */
   async function search(queue: Queue, memory: QueueMemory, claims: readonly Open[], now: number): Promise<void> {
-    const own = records.waiting(queue);
-    const stored = queue.counts.inQueue - own.length;
+    const stored = (): number => queue.counts.inQueue - records.waiting(queue).length;
     const since = now < memory.searchedAt ? Infinity : now - memory.searchedAt;
     const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
     const anyway = since >= SEARCH_ANYWAY_MS;
-    if (stored <= 0 && !anyway) {
-      for (const low of [false, true]) await fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
-      return;
-    }
-    if (since < SEARCH_MS) {
+    if (stored() > 0 && since < SEARCH_MS) {
       const { handedTo } = await fill(queue, { ...back, after: Math.max(memory.claimedTo, back.after) }, claims, { now, stored: true });
       memory.claimedTo = Math.max(memory.claimedTo, handedTo);
       if (wanted(claims) === 0) return;
+    }
+    if (stored() <= 0 && !anyway) {
+      for (const low of [false, true]) await fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
+      return;
     }
     const front = await fill(queue, { low: false, after: FIRST, before: 0 }, claims, { now, stored: true });
     const all = now < memory.searchedAllAt || now - memory.searchedAllAt >= SEARCH_ALL_MS;
@@ -141,17 +169,32 @@ export function openClaim({ run, queues, records, attempts, texts, moves, due, k
     for (const stretch of [{ low: true, after: FIRST, before: 0 }, { ...back, low: true }]) await fill(queue, stretch, claims, { now, stored: true });
   }
 
-  return async (endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> => {
-    const queue = queues.of(endpoint);
-    const now = Math.max(...asked.map((q) => q.now));
-    await due.freshen(queue, now);
-    const claims = asked.map((q): Open => ({ q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 }));
-    const memory = kept.memories.of(endpoint);
-    queues.onUndo(() => kept.memories.forgetOne(endpoint));
-    await search(queue, memory, claims, now);
-    const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
-    const inputs = await texts.inputs(rows.filter((row) => texts.givenInput(row) === undefined));
-    const inputOf = (row: Row): JsonText => texts.givenInput(row) ?? inputs.get(keyOf(row.job)) ?? "null";
-    return claims.map(({ jobs, fenced }) => ({ jobs: jobs.filter(({ row }) => row.job.state === RUNNING).map(({ row }) => ({ job: row.job, input: inputOf(row) })), fenced }));
+  return {
+    /** Asks for the jobs that claims will most likely get, before anything of the queue is read: it saves a round trip. */
+    async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
+      const { waiting, epoch, purgedTo, claimedTo, searchedAt } = kept.memories.of(endpoint);
+      const now = latest(asked);
+      const limit = wanted(opened(asked));
+      if (waiting <= 0 || limit === 0 || now < searchedAt || now - searchedAt >= SEARCH_MS) return;
+      const after = Math.max(claimedTo, purgedTo);
+      const answer = ask(endpoint, { low: false, after, before: LAST }, { epoch, now, limit });
+      ahead.set(endpoint, { after, epoch, now, limit, answer });
+      await answer;
+    },
+
+    /** Answers the claims on one endpoint, in their order, after everything else in the transaction. */
+    async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
+      const queue = queues.of(endpoint);
+      const now = latest(asked);
+      await due.freshen(queue, now);
+      const claims = opened(asked);
+      const memory = kept.memories.of(endpoint);
+      queues.onUndo(() => kept.memories.forgetOne(endpoint));
+      await search(queue, memory, claims, now);
+      const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
+      const inputs = await texts.inputs(rows.filter((row) => texts.inputAtHand(row) === undefined));
+      const inputOf = (row: Row): JsonText => texts.inputAtHand(row) ?? inputs.get(keyOf(row.job)) ?? "null";
+      return claims.map(({ jobs, fenced }) => ({ jobs: jobs.filter(({ row }) => row.job.state === RUNNING).map(({ row }) => ({ job: row.job, input: inputOf(row) })), fenced }));
+    },
   };
 }

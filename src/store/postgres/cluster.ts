@@ -1,6 +1,7 @@
 /** What servers that share the store know of each other: who lives, who leads what, and what cheap looks show while hints may be lost. */
 import { RUNNING } from "../states.ts";
-import type { ClusterStore, Running, ServerRow, Signal } from "../store.ts";
+import type { ClusterStore, ServerRow } from "../cluster-contract.ts";
+import type { Running, Signal } from "../store.ts";
 import { numbers, texts } from "./arrays.ts";
 import type { Runner } from "./statement.ts";
 import { statement } from "./statement.ts";

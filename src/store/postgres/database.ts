@@ -1,5 +1,5 @@
 /**
- * The connections of one server to its PostgreSQL, by their use: one for the transactions of jobs (`lane.ts`), one for work that may
+ * The connections of one server to its PostgreSQL, by their use: one for the transactions of jobs (`batch.ts`), one for work that may
  * take long, some for reads. A slow list or purge holds up no submission.
  */
 import type { Client, ClientConfig } from "pg";
@@ -10,6 +10,7 @@ import { faultOf, losesConnection } from "./faults.ts";
 import { openReach } from "./reach.ts";
 import type { Answer, Parameter, Runner, Statement } from "./statement.ts";
 import { transaction } from "./transaction.ts";
+import type { Work } from "./transaction.ts";
 
 /** Connections for reads. */
 const READERS = 3;
@@ -90,7 +91,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
     } satisfies Runner,
 
     /** A transaction that may take long; they run one after the other. As {@link transaction}. */
-    write<T>(work: (run: Runner) => Promise<T>): Promise<T> {
+    write<T>(work: Work<T>): Promise<T> {
       const mine = last.then(() => guarded(() => transaction({ connection: slow, clock }, work)));
       last = mine.catch(() => {});
       return mine;

@@ -21,8 +21,6 @@ const ENDED = statement(`
     SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NOT NULL AND due_at <= $2 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
 
-export type Due = ReturnType<typeof openDue>;
-
 /** `flush` writes what changed, so that statements find it. */
 export function openDue({ queues, records, moves, flush }: { queues: Queues; records: Records; moves: Moves<Row>; flush: () => Promise<void> }) {
   /** Settles rows in due order; a group of lost ones keeps its order among itself. */

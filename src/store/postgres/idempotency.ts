@@ -35,8 +35,6 @@ const PUT = statement(`
 
 const nameOf = ({ endpoint, operation, key }: KeyPlace): string => JSON.stringify([endpoint, operation, key]);
 
-export type IdempotencyKeys = ReturnType<typeof openIdempotencyKeys>;
-
 export function openIdempotencyKeys({ run }: { run: Runner["run"] }) {
   const used = new Map<string, (KeyUse & { expiresAt: number }) | undefined>();
   const fresh = new Map<string, KeyPlace & KeyUse & { expiresAt: number }>();

@@ -49,6 +49,10 @@ export interface QueueMemory {
   /** When the front of the queue and what lies shortly before `claimedTo` was last searched, and when all of it, ms since the epoch. */
   searchedAt: number;
   searchedAllAt: number;
+  /** As of its last transaction: its epoch, the highest rank of a purged job, how many waited. */
+  epoch: number;
+  purgedTo: number;
+  waiting: number;
 }
 
 /** Queues remembered at most. */
@@ -66,7 +70,7 @@ export function openQueueMemories() {
       let memory = byEndpoint.get(endpoint);
       if (!memory) {
         if (byEndpoint.size >= MOST_REMEMBERED) byEndpoint.clear();
-        byEndpoint.set(endpoint, (memory = { looked: Number.MIN_SAFE_INTEGER, claimedTo: 0, searchedAt: -Infinity, searchedAllAt: -Infinity }));
+        byEndpoint.set(endpoint, (memory = { looked: Number.MIN_SAFE_INTEGER, claimedTo: 0, searchedAt: -Infinity, searchedAllAt: -Infinity, epoch: 0, purgedTo: 0, waiting: 0 }));
       }
       return memory;
     },
@@ -126,8 +130,9 @@ export function openQueues({ run, memories, places, slot }: { run: Runner["run"]
         queue.lowInQueue = Number(low);
         Object.assign(queue.counts, { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) });
         queue.due = due === true;
-        if (queue.due) continue;
         const memory = memories.of(queue.endpoint);
+        Object.assign(memory, { epoch: queue.epoch, purgedTo: queue.purgedTo, waiting: queue.counts.inQueue });
+        if (queue.due) continue;
         const before = memory.looked;
         memory.looked = Math.max(before, now);
         undo.push(() => (memory.looked = before));
@@ -166,6 +171,7 @@ export function openQueues({ run, memories, places, slot }: { run: Runner["run"]
       writes.push(
         run(COUNT, [texts(changed.map(({ endpoint }) => endpoint)), slot, column("inQueue"), column("lowInQueue"), column("inProgress"), column("completed"), column("failed"), column("retried")]),
       );
+      for (const { endpoint, counts } of changed) memories.of(endpoint).waiting = counts.inQueue;
       for (const { change } of changed) Object.assign(change, noCounts(), { lowInQueue: 0 });
       return writes;
     },

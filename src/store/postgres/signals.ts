@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Signal } from "../store.ts";
-import type { Hints } from "./batch.ts";
+import type { Hints } from "./with-parts.ts";
 import { texts } from "./arrays.ts";
 import { SESSION_LOCKS } from "./chunks.ts";
 import type { Connection } from "./connection.ts";

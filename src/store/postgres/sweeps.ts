@@ -4,14 +4,14 @@ import { isFinal } from "../../core/machine.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { JobStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import type { Hints } from "./batch.ts";
 import { PASSING_LIMIT } from "./due.ts";
-import { openParts } from "./parts.ts";
 import type { Kept, Parts } from "./parts.ts";
 import { expireKeys, removePurged } from "./purge.ts";
 import { COLUMNS } from "./records.ts";
 import { statement } from "./statement.ts";
 import type { Runner } from "./statement.ts";
+import { withParts } from "./with-parts.ts";
+import type { Hints } from "./with-parts.ts";
 
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
@@ -42,27 +42,7 @@ export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
 };
 
 export function openSweeps({ database, kept, hints }: { database: Database; kept: Kept; hints: Hints }): Sweeps {
-  /** A transaction with parts of its own; what it changed is written at its end. */
-  async function step<T>(work: (parts: Parts, run: Runner) => Promise<T>): Promise<T> {
-    let parts: Parts | undefined;
-    try {
-      const result = await database.write(async (runner) => {
-        parts?.undo();
-        parts = openParts({ run: runner.run, kept, slot: database.slowSlot });
-        const done = await work(parts, runner);
-        await parts.flush();
-        return done;
-      });
-      if (parts) {
-        hints.own(parts.signals.own);
-        hints.others(parts.signals.others);
-      }
-      return result;
-    } catch (error) {
-      parts?.undo();
-      throw error;
-    }
-  }
+  const step = <T>(work: (parts: Parts, runner: Runner) => Promise<T>): Promise<T> => withParts({ transact: database.write, slot: () => database.slowSlot, kept, hints }, work);
 
   return {
     cancelAll: ({ endpoint, limit, now }) =>

@@ -40,6 +40,7 @@ export type Texts = ReturnType<typeof openTexts>;
 /** Texts of the rows of one transaction. */
 export function openTexts({ run }: { run: Runner["run"] }) {
   const changes = new Map<string, Change>();
+  const inputs = new Map<string, JsonText>();
 
   function change({ job }: { job: JobKey }): Change {
     const key = keyOf(job);
@@ -53,8 +54,11 @@ export function openTexts({ run }: { run: Runner["run"] }) {
       change(row).input = input;
     },
 
-    /** The input that was given in this transaction. */
-    givenInput: ({ job }: Row): JsonText | undefined => changes.get(keyOf(job))?.input,
+    /** The input was read along with its row. */
+    known: (row: Row, input: JsonText): void => void inputs.set(keyOf(row.job), input),
+
+    /** The input that was given in this transaction, or is known from its row. */
+    inputAtHand: ({ job }: Row): JsonText | undefined => changes.get(keyOf(job))?.input ?? inputs.get(keyOf(job)),
 
     /** Inputs of rows that were there before this transaction, by {@link keyOf}. */
     async inputs(rows: readonly Row[]): Promise<Map<string, JsonText>> {

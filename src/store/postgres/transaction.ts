@@ -20,6 +20,12 @@ const ROLLBACK = statement("ROLLBACK");
 const NAME = statement("SELECT pg_current_xact_id()::text");
 const STATUS = statement("SELECT pg_xact_status($1::text::xid8)");
 
+/**
+ * What is done in a transaction. It awaits all that it asks, or hands it to `last`: writes that nothing depends on; the end leaves in their round
+ * trip, and all is undone when one of them fails.
+ */
+export type Work<T> = (runner: Runner, last: (writes: Promise<unknown>) => void) => Promise<T>;
+
 /** What a transaction is run on. `since`: when its callers began to wait, ms since the epoch; now by default. */
 export interface TransactionOptions {
   connection: Pick<Connection, "session">;
@@ -34,11 +40,10 @@ export async function isCommitted({ run }: Runner, transactionId: string): Promi
 }
 
 /**
- * Runs `work` in a transaction of its own. `work` may be run several times, and must await all that it asks. When the connection breaks
- * while the end is under way, the database is asked what became of it: the answer is never a guess. Throws {@link OutcomeUnknown} when it
- * cannot be asked.
+ * Runs `work` in a transaction of its own, several times perhaps. When the connection breaks while the end is under way, the database is
+ * asked what became of it: the answer is never a guess. Throws {@link OutcomeUnknown} when it cannot be asked.
  */
-export async function transaction<T>({ connection, clock, since = clock.now() }: TransactionOptions, work: (run: Runner) => Promise<T>): Promise<T> {
+export async function transaction<T>({ connection, clock, since = clock.now() }: TransactionOptions, work: Work<T>): Promise<T> {
   const until = since + PATIENCE_MS;
   const left = (): number => until - clock.now();
 
@@ -60,13 +65,17 @@ export async function transaction<T>({ connection, clock, since = clock.now() }:
     const session = await connection.session(left());
     let result: T;
     let ending: string | undefined;
+    let writes: Promise<unknown> | undefined;
     try {
       // Not awaited alone: they leave with the first statement of the work. The number is known before the end is under way.
       const begun = Promise.all([session.run(BEGIN), session.run(NAME)]);
       begun.catch(() => {});
-      result = await work(session);
+      result = await work(session, (last) => {
+        writes = last;
+        writes.catch(() => {});
+      });
       ending = String((await begun)[1].rows[0]?.[0]);
-      const end = await session.run(COMMIT);
+      const [end] = await Promise.all([session.run(COMMIT), writes]);
       if (end.command === "ROLLBACK") throw new Error("The transaction was undone by an earlier failure in it.");
       return result;
     } catch (error) {
