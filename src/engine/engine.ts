@@ -19,6 +19,7 @@ import { delivering, delivery, redeliver } from "./deliver.ts";
 import { dispatch, handBack } from "./dispatch.ts";
 import { forgetReported, nothingHeld, returnRunning } from "./drain.ts";
 import { endpoints } from "./endpoints.ts";
+import { stopWorker, workerEnded } from "./end-worker.ts";
 import { handOut } from "./hand-out.ts";
 import { health } from "./health.ts";
 import { hold } from "./hold.ts";
@@ -262,17 +263,7 @@ export function createEngine(o: EngineOptions): Engine {
     logs: logReader({ clock, logs: o.workerLogs, workers: present }),
     cancel: (q) => cancel(cancelling, q),
     abandon: (q) => inBackground(`cancelling job ${q.id}`, abandon({ ...cancelling, hold: holding }, q, stopped.signal)),
-    async stopWorker(q) {
-      const worker = present.get(q);
-      if (worker && worker.launcher !== "external") {
-        launchSide?.scaling.retire(worker, "an operator asked for it");
-        return true;
-      }
-      const shown = (await views.of(q.endpoint)).find(({ id }) => id === q.id);
-      if (!shown) throw new ApiError("worker_gone", { endpoint: q.endpoint, worker: q.id.slice(0, 128) });
-      if (shown.launcher === "external") throw new ApiError("worker_not_launched", { endpoint: q.endpoint, worker: q.id });
-      return false;
-    },
+    stopWorker: (q) => stopWorker({ workers: present, views, retire: (worker) => launchSide?.scaling.retire(worker, "an operator asked for it") }, q),
     present: allPresent,
     history: keeping.history,
     metrics: keeping,
@@ -295,18 +286,7 @@ export function createEngine(o: EngineOptions): Engine {
     report: (q) => report(reporting, q),
     chunks: (q) => chunks(reporting, q),
     ping: (q) => ping({ ...reckoning, hold: holding, workerStore: store.workers, pingIntervalMs: pingIntervalMs(known.get(q.worker.endpoint).leaseMs) }, q),
-    async workerEnded(q) {
-      // It may have called other servers only.
-      const worker = present.get(q) ?? (group.shared ? present.meet({ ...q, ready: false, now: now() }) : undefined);
-      if (worker) {
-        worker.draining = true;
-        for (const end of worker.polls) end();
-        const held = store.cluster ? (await store.cluster.running(q)).filter((each) => each.worker === q.id) : [...worker.held].map(([id, { attempt }]) => ({ id, attempt }));
-        await giveBack(worker, held);
-        present.forget(worker);
-      }
-      await tokenBook.revoke(q.id);
-    },
+    workerEnded: (q) => workerEnded({ now, workers: present, tokens: tokenBook, cluster: group, clusterStore: store.cluster, giveBack }, q),
     async workerEnv({ endpoint, url, replicas }) {
       const { leaseMs } = known.get(endpoint);
       const worker = replicas ? undefined : `${endpoint}-${hex(random(6))}`;

@@ -85,9 +85,9 @@ it("a write that leaves with the end of its transaction and fails undoes all of 
   const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
   const all = statement("SELECT endpoint FROM queues ORDER BY endpoint");
   const written = (names: readonly string[]): Promise<string> =>
-    database.write(async ({ run }, last) => {
+    database.write(async ({ run }, ending) => {
       await run(add, ["first"]);
-      last(Promise.all(names.map((name) => run(add, [name]))));
+      ending.writes(Promise.all(names.map((name) => run(add, [name]))));
       return "done";
     });
   await expect(written(["second", "first", "third"])).rejects.toThrow(/refused a statement \(23505\)/);

@@ -93,7 +93,7 @@ export function openBatches({ database, clock, kept, hints }: { database: Databa
     let answers: unknown[] = [];
     const since = ops[0]?.at ?? clock.now();
     try {
-      return await withParts<unknown[]>({ transact: (work) => transaction({ connection: database.hot, clock, since }, work), slot: () => database.hotSlot, kept, hints }, async (parts) => (answers = await perform(parts, ops)));
+      return await withParts<unknown[]>({ transact: (work) => transaction({ connection: database.hot, clock, since, tellsNumber: true }, work), slot: () => database.hotSlot, kept, hints }, async (parts) => (answers = await perform(parts, ops)));
     } catch (error) {
       if (error instanceof OutcomeUnknown) lostClaims.add({ transaction: error.transaction, jobs: ops.flatMap(({ name }, at) => (OPS[name] === "claim" ? (answers[at] as Claim).jobs.map(({ job }) => job) : [])) });
       throw error;

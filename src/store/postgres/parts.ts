@@ -29,8 +29,8 @@ export interface Kept {
 
 export type Parts = ReturnType<typeof openParts>;
 
-/** The parts of one transaction. `slot`: where its connection counts. */
-export function openParts({ run, kept, slot }: { run: Runner["run"]; kept: Kept; slot: number }) {
+/** The parts of one transaction. `slot`: where its connection counts; `number` is told the transaction's. */
+export function openParts({ run, kept, slot, number }: { run: Runner["run"]; kept: Kept; slot: number; number: (transactionId: string) => void }) {
   const own: Signal[] = [];
   const others: Signal[] = [];
   const delivered: NewDelivery[] = [];
@@ -45,7 +45,7 @@ export function openParts({ run, kept, slot }: { run: Runner["run"]; kept: Kept;
     if (told.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery")) others.push(told);
   }
 
-  const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot });
+  const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot, number });
   const attempts = openAttempts({ run });
   const texts = openTexts({ run });
   const chunks = openChunkRows({ run });

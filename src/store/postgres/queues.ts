@@ -15,7 +15,8 @@ import { WAITING } from "../states.ts";
 /** First number of the advisory locks on queues; the second is made of the endpoint. */
 export const QUEUE_LOCKS = 0x534c_0001;
 
-const LOCK = statement(`SELECT count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`);
+/** The number of the transaction comes along: it is asked for nowhere else. */
+const LOCK = statement(`SELECT pg_current_xact_id()::text, count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`);
 
 /** What is known of some queues. `due`: whether something passed for a live job since the time looked at before. */
 const READ = statement(`
@@ -81,8 +82,17 @@ export function openQueueMemories() {
 
 export type Queues = ReturnType<typeof openQueues>;
 
-/** The queues of one transaction on the connection with `slot`. */
-export function openQueues({ run, memories, places, slot }: { run: Runner["run"]; memories: QueueMemories; places: Places; slot: number }) {
+/** What the queues of a transaction are made of: the connection with `slot` runs it; `number` is told the transaction's. */
+interface QueuesOptions {
+  run: Runner["run"];
+  memories: QueueMemories;
+  places: Places;
+  slot: number;
+  number: (transactionId: string) => void;
+}
+
+/** The queues of one transaction. */
+export function openQueues({ run, memories, places, slot, number }: QueuesOptions) {
   const byEndpoint = new Map<string, Queue>();
   const undo: (() => void)[] = [];
 
@@ -121,7 +131,8 @@ export function openQueues({ run, memories, places, slot }: { run: Runner["run"]
         if (now < memory.looked) memory.looked = Number.MIN_SAFE_INTEGER;
         return memory.looked === Number.MIN_SAFE_INTEGER ? memory.looked : memory.looked - LOOK_BACK_MS;
       });
-      const [, { rows }] = await Promise.all([run(LOCK, [names]), run(READ, [names, numbers(looked), numbers(fresh.map(() => now))])]);
+      const [locked, { rows }] = await Promise.all([run(LOCK, [names]), run(READ, [names, numbers(looked), numbers(fresh.map(() => now))])]);
+      number(String(locked.rows[0]?.[0]));
       for (const [endpoint, epoch, purgedTo, inQueue, low, inProgress, completed, failed, retried, due] of rows) {
         const queue = of(String(endpoint));
         queue.known = epoch !== null;

@@ -20,17 +20,23 @@ const ROLLBACK = statement("ROLLBACK");
 const NAME = statement("SELECT pg_current_xact_id()::text");
 const STATUS = statement("SELECT pg_xact_status($1::text::xid8)");
 
-/**
- * What is done in a transaction. It awaits all that it asks, or hands it to `last`: writes that nothing depends on; the end leaves in their round
- * trip, and all is undone when one of them fails.
- */
-export type Work<T> = (runner: Runner, last: (writes: Promise<unknown>) => void) => Promise<T>;
+/** What the work of a transaction hands over to its end. */
+export interface Ending {
+  /** Writes that nothing depends on, instead of awaiting them: the end leaves in their round trip, and all is undone when one of them fails. */
+  writes(last: Promise<unknown>): void;
+  /** The number of the transaction, where a statement of the work has given it. */
+  number(transactionId: string): void;
+}
 
-/** What a transaction is run on. `since`: when its callers began to wait, ms since the epoch; now by default. */
+/** What is done in a transaction; it awaits all that it asks but for what it hands over. */
+export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
+
+/** What a transaction is run on. `since`: when its callers began to wait, ms since the epoch; now by default. `tellsNumber`: the work will most likely tell the transaction's number, which is not asked for otherwise. */
 export interface TransactionOptions {
   connection: Pick<Connection, "session">;
   clock: Clock;
   since?: number;
+  tellsNumber?: boolean;
 }
 
 /** Whether the transaction of this number was committed; undefined while its end is open. */
@@ -43,7 +49,7 @@ export async function isCommitted({ run }: Runner, transactionId: string): Promi
  * Runs `work` in a transaction of its own, several times perhaps. When the connection breaks while the end is under way, the database is
  * asked what became of it: the answer is never a guess. Throws {@link OutcomeUnknown} when it cannot be asked.
  */
-export async function transaction<T>({ connection, clock, since = clock.now() }: TransactionOptions, work: Work<T>): Promise<T> {
+export async function transaction<T>({ connection, clock, since = clock.now(), tellsNumber = false }: TransactionOptions, work: Work<T>): Promise<T> {
   const until = since + PATIENCE_MS;
   const left = (): number => until - clock.now();
 
@@ -64,17 +70,22 @@ export async function transaction<T>({ connection, clock, since = clock.now() }:
   for (let tried = 1; ; tried += 1) {
     const session = await connection.session(left());
     let result: T;
+    let told: string | undefined;
     let ending: string | undefined;
     let writes: Promise<unknown> | undefined;
     try {
       // Not awaited alone: they leave with the first statement of the work. The number is known before the end is under way.
-      const begun = Promise.all([session.run(BEGIN), session.run(NAME)]);
+      const begun = Promise.all([session.run(BEGIN), ...(tellsNumber ? [] : [session.run(NAME)])]);
       begun.catch(() => {});
-      result = await work(session, (last) => {
-        writes = last;
-        writes.catch(() => {});
+      result = await work(session, {
+        writes(last) {
+          writes = last;
+          writes.catch(() => {});
+        },
+        number: (transactionId) => (told = transactionId),
       });
-      ending = String((await begun)[1].rows[0]?.[0]);
+      const [, named] = await begun;
+      ending = told ?? String((named ?? (await session.run(NAME))).rows[0]?.[0]);
       const [end] = await Promise.all([session.run(COMMIT), writes]);
       if (end.command === "ROLLBACK") throw new Error("The transaction was undone by an earlier failure in it.");
       return result;

@@ -23,11 +23,11 @@ interface PartsOptions<T> {
 export async function withParts<T>({ transact, slot, kept, hints }: PartsOptions<T>, work: (parts: Parts, runner: Runner) => Promise<T>): Promise<T> {
   let parts: Parts | undefined;
   try {
-    const result = await transact(async (runner, last) => {
+    const result = await transact(async (runner, ending) => {
       parts?.undo();
-      parts = openParts({ run: runner.run, kept, slot: slot() });
+      parts = openParts({ run: runner.run, kept, slot: slot(), number: ending.number });
       const done = await work(parts, runner);
-      last(parts.flush());
+      ending.writes(parts.flush());
       return done;
     });
     if (parts) {
