@@ -35,8 +35,8 @@ function section(placed: { method: string; path: string; operation: Operation })
   if (twin !== undefined) return [...parts, `Takes and answers the same as [${twin}](#${headingAnchor(twin)}).`].join("\n\n");
   if (parameters.length > 0) parts.push(table(["Parameter", "In", "Type", "Meaning"], parameters.map(({ name, in: place, schema, required, description: meaning }) => [code(name) + (required && place !== "path" ? " (required)" : ""), place, [typeText(schema), ...boundTexts(schema).filter((text) => !text.startsWith("matches"))].join(", "), plain(meaning)])));
   if (requestBody) {
-    const { schema, example } = requestBody.content["application/json"]!;
-    parts.push(`Body: ${plain(requestBody.description)}${schemaNote(schema)} For example \`${JSON.stringify(example)}\`.`);
+    const [{ schema, example }] = Object.values(requestBody.content) as [{ schema: JsonSchema; example: unknown }];
+    parts.push(`Body: ${plain(requestBody.description)}${schemaNote(schema)} For example \`${typeof example === "string" ? example : JSON.stringify(example)}\`.`);
   }
   for (const [status, response] of Object.entries(responses)) if (status.startsWith("2")) parts.push(answer(status, response));
   const errors = Object.entries(responses).filter(([status]) => /^[45]/.test(status)).map(([status, { content }]) => `${status} ${Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => `[${name}](errors.md#${headingAnchor(name)})`).join(", ")}`);

@@ -5,6 +5,10 @@ import type { JsonText } from "./json/json-text.ts";
 /** Largest result that is kept, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
 
+/** Most results in one post to job-done-batch, and its largest body, bytes. */
+export const RESULTS_TOGETHER = 128;
+export const RESULTS_BODY_LIMIT = 1024 * 1024;
+
 /** Largest chunk of JSON text in the stream, bytes; larger outputs are split (spec 2.7, D7). */
 export const CHUNK_LIMIT = 1_000_000;
 

@@ -45,12 +45,29 @@ export class BodyTooLarge extends ApiError {
 
 /** The body as JSON text, scanned. Throws {@link BodyTooLarge}; a fault in the JSON is in `scan`. */
 export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody> {
+  const scanner = jsonScanner(options);
+  return received(call, (piece) => scanner.push(piece), (blocks, size) => scanned(blocks, size, scanner.finish()));
+}
+
+/** The body in one, of which nothing was looked at. Throws {@link BodyTooLarge}. */
+export function readBytes(call: Call): Promise<Buffer> {
+  return received(call, () => {}, (blocks) => (blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks)));
+}
+
+/** A part of a body that is JSON text by itself, scanned. */
+export function scanBytes(bytes: Buffer, options: ScanOptions): ScannedBody {
+  const scanner = jsonScanner(options);
+  scanner.push(bytes);
+  return scanned([bytes], bytes.length, scanner.finish());
+}
+
+/** Reads a body up to its cap: `look` sees each piece, `whole` makes something of all of them and their size. */
+function received<T>(call: Call, look: (piece: Buffer) => void, whole: (blocks: Buffer[], size: number) => T): Promise<T> {
   const { req, maxBody } = call;
   const declared = req.headers["content-length"];
   const size = declared === undefined ? undefined : Number(declared);
   if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
   return new Promise((resolve, reject) => {
-    const scanner = jsonScanner(options);
     const gathered = gather(size);
     let length = 0;
     let turn = 0;
@@ -63,7 +80,7 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
         reject(new BodyTooLarge(undefined, maxBody));
         return;
       }
-      scanner.push(piece);
+      look(piece);
       gathered.add(piece);
       turn += piece.length;
       if (turn < TURN_BYTES) return;
@@ -71,21 +88,7 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
       req.pause();
       setImmediate(() => req.resume());
     });
-    const ended = (): void => {
-      const blocks = gathered.blocks();
-      const scan = scanner.finish();
-      const encoding = scan.ok && scan.ascii ? "latin1" : "utf8";
-      const bytes = ({ start, end }: Part): Buffer => {
-        const within = cut(blocks, start, end);
-        return within.length === 1 ? within[0]! : Buffer.concat(within);
-      };
-      const text = (part: Part | undefined): string | undefined => {
-        if (!part) return undefined;
-        return blocks.length === 1 ? blocks[0]!.toString(encoding, part.start, part.end) : bytes(part).toString(encoding);
-      };
-      const payload = (part: Part | undefined): JsonText | undefined => (part && part.end - part.start >= LARGE_BYTES ? cut(blocks, part.start, part.end) : text(part));
-      resolve({ blocks, size: length, scan, text, bytes, payload });
-    };
+    const ended = (): void => resolve(whole(gathered.blocks(), length));
     // One that announces no body has ended before anybody could listen.
     if (req.readableEnded) return ended();
     req.on("end", ended);
@@ -94,6 +97,21 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
       if (!req.complete) reject(new ApiError("bad_json", { why: "the connection closed before the body was whole.", type: "" }));
     });
   });
+}
+
+/** What can be had of text in blocks and of what the scan found in it. */
+function scanned(blocks: readonly Buffer[], size: number, scan: JsonScan): ScannedBody {
+  const encoding = scan.ok && scan.ascii ? "latin1" : "utf8";
+  const bytes = ({ start, end }: Part): Buffer => {
+    const within = cut(blocks, start, end);
+    return within.length === 1 ? within[0]! : Buffer.concat(within);
+  };
+  const text = (part: Part | undefined): string | undefined => {
+    if (!part) return undefined;
+    return blocks.length === 1 ? blocks[0]!.toString(encoding, part.start, part.end) : bytes(part).toString(encoding);
+  };
+  const payload = (part: Part | undefined): JsonText | undefined => (part && part.end - part.start >= LARGE_BYTES ? cut(blocks, part.start, part.end) : text(part));
+  return { blocks, size, scan, text, bytes, payload };
 }
 
 /** Gathers the pieces of a body: a small one in one block, a large one in blocks of {@link BLOCK_BYTES}. `size` is that of the body, where it is known. */

@@ -1,7 +1,7 @@
 /** THE table: method, path, who may call, largest body, handler. Everything served is a row here. */
 import type { ErrorCode } from "../core/errors.ts";
 import type { LimitedOperation } from "../core/limits.ts";
-import { RESULT_LIMIT } from "../core/report.ts";
+import { RESULTS_BODY_LIMIT, RESULT_LIMIT } from "../core/report.ts";
 import type { AnswerName } from "./docs/answers.ts";
 import type { BodyName } from "./docs/bodies.ts";
 import type { Call } from "./call.ts";
@@ -26,6 +26,7 @@ import * as metrics from "./v1/metrics-api.ts";
 import * as servers from "./v1/servers-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
 import * as workerStop from "./v1/worker-stop-api.ts";
+import { doneBatch } from "./worker/done-batch.ts";
 import * as worker from "./worker/worker-api.ts";
 import { BATCH_QUERY, CHUNK_QUERY, PING_QUERY, TAKE_QUERY } from "./worker/worker-query.ts";
 
@@ -101,6 +102,7 @@ export const ROUTES: readonly Route[] = [
   { methods: ["GET"], path: "/worker/:endpoint/job-take-batch/:worker", who: "worker", name: "jobTakeBatch", summary: "Several jobs for the worker, held until there is one.", answer: "handedJobs", maxBody: 64 * KB, query: BATCH_QUERY, poll: true, handle: worker.takeBatch },
   { methods: ["GET"], path: "/worker/:endpoint/job-stop/:worker", who: "worker", name: "jobStop", summary: "Jobs that the worker must stop, held until there is one.", answer: "jobsToStop", maxBody: 64 * KB, poll: true, handle: worker.stop },
   { methods: ["POST"], path: "/worker/:endpoint/job-done/:worker/:job", who: "worker", name: "jobDone", summary: "The result, the failure or the progress of a job.", answer: "posted", body: "report", maxBody: RESULT_LIMIT, handle: worker.done },
+  { methods: ["POST"], path: "/worker/:endpoint/job-done-batch/:worker", who: "worker", name: "jobDoneBatch", summary: "Results of several jobs, a line each; for workers to whom a take has told how many may come together.", answer: "statuses", body: "reports", maxBody: RESULTS_BODY_LIMIT, handle: doneBatch },
   { methods: ["POST"], path: "/worker/:endpoint/job-stream/:worker/:job", who: "worker", name: "jobStream", summary: "A chunk of the output of a job.", answer: "posted", body: "chunk", maxBody: RESULT_LIMIT, query: CHUNK_QUERY, handle: worker.chunk },
   { methods: ["GET"], path: "/worker/:endpoint/ping/:worker", who: "worker", name: "ping", summary: "A sign of life of the worker and of the jobs it names.", answer: "posted", maxBody: 64 * KB, query: PING_QUERY, handle: worker.ping },
   { methods: ["GET"], path: "/v1/endpoints", who: "read", name: "listEndpoints", summary: "The endpoints that the key may use, with their settings and counts.", answer: "endpoints", maxBody: 64 * KB, handle: endpoints.list },

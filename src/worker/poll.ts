@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 
 /** What came of a poll. */
 export type PollAnswer =
-  | { kind: "answer"; status: number; json: boolean; text: string }
+  | { kind: "answer"; status: number; json: boolean; text: string; /** How many results the service takes in one post; 0 unless it says so. */ together: number }
   /** No answer within the time of a poll: nothing happened. */
   | { kind: "cut" }
   /** `stale`: an established connection went away, as kept ones do. */
@@ -80,6 +80,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
   status = 0;
   private resolve!: (answer: PollAnswer) => void;
   private json = false;
+  private together = 0;
   private chunks: Buffer[] = [];
 
   constructor() {
@@ -93,6 +94,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     this.status = status;
     this.json = String(headers["content-type"]).toLowerCase().startsWith("application/json");
+    this.together = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -100,7 +102,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.resolve({ kind: "answer", status: this.status, json: this.json, text: Buffer.concat(this.chunks).toString("utf8") });
+    this.resolve({ kind: "answer", status: this.status, json: this.json, text: Buffer.concat(this.chunks).toString("utf8"), together: this.together });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error & { code?: string }): void {

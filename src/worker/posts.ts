@@ -9,10 +9,18 @@ import type { Socket } from "node:net";
 /** What came of a post: the status of the answer, or the error that kept it from coming. */
 export type PostOutcome = number | Error;
 
+/** An answer whose body means something. */
+export interface PostAnswer {
+  status: number;
+  text: string;
+}
+
 /** A place to post to. */
 export interface Posts {
   /** Posts JSON text. `path` with query. Never rejects. */
   send(path: string, body: string): Promise<PostOutcome>;
+  /** As `send`, with the body of the answer. */
+  ask(path: string, body: string): Promise<PostAnswer | Error>;
   /** Drops all connections; posts under way end with an error. */
   close(): Promise<void>;
 }
@@ -52,23 +60,27 @@ export function openPosts({ origin, headers, timeoutMs }: { origin: string; head
     });
   }
 
+  function post(path: string, body: string, handler: PostHandler): void {
+    gather();
+    pool.dispatch({ path, method: "POST", headers, body, idempotent: true, blocking: false }, handler);
+  }
+
   return {
-    send: (path, body) =>
-      new Promise((resolve) => {
-        gather();
-        pool.dispatch({ path, method: "POST", headers, body, idempotent: true, blocking: false }, new PostHandler(resolve));
-      }),
+    send: (path, body) => new Promise((resolve) => post(path, body, new PostHandler((answer) => resolve(answer instanceof Error ? answer : answer.status)))),
+    ask: (path, body) => new Promise((resolve) => post(path, body, new PostHandler(resolve, []))),
     close: () => pool.destroy(),
   };
 }
 
-/** Keeps the status and drops the body, which means nothing (wire-protocol B.6). */
+/** Gives the answer when it is whole; its body only where there are `pieces` to keep it in (wire-protocol B.6: that of a report means nothing). */
 class PostHandler implements Dispatcher.DispatchHandler {
-  readonly resolve: (outcome: PostOutcome) => void;
+  readonly resolve: (answer: PostAnswer | Error) => void;
+  readonly pieces: Buffer[] | undefined;
   status = 0;
 
-  constructor(resolve: (outcome: PostOutcome) => void) {
+  constructor(resolve: (answer: PostAnswer | Error) => void, pieces?: Buffer[]) {
     this.resolve = resolve;
+    this.pieces = pieces;
   }
 
   onRequestStart(): void {}
@@ -77,10 +89,12 @@ class PostHandler implements Dispatcher.DispatchHandler {
     this.status = status;
   }
 
-  onResponseData(): void {}
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.pieces?.push(piece);
+  }
 
   onResponseEnd(): void {
-    this.resolve(this.status);
+    this.resolve({ status: this.status, text: this.pieces ? Buffer.concat(this.pieces).toString("utf8") : "" });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

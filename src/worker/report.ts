@@ -3,7 +3,8 @@ import { waitAfter } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import { signalOf, type HeldJob } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
-import type { Posts } from "./posts.ts";
+import type { PostOutcome, Posts } from "./posts.ts";
+import type { Results } from "./results.ts";
 import type { UrlTemplate } from "./url-template.ts";
 
 /** Reports of jobs in hand. All resolve; none rejects. */
@@ -16,8 +17,9 @@ export interface Reporter {
   progress(job: HeldJob, body: string): Promise<void>;
 }
 
-/** What {@link createReporter} needs: where to post, and the templates for job-done and job-stream. */
+/** What {@link createReporter} needs: where to post, and the templates for progress and job-stream. */
 export interface ReporterOptions {
+  results: Results;
   outputs: Posts;
   streams: Posts;
   output: UrlTemplate;
@@ -30,10 +32,10 @@ export interface ReporterOptions {
 const REPEAT = { firstMs: 200, longestMs: 5000 };
 
 /** Makes a reporter. */
-export function createReporter({ outputs, streams, output, stream, clock, random, log }: ReporterOptions): Reporter {
-  async function deliver(posts: Posts, path: string, body: string, job: HeldJob): Promise<void> {
+export function createReporter({ results, outputs, streams, output, stream, clock, random, log }: ReporterOptions): Reporter {
+  async function deliver(job: HeldJob, send: () => Promise<PostOutcome>): Promise<void> {
     for (let tries = 1; !job.stopped; tries += 1) {
-      const outcome = await posts.send(path, body);
+      const outcome = await send();
       if (typeof outcome === "number") {
         if (outcome >= 200 && outcome < 300) {
           if (tries > 1) log("INFO", `The report was acknowledged at try ${tries}.`, job.id);
@@ -53,9 +55,8 @@ export function createReporter({ outputs, streams, output, stream, clock, random
   }
 
   return {
-    result: (job, body, isStream) =>
-      deliver(outputs, output.path(job.id, isStream ? "isStream=true" : "isStream=false"), body, job),
-    chunk: (job, body, index) => deliver(streams, stream.path(job.id, `isStream=false&chunk=${index}`), body, job),
+    result: (job, body, isStream) => deliver(job, () => results.send(job.id, body, isStream)),
+    chunk: (job, body, index) => deliver(job, () => streams.send(stream.path(job.id, `isStream=false&chunk=${index}`), body)),
     async progress(job, body) {
       const outcome = await outputs.send(output.path(job.id, "isStream=false"), body);
       if (typeof outcome === "number" && outcome < 300) return;

@@ -19,6 +19,7 @@ describe("B.1, B.2: settings from the environment", () => {
     expect(settings.takePath(3, true)).toBe("/worker/ep/job-take-batch/w%201?gpu=A&batch_size=3&job_in_progress=1");
     expect(settings.stopPath).toBe("/worker/ep/job-stop/w%201?gpu=A");
     expect(settings.output.path("j/1", "isStream=true")).toBe("/worker/ep/job-done/w%201/j%2F1?gpu=A&isStream=true");
+    expect(settings.outputBatchPath).toBe("/worker/ep/job-done-batch/w%201?gpu=A");
     expect(settings.stream.origin).toBe("http://h:2");
     expect(settings.stream.path("j", "chunk=0")).toBe("/worker/ep/job-stream/w%201/j?chunk=0");
     expect(settings.pingUrl).toBe("http://h:1/worker/ep/ping/w%201");
@@ -28,6 +29,10 @@ describe("B.1, B.2: settings from the environment", () => {
     const settings = readSettings({ ...env, RUNPOD_WEBHOOK_GET_JOB: "http://h/next?worker=$ID" })!;
     expect(settings.takePath(5, false)).toBe("/next?worker=w%201&job_in_progress=0");
     expect(settings.stopPath).toBeUndefined();
+  });
+
+  it.each(["http://h/results?job=$ID", "http://h/job-done/$ID/of/$RUNPOD_POD_ID", "http://h/job-done/$RUNPOD_POD_ID?job=$ID"])("with results going to %s there is no address for several", (output) => {
+    expect(readSettings({ ...env, RUNPOD_WEBHOOK_POST_OUTPUT: output })!.outputBatchPath).toBeUndefined();
   });
 
   it("without key or worker id there are no pings, and the id is made up", () => {

@@ -16,6 +16,8 @@ export interface Settings {
   /** Path of the stop channel; absent when the template has no `/job-take/` to replace. */
   stopPath: string | undefined;
   output: UrlTemplate;
+  /** Path of a post of several results; absent when the template of `output` has no `/job-done/` and the job id at the end of its path. */
+  outputBatchPath: string | undefined;
   stream: UrlTemplate;
   /** Address of pings without `job_id` and `runpod_version`; absent when pings are impossible (no address, worker id or key). */
   pingUrl: string | undefined;
@@ -58,6 +60,8 @@ export function readSettings(env: Env): Settings | undefined {
   const hasRoute = single.includes("/job-take/");
   const batchPath = single.replace("/job-take/", "/job-take-batch/");
   const ping = env.RUNPOD_WEBHOOK_PING;
+  const output = template("RUNPOD_WEBHOOK_POST_OUTPUT");
+  const anyOutput = output.path("-", "");
   return {
     workerId,
     takeOrigin: take.origin,
@@ -68,7 +72,8 @@ export function readSettings(env: Env): Settings | undefined {
         : `${single}${separator}${inProgress}`;
     },
     stopPath: hasRoute ? single.replace("/job-take/", "/job-stop/") : undefined,
-    output: template("RUNPOD_WEBHOOK_POST_OUTPUT"),
+    output,
+    outputBatchPath: /\/job-done\/[^/?]+\/-(?:\?|$)/.test(anyOutput) ? anyOutput.replace("/job-done/", "/job-done-batch/").replace(/\/-(?=\?|$)/, "") : undefined,
     stream: template("RUNPOD_WEBHOOK_POST_STREAM"),
     pingUrl: ping && env.RUNPOD_POD_ID && env.RUNPOD_AI_API_KEY ? pingAddress(ping, workerId) : undefined,
     pingIntervalMs: pingInterval(env.RUNPOD_PING_INTERVAL),

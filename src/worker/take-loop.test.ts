@@ -43,7 +43,7 @@ async function looping({ concurrency = 1, script, onRun = () => {} }: { concurre
       entries.set(job.id, entry);
       onRun(job.id);
     },
-    random: () => 0, log: (level, message) => lines.push(`${level} ${message}`), stopping: stopping.signal,
+    together: () => {}, random: () => 0, log: (level, message) => lines.push(`${level} ${message}`), stopping: stopping.signal,
   });
   const takes = () => service.seen.filter((one) => one.route.startsWith("job-take"));
   const asked = (count: number) => service.until((one) => one.route.startsWith("job-take"), count);

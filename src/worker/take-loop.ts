@@ -17,6 +17,8 @@ export interface TakeLoopOptions {
   concurrency: NonNullable<StartOptions["concurrency"]>;
   /** Starts a job; must not throw. */
   run: (job: Job, held: HeldJob) => void;
+  /** Called when an answer tells how many results the service takes in one post. */
+  together: (most: number) => void;
   clock: Clock;
   random: () => number;
   log: Log;
@@ -35,7 +37,7 @@ const BLOCKED_MS = 5;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** Runs until `stopping` aborts. Jobs of an answer that comes after that are still run: the service counts on it. */
-export async function takeLoop({ poll, path, held, concurrency, run, clock, random, log, stopping }: TakeLoopOptions): Promise<void> {
+export async function takeLoop({ poll, path, held, concurrency, run, together, clock, random, log, stopping }: TakeLoopOptions): Promise<void> {
   const trouble = createTrouble("job-take", log);
   let limit = typeof concurrency === "number" ? concurrency : 1;
 
@@ -75,8 +77,10 @@ export async function takeLoop({ poll, path, held, concurrency, run, clock, rand
     return started > 0 ? 0 : EMPTY_MS - (clock.now() - began);
   }
 
-  async function start(answer: { json: boolean; text: string }): Promise<number> {
+  async function start(answer: { json: boolean; text: string; together: number }): Promise<number> {
     if (!answer.json || answer.text === "") return 0;
+    // A take of one job says nothing of it.
+    if (answer.together > 0) together(answer.together);
     const { jobs, problems } = readJobs(answer.text);
     for (const problem of problems) log("ERROR", problem);
     // All are listed for the pings before the first handler may block.

@@ -8,6 +8,7 @@ import { startPinger } from "./pinger.ts";
 import { openPoll } from "./poll.ts";
 import { openPosts } from "./posts.ts";
 import { createReporter } from "./report.ts";
+import { openResults } from "./results.ts";
 import { createRunner } from "./run-job.ts";
 import { readLogSettings, readSettings, requestHeaders, type Settings } from "./settings.ts";
 import { stopLoop } from "./stop-loop.ts";
@@ -61,7 +62,8 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
   const { output, stream } = settings;
   const outputs = openPosts({ origin: output.origin, headers, timeoutMs: POST_TIMEOUT_MS });
   const streams = stream.origin === output.origin ? outputs : openPosts({ origin: stream.origin, headers, timeoutMs: POST_TIMEOUT_MS });
-  const report = createReporter({ outputs, streams, output, stream, clock, random, log });
+  const results = openResults({ posts: outputs, output, batchPath: settings.outputBatchPath });
+  const report = createReporter({ results, outputs, streams, output, stream, clock, random, log });
   const openHere = () => openPoll({ origin: settings.takeOrigin, headers, cutMs: POLL_CUT_MS, clock });
   const takes = openHere();
   const stops = openHere();
@@ -101,7 +103,7 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
     : stopLoop({ poll: stops, path: settings.stopPath, held, clock, random, log, ended: ended.signal });
   await takeLoop({
     poll: takes, path: (batch, busy) => settings.takePath(batch, busy), held, concurrency: options.concurrency ?? 1,
-    run: (job, entry) => void runner(job, entry), clock, random, log, stopping: stopping.signal,
+    run: (job, entry) => void runner(job, entry), together: results.together, clock, random, log, stopping: stopping.signal,
   });
   await held.idle();
   ended.abort();

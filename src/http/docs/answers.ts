@@ -69,9 +69,16 @@ export const ANSWERS = {
   },
   health: { description: "Counts.", schema: ref("Health"), example: COUNTS },
   handedJob: { description: "The job.", schema: ref("HandedJob"), example: { id: ID, input: { prompt: "hello" } }, empty: NO_POLL },
-  handedJobs: { description: "The jobs.", schema: { type: "array", items: ref("HandedJob"), minItems: 1 }, example: [{ id: ID, input: { prompt: "hello" } }], empty: NO_POLL },
+  handedJobs: {
+    description: "The jobs.",
+    schema: { type: "array", items: ref("HandedJob"), minItems: 1 },
+    example: [{ id: ID, input: { prompt: "hello" } }],
+    empty: NO_POLL,
+    headers: { "Sluice-Job-Done-Batch": "Most results in one post to job-done-batch." },
+  },
   jobsToStop: { description: "Ids of the jobs.", schema: object({ jobsToStop: TEXTS }), example: { jobsToStop: [ID] }, empty: NO_POLL },
   posted: { description: "It was taken. A result is on disk.", schema: { type: "object", maxProperties: 0 }, example: {} },
+  statuses: { description: "The status that each line would have got by itself, in their order: 200 when it was taken.", schema: { type: "array", items: { type: "integer" } }, example: [200, 200] },
   endpoints: { description: "The endpoints.", schema: all("endpoints", "Endpoint"), example: { endpoints: [ENDPOINT] } },
   endpoint: { description: "The endpoint.", schema: ref("Endpoint"), example: ENDPOINT },
   workerEnv: {

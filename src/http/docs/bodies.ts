@@ -2,6 +2,7 @@
 import { BULK_SCHEMA } from "../../core/bulk-request.ts";
 import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA } from "../../core/key-request.ts";
+import { RESULTS_TOGETHER } from "../../core/report.ts";
 import { SIGN_IN_SCHEMA } from "../../core/sign-in.ts";
 import { SUBMISSION_SCHEMA } from "../../core/submission.ts";
 import type { JsonSchema } from "./shapes.ts";
@@ -11,6 +12,8 @@ export interface Body {
   description: string;
   schema: JsonSchema;
   example: unknown;
+  /** Its media type, where that is not JSON. */
+  type?: string;
   /** A request without it is as good. */
   optional?: true;
   /** Its members are checked, so that a bad one is `bad_request`. */
@@ -36,6 +39,13 @@ export const BODIES = {
     schema: { type: "object", properties: { output: {}, error: {}, status: { type: "string" }, stopPod: { type: "boolean" } } },
     example: { output: { greeting: "hello" } },
     neverRefused: true,
+  },
+  reports: {
+    description: `Up to ${RESULTS_TOGETHER} lines, each a JSON object without line breaks: what would be posted to job-done, and the job's id.`,
+    schema: { type: "string" },
+    type: "application/x-ndjson",
+    example: '{"id":"0190a0b0-0000-7000-8000-000000000001","output":{"greeting":"hello"}}',
+    checked: true,
   },
   chunk: {
     description: "A part of the output.",

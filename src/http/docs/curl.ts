@@ -21,8 +21,9 @@ export function curlOf(q: { method: string; path: string; operation: Operation }
   const path = q.path.replace(/\{(\w+)\}/g, (_, name: string) => (name === "endpoint" ? endpoint : name === "route" ? route : IN_PATH[name]!));
   // The one kind of parameter that is needed is an address of this service.
   const needed = parameters.filter((each) => each.in === "query" && each.required).map(({ name }) => `${name}=${address}`);
-  const example = requestBody?.content["application/json"]?.example;
-  const body = requestBody?.required ? ` \\\n  -d '${JSON.stringify(example).replaceAll("'", `'\\''`)}'` : "";
+  const example = Object.values(requestBody?.content ?? {})[0]?.example;
+  const text = typeof example === "string" ? example : JSON.stringify(example);
+  const body = requestBody?.required ? ` \\\n  -d '${text.replaceAll("'", `'\\''`)}'` : "";
   const [scheme] = security.flatMap(Object.keys);
   const key = scheme === undefined ? "" : ` \\\n  -H "Authorization: ${CREDENTIALS[scheme]}"`;
   const verb = method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;

@@ -142,8 +142,8 @@ function notes({ who, limit, poll }: Route): string[] {
   return told;
 }
 
-function requestBody({ description, schema, example, optional }: ReturnType<typeof bodyOf>, maxBody: number): NonNullable<Operation["requestBody"]> {
-  return { description: `${description} At most ${maxBody.toLocaleString("en-US")} bytes.`, required: optional !== true, content: { [JSON_TYPE]: { schema, example } } };
+function requestBody({ description, schema, example, optional, type = JSON_TYPE }: ReturnType<typeof bodyOf>, maxBody: number): NonNullable<Operation["requestBody"]> {
+  return { description: `${description} At most ${maxBody.toLocaleString("en-US")} bytes.`, required: optional !== true, content: { [type]: { schema, example } } };
 }
 
 function success(route: Route): Record<string, Response> {

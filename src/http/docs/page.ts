@@ -78,7 +78,7 @@ function article(placed: Placed, document: OpenApi, target: Target): Html {
   const details = twin
     ? html`<p class="twin">Takes and answers the same as <a href="#${twin}">${twin}</a>.</p>`
     : html`${parameters.length > 0 ? fold("Parameters", memberTable(parameters.map(({ name, required, schema, description: text, in: place }) => ({ name, required: required && place !== "path", schema: { ...schema, description: place === "header" ? `Header. ${text}` : text } })))) : undefined}
-${requestBody ? fold("Body", html`<p>${inline(requestBody.description)}</p>${schemaHtml(requestBody.content[JSON_TYPE]!.schema)}`) : undefined}
+${requestBody ? fold("Body", html`<p>${inline(requestBody.description)}</p>${schemaHtml(Object.values(requestBody.content)[0]!.schema)}`) : undefined}
 ${Object.entries(responses).filter(([status]) => status.startsWith("2")).map(([status, response]) => fold(`Answer ${status}`, answer(response)))}
 ${fold("Errors", errors(responses))}`;
   return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}"><span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>

@@ -3,7 +3,7 @@ import { splitOutput } from "../../core/json/chunk-split.ts";
 import type { SplitOutput } from "../../core/json/chunk-split.ts";
 import { piecesOf, release } from "../../core/json/json-text.ts";
 import type { JsonPieces, JsonText } from "../../core/json/json-text.ts";
-import { CHUNK_LIMIT, CHUNK_MEMBERS, REPORT_MEMBERS, notJson, readReport, tooLarge } from "../../core/report.ts";
+import { CHUNK_LIMIT, CHUNK_MEMBERS, REPORT_MEMBERS, RESULTS_TOGETHER, notJson, tooLarge } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
 import type { Handed } from "../../engine/api.ts";
 import { BodyTooLarge, readJson } from "../body.ts";
@@ -11,11 +11,15 @@ import type { ScannedBody } from "../body.ts";
 import { connected, query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { json, jsonWritten, nothing } from "../reply.ts";
+import { reportOf } from "./report-body.ts";
 
 /** Most jobs of one batch. */
 export const BATCH_LIMIT = 1000;
 
 const POSTED = "{}";
+
+/** Tells who takes several jobs that their results may come together, and how many at most. */
+const TOGETHER = ["Sluice-Job-Done-Batch", String(RESULTS_TOGETHER)];
 
 /** GET /job-take/{worker}: one job, held until there is one. */
 export async function take(call: Call): Promise<void> {
@@ -26,7 +30,7 @@ export async function take(call: Call): Promise<void> {
 export async function takeBatch(call: Call): Promise<void> {
   const size = Number(query(call).get("batch_size") ?? 1);
   const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
-  await handOut(call, limit, (jobs) => piecesOf("[", ...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])), "]"));
+  await handOut(call, limit, (jobs) => piecesOf("[", ...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])), "]"), TOGETHER);
 }
 
 /** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
@@ -84,12 +88,12 @@ function jobText({ id, input, s3Config }: Handed): JsonText[] {
   return [`{"id":"${id}","input":`, input, s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`];
 }
 
-async function handOut(call: Call, limit: number, text: (jobs: Handed[]) => JsonPieces): Promise<void> {
+async function handOut(call: Call, limit: number, text: (jobs: Handed[]) => JsonPieces, headers: readonly string[] = []): Promise<void> {
   const worker = call.worker!;
   const idle = query(call).get("job_in_progress") === "0";
   const jobs = await withCaller(call, (signal) => call.engine.take({ worker, limit, idle, signal }));
   if (jobs.length === 0) return nothing(call.res);
-  const written = connected(call) && (await jsonWritten(call, text(jobs)));
+  const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
   if (!written) return await call.engine.handBack(worker, jobs);
   // The store keeps the inputs; here nobody has them any more.
   for (const { input } of jobs) release(input);
@@ -120,16 +124,7 @@ async function readWorkerBody(call: Call, members: readonly string[]): Promise<S
 
 async function readDone(call: Call): Promise<Report> {
   const body = await readWorkerBody(call, REPORT_MEMBERS);
-  if ("report" in body) return body.report;
-  const { scan, text, payload, size } = body;
-  if (!scan.ok) return notJson(scan.fault.message, size);
-  const { output, error, status, stopPod } = scan.members;
-  return readReport({
-    ...(output ? { output: payload(output)! } : {}),
-    ...(error ? { error: text(error)! } : {}),
-    ...(status ? { status: text(status)! } : {}),
-    ...(stopPod ? { stopPod: text(stopPod)! } : {}),
-  });
+  return "report" in body ? body.report : reportOf(body);
 }
 
 /** Others get their turns while a large output is split. */

@@ -103,7 +103,8 @@ export function openBatches({ database, clock, kept, hints }: { database: Databa
   async function run(ops: readonly Waiter[]): Promise<void> {
     try {
       const answers = await commit(ops);
-      ops.forEach(({ resolve }, at) => resolve(answers[at]));
+      // As in SQLite: a worker that gets jobs asks again while the other answers go out.
+      for (const first of [true, false]) for (const [at, { name, resolve }] of ops.entries()) if ((OPS[name] === "claim") === first) resolve(answers[at]);
     } catch (error) {
       const fault = faultOf(error, database.name);
       if (ops.length === 1 || fault instanceof StoreUnavailable) return ops.forEach(({ reject }) => reject(fault));

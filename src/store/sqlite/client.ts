@@ -6,7 +6,7 @@ import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { Signal, Store } from "../store.ts";
-import { OP_NAMES } from "../operations.ts";
+import { OP_NAMES, OPS } from "../operations.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../operations.ts";
 import { CODECS, leavesWith, weightOf } from "./wire.ts";
@@ -21,6 +21,8 @@ const EARLY_OPS = 16;
 interface Waiter {
   number: number;
   q: unknown;
+  /** It is answered before others. */
+  first: boolean;
   resolve: (answer: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -82,7 +84,7 @@ export function connect(thread: Worker): Store {
       batch.weight += weight;
       if (weight >= LARGE_BYTES) for (const buffer of leavesWith(name, q)) batch.leaving.add(buffer);
       batch.message.push(number, packed);
-      batch.waiters.push({ number, q, resolve: resolve as (answer: unknown) => void, reject });
+      batch.waiters.push({ number, q, first: OPS[name] === "claim", resolve: resolve as (answer: unknown) => void, reject });
       if (batch.waiters.length >= EARLY_OPS) send();
       else schedule();
     });
@@ -94,11 +96,13 @@ export function connect(thread: Worker): Store {
     // Before the answers are acted on: the thread works meanwhile.
     if (!scheduled) send();
     for (const signal of signals) for (const listener of listeners) listener(signal);
-    waiters.forEach(({ number, q, resolve, reject }, index) => {
+    const answer = ({ number, q, resolve, reject }: Waiter, index: number): void => {
       const failure = failures.length === 0 ? undefined : failures.find((each) => each.index === index);
       if (failure) reject(errorFrom(failure));
       else resolve(CODECS[number]?.unpackAnswer(answers[index], q));
-    });
+    };
+    // A worker that gets jobs asks again while the other answers go out: its next claim shares the commit of what those bring.
+    for (const first of [true, false]) for (const [index, waiter] of waiters.entries()) if (waiter.first === first) answer(waiter, index);
     schedule();
     if (!under && waiting.length === 0) idle?.();
   });

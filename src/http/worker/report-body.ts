@@ -1,0 +1,16 @@
+/** What a scanned post of a worker says. */
+import { notJson, readReport } from "../../core/report.ts";
+import type { Report } from "../../core/report.ts";
+import type { ScannedBody } from "../body.ts";
+
+/** The report in a body whose `REPORT_MEMBERS` were looked for. */
+export function reportOf({ scan, text, payload, size }: ScannedBody): Report {
+  if (!scan.ok) return notJson(scan.fault.message, size);
+  const { output, error, status, stopPod } = scan.members;
+  return readReport({
+    ...(output ? { output: payload(output)! } : {}),
+    ...(error ? { error: text(error)! } : {}),
+    ...(status ? { status: text(status)! } : {}),
+    ...(stopPod ? { stopPod: text(stopPod)! } : {}),
+  });
+}
