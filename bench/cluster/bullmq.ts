@@ -2,7 +2,7 @@
  * BullMQ, on PostgreSQL or on Redis. On Redis its concurrency decides: below the number of jobs in flight its workers never run dry, and
  * each completion brings the next job in the same script; at that number they wait for single jobs, and the rate falls to a third or less.
  */
-import { INPUT, closedLoop, ends } from "./contender.ts";
+import { numbered } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { installed } from "./packages.ts";
 
@@ -14,7 +14,7 @@ const POOL = 32;
 
 export async function startBullmq({ concurrency, ...place }: { concurrency: number } & Place): Promise<Contender> {
   const { api: all, version } = await installed("bullmq");
-  const { next, end } = ends();
+  const { end, run } = numbered();
   const api = "url" in place ? all.withBackend(all.createPostgresBackend) : all;
   const connection = "url" in place ? { connectionString: place.url, max: POOL, migrate: true } : { host: "127.0.0.1", port: place.port, maxRetriesPerRequest: null };
   const name = `noop-${concurrency}`;
@@ -26,14 +26,7 @@ export async function startBullmq({ concurrency, ...place }: { concurrency: numb
   await worker.waitUntilReady();
   return {
     version,
-    run: (q) => closedLoop({
-      ...q,
-      async job() {
-        const { n, ended } = next();
-        await queue.add("noop", { ...INPUT, n });
-        await ended;
-      },
-    }),
+    run: (q) => run({ ...q, submit: (payload) => queue.add("noop", payload) }),
     async stop() {
       await worker.close();
       await queue.close();

@@ -42,18 +42,29 @@ export async function closedLoop({ seconds, inFlight, job, settled }: { seconds:
   return { jobs: times.length, perSecond, p50: at(0.5), p99: at(0.99) };
 }
 
-/** Resolves waits for the end of jobs, by a number that travels in the payload. */
-export function ends(): { next(): { n: number; ended: Promise<void> }; end(n: number): void } {
+/** What a submission carries: the usual payload, and the number by which its end is told. */
+export interface Numbered {
+  prompt: string;
+  n: number;
+}
+
+/** Jobs that carry a number: `run` submits them, and each is over when `end` is called with its number. */
+export function numbered(): { end(n: number): void; run(q: { seconds: number; inFlight: number; submit: (payload: Numbered) => Promise<unknown>; settled?: () => Promise<void> }): Promise<Run> } {
   const waiting = new Map<number, () => void>();
   let made = 0;
   return {
-    next() {
-      const n = (made += 1);
-      return { n, ended: new Promise((resolve) => waiting.set(n, resolve)) };
-    },
     end(n) {
       waiting.get(n)?.();
       waiting.delete(n);
     },
+    run: ({ submit, ...q }) => closedLoop({
+      ...q,
+      async job() {
+        const n = (made += 1);
+        const ended = new Promise<void>((resolve) => waiting.set(n, resolve));
+        await submit({ ...INPUT, n });
+        await ended;
+      },
+    }),
   };
 }

@@ -1,5 +1,5 @@
 /** graphile-worker, with its two ways of batching: jobs are fetched into a local queue, and completions of one turn are written together. */
-import { INPUT, closedLoop, ends } from "./contender.ts";
+import { numbered } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { installed } from "./packages.ts";
 
@@ -13,7 +13,7 @@ export async function startGraphileWorker(url: string): Promise<Contender> {
   process.env["NO_LOG_SUCCESS"] = "1";
   const { api, version } = await installed("graphile-worker");
   const logger = new api.Logger(() => (level: string, message: string) => void (level === "error" && console.error(message)));
-  const { next, end } = ends();
+  const { end, run } = numbered();
   const runner = await api.run({
     preset: { worker: { connectionString: url, logger, ...SETTINGS } },
     noHandleSignals: true,
@@ -23,13 +23,9 @@ export async function startGraphileWorker(url: string): Promise<Contender> {
   const submitter = await api.makeWorkerUtils({ connectionString: url, maxPoolSize: SUBMITTERS, logger });
   return {
     version,
-    run: (q) => closedLoop({
+    run: (q) => run({
       ...q,
-      async job() {
-        const { n, ended } = next();
-        await submitter.addJob("noop", { ...INPUT, n });
-        await ended;
-      },
+      submit: (payload) => submitter.addJob("noop", payload),
       async settled() {
         const open = "SELECT 1 FROM graphile_worker._private_jobs LIMIT 1";
         while ((await submitter.withPgClient((client: { query(text: string): Promise<{ rows: unknown[] }> }) => client.query(open))).rows.length > 0);

@@ -2,7 +2,7 @@
  * pg-boss. Workers are woken by LISTEN/NOTIFY and fetch batches; few of them, for each notification wakes them all. Polling
  * alone takes half a second wherever a batch comes back short. Larger pools are slower: commits that notify wait for each other.
  */
-import { INPUT, closedLoop, ends } from "./contender.ts";
+import { numbered } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { installed } from "./packages.ts";
 
@@ -13,7 +13,7 @@ export async function startPgBoss(url: string): Promise<Contender> {
   const { max, ...work } = SETTINGS;
   const boss = new api.PgBoss({ connectionString: url, max, useListenNotify: true, schedule: false });
   boss.on("error", (error: unknown) => console.error(error));
-  const { next, end } = ends();
+  const { end, run } = numbered();
   await boss.start();
   await boss.createQueue("noop", { notify: true });
   await boss.work("noop", work, async (jobs: { data: { n: number } }[]) => {
@@ -22,13 +22,9 @@ export async function startPgBoss(url: string): Promise<Contender> {
   });
   return {
     version,
-    run: (q) => closedLoop({
+    run: (q) => run({
       ...q,
-      async job() {
-        const { n, ended } = next();
-        await boss.send("noop", { ...INPUT, n });
-        await ended;
-      },
+      submit: (payload) => boss.send("noop", payload),
       async settled() {
         const open = "SELECT 1 FROM pgboss.job WHERE name = 'noop' AND state < 'completed' LIMIT 1";
         while ((await boss.getDb().executeSql(open)).rows.length > 0);
