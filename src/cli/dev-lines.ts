@@ -15,18 +15,29 @@ const LONGEST_ERROR = 2000;
 export function devLines(q: { events: EventBus; clock: Clock; errorOf: (id: string) => Promise<string | undefined>; say: (line: string) => void }): void {
   const { events, clock, say } = q;
   const begun = new Map<string, number>();
-  events.on("job.queued", ({ id }) => say(`job ${id} queued`));
+  /** Told as waiting. */
+  const waiting = new Set<string>();
+  const queued = (id: string): void => say(`job ${id} queued`);
+  events.on("job.queued", ({ id }) => {
+    // Its start was told with it: a worker that gets a job is answered before whoever submitted it.
+    if (begun.has(id)) return;
+    waiting.add(id);
+    queued(id);
+  });
   events.on("job.started", ({ id }) => {
+    if (!waiting.delete(id)) queued(id);
     begun.set(id, clock.now());
     say(`job ${id} started`);
   });
   events.on("job.returned", ({ id }) => {
     begun.delete(id);
+    waiting.add(id);
     say(`job ${id} waits again`);
   });
   events.on("job.settled", ({ id, state }) => {
     const since = begun.get(id);
     begun.delete(id);
+    waiting.delete(id);
     const took = since === undefined ? "" : ` in ${clock.now() - since} ms`;
     if (state === "COMPLETED") return say(`job ${id} done${took}`);
     if (state === "CANCELLED") return say(`job ${id} CANCELLED${took}`);

@@ -311,7 +311,7 @@ export function createEngine(o: EngineOptions): Engine {
         baseEnv: o.workerBaseEnv, serviceId: o.serviceId ?? group.id ?? (await store.identity()), server: group.id, endStrays: o.endStrays,
         onGone: (worker, exit) => {
           launchSide?.scaling.ended(worker, exit);
-          inBackground(`what worker ${worker.id} held`, holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, dead: true, now: now() }), { signal: stopped.signal }).then((said) => reckon(reckoning, worker, said)));
+          inBackground(`what worker ${worker.id} held`, reckon(reckoning, worker, () => holding(() => store.workers.idle({ endpoint: worker.endpoint, worker: worker.id, before: Infinity, dead: true, now: now() }), { signal: stopped.signal })));
         },
       });
       const scale = scaling({ clock, now, jobs: store.jobs, events, workers: present, registry: known, launching: launchingSide, cluster: group, gpus: o.gpus });

@@ -52,8 +52,7 @@ export async function ping(d: Deps, q: { worker: Worker; said: Ping; signal?: Ab
   const { endpoint, id } = worker;
   // The list of a ping lags a take by up to one interval: from one interval on it counts. What is missing from one that was held counts nothing: its result may be held as well.
   const handedBefore = ({ held }: Again): number => (held ? -Infinity : now - d.pingIntervalMs + 1);
-  const reckoning = await d.hold((again) => d.workerStore.ping({ endpoint, worker: id, named: said.named, handedBefore: handedBefore(again), now: d.now() }), { signal: q.signal });
-  reckon(d, worker, reckoning);
+  await reckon(d, worker, () => d.hold((again) => d.workerStore.ping({ endpoint, worker: id, named: said.named, handedBefore: handedBefore(again), now: d.now() }), { signal: q.signal }));
   if (!bound) forgetEnded(d, worker, said.named, now);
 }
 
@@ -68,7 +67,7 @@ async function gone(d: Deps, worker: Worker): Promise<void> {
   worker.unhealthy = true;
   const { endpoint, id } = worker;
   d.events.emit("worker.unhealthy", { endpoint, worker: id, reason: "it cut its polls and asks for nothing more, though something goes on pinging for it: its main process is held for dead" });
-  reckon(d, worker, await d.hold(() => d.workerStore.idle({ endpoint, worker: id, before: Infinity, dead: true, now: d.now() })));
+  await reckon(d, worker, () => d.hold(() => d.workerStore.idle({ endpoint, worker: id, before: Infinity, dead: true, now: d.now() })));
 }
 
 /** Says once for each worker what is known against its SDK. */

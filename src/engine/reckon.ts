@@ -4,8 +4,8 @@ import type { Reckoning } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Stopping } from "./stop.ts";
 import type { Waiting } from "./wait.ts";
-import type { Worker } from "./workers.ts";
-import { letGo } from "./workers.ts";
+import type { Held, Worker } from "./workers.ts";
+import { letGoOf } from "./workers.ts";
 
 export interface ReckonDeps {
   now: () => number;
@@ -17,11 +17,13 @@ export interface ReckonDeps {
   others: () => boolean;
 }
 
-/** Acts on a {@link Reckoning} of this worker. */
-export function reckon(d: ReckonDeps, worker: Worker, { lost, over }: Reckoning): void {
+/** Asks for a {@link Reckoning} of this worker, and acts on it. */
+export async function reckon(d: ReckonDeps, worker: Worker, ask: () => Promise<Reckoning>): Promise<void> {
+  const before: ReadonlyMap<string, Held> = new Map(worker.held);
+  const { lost, over } = await ask();
   const { endpoint } = worker;
   for (const id of [...lost, ...over]) {
-    letGo(worker, id, d.now());
+    letGoOf(worker, id, { before: before.get(id), now: d.now() });
     d.stopping.over(worker, id);
   }
   // A job whose old attempt is over may go to this very worker now.

@@ -6,10 +6,11 @@ import type { EventBus } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Hold } from "./hold.ts";
+import { isJobId } from "./ids.ts";
 import type { Stopping } from "./stop.ts";
 import type { Waiting } from "./wait.ts";
 import type { Worker } from "./workers.ts";
-import { letGo } from "./workers.ts";
+import { letGoOf } from "./workers.ts";
 
 interface Deps {
   store: Pick<Store, "jobs" | "chunks">;
@@ -27,14 +28,16 @@ interface Deps {
 export async function report(d: Deps, q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void> {
   const { worker, id, report: said } = q;
   const { endpoint } = worker;
+  if (!isJobId(id)) return d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: "missing" });
   if (said.kind === "progress") {
     const kept = await d.hold(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value: said.value, now: d.now() }), { bytes: sizeOf(said.value), signal: q.signal });
     if (!kept) d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: "stale" });
     return;
   }
   const outcome = { on: said.on, output: said.output, error: said.error };
+  const before = worker.held.get(id);
   const moved = await d.hold(() => d.store.jobs.report({ endpoint, id, worker: worker.id, outcome, now: d.now() }), { bytes: sizeOf(said.output ?? "") + sizeOf(said.error ?? ""), signal: q.signal });
-  letGo(worker, id, d.now());
+  letGoOf(worker, id, { before, now: d.now() });
   d.stopping.over(worker, id);
   if (moved.ok) {
     d.events.emit("job.settled", { endpoint, id, state: moved.job.state, ranMs: executionTime(moved.job, moved.job.endedAt!) });
@@ -51,6 +54,7 @@ export async function report(d: Deps, q: { worker: Worker; id: string; report: R
 export async function chunks(d: Omit<Deps, "restart" | "stopping" | "dispatch">, q: { worker: Worker; id: string; pieces: readonly string[]; unsure: boolean; signal?: AbortSignal }): Promise<void> {
   const { worker, id } = q;
   const { endpoint } = worker;
+  if (!isJobId(id)) return d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why: "missing" });
   const added = await d.hold(
     (again) => d.store.chunks.append({ endpoint, id, worker: worker.id, chunks: q.pieces, unlessLast: q.unsure || again.unsure, now: d.now() }),
     { bytes: q.pieces.reduce((sum, piece) => sum + piece.length, 0), signal: q.signal },

@@ -77,7 +77,7 @@ export async function take(d: Deps, q: { worker: Worker; limit: number; idle: bo
 async function nothingRuns(d: Deps, worker: Worker, began: number, signal: AbortSignal): Promise<void> {
   for (const id of [...worker.stopping.keys()]) d.stopping.over(worker, id);
   if (worker.held.size === 0 && worker.knownIdle) return;
-  reckon(d, worker, await d.hold(() => d.workerStore.idle({ endpoint: worker.endpoint, worker: worker.id, before: began, now: d.now() }), { signal }));
+  await reckon(d, worker, () => d.hold(() => d.workerStore.idle({ endpoint: worker.endpoint, worker: worker.id, before: began, now: d.now() }), { signal }));
   // What it has reported to other servers.
   for (const [id, { handedAt }] of worker.held) if (handedAt < began) letGo(worker, id, d.now());
   worker.knownIdle = true;

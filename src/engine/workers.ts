@@ -117,3 +117,8 @@ export function workers(events: EventBus): Workers {
 export function letGo(worker: Worker, id: string, now: number): void {
   if (worker.held.delete(id) && worker.held.size === 0) worker.idleSince = now;
 }
+
+/** As {@link letGo}, for what was in its hands as `before` says: the claims of a commit are answered first, so that it may have the same job anew. */
+export function letGoOf(worker: Worker, id: string, q: { before: Held | undefined; now: number }): void {
+  if (worker.held.get(id) === q.before) letGo(worker, id, q.now);
+}

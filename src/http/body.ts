@@ -67,36 +67,47 @@ function received<T>(call: Call, look: (piece: Buffer) => void, whole: (blocks: 
   const declared = req.headers["content-length"];
   const size = declared === undefined ? undefined : Number(declared);
   if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
-  return new Promise((resolve, reject) => {
-    const gathered = gather(size);
-    let length = 0;
-    let turn = 0;
-    req.on("data", (piece: Buffer) => {
-      length += piece.length;
-      if (length > maxBody) {
-        gathered.drop();
-        req.removeAllListeners("data");
-        req.resume();
-        reject(new BodyTooLarge(undefined, maxBody));
-        return;
-      }
-      look(piece);
-      gathered.add(piece);
-      turn += piece.length;
-      if (turn < TURN_BYTES) return;
-      turn = 0;
-      req.pause();
-      setImmediate(() => req.resume());
-    });
-    const ended = (): void => resolve(whole(gathered.blocks(), length));
-    // One that announces no body has ended before anybody could listen.
-    if (req.readableEnded) return ended();
-    req.on("end", ended);
-    req.on("error", reject);
-    req.on("close", () => {
-      if (!req.complete) reject(new ApiError("bad_json", { why: "the connection closed before the body was whole.", type: "" }));
-    });
+  const gathered = gather(size);
+  // Emptied at the end: a request lives with its listeners until it is answered, and who can settle a promise holds on to its value.
+  let reading: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
+  const { promise } = reading;
+  let length = 0;
+  let turn = 0;
+
+  function fail(error: Error): void {
+    reading?.reject(error);
+    reading = undefined;
+  }
+
+  function ended(): void {
+    reading?.resolve(whole(gathered.blocks(), length));
+    reading = undefined;
+  }
+
+  req.on("data", (piece: Buffer) => {
+    length += piece.length;
+    if (length > maxBody) {
+      gathered.drop();
+      req.removeAllListeners("data");
+      req.resume();
+      return fail(new BodyTooLarge(undefined, maxBody));
+    }
+    look(piece);
+    gathered.add(piece);
+    turn += piece.length;
+    if (turn < TURN_BYTES) return;
+    turn = 0;
+    req.pause();
+    setImmediate(() => req.resume());
   });
+  // One that announces no body has ended before anybody could listen.
+  if (req.readableEnded) ended();
+  req.on("end", ended);
+  req.on("error", fail);
+  req.on("close", () => {
+    if (!req.complete) fail(new ApiError("bad_json", { why: "the connection closed before the body was whole.", type: "" }));
+  });
+  return promise;
 }
 
 /** What can be had of text in blocks and of what the scan found in it. */
@@ -153,9 +164,11 @@ function gather(size: number | undefined): { add(piece: Buffer): void; blocks():
       small = undefined;
     },
     blocks() {
-      if (small) return small.length === 1 ? small : [Buffer.concat(small, bytes)];
       close();
-      return full;
+      const whole = small === undefined ? full.splice(0) : small.length === 1 ? small : [Buffer.concat(small, bytes)];
+      // The request holds on to this until it is answered, which may take minutes (D40).
+      small = undefined;
+      return whole;
     },
     drop() {
       full.length = 0;

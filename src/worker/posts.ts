@@ -61,12 +61,15 @@ export function openPosts({ origin, headers, timeoutMs }: { origin: string; head
   }
 
   function post(path: string, body: string, handler: PostHandler): void {
-    gather();
     pool.dispatch({ path, method: "POST", headers, body, idempotent: true, blocking: false }, handler);
   }
 
   return {
-    send: (path, body) => new Promise((resolve) => post(path, body, new PostHandler((answer) => resolve(answer instanceof Error ? answer : answer.status)))),
+    send(path, body) {
+      gather();
+      return new Promise((resolve) => post(path, body, new PostHandler((answer) => resolve(answer instanceof Error ? answer : answer.status))));
+    },
+    // Few and large: there is nothing to wait for.
     ask: (path, body) => new Promise((resolve) => post(path, body, new PostHandler(resolve, []))),
     close: () => pool.destroy(),
   };

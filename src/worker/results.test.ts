@@ -66,6 +66,19 @@ describe("results of several jobs", () => {
     expect(service.of("job-done").flatMap(({ ids }) => ids[1])).toEqual(["job-1", "job-2"]);
   });
 
+  it.each<[what: string, result: unknown, rest: object]>([["nothing", undefined, {}], ["an object without members", {}, {}], ["an empty error", { error: "" }, {}], ["a sign that it wants a new process", { refresh_worker: true }, { stopPod: true }]])("that say %s are lines like others", async (_, result, rest) => {
+    const { service, allReported } = await working({ handler: () => result });
+    await allReported();
+    const lines = service.of("job-done-batch").flatMap(({ body }) => body.split("\n").map((line) => JSON.parse(line) as unknown));
+    expect(lines).toEqual(jobs.map(({ id }) => ({ id, ...rest })));
+  });
+
+  it("a line that is refused for good is posted alone before it is given up", async () => {
+    const { service, allReported } = await working({ answer: ({ body }) => [200, JSON.stringify(body.split("\n").map((_, at) => (at === 1 ? 400 : 200)))] });
+    await allReported();
+    expect(service.of("job-done").map(({ ids, body }) => [ids[1], body])).toEqual([["job-1", '{"output":"job-1"}']]);
+  });
+
   it("those that were refused for the moment are repeated, the others are not", async () => {
     let posts = 0;
     const { service, allReported } = await working({ answer: ({ body }) => [200, JSON.stringify(body.split("\n").map((_, at) => ((posts += 1) <= COUNT && at % 2 === 1 ? 503 : 200)))] });

@@ -51,16 +51,17 @@ export function openResults({ posts, output, batchPath }: ResultsOptions): Resul
   }
 
   async function post(group: readonly Gathered[]): Promise<void> {
-    const each = (): void => group.forEach(({ id, body, isStream, resolve }) => void alone(id, body, isStream).then(resolve));
-    if (group.length === 1 || path === undefined) return each();
+    const byItself = ({ id, body, isStream, resolve }: Gathered): void => void alone(id, body, isStream).then(resolve);
+    if (group.length === 1 || path === undefined) return group.forEach(byItself);
     const answer = await posts.ask(path, group.map(lineOf).join("\n"));
     const statuses = answer instanceof Error || answer.status !== 200 ? undefined : statusesIn(answer.text, group.length);
-    if (statuses) return group.forEach(({ resolve }, at) => resolve(statuses[at]!));
+    // A line may be refused for its form, a result never is (D19): job-done has the last word.
+    if (statuses) return group.forEach((each, at) => (statuses[at]! >= 400 && statuses[at]! < 500 ? byItself(each) : each.resolve(statuses[at]!)));
     const outcome = answer instanceof Error ? answer : answer.status;
     // What is no fault of the moment, such as a service that was replaced by another one, is no fault of the results either.
     if (outcome instanceof Error || outcome >= 500) return group.forEach(({ resolve }) => resolve(outcome));
     path = undefined;
-    each();
+    group.forEach(byItself);
   }
 
   return {
@@ -75,9 +76,9 @@ export function openResults({ posts, output, batchPath }: ResultsOptions): Resul
   };
 }
 
-/** The body with the job's id in it; it is an object and has members. */
+/** The body, an object, with the job's id in it. */
 function lineOf({ id, body }: Gathered): string {
-  return `{"id":${JSON.stringify(id)},${body.slice(1)}`;
+  return `{"id":${JSON.stringify(id)}${body === "{}" ? "" : ","}${body.slice(1)}`;
 }
 
 /** The status of each; undefined when the answer is none of ours. */

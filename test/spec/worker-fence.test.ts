@@ -193,6 +193,28 @@ describe("D16: ONE worker gets a job again only when its earlier attempt is know
   });
 });
 
+describe("D16: the word that an earlier attempt is over and the take that gets the job anew are one commit", () => {
+  type At = Parameters<typeof b.service.engine.ping>[0]["worker"];
+  it.each<[what: string, pings: number, say: (worker: At, id: string) => Promise<void>]>([
+    ["a late result", 0, (worker, id) => b.service.engine.report({ worker, id, report: { kind: "end", on: "complete", restart: false } })],
+    ["the second ping that omits it", 1, (worker) => b.service.engine.ping({ worker, said: { named: [] } })],
+  ])("%s: the job stays in the worker's hands", async (_, pings, say) => {
+    const late = await b.worker();
+    const id = await lostAt(late);
+    for (let n = 0; n < pings; n += 1) {
+      await b.clock.advance(PING_MS);
+      await late.ping();
+    }
+    await b.clock.advance(PING_MS);
+    const worker = b.service.engine.worker(late);
+    const said = say(worker, id);
+    const jobs = await b.service.engine.take({ worker, limit: 1, idle: false, signal: new AbortController().signal });
+    await said;
+    expect(jobs).toMatchObject([{ id, attempt: 2 }]);
+    expect(worker.held.get(id)).toMatchObject({ attempt: 2 });
+  });
+});
+
 describe("B.6: repeats", () => {
   it("a result posted twice is kept once, the first", async () => {
     const worker = await b.worker();

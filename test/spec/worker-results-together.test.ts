@@ -70,6 +70,31 @@ describe("D16, D19: results of several jobs in one post", () => {
     expect(await post("")).toMatchObject({ status: 200, json: [] });
   });
 
+  it("D3: lines without end, with nothing in them, or with brackets only", async () => {
+    expect(await post("\n".repeat(1024 * 1024))).toMatchObject({ status: 200, json: [] });
+    expect(await post("1\n".repeat(512 * 1024))).toMatchObject({ status: 400 });
+    expect(await post("[".repeat(1024 * 1024))).toMatchObject({ status: 200, json: [400] });
+    expect(await post(`${line("unknown", {})}\n\n`)).toMatchObject({ status: 200, json: [200] });
+  });
+
+  it("D16: ids that no job can have are of no job, in the same post as others and alone", async () => {
+    const [id] = await running(1) as [string];
+    const odd = ["\0", "\ud800", "a/b", "", "x".repeat(100_000), "__proto__"];
+    expect(await post([...odd, id].map((each) => line(each, { output: 1 })).join("\n"))).toMatchObject({ status: 200, json: [...odd, id].map(() => 200) });
+    expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
+    for (const status of ["IN_PROGRESS", "anything"]) expect((await worker.done("%00", { output: 1, status })).status).toBe(200);
+    expect((await worker.chunk("%00", { output: 1 })).status).toBe(200);
+    expect(b.of("request.failed")).toEqual([]);
+  });
+
+  it("D16: of two results of a job in one post the first counts, and progress in the same post comes before its result", async () => {
+    const [twice, goes] = await running(2) as [string, string];
+    const lines = [line(twice, { output: 1 }), line(twice, { output: 2 }), line(goes, { status: "IN_PROGRESS", output: 1 }), line(goes, { output: 2 }), line(goes, { status: "IN_PROGRESS", output: 3 })];
+    expect(await post(lines.join("\n"))).toMatchObject({ status: 200, json: [200, 200, 200, 200, 200] });
+    expect(await b.status(twice)).toMatchObject({ status: "COMPLETED", output: 1 });
+    expect(await b.status(goes)).toMatchObject({ status: "COMPLETED", output: 2 });
+  });
+
   it("a take of several jobs tells how many results may come together, one of a single job does not", async () => {
     const other = await b.worker();
     for (const [operation, told] of [["job-take-batch", "128"], ["job-take", null]] as const) {

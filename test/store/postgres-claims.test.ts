@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { statement } from "../../src/store/postgres/statement.ts";
+import { transaction } from "../../src/store/postgres/transaction.ts";
 import type { Store } from "../../src/store/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { place } from "./postgres-place.ts";
@@ -94,4 +95,25 @@ it("a write that leaves with the end of its transaction and fails undoes all of 
   expect((await database.read.run(all)).rows).toEqual([]);
   expect(await written(["second", "third"])).toBe("done");
   expect((await database.read.run(all)).rows.flat()).toEqual(["first", "second", "third"]);
+});
+
+it("last writes of which one could not be asked at all undo those before it", async (test) => {
+  const { database } = await place(test);
+  const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
+  const written = database.write(async ({ run }, ending) => {
+    const writing = run(add, ["first"]);
+    ending.writes((async () => {
+      writing.catch(() => {});
+      throw new Error("The second one cannot be put together.");
+    })());
+  });
+  await expect(written).rejects.toThrow("cannot be put together");
+  expect((await database.read.run(statement("SELECT endpoint FROM queues"))).rows).toEqual([]);
+});
+
+it("a last write that fails is what is told, also in a transaction that has yet to ask for its number", async (test) => {
+  const { database } = await place(test);
+  const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
+  const twice = transaction({ connection: database.hot, clock: systemClock, tellsNumber: true }, async ({ run }, ending) => ending.writes(Promise.all([run(add, ["first"]), run(add, ["first"])])));
+  await expect(twice).rejects.toMatchObject({ code: "23505" });
 });

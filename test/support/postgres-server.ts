@@ -3,7 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -11,7 +11,7 @@ import { freePort } from "./free-port.ts";
 import { createRole, databasesAt } from "./postgres-databases.ts";
 import type { PostgresAccess, PostgresDatabases } from "./postgres-databases.ts";
 import { isReady, makeFolder, removeFolder, sweepLeftovers } from "./postgres-folder.ts";
-import { programsFor, serverUser } from "./postgres-programs.ts";
+import { orderFor, programsFor, serverUser } from "./postgres-programs.ts";
 
 /** A server that runs, until it is told otherwise. It is removed with its owner's process at the latest. */
 export interface PostgresServer extends PostgresDatabases {
@@ -53,7 +53,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 /**
  * Makes and starts a server; about 1 s. `settings` go to its configuration.
- * Text is ordered as people of a language do it (ICU, en-US), as on most servers: statements that count on the order of bytes must say so.
+ * Text is ordered as people of a language do it (`orderFor`), as on most servers: statements that count on the order of bytes must say so.
  */
 export async function startPostgres({ settings = {} }: { settings?: Record<string, string> } = {}): Promise<PostgresServer> {
   await sweepLeftovers();
@@ -70,10 +70,11 @@ export async function startPostgres({ settings = {} }: { settings?: Record<strin
     const passwordFile = join(folder, "password");
     writeFileSync(passwordFile, access.password, { mode: 0o600 });
     if (user) chownSync(passwordFile, user.uid, user.gid);
-    const config = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
-    const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"];
     const login = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
-    await promisify(execFile)(join(programs, "initdb"), ["-D", dataDir, "--no-sync", ...login, ...locale, ...config], { ...user, cwd: folder });
+    await promisify(execFile)(join(programs, "initdb"), ["-D", dataDir, "--no-sync", ...login, "--encoding=UTF8", ...orderFor(programs)], { ...user, cwd: folder });
+    const config = Object.entries({ ...SETTINGS, ...settings }).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`);
+    // Before version 16, initdb takes no settings.
+    appendFileSync(join(dataDir, "postgresql.conf"), config.join(""));
   }
 
   /** Resolves when it accepts connections, with undefined, or when it has ended, with what it logged. */

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { badRequest } from "../../core/errors.ts";
 import type { Operation } from "../../core/job.ts";
+import type { JsonMember } from "../../core/json/json-scan.ts";
 import type { JsonBlocks } from "../../core/json/json-text.ts";
 import { SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/submission.ts";
 import type { Submitted } from "../../engine/submit.ts";
@@ -11,13 +12,19 @@ import type { Call } from "../call.ts";
 /** Most characters of an `Idempotency-Key`. */
 const KEY_LONGEST = 255;
 
+/** Members besides `input`, whose size is bounded. */
+const SETTINGS = ["webhook", "policy", "s3Config"] as const;
+
+const sizeOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
+
 /** The submission in the body, checked; throws 400 and 413. */
 export async function readSubmitted(call: Call, operation: Operation): Promise<Submitted> {
   const key = idempotencyKey(call);
   const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
   if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
-  const { input, webhook, policy, s3Config } = scan.members;
-  const [tooLarge, ...others] = Object.entries({ webhook, policy, s3Config }).filter(([, member]) => member && member.end - member.start > SETTING_LIMIT).map(([field]) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
+  const { members } = scan;
+  const { input, webhook, policy, s3Config } = members;
+  const [tooLarge, ...others] = SETTINGS.filter((field) => sizeOf(members[field]) > SETTING_LIMIT).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
   if (tooLarge) throw badRequest([tooLarge, ...others]);
   const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
   const read = readSubmission({ input: input?.kind, webhook: value(webhook), policy: value(policy), s3Config: value(s3Config) });

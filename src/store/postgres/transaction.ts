@@ -73,6 +73,7 @@ export async function transaction<T>({ connection, clock, since = clock.now(), t
     let told: string | undefined;
     let ending: string | undefined;
     let writes: Promise<unknown> | undefined;
+    let failure: { error: unknown } | undefined;
     try {
       // Not awaited alone: they leave with the first statement of the work. The number is known before the end is under way.
       const begun = Promise.all([session.run(BEGIN), ...(tellsNumber ? [] : [session.run(NAME)])]);
@@ -80,11 +81,15 @@ export async function transaction<T>({ connection, clock, since = clock.now(), t
       result = await work(session, {
         writes(last) {
           writes = last;
-          writes.catch(() => {});
+          writes.catch((error: unknown) => (failure = { error }));
         },
         number: (transactionId) => (told = transactionId),
       });
       const [, named] = await begun;
+      // After a write that failed it would not be told.
+      if (told === undefined && !named) await writes;
+      // One that was never sent: the database knows of no failure.
+      if (failure) throw failure.error;
       ending = told ?? String((named ?? (await session.run(NAME))).rows[0]?.[0]);
       const [end] = await Promise.all([session.run(COMMIT), writes]);
       if (end.command === "ROLLBACK") throw new Error("The transaction was undone by an earlier failure in it.");
