@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 /** What depends on the store: these files run on PostgreSQL too. `SLUICE_TEST_STORE=postgres vitest run --project sluice test/spec` does all of the specification. */
-const ON_BOTH_STORES = ["02-jobs", "02-stream", "02-stream-events", "03-*", "04-idempotency", "06-webhooks", "worker-fence", "worker-lease", "worker-outage", "worker-results"];
+const ON_BOTH_STORES = ["02-jobs", "02-stream", "02-stream-events", "03-*", "04-idempotency", "06-webhooks", "worker-access", "worker-fence", "worker-lease", "worker-outage", "worker-results", "worker-results-together"];
 
 export default defineConfig({
   test: {

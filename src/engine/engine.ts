@@ -172,7 +172,7 @@ export function createEngine(o: EngineOptions): Engine {
 
   const reading = { jobs: store.jobs, now, waiting: waits };
   const submitting = { ...reading, events, dispatch: lanes, seal: sealing, onQueued };
-  const taking = { ...reckoning, clock, hold: holding, workerStore: store.workers };
+  const taking = { ...reckoning, clock, hold: holding, workerStore: store.workers, draining: () => draining };
   const reporting = {
     store, now, events, hold: holding, dispatch: lanes, waiting: waits, stopping: stops,
     restart: (worker: Worker) => launchSide?.scaling.retire(worker, "it asked to be started anew"),

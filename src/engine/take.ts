@@ -22,6 +22,8 @@ interface Deps extends ReckonDeps {
   dispatch: Dispatch;
   workerStore: WorkerStore;
   stopping: Stopping;
+  /** The service stops: nobody gets a job any more, not even a worker that it has not heard of before (D34). */
+  draining: () => boolean;
 }
 
 /** Why a poll's timer is cut; told so that no exception object is made for it. */
@@ -53,7 +55,8 @@ export async function take(d: Deps, q: { worker: Worker; limit: number; idle: bo
     d.events.emit("worker.duplicate", { endpoint: worker.endpoint, worker: worker.id });
     throw new ApiError("duplicate_worker_id", { worker: worker.id });
   }
-  if (worker.draining) throw new ApiError("draining");
+  const sentHome = (): boolean => worker.draining || d.draining();
+  if (sentHome()) throw new ApiError("draining");
   worker.takes += 1;
   // Who asks for a job is fit for one.
   worker.unhealthy = false;
@@ -62,6 +65,8 @@ export async function take(d: Deps, q: { worker: Worker; limit: number; idle: bo
     if (q.idle) await nothingRuns(d, worker, began, q.signal);
     // What runs there was not handed out here.
     else if (worker.held.size === 0) worker.knownIdle = false;
+    // Polls were ended while the store was asked: this one is over, too.
+    if (sentHome()) return [];
     const { left, done } = pollEnd(d, worker, q.signal);
     try {
       return await d.dispatch.take({ worker, limit: q.limit, left });

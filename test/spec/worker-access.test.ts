@@ -36,15 +36,14 @@ function changed(worker: SdkProtocol, env: Record<string, string>): SdkProtocol 
 async function paced(ask: () => Promise<Answer>, at = b): Promise<Answer> {
   const pauses = (): number => at.slept.filter((ms) => ms === PACE_MS).length;
   const before = pauses();
-  const asked = at.clock.now();
   let answered = false;
   const answer = ask().finally(() => (answered = true));
+  answer.catch(() => {});
   await until(() => answered || pauses() > before);
   await at.clock.advance(PACE_MS - 1);
   expect(answered, "answered too soon").toBe(false);
   // A loop of the service may have begun to wait just as long: then the poll's own pause began later than the one seen.
   while (!answered) await at.clock.advance(1);
-  expect(at.clock.now() - asked).toBeLessThan(2 * PACE_MS);
   return await answer;
 }
 
