@@ -131,15 +131,18 @@ export function expectError(answer: { status: number; text: string }, status: nu
   return body;
 }
 
+/** Endpoints for tests that are tried again. */
+const SPARE = 5;
+
 /** Endpoints for one service, so that each test can have one of its own without a start. */
 export function endpointsByName(count: number, settings: object = {}): { settings: Record<string, object>; next(): string } {
-  const names = Array.from({ length: count }, (_, index) => `e${index}`);
+  const names = Array.from({ length: count + SPARE }, (_, index) => `e${index}`);
   let at = 0;
   return {
     settings: Object.fromEntries(names.map((name) => [name, settings])),
     next() {
       const name = names[at];
-      if (name === undefined) throw new Error(`More than ${count} endpoints are asked for.`);
+      if (name === undefined) throw new Error(`More than ${names.length} endpoints are asked for.`);
       at += 1;
       return name;
     },

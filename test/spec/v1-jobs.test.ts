@@ -9,7 +9,7 @@ import { operator } from "./operator.ts";
 import type { Operator } from "./operator.ts";
 
 const clock = manualClock();
-const unused = endpointsByName(40, { retention: { run: 60_000, records: 600_000 } });
+const unused = endpointsByName(30, { retention: { run: 60_000, records: 600_000 } });
 const launched = (code: string, rest: object = {}): object => ({ launcher: { type: "process", command: [process.execPath, "-e", code] }, stopGraceMs: 0, ...rest });
 const HANGS = "setInterval(() => {}, 1000)";
 let service: TestService;
