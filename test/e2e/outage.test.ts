@@ -5,10 +5,9 @@ import { ended, run, site, started, until } from "./site.ts";
 import type { Site } from "./site.ts";
 
 /** Twice the lease of the endpoints here, ms. */
-const AWAY_MS = 8000;
+const AWAY_MS = 4000;
 
-/** Workers ping each second: with the shortest lease, a machine that stands still for little more than that loses one. */
-const SETTINGS = { leaseMs: 4000 };
+const SETTINGS = { leaseMs: 2000 };
 
 /** One endpoint with a launched worker, one with an external one that runs two jobs at once. */
 function endpoints(place: Site): Record<string, object> {
@@ -16,7 +15,7 @@ function endpoints(place: Site): Record<string, object> {
 }
 
 describe("the service is away for longer than a lease", () => {
-  it.concurrent("D16: stopped by SIGSTOP: work that goes on runs once, whether it ends during or after", { timeout: 60_000 }, async (test) => {
+  it.concurrent("D16: stopped by SIGSTOP: work that goes on runs once, whether it ends during or after", { timeout: 40_000 }, async (test) => {
     const place = site(test);
     const service = await place.serve({ endpoints: endpoints(place) });
     await place.attach(service, "theirs", { CONCURRENCY: "2" });
@@ -44,7 +43,7 @@ describe("the service is away for longer than a lease", () => {
   it.concurrent.for([
     { how: "SIGKILL", signal: "SIGKILL" },
     { how: "SIGTERM and --drain-timeout 0", signal: "SIGTERM" },
-  ] as const)("D16: ended by $how and started again: the work of an external worker runs once", { timeout: 60_000 }, async ({ signal }, test) => {
+  ] as const)("D16: ended by $how and started again: the work of an external worker runs once", { timeout: 40_000 }, async ({ signal }, test) => {
     const place = site(test);
     let service = await place.serve({ endpoints: { theirs: endpoints(place)["theirs"]! }, args: ["--drain-timeout", "0"] });
     await place.attach(service, "theirs", { CONCURRENCY: "2" });

@@ -227,8 +227,9 @@ const WAITS: Record<(typeof REASON_CODES)[number], () => Promise<{ endpoint: str
   low_priority: async () => ({ endpoint: "rare", id: await submitted(service, "rare", { input: {}, policy: { lowPriority: true } }), says: /starts no worker/ }),
   async no_gpu_free() {
     const id = await submitted(service, "graphic");
-    // Until the scaler has looked for a GPU; the store may be slow meanwhile.
-    for (let told = ""; told !== "no_gpu_free"; told = (await job(id, "graphic")).reason.code) await clock.advance(1000);
+    await clock.advance(1000);
+    // The scaler's look has begun; the store may be slow meanwhile.
+    while ((await job(id, "graphic")).reason.code !== "no_gpu_free");
     return { endpoint: "graphic", id, says: /needs 1 of the machine's GPUs, and this service has 0: .*SLUICE_GPUS/ };
   },
   async old_attempt_running() {

@@ -32,7 +32,7 @@ function changed(worker: SdkProtocol, env: Record<string, string>): SdkProtocol 
   return impostor;
 }
 
-/** An answer that comes after the pause of refused polls, and not before. */
+/** An answer that comes after the pause of refused polls, not before, and not after another one. */
 async function paced(ask: () => Promise<Answer>, at = b): Promise<Answer> {
   const pauses = (): number => at.slept.filter((ms) => ms === PACE_MS).length;
   const before = pauses();
@@ -43,7 +43,8 @@ async function paced(ask: () => Promise<Answer>, at = b): Promise<Answer> {
   await at.clock.advance(PACE_MS - 1);
   expect(answered, "answered too soon").toBe(false);
   // A loop of the service may have begun to wait just as long: then the poll's own pause began later than the one seen.
-  while (!answered) await at.clock.advance(1);
+  for (let late = 0; !answered && late < PACE_MS; late += 1) await at.clock.advance(1);
+  expect(answered, "answered too late").toBe(true);
   return await answer;
 }
 

@@ -15,7 +15,7 @@ const KEY_LONGEST = 255;
 /** Members besides `input`, whose size is bounded. */
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
 
-const sizeOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
+const bytesOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
 
 /** The submission in the body, checked; throws 400 and 413. */
 export async function readSubmitted(call: Call, operation: Operation): Promise<Submitted> {
@@ -24,7 +24,7 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
   if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
   const { members } = scan;
   const { input, webhook, policy, s3Config } = members;
-  const [tooLarge, ...others] = SETTINGS.filter((field) => sizeOf(members[field]) > SETTING_LIMIT).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
+  const [tooLarge, ...others] = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
   if (tooLarge) throw badRequest([tooLarge, ...others]);
   const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
   const read = readSubmission({ input: input?.kind, webhook: value(webhook), policy: value(policy), s3Config: value(s3Config) });
