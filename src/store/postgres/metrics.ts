@@ -11,10 +11,10 @@ const PUT = statement(`
   ON CONFLICT (endpoint, step, at, source) DO UPDATE SET tally = excluded.tally`);
 const SOME = statement(`SELECT ${COLUMNS} FROM metrics WHERE endpoint = ANY ($4::text[]) AND step = $1 AND at >= $2 AND at < $3`);
 const ALL = statement(`SELECT ${COLUMNS} FROM metrics WHERE step = $1 AND at >= $2 AND at < $3`);
+/** Chosen once, whatever the plan: see the deliveries. */
 const EXPIRE = statement(`
-  DELETE FROM metrics WHERE (endpoint, step, at, source) IN (
-    SELECT endpoint, step, at, source FROM metrics WHERE step = $1 AND at < $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED
-  )`);
+  WITH old AS MATERIALIZED (SELECT endpoint, step, at, source FROM metrics WHERE step = $1 AND at < $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED)
+  DELETE FROM metrics USING old WHERE metrics.endpoint = old.endpoint AND metrics.step = old.step AND metrics.at = old.at AND metrics.source = old.source`);
 
 export function openMetrics({ database: { read, write } }: { database: Database }): MetricsStore {
   return {

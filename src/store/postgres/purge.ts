@@ -70,8 +70,8 @@ async function removeFrom(run: Runner["run"], dirty: readonly Value[][], limit: 
 
 /** Keys that have expired, some at a time, and when the next one does (D14). */
 const EXPIRE_KEYS = statement(`
-  DELETE FROM idempotency USING (SELECT endpoint, operation, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
-  WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
+  WITH old AS MATERIALIZED (SELECT endpoint, operation, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  DELETE FROM idempotency USING old WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
 const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
 
 /** Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is none. Without an expired one it only reads. */

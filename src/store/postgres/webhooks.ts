@@ -28,8 +28,10 @@ const PENDING = statement("SELECT tries FROM deliveries WHERE id = $1 AND state 
 const TRIED = statement("UPDATE deliveries SET tries = $2, used = used + 1, state = $3, due_at = CASE WHEN $3 = 'pending' THEN coalesce($4, due_at) END WHERE id = $1");
 const REDELIVER = statement("UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'");
 const FIND = statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1`);
+/** Chosen once: a subquery that the plan runs again for each row would skip what is gone already, and so choose others beyond the limit. */
 const EXPIRE = statement(`
-  DELETE FROM deliveries WHERE number IN (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`);
+  WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
 
 /** Above every number of a row. */
 const LAST = Number.MAX_SAFE_INTEGER;
