@@ -6,10 +6,13 @@ import type { Loop } from "../service.ts";
 import { clockOffset } from "./clock-offset.ts";
 
 /** How often the present is looked at when nothing else asks, ms. */
-const HEARTBEAT_MS = 500;
+const HEARTBEAT_MS = 250;
 
-/** A gap between two looks that means the service did not run: stopped, suspended, or the clock jumped, ms. */
-const AWAY_MS = 1500;
+/**
+ * A gap between two looks that means the service did not run: stopped, suspended, or the clock jumped, ms. Below what the shortest lease
+ * lasts beyond the ping that should renew it (2000 - 1000): a pause that keeps such a ping from us for longer than that is noticed.
+ */
+const AWAY_MS = 900;
 
 /** The present for every operation, in ms since the epoch. */
 export interface Time {

@@ -183,6 +183,29 @@ describe("D16: the clock jumped, or the machine was suspended", () => {
   });
 });
 
+describe("D16: a pause shorter than the shortest lease", () => {
+  const SHORTEST = { leaseMs: 2000, pingMs: 1000 };
+
+  it.each([1001, 1400, 1999])("of %s ms that keeps a worker's ping from us costs it nothing", async (pause) => {
+    const b = await started();
+    await b.fresh({ leaseMs: SHORTEST.leaseMs });
+    const worker = await b.worker();
+    await worker.ping();
+    const id = await b.submit();
+    await b.takes(worker, id);
+    await b.clock.advance(SHORTEST.pingMs);
+    await worker.ping([id]);
+    await b.pass(SHORTEST.pingMs - 1);
+    b.jump(pause);
+    // Whoever comes first: here a client's look, before the ping that waited.
+    expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+    await worker.ping([id]);
+    await b.pass(SHORTEST.leaseMs - 1);
+    expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+    expect(await b.status(id)).not.toHaveProperty("retries");
+  });
+});
+
 describe("D16: a planned stop without drain, and a start much later", () => {
   it("a worker of somebody else that kept on is heard afterwards: nothing ran twice", async () => {
     const { before, worker, id } = await working();
