@@ -1,5 +1,6 @@
 /** Callers that wait for something to happen to a job: for its end (`/runsync`, `/status-sync`), or for any news of it (`/stream`). */
 import type { Clock } from "../clock.ts";
+import { ChurningMap, ChurningSet } from "../core/churning.ts";
 import type { JobResult } from "../core/view.ts";
 
 /** Somebody at the other end of a connection. `left` is called once when the connection closes before its answer. */
@@ -64,8 +65,8 @@ interface Waiter {
 
 /** Waiting on one clock, with one timer for all: it is set for the earliest end. */
 export function waiting(clock: Clock): Waiting {
-  const byJob = new Map<string, Waiter | Set<Waiter>>();
-  const all = new Set<Waiter>();
+  const byJob = new ChurningMap<string, Waiter | Set<Waiter>>();
+  const all = new ChurningSet<Waiter>();
   let home = false;
   let timer: { until: number; cut: AbortController } | undefined;
 

@@ -1,4 +1,5 @@
 /** The workers this server has heard of: what they hold, what they must stop, which polls they hold open. In memory; rebuilt from the store at start and from what workers say. */
+import { ChurningMap, ChurningSet } from "../core/churning.ts";
 import type { EventBus } from "../events.ts";
 
 /** A job in a worker's hands. */
@@ -41,7 +42,7 @@ export interface Worker {
   /** When it last became idle. */
   idleSince: number;
   /** Jobs handed to it and not reported. */
-  readonly held: Map<string, Held>;
+  readonly held: ChurningMap<string, Held>;
   /** Jobs of earlier attempts or cancelled ones that it may still run. */
   readonly stopping: Map<string, { since: number; toldAt?: number }>;
   /** The store has nothing open for it beside `held`: while nothing is held, a ping or a take with nothing in progress need not ask. Ends with any sign of work that another server handed to it. */
@@ -54,9 +55,9 @@ export interface Worker {
   /** When it cut a poll before the time that such polls can last; until its next poll (see `liveness.ts`). */
   leftAt?: number | undefined;
   /** Ends its open polls with 204. */
-  readonly polls: Set<() => void>;
+  readonly polls: ChurningSet<() => void>;
   /** Something new to stop: wakes its stop channel. */
-  wakeStops: Set<() => void>;
+  readonly wakeStops: ChurningSet<() => void>;
 }
 
 /** All workers known here. An id belongs to its endpoint: a host that serves two under one name is two workers. */
@@ -84,7 +85,7 @@ export function workers(events: EventBus): Workers {
       if (old) return old;
       const worker: Worker = {
         id, endpoint, launcher, createdAt: now, seenAt: now, ready, pinged, unhealthy: false, draining: false, gpus, idleSince: now, knownIdle: false,
-        held: new Map(), stopping: new Map(), takes: 0, stops: 0, longestPollMs: 0, polls: new Set(), wakeStops: new Set(),
+        held: new ChurningMap(), stopping: new Map(), takes: 0, stops: 0, longestPollMs: 0, polls: new ChurningSet(), wakeStops: new ChurningSet(),
         ...(ready && { readyAt: now }),
       };
       known.set(endpoint, there.set(id, worker));

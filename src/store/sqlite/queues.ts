@@ -2,6 +2,7 @@
  * What is known of each endpoint's queue: its number in the rows, its counts, and the ends of the queue. All in memory,
  * the counts written once in each transaction that changed them (D13), so that they are exact after a crash.
  */
+import { ChurningMap } from "../../core/churning.ts";
 import { countsOf } from "../../core/life.ts";
 import type { Step } from "../../core/life.ts";
 import type { Database } from "./database.ts";
@@ -36,7 +37,7 @@ export function openQueues(db: Database) {
     return select.all().map(([number, endpoint, inQueue, low, inProgress, completed, failed, retried, from, to]) => ({
       number: Number(number), endpoint: String(endpoint), lowInQueue: Number(low),
       counts: { inQueue: Number(inQueue), inProgress: Number(inProgress), completed: Number(completed), failed: Number(failed), retried: Number(retried) },
-      purged: { from: Number(from), to: Number(to) }, changed: false, fronts: 0, unwritten: [new Map(), new Map()],
+      purged: { from: Number(from), to: Number(to) }, changed: false, fronts: 0, unwritten: [new ChurningMap(), new ChurningMap()],
     }));
   }
 
@@ -88,7 +89,7 @@ export function openQueues(db: Database) {
       if (known) return known;
       const number = byNumber.size + 1;
       insert.run(number, endpoint);
-      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, purged: NO_RANKS, changed: false, fronts: 0, unwritten: [new Map(), new Map()] });
+      return add({ number, endpoint, counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 }, lowInQueue: 0, purged: NO_RANKS, changed: false, fronts: 0, unwritten: [new ChurningMap(), new ChurningMap()] });
     },
 
     /** Whether no waiting job of the queue is in the file yet. */

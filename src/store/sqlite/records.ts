@@ -7,6 +7,7 @@ import type { Job, Operation } from "../../core/job.ts";
 import type { JobState } from "../../core/machine.ts";
 import type { Database, Statement, Value } from "./database.ts";
 import type { Queues } from "./queues.ts";
+import { rowCache } from "./row-cache.ts";
 import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
 import { WAITING } from "../states.ts";
@@ -44,36 +45,19 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
   const updates = new Map<number, Statement>();
   let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
 
-  const byId = new Map<string, Row>();
-  const bySeq = new Map<number, Row>();
   /** New rows that are not in the file yet, in the order of their numbers. */
-  const unwritten = new Map<number, Row>();
-
-  function keep(row: Row): Row {
-    if (bySeq.size >= KEPT_ROWS && !bySeq.has(row.seq)) {
-      for (const oldest of bySeq.values()) {
-        if (unwritten.has(oldest.seq)) flush();
-        drop(oldest);
-        break;
-      }
-    }
-    byId.set(row.job.id, row);
-    bySeq.set(row.seq, row);
-    return row;
-  }
-
-  function drop(row: Row): void {
-    byId.delete(row.job.id);
-    bySeq.delete(row.seq);
-  }
+  let unwritten = new Map<number, Row>();
+  const cache = rowCache({ most: KEPT_ROWS, beforeLeaving: flush });
 
   function read(values: Value[] | undefined): Row | undefined {
-    return values && keep(rowOf(values, queues));
+    return values && cache.keep(rowOf(values, queues));
   }
 
   function flush(): void {
     if (unwritten.size === 0) return;
-    for (const row of unwritten.values()) {
+    const rows = unwritten.values();
+    unwritten = new Map();
+    for (const row of rows) {
       const { job } = row;
       row.queue.unwritten[job.lowPriority ? 1 : 0].delete(row.seq);
       insertRow.run(
@@ -81,7 +65,6 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
         job.ttlMs, job.executionTimeoutMs, job.leaseMs, job.recordMs, ...changing(row),
       );
     }
-    unwritten.clear();
   }
 
   /** Notes a new row, and with its queue whether it waits. */
@@ -90,7 +73,7 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
     unwritten.set(row.seq, row);
     if (row.job.state === WAITING) waiting.set(row.seq, row);
     else waiting.delete(row.seq);
-    return keep(row);
+    return cache.keep(row);
   }
 
   /** The statement that sets the columns whose bits are in `mask`. */
@@ -107,13 +90,13 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
   return {
     /** The row of a job of this endpoint, erased or not; none of a purged one. */
     find({ endpoint, id }: { endpoint: string; id: string }): Row | undefined {
-      const row = byId.get(id) ?? read(selectById.get(id));
+      const row = cache.byId(id) ?? read(selectById.get(id));
       return row?.queue.endpoint === endpoint && !isPurged(row) ? row : undefined;
     },
 
     /** The row with a number that an index gave, purged or not. */
     at(seq: number): Row {
-      const row = bySeq.get(seq) ?? read(selectBySeq.get(seq));
+      const row = cache.bySeq(seq) ?? read(selectBySeq.get(seq));
       if (!row) throw new Error(`The store has no job number ${seq}, though an index names it.`);
       return row;
     },
@@ -162,21 +145,20 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
       if (mask === 0) return row;
       values.push(row.seq);
       updateOf(mask).run(...values);
-      return keep(after);
+      return cache.keep(after);
     },
 
     remove({ seq }: { seq: number }): void {
       flush();
       deleteRow.run(seq);
-      const row = bySeq.get(seq);
-      if (row) drop(row);
+      const row = cache.bySeq(seq);
+      if (row) cache.remove(row);
     },
 
     /** Forgets what is in memory, after a transaction that failed. */
     reload(): void {
-      byId.clear();
-      bySeq.clear();
-      unwritten.clear();
+      cache.clear();
+      unwritten = new Map();
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The two records that this thread keeps in memory: a job's row and the queue of its endpoint. They name each other. And which places of a queue were purged. */
+import type { ChurningMap } from "../../core/churning.ts";
 import type { Counts } from "../../core/life.ts";
 import type { JobRow } from "../row.ts";
 import { WAITING } from "../states.ts";
@@ -23,7 +24,7 @@ export interface Queue {
   /** How many jobs joined at the front so far: whoever remembers a place in the queue compares it. */
   fronts: number;
   /** Waiting jobs that are not in the file yet, by number in their order; those of low priority apart. */
-  readonly unwritten: readonly [Map<number, Row>, Map<number, Row>];
+  readonly unwritten: readonly [ChurningMap<number, Row>, ChurningMap<number, Row>];
 }
 
 /** Places in a queue from one to another, both included. */
