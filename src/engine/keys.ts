@@ -66,9 +66,10 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 /** Keys over the store, and the one of the environment. `onFault` is told when a use could not be noted. */
 export function keys(d: { store: KeyStore; now: () => number; random: Random; fromEnvironment?: string | undefined; onFault: (error: unknown) => void }): Keys {
   const admin: Principal = { keyId: "environment", name: "SLUICE_API_KEY", scopes: ["admin"] };
-  const own = d.fromEnvironment === undefined ? undefined : hash("sha256", d.fromEnvironment, "buffer");
+  const own: Known | undefined = d.fromEnvironment === undefined ? undefined : { principal: admin, hash: hash("sha256", d.fromEnvironment, "buffer"), notedAt: Infinity };
+  /** By the keys themselves, of those that called: their hash for each call would cost more than all else that is done to admit it. */
   const known = new Map<string, Known>();
-  /** The same by the ids of the keys. */
+  /** By the ids of the keys. */
   const byId = new Map<string, Known>();
   /** Grows with each key that ends, so that what was read before is not remembered after. */
   let ended = 0;
@@ -91,27 +92,29 @@ export function keys(d: { store: KeyStore; now: () => number; random: Random; fr
 
   /** Remembers a key as it was read, unless one has ended since `before`. */
   function remember({ id: keyId, name, hash: hashed, scopes, endpoints, lastUsedAt }: KeyRow, before: number): Known {
-    const entry: Known = { hash: Buffer.from(hashed, "hex"), principal: { keyId, name, scopes: scopes as Scope[], endpoints }, notedAt: lastUsedAt ?? 0 };
-    if (before === ended) {
-      known.set(hashed, entry);
-      byId.set(keyId, entry);
-    }
+    const entry: Known = byId.get(keyId) ?? { hash: Buffer.from(hashed, "hex"), principal: { keyId, name, scopes: scopes as Scope[], endpoints }, notedAt: lastUsedAt ?? 0 };
+    if (before === ended) byId.set(keyId, entry);
     return entry;
   }
 
   return {
     async identify(key) {
+      const seen = known.get(key);
+      if (seen) return use(seen);
       const bytes = hash("sha256", key, "buffer");
-      if (own && timingSafeEqual(bytes, own)) return admin;
-      const hashed = bytes.toString("hex");
-      const seen = known.get(hashed);
-      if (seen && timingSafeEqual(bytes, seen.hash)) return use(seen);
+      if (own && timingSafeEqual(bytes, own.hash)) {
+        known.set(key, own);
+        return admin;
+      }
       const before = ended;
-      const row = await d.store.find({ hash: hashed });
-      return row && use(remember(row, before));
+      const row = await d.store.find({ hash: bytes.toString("hex") });
+      if (!row) return undefined;
+      const entry = remember(row, before);
+      if (before === ended) known.set(key, entry);
+      return use(entry);
     },
     async holder(id) {
-      if (id === admin.keyId) return own && { principal: admin, hash: own };
+      if (id === admin.keyId) return own;
       let entry = byId.get(id);
       if (!entry) {
         const before = ended;
@@ -140,7 +143,7 @@ export function keys(d: { store: KeyStore; now: () => number; random: Random; fr
       if (answer === "last") throw new ApiError("last_admin_key");
       ended += 1;
       byId.delete(id);
-      for (const [hashed, entry] of known) if (entry.principal.keyId === id) known.delete(hashed);
+      for (const [key, entry] of known) if (entry.principal.keyId === id) known.delete(key);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Runs a batch of operations in one transaction, and each alone when one of them fails, so that only the culprit does. */
+/** Runs the operations of batches in one transaction, and each alone when one of them fails, so that only the culprit does. */
 import { unavailable } from "./database.ts";
 import { openChunks } from "./chunks.ts";
 import { openEndpoints } from "./endpoints.ts";
@@ -43,8 +43,14 @@ function handlersOf(parts: Parts): Handler[] {
   });
 }
 
-/** Answers batches; `batch` is number and packed query of each operation in turn. */
-export function openBatches(parts: Parts): (batch: readonly unknown[]) => Reply {
+/** So many operations share one transaction at most, but for those of one batch. */
+const MOST_SHARED = 256;
+
+/**
+ * Answers batches; a batch is number and packed query of each operation in turn. Those that `next` has when the first was worked on
+ * share its transaction, and so its commit: the service's thread reads requests on while their first are written here.
+ */
+export function openBatches(parts: Parts): (batch: readonly unknown[], next?: () => readonly unknown[] | undefined) => Reply {
   const handlers = handlersOf(parts);
   const kinds = OP_NAMES.map((name) => OPS[name]);
 
@@ -53,27 +59,34 @@ export function openBatches(parts: Parts): (batch: readonly unknown[]) => Reply 
     return { index, why: fault?.why, message: (fault ?? (error as Error)).message };
   }
 
-  return (batch) => {
+  return (batch, next = () => undefined) => {
     const answers: unknown[] = [];
     const failures: Failure[] = [];
-    const first: Op[] = [];
+    /** What is done in the shared transaction, in its order; claims come last. */
+    const shared: Op[] = [];
     const claims: Op[] = [];
-    let writes = false;
-    for (let at = 0; at < batch.length; at += 2) {
-      const index = at / 2;
-      const number = batch[at] as number;
-      const codec = CODECS[number];
-      const handler = handlers[number];
-      const kind = kinds[number];
-      if (!codec || !handler || !kind) throw new Error(`There is no store operation ${number}.`);
-      const q = codec.unpack(batch[at + 1]);
-      const op: Op = { index, kind, run: () => (answers[index] = codec.packAnswer(handler(q))) };
-      answers.push(undefined);
-      (kind === "claim" ? claims : first).push(op);
-      if (kind === "write" || kind === "claim") writes = true;
-      else if (kind === "fresh") writes ||= parts.horizon.reached((q as { now: number }).now);
+    let open = false;
+    let fault: { error: unknown } | undefined;
+
+    /** The operations of a batch, and whether they need a transaction. */
+    function unpack(packed: readonly unknown[]): { ops: Op[]; writes: boolean } {
+      const ops: Op[] = [];
+      let writes = false;
+      for (let at = 0; at < packed.length; at += 2) {
+        const index = answers.length;
+        const number = packed[at] as number;
+        const codec = CODECS[number];
+        const handler = handlers[number];
+        const kind = kinds[number];
+        if (!codec || !handler || !kind) throw new Error(`There is no store operation ${number}.`);
+        const q = codec.unpack(packed[at + 1]);
+        answers.push(undefined);
+        ops.push({ index, kind, run: () => (answers[index] = codec.packAnswer(handler(q))) });
+        if (kind === "write" || kind === "claim") writes = true;
+        else if (kind === "fresh") writes ||= parts.horizon.reached((q as { now: number }).now);
+      }
+      return { ops, writes };
     }
-    const ops = claims.length > 0 ? [...first, ...claims] : first;
 
     function runAlone({ index, kind, run }: Op): void {
       try {
@@ -85,18 +98,44 @@ export function openBatches(parts: Parts): (batch: readonly unknown[]) => Reply 
       }
     }
 
-    if (!writes) ops.forEach(runAlone);
-    else {
+    /** A step of the shared transaction; none follows one that failed. */
+    function together(step: () => void): void {
+      if (fault) return;
       try {
-        parts.transaction(() => {
-          for (const op of ops) op.run();
-        });
+        step();
       } catch (error) {
-        const [only] = ops;
-        if (ops.length === 1 && only && only.kind !== "fresh") failures.push(failureOf(only.index, error));
-        else ops.forEach(runAlone);
+        fault = { error };
+        if (open) parts.rollback();
       }
     }
-    return { answers, failures, signals: parts.takeSignals() };
+
+    let batches = 0;
+    for (let packed: readonly unknown[] | undefined = batch; packed; packed = answers.length < MOST_SHARED ? next() : undefined) {
+      batches += 1;
+      const { ops, writes } = unpack(packed);
+      if (!writes && !open) {
+        ops.forEach(runAlone);
+        continue;
+      }
+      for (const op of ops) (op.kind === "claim" ? claims : shared).push(op);
+      together(() => {
+        if (!open) parts.begin();
+        open = true;
+        for (const op of ops) if (op.kind !== "claim") op.run();
+      });
+    }
+    if (open) {
+      together(() => {
+        for (const op of claims) op.run();
+        parts.commit();
+      });
+    }
+    if (fault) {
+      const ops = [...shared, ...claims];
+      const [only] = ops;
+      if (ops.length === 1 && only && only.kind !== "fresh") failures.push(failureOf(only.index, fault.error));
+      else ops.forEach(runAlone);
+    }
+    return { batches, answers, failures, signals: parts.takeSignals() };
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The service's side of the database thread. Operations gather while a batch is at the thread and go out together when
- * it is back, or with the end of this turn of the event loop: one commit, and one flush of the disk, for all of them.
+ * The service's side of the database thread. Operations go out in batches, with the end of this turn of the event loop or when some have
+ * gathered. The thread works on a batch while the next are gathered here, and makes one commit, and one flush of the disk, for all that it got.
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
@@ -11,11 +11,10 @@ import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../operations.ts";
 import { CODECS, leavesWith, weightOf } from "./wire.ts";
 
-/** Most operations in one batch, and most characters of payload. */
-const MOST_OPS = 1024;
+/** Most characters of payload in one batch, and in all that are at the thread. */
 const MOST_WEIGHT = 32_000_000;
 
-/** So many operations do not wait for the end of the turn: the thread commits them while this side reads on. */
+/** So many operations do not wait for the end of the turn: the thread works on them while this side reads on. */
 const EARLY_OPS = 16;
 
 interface Waiter {
@@ -45,29 +44,35 @@ export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
 export function connect(thread: Worker): Store {
   const listeners = new Set<(signal: Signal) => void>();
   const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
-  /** Batches that wait, the last of them still open to more. */
+  /** Batches that wait, the last of them still open to more; and those at the thread, with their weight together. */
   const waiting: Gathered[] = [];
-  let under: Gathered | undefined;
+  const under: Gathered[] = [];
+  let weightUnder = 0;
   let scheduled = false;
   let closed: StoreUnavailable | undefined;
   let idle: (() => void) | undefined;
 
   function schedule(): void {
-    if (scheduled || under || waiting.length === 0) return;
+    if (scheduled || waiting.length === 0) return;
     scheduled = true;
-    setImmediate(send);
+    setImmediate(() => {
+      scheduled = false;
+      send();
+    });
   }
 
   function send(): void {
-    scheduled = false;
-    if (under) return;
-    under = waiting.shift();
-    if (under) thread.postMessage(under.message satisfies Batch, [...under.leaving]);
+    for (let batch = waiting[0]; batch && (under.length === 0 || weightUnder + batch.weight <= MOST_WEIGHT); batch = waiting[0]) {
+      waiting.shift();
+      under.push(batch);
+      weightUnder += batch.weight;
+      thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
+    }
   }
 
   function gather(weight: number): Gathered {
     const open = waiting.at(-1);
-    if (open && open.waiters.length < MOST_OPS && open.weight + weight <= MOST_WEIGHT) return open;
+    if (open && open.weight + weight <= MOST_WEIGHT) return open;
     const fresh: Gathered = { message: [], waiters: [], weight: 0, leaving: new Set() };
     waiting.push(fresh);
     return fresh;
@@ -90,9 +95,10 @@ export function connect(thread: Worker): Store {
     });
   }
 
-  thread.on("message", ({ answers, failures, signals }: Reply) => {
-    const waiters = under?.waiters ?? [];
-    under = undefined;
+  thread.on("message", ({ batches, answers, failures, signals }: Reply) => {
+    const answered = under.splice(0, batches);
+    for (const { weight } of answered) weightUnder -= weight;
+    const waiters = answered.flatMap((batch) => batch.waiters);
     // Before the answers are acted on: the thread works meanwhile.
     if (!scheduled) send();
     for (const signal of signals) for (const listener of listeners) listener(signal);
@@ -104,15 +110,13 @@ export function connect(thread: Worker): Store {
     // A worker that gets jobs asks again while the other answers go out: its next claim shares the commit of what those bring.
     for (const first of [true, false]) for (const [index, waiter] of waiters.entries()) if (waiter.first === first) answer(waiter, index);
     schedule();
-    if (!under && waiting.length === 0) idle?.();
+    if (under.length === 0 && waiting.length === 0) idle?.();
   });
 
   /** The thread is gone, as it was told to or by a fault of its own: nothing waits for ever. */
   function end(reason: StoreUnavailable): void {
     closed ??= reason;
-    const left = [...(under?.waiters ?? []), ...waiting.flatMap(({ waiters }) => waiters)];
-    under = undefined;
-    waiting.length = 0;
+    const left = [...under.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);
     for (const { reject } of left) reject(reason);
     idle?.();
   }
@@ -184,7 +188,7 @@ export function connect(thread: Worker): Store {
     async close() {
       if (!closed) {
         closed = new StoreUnavailable("closed", "The store is closed.");
-        if (under || waiting.length > 0) await new Promise<void>((resolve) => (idle = resolve));
+        if (under.length > 0 || waiting.length > 0) await new Promise<void>((resolve) => (idle = resolve));
         thread.postMessage("close" satisfies Batch);
       }
       await exited;

@@ -11,8 +11,10 @@ export interface Failure {
   message: string;
 }
 
-/** The packed answers of a batch in its order, what failed in it, and the signals of its commit. */
+/** The packed answers of one or more batches in their order, what failed in them, and the signals of their commit. */
 export interface Reply {
+  /** How many batches are answered. */
+  batches: number;
   answers: unknown[];
   failures: Failure[];
   signals: Signal[];

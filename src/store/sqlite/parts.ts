@@ -22,18 +22,20 @@ export type Parts = ReturnType<typeof openParts>;
 
 export function openParts(db: Database) {
   let signals: Signal[] = [];
+  /** Of the transaction under way: how many signals there were before it, and what restores the memory. */
+  let told = 0;
   let undo: (() => void)[] = [];
 
   let deliveryTold = false;
   const large = openLarge();
 
   /** Tells a signal with the answers of this batch, unless its transaction fails; of deliveries one is enough. */
-  function signal(told: Signal): void {
-    if (told.kind === "delivery") {
+  function signal(given: Signal): void {
+    if (given.kind === "delivery") {
       if (deliveryTold) return;
       deliveryTold = true;
     }
-    signals.push(told);
+    signals.push(given);
   }
 
   const horizon = openHorizon();
@@ -51,31 +53,48 @@ export function openParts(db: Database) {
   const views = openViews<Row>({ attempts, texts, chunks, moves });
   const live = openLive(records);
   const idempotency = openIdempotencyKeys(db);
+  const beginning = db.prepare("BEGIN IMMEDIATE");
+  const committing = db.prepare("COMMIT");
+
+  function begin(): void {
+    beginning.run();
+    told = signals.length;
+    undo = [];
+    deliveryTold = false;
+    due.begin();
+  }
+
+  function commit(): void {
+    records.flush();
+    queues.flush();
+    committing.run();
+  }
+
+  function rollback(): void {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    signals.length = told;
+    for (const restore of undo.toReversed()) restore();
+    horizon.set(Number.NEGATIVE_INFINITY);
+    fence.reset();
+    queues.reload();
+    records.reload();
+  }
 
   return {
     db, horizon, queues, fence, records, attempts, texts, chunks, moves, purge, due, views, live, idempotency, deliveries, blocks, large, signal,
 
-    /** Runs `work` in one transaction. When it throws, the memory is as before as well, and the signals are dropped. */
+    /** Begins a transaction, to be ended by `commit`, or by `rollback` when anything in it or the commit has thrown: then the memory is as before as well, and the signals are dropped. */
+    begin, commit, rollback,
+
+    /** Runs `work` in a transaction of its own. */
     transaction<T>(work: () => T): T {
-      const before = signals.length;
-      undo = [];
-      deliveryTold = false;
-      db.exec("BEGIN IMMEDIATE");
+      begin();
       try {
-        due.begin();
         const result = work();
-        records.flush();
-        queues.flush();
-        db.exec("COMMIT");
+        commit();
         return result;
       } catch (error) {
-        if (db.inTransaction) db.exec("ROLLBACK");
-        signals.length = before;
-        for (const restore of undo.toReversed()) restore();
-        horizon.set(Number.NEGATIVE_INFINITY);
-        fence.reset();
-        queues.reload();
-        records.reload();
+        rollback();
         throw error;
       }
     },

@@ -1,5 +1,5 @@
 /** The database thread: opens the file, then answers batches until it is told to close. */
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
 import { openDatabase, unavailable } from "./database.ts";
 import type { DatabaseOptions } from "./database.ts";
@@ -19,12 +19,24 @@ try {
   await prepareSchema(db);
   const parts = openParts(db);
   const answer = openBatches(parts);
+  let closing = false;
+
+  /** The batch that has arrived meanwhile, if any. */
+  function next(): unknown[] | undefined {
+    const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
+    if (batch !== "close") return batch ?? undefined;
+    closing = true;
+    return undefined;
+  }
+
   parentPort?.on("message", (batch: Batch) => {
-    if (batch !== "close") {
-      parentPort?.postMessage(answer(batch), parts.large.takeOut());
+    if (batch === "close") closing = true;
+    else {
+      parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
       parts.texts.forgetFresh();
-      return parts.large.free();
+      parts.large.free();
     }
+    if (!closing) return;
     db.close();
     parentPort?.close();
   });
