@@ -24,8 +24,7 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
   if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
   const { members } = scan;
   const { input, webhook, policy, s3Config } = members;
-  const [tooLarge, ...others] = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
-  if (tooLarge) throw badRequest([tooLarge, ...others]);
+  if (webhook || policy || s3Config) checkSizes(members);
   const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
   const read = readSubmission({ input: input?.kind, webhook: value(webhook), policy: value(policy), s3Config: value(s3Config) });
   if (!read.ok) throw badRequest(read.faults);
@@ -38,6 +37,12 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
     s3Config: read.wish.s3Config ? text(s3Config) : undefined,
     ...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
   };
+}
+
+/** Throws 400 for settings that are too large. */
+function checkSizes(members: Readonly<Record<string, JsonMember | undefined>>): void {
+  const [tooLarge, ...others] = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
+  if (tooLarge) throw badRequest([tooLarge, ...others]);
 }
 
 function hashOf(blocks: JsonBlocks): string {

@@ -11,6 +11,9 @@ import { reportOf } from "./report-body.ts";
 
 const NEWLINE = 0x0a;
 
+/** What is looked for in a line. */
+const LINE_JSON = { members: [...REPORT_MEMBERS, "id"] };
+
 /** What a line says of which job. */
 interface Told {
   id: string;
@@ -47,7 +50,7 @@ function linesOf(body: Buffer): Buffer[] {
 }
 
 function readLine(line: Buffer): Told | undefined {
-  const body = scanBytes(line, { members: [...REPORT_MEMBERS, "id"] });
+  const body = scanBytes(line, LINE_JSON);
   const id = body.scan.ok ? body.scan.members["id"] : undefined;
   return id?.kind === "string" ? { id: JSON.parse(body.text(id)!) as string, report: reportOf(body) } : undefined;
 }

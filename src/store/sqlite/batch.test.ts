@@ -111,3 +111,14 @@ it("a transaction ends: what comes without end waits for the next one", async ({
   expect(s.answer(...batches).batches).toBe(256);
   expect(s.left()).toBe(400 - 256);
 });
+
+it("a transaction of more new jobs than are kept in memory finds and claims each of them", async ({ onTestFinished }) => {
+  const s = await site();
+  onTestFinished(s.end);
+  const ids = Array.from({ length: 3000 }, (_, n) => `job-${n}`);
+  const { answers, failures } = s.answer([...ids.flatMap(insert), ...ids.flatMap(get), ...claim(5000)]);
+  expect(failures).toEqual([]);
+  expect(answers.slice(ids.length, 2 * ids.length).map((found) => (found as [unknown[]] | undefined)?.[0][0])).toEqual(ids);
+  expect(claimed(answers.at(-1))).toEqual(ids);
+  expect(s.commits()).toBe(1);
+});
