@@ -4,8 +4,6 @@
  */
 import type { Row } from "./row.ts";
 
-export type RowCache = ReturnType<typeof rowCache>;
-
 /** One half. */
 interface Half {
   byId: Map<string, Row>;
