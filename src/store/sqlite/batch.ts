@@ -1,6 +1,7 @@
 /** Runs the operations of batches in one transaction, and each alone when one of them fails, so that only the culprit does. */
 import { unavailable } from "./database.ts";
 import { openChunks } from "./chunks.ts";
+import { openDemand } from "./demand.ts";
 import { openEndpoints } from "./endpoints.ts";
 import { openJobs } from "./jobs.ts";
 import { openKeys, openTokens } from "./keys.ts";
@@ -48,11 +49,13 @@ const MOST_SHARED = 256;
 
 /**
  * Answers batches; a batch is number and packed query of each operation in turn. Those that `next` has when the first was worked on
- * share its transaction, and so its commit: the service's thread reads requests on while their first are written here.
+ * share its transaction, and so its commit: the service's thread reads requests on while their first are written here. `next` is told to be
+ * patient where it is better to wait for the rest of them (decision 0023).
  */
-export function openBatches(parts: Parts): (batch: readonly unknown[], next?: () => readonly unknown[] | undefined) => Reply {
+export function openBatches(parts: Parts): (batch: readonly unknown[], next?: (patient: boolean) => readonly unknown[] | undefined) => Reply {
   const handlers = handlersOf(parts);
   const kinds = OP_NAMES.map((name) => OPS[name]);
+  const demand = openDemand(parts.queues);
 
   function failureOf(index: number, error: unknown): Failure {
     const fault = unavailable(error, parts.db.path);
@@ -110,7 +113,7 @@ export function openBatches(parts: Parts): (batch: readonly unknown[], next?: ()
     }
 
     let batches = 0;
-    for (let packed: readonly unknown[] | undefined = batch; packed; packed = answers.length < MOST_SHARED ? next() : undefined) {
+    for (let packed: readonly unknown[] | undefined = batch; packed; packed = answers.length < MOST_SHARED ? next(open && demand.keepsUp) : undefined) {
       batches += 1;
       const { ops, writes } = unpack(packed);
       if (!writes && !open) {
@@ -127,6 +130,7 @@ export function openBatches(parts: Parts): (batch: readonly unknown[], next?: ()
     if (open) {
       together(() => {
         for (const op of claims) op.run();
+        demand.note(claims.length > 0);
         parts.commit();
       });
     }

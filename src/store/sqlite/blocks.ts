@@ -4,7 +4,7 @@
  * any more are removed later, some at a time: a page is read for every few kilobytes of them.
  */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { JsonBlocks, JsonText } from "../../core/json/json-text.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
 import type { Database, Value } from "./database.ts";
 import type { Large } from "./large.ts";
 
@@ -70,8 +70,8 @@ export function openBlocks({ db, large }: { db: Database; large: Large }) {
     },
 
     /** A text that is here already, for an answer. */
-    given(text: JsonBlocks | undefined): JsonBlocks | undefined {
-      text?.forEach((block) => large.read(block));
+    given(text: JsonText): JsonText {
+      if (typeof text !== "string") for (const block of text) large.read(block);
       return text;
     },
 
@@ -100,20 +100,4 @@ export function openBlocks({ db, large }: { db: Database; large: Large }) {
 /** In SQL, the bytes of a text in `column`. */
 export function bytesOf(column: string): string {
   return `CASE typeof(${column}) WHEN 'text' THEN octet_length(${column}) ELSE (SELECT rest FROM blocks WHERE blocks.number = ${column}) END`;
-}
-
-/** The blocks of texts written in this batch, so that its claims need not read what its inserts just wrote. Each is given once: it may leave this thread. */
-export function freshBlocks(): { add(seq: number, text: JsonText): void; take(seq: number): JsonBlocks | undefined; clear(): void } {
-  const fresh = new Map<number, JsonBlocks>();
-  return {
-    add(seq, text) {
-      if (typeof text !== "string") fresh.set(seq, text);
-    },
-    take(seq) {
-      const text = fresh.get(seq);
-      fresh.delete(seq);
-      return text;
-    },
-    clear: () => fresh.clear(),
-  };
 }

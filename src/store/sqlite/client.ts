@@ -1,6 +1,7 @@
 /**
  * The service's side of the database thread. Operations go out in batches, with the end of this turn of the event loop or when some have
- * gathered. The thread works on a batch while the next are gathered here, and makes one commit, and one flush of the disk, for all that it got.
+ * gathered. The thread works on a batch while the next are gathered here, and makes one commit, and one flush of the disk, for all that it got
+ * (decisions 0021, 0023).
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
@@ -9,6 +10,7 @@ import type { Signal, Store } from "../store.ts";
 import { OP_NAMES, OPS } from "../operations.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../operations.ts";
+import type { TurnTeller } from "./turn.ts";
 import { CODECS, leavesWith, weightOf } from "./wire.ts";
 
 /** Most characters of payload in one batch, and in all that are at the thread. */
@@ -40,8 +42,8 @@ export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
   return why === undefined ? new Error(message) : new StoreUnavailable(why, message);
 }
 
-/** The {@link Store} over a thread that has said it is ready. */
-export function connect(thread: Worker): Store {
+/** The {@link Store} over a thread that has said it is ready, and is told of our turns. */
+export function connect(thread: Worker, turn: TurnTeller): Store {
   const listeners = new Set<(signal: Signal) => void>();
   const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
   /** Batches that wait, the last of them still open to more; and those at the thread, with their weight together. */
@@ -55,9 +57,11 @@ export function connect(thread: Worker): Store {
   function schedule(): void {
     if (scheduled || waiting.length === 0) return;
     scheduled = true;
+    turn.begins();
     setImmediate(() => {
       scheduled = false;
       send();
+      turn.ends();
     });
   }
 
@@ -67,6 +71,7 @@ export function connect(thread: Worker): Store {
       under.push(batch);
       weightUnder += batch.weight;
       thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
+      turn.sent();
     }
   }
 

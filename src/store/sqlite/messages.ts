@@ -1,5 +1,12 @@
 /** The messages that carry operations to the database thread and back. */
 import type { Signal, StoreUnavailable } from "../store.ts";
+import type { DatabaseOptions } from "./database.ts";
+import type { TurnMemory } from "./turn.ts";
+
+/** What the database thread is started with. */
+export interface ThreadData extends DatabaseOptions {
+  turn: TurnMemory;
+}
 
 /** A batch: number and packed query of each operation in turn; or the word to end. */
 export type Batch = unknown[] | "close";

@@ -4,7 +4,8 @@ import { Worker } from "node:worker_threads";
 import type { Store } from "../store.ts";
 import { connect, errorFrom } from "./client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Greeting } from "./messages.ts";
+import type { Greeting, ThreadData } from "./messages.ts";
+import { turnMemory, turnTeller } from "./turn.ts";
 
 /** This file's own ending: the thread is TypeScript beside the source and JavaScript beside the build. */
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
@@ -18,13 +19,13 @@ const YOUNG_MB = 12;
  * the file is not a store or was made by a newer version. The store keeps the process alive until `close`.
  */
 export async function openSqlite({ path, maxPages }: DatabaseOptions): Promise<Store> {
-  const workerData: DatabaseOptions = { path, maxPages };
+  const workerData: ThreadData = { path, maxPages, turn: turnMemory() };
   const thread = new Worker(THREAD, { workerData, name: "sqlite", resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } });
   const greeting = await new Promise<Greeting>((resolve, reject) => {
     thread.once("message", resolve);
     thread.once("error", reject);
   });
-  if (greeting.ready) return connect(thread);
+  if (greeting.ready) return connect(thread, turnTeller(workerData.turn));
   await thread.terminate();
   throw errorFrom(greeting);
 }

@@ -95,6 +95,9 @@ export function openQueues(db: Database) {
     /** Whether no waiting job of the queue is in the file yet. */
     allNew: ({ counts, unwritten: [usual, low] }: Queue): boolean => counts.inQueue === usual.size + low.size,
 
+    /** Jobs that wait in the queues that this transaction changed. */
+    left: (): number => changed.reduce((sum, { counts }) => sum + counts.inQueue, 0),
+
     /** The next place at the back of any queue. */
     nextBack: (): number => (back += 1),
 

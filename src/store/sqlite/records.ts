@@ -130,10 +130,9 @@ export function openRecords({ db, queues, noted }: { db: Database; queues: Queue
     update(row: Row, change: RowChange): Row {
       const after: Row = { ...row, ...change };
       if (after.job.endedAt === undefined) noted(after.job.dueAt);
-      if (unwritten.has(row.seq)) {
-        if (after.rank === row.rank) return hold(after);
-        flush();
-      }
+      // New rows are behind all others of their queue: what moves to its back is written after them.
+      if (after.rank !== row.rank) flush();
+      else if (unwritten.has(row.seq)) return hold(after);
       const old = changing(row);
       const values: Value[] = [];
       let mask = 0;

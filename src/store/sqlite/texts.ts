@@ -1,7 +1,7 @@
 /** Payloads, apart from the rows of their jobs: inputs, and results or the progress value of a running job. */
+import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { Result } from "../row.ts";
-import { freshBlocks } from "./blocks.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "./database.ts";
 
@@ -23,7 +23,8 @@ export function openTexts({ db, blocks }: { db: Database; blocks: Blocks }) {
   const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
   const largeInput = db.prepare("SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'");
   const largeOutput = db.prepare("SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'");
-  const fresh = freshBlocks();
+  /** Inputs of this batch, so that its claims need not read what its inserts just wrote. Each is given once: its memory may leave this thread. */
+  const fresh = new Map<number, JsonText>();
 
   function dropOutput(seq: number): void {
     if (blocks.any) blocks.drop(largeOutput.get(seq)?.[0]);
@@ -31,15 +32,20 @@ export function openTexts({ db, blocks }: { db: Database; blocks: Blocks }) {
 
   return {
     setInput({ seq }: Numbered, input: JsonText): void {
-      fresh.add(seq, input);
+      fresh.set(seq, input);
       insertInput.run(seq, blocks.write(input));
     },
 
     /** The input; undefined when it has more than `most` characters or bytes. */
     input({ seq }: Numbered, most = Infinity): JsonText | undefined {
+      const here = fresh.get(seq);
+      if (here !== undefined) {
+        if (sizeOf(here) > most) return undefined;
+        fresh.delete(seq);
+        return blocks.given(here);
+      }
       const value = selectInput.get(seq)?.[0] as Value;
-      if (most < Infinity && blocks.size(value) > most) return undefined;
-      return (typeof value === "number" ? blocks.given(fresh.take(seq)) : undefined) ?? blocks.read(value);
+      return most < Infinity && blocks.size(value) > most ? undefined : blocks.read(value);
     },
 
     /** Replaces the result; without texts there is none afterwards. */
@@ -66,6 +72,8 @@ export function openTexts({ db, blocks }: { db: Database; blocks: Blocks }) {
     },
 
     /** The end of a batch: what was written in it is read from the file from now on. */
-    forgetFresh: fresh.clear,
+    forgetFresh(): void {
+      if (fresh.size > 0) fresh.clear();
+    },
   };
 }

@@ -2,12 +2,12 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
 import { openDatabase, unavailable } from "./database.ts";
-import type { DatabaseOptions } from "./database.ts";
-import type { Batch, Greeting } from "./messages.ts";
+import type { Batch, Greeting, ThreadData } from "./messages.ts";
 import { openParts } from "./parts.ts";
 import { prepareSchema } from "./schema.ts";
+import { turnListener } from "./turn.ts";
 
-const options = workerData as DatabaseOptions;
+const options = workerData as ThreadData;
 
 /** Says `greeting` as the first word of this thread. */
 function greet(greeting: Greeting): void {
@@ -19,14 +19,18 @@ try {
   await prepareSchema(db);
   const parts = openParts(db);
   const answer = openBatches(parts);
+  const turn = turnListener(options.turn);
   let closing = false;
 
-  /** The batch that has arrived meanwhile, if any. */
-  function next(): unknown[] | undefined {
-    const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
-    if (batch !== "close") return batch ?? undefined;
-    closing = true;
-    return undefined;
+  /** The batch that has arrived meanwhile, if any; with `patient` that which arrives until the turn is over. */
+  function next(patient: boolean): unknown[] | undefined {
+    for (;;) {
+      const seen = turn.news();
+      const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
+      if (batch === "close") closing = true;
+      else if (batch) return batch;
+      if (closing || !patient || !turn.more(seen)) return undefined;
+    }
   }
 
   parentPort?.on("message", (batch: Batch) => {
