@@ -140,6 +140,6 @@ export function openBatches(parts: Parts): (batch: readonly unknown[], next?: (p
       if (ops.length === 1 && only && only.kind !== "fresh") failures.push(failureOf(only.index, fault.error));
       else ops.forEach(runAlone);
     }
-    return { batches, answers, failures, signals: parts.takeSignals() };
+    return { batches, answers, failures, signals: parts.takeSignals(), patient: demand.keepsUp };
   };
 }

@@ -16,8 +16,9 @@ import { CODECS, leavesWith, weightOf } from "./wire.ts";
 /** Most characters of payload in one batch, and in all that are at the thread. */
 const MOST_WEIGHT = 32_000_000;
 
-/** So many operations do not wait for the end of the turn: the thread works on them while this side reads on. */
+/** So many operations do not wait for the end of the turn: the thread works on them while this side reads on. More where it will wait for the end of the turn before it commits: each time it is woken costs. */
 const EARLY_OPS = 16;
+const EARLY_OPS_PATIENT = 32;
 
 interface Waiter {
   number: number;
@@ -50,6 +51,7 @@ export function connect(thread: Worker, turn: TurnTeller): Store {
   const waiting: Gathered[] = [];
   const under: Gathered[] = [];
   let weightUnder = 0;
+  let earlyOps = EARLY_OPS;
   let scheduled = false;
   let closed: StoreUnavailable | undefined;
   let idle: (() => void) | undefined;
@@ -95,12 +97,13 @@ export function connect(thread: Worker, turn: TurnTeller): Store {
       if (weight >= LARGE_BYTES) for (const buffer of leavesWith(name, q)) batch.leaving.add(buffer);
       batch.message.push(number, packed);
       batch.waiters.push({ number, q, first: OPS[name] === "claim", resolve: resolve as (answer: unknown) => void, reject });
-      if (batch.waiters.length >= EARLY_OPS) send();
+      if (batch.waiters.length >= earlyOps) send();
       else schedule();
     });
   }
 
-  thread.on("message", ({ batches, answers, failures, signals }: Reply) => {
+  thread.on("message", ({ batches, answers, failures, signals, patient }: Reply) => {
+    earlyOps = patient ? EARLY_OPS_PATIENT : EARLY_OPS;
     const answered = under.splice(0, batches);
     for (const { weight } of answered) weightUnder -= weight;
     const waiters = answered.flatMap((batch) => batch.waiters);

@@ -18,13 +18,14 @@ export interface Failure {
   message: string;
 }
 
-/** The packed answers of one or more batches in their order, what failed in them, and the signals of their commit. */
+/** The packed answers of one or more batches in their order, what failed in them, the signals of their commit, and whether the next commit will wait for the end of its turn. */
 export interface Reply {
   /** How many batches are answered. */
   batches: number;
   answers: unknown[];
   failures: Failure[];
   signals: Signal[];
+  patient: boolean;
 }
 
 /** First word of the database thread: ready, or why it cannot be. */
