@@ -12,6 +12,8 @@ import type { Load, Shot } from "./wrk.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const runs = Number(process.argv[3] ?? 5);
+/** Until the compiler has made what is busy fast, s: a service runs for days. */
+const WARM_UP = 6;
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
 const headers = { "Content-Type": "application/json", Authorization: `Bearer ${KEY}` };
@@ -22,7 +24,7 @@ const service = await startService(folder);
 const worker = await startWorker(service.url);
 try {
   const shots: Record<"echo" | "runsync", Shot> = { echo: { url: echo.url, body, headers }, runsync: { url: `${service.url}/v2/noop/runsync`, body, headers } };
-  await shoot(shots.runsync, { connections: 64, seconds: 2 });
+  await shoot(shots.runsync, { connections: 64, seconds: WARM_UP });
   const loads: Record<"echo" | "runsync", Load[]> = { echo: [], runsync: [] };
   for (let run = 0; run < runs; run += 1) {
     loads.echo.push(await shoot(shots.echo, { connections: 64, seconds }));
