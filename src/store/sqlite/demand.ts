@@ -4,8 +4,6 @@
  */
 import type { Queues } from "./queues.ts";
 
-export type Demand = ReturnType<typeof openDemand>;
-
 export function openDemand(queues: Pick<Queues, "left">) {
   let keepsUp = false;
   let before = 0;
