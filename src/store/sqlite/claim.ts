@@ -1,7 +1,6 @@
 /** Hands waiting jobs to a worker: which job runs next is decided here. */
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { Claim } from "../store.ts";
-import type { Value } from "./database.ts";
 import type { Lane } from "./fence.ts";
 import type { Parts } from "./parts.ts";
 import { FIRST, unpurged } from "./row.ts";
@@ -16,20 +15,25 @@ interface ClaimQuery {
   now: number;
 }
 
-/** So many rows are looked up together. */
+/** So many rows are looked up first, and then together: a claim of one job looks at the next as well, and at no more. */
+const FIRST_FEW = 2;
 const AT_ONCE = 32;
 
 /** The `claim` of the contract. */
 export function openClaim({ db, queues, records, attempts, texts, moves, due, fence }: Parts) {
   // A literal LIMIT: a parameter would have the statement planned anew for each value. New rows need not be written for it: they come last.
-  const nextWaiting = db.prepare(`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND rank < ? AND due_at > ? ORDER BY rank LIMIT ${AT_ONCE}`);
+  const nextWaiting = (most: number) => ({ most, statement: db.prepare(`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND rank < ? AND due_at > ? ORDER BY rank LIMIT ${most}`) });
+  const firstFew = nextWaiting(FIRST_FEW);
+  const further = nextWaiting(AT_ONCE);
 
   /** Waiting jobs of the lane that are in the file and have not lapsed, in order, from after `rank`. */
   function* written({ queue, low }: Lane, now: number, rank: number): Generator<Row> {
     for (const { after, before } of unpurged(queue)) {
       let at = Math.max(after, rank);
-      for (let found: Value[][] | undefined; found === undefined || found.length === AT_ONCE; ) {
-        found = nextWaiting.all(queue.number, low, at, before, now);
+      let lookup = firstFew;
+      for (let full = true; full; lookup = further) {
+        const found = lookup.statement.all(queue.number, low, at, before, now);
+        full = found.length === lookup.most;
         for (const [seq, place] of found) {
           at = Number(place);
           yield records.at(Number(seq));

@@ -71,7 +71,8 @@ it("no statement reads a whole table of jobs or their parts, or sorts", async ()
   const whole = plans.filter((plan) => /^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b(?! USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open))/.test(plan) || plan.includes("TEMP B-TREE"));
   expect(whole).toEqual([]);
   const claim = plans.filter((plan) => plan.includes("low_priority = ? AND state = 'IN_QUEUE' AND rank > ? AND rank < ? AND due_at > ?"));
-  expect(claim).toEqual([expect.stringMatching(/^SEARCH jobs USING COVERING INDEX jobs_waiting \(queue=\? AND low_priority=\? AND rank>\? AND rank<\?\)/)]);
+  const fromIndex = expect.stringMatching(/^SEARCH jobs USING COVERING INDEX jobs_waiting \(queue=\? AND low_priority=\? AND rank>\? AND rank<\?\)/);
+  expect(claim).toEqual([fromIndex, fromIndex]);
 });
 
 /** How long `run` takes, in ms, and its answer. */
