@@ -1,6 +1,7 @@
 /**
- * What the service adds to the cold start of a worker: from `/runsync` with no worker there to the result, next to a bare server that
- * starts the same worker and hands it one job; the two in turn. `node bench/cold-start.ts [starts]`, after `npm run build`.
+ * What the service adds to the cold start of a worker: from `/runsync` with no worker there to the
+ * result, next to a bare server that starts the same worker and hands it one job; the two in turn.
+ * `node bench/cold-start.ts [starts]`, after `npm run build`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,74 +20,100 @@ const command = [process.execPath, fileURLToPath(new URL("noop-worker.ts", impor
 const headers = { authorization: `Bearer ${KEY}` };
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 
-/** Starts the worker by itself, hands it one job, and answers the ms from the start to its result. */
+/**
+ * Starts the worker by itself, hands it one job, and answers the ms from the start to its result.
+ */
 async function bare(): Promise<number> {
-  const done = Promise.withResolvers<void>();
-  let given = false;
-  const server = createServer((req, res) => {
-    req.resume();
-    const { url = "" } = req;
-    if (url.includes("/job-done/")) done.resolve();
-    if (url.includes("/job-take") && !given) {
-      given = true;
-      res.setHeader("content-type", "application/json");
-      return void res.end(url.includes("batch") ? '[{"id":"job","input":{}}]' : '{"id":"job","input":{}}');
-    }
-    // Polls are held, as the service does.
-    if (!url.includes("/job-take") && !url.includes("/job-stop/")) res.end("{}");
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const env = { ...process.env, ...workerEnv({ url, endpoint: "bare", worker: "bare-1", token: "token", leaseMs: 20_000 }) };
-  const began = performance.now();
-  const [file = "", ...args] = command;
-  const child = spawn(file, args, { env, stdio: "ignore" });
-  await done.promise;
-  const took = performance.now() - began;
-  await end(child, "SIGKILL");
-  server.closeAllConnections();
-  server.close();
-  return took;
+	const done = Promise.withResolvers<void>();
+	let given = false;
+	const server = createServer((req, res) => {
+		req.resume();
+		const { url = "" } = req;
+		if (url.includes("/job-done/")) done.resolve();
+		if (url.includes("/job-take") && !given) {
+			given = true;
+			res.setHeader("content-type", "application/json");
+			return void res.end(
+				url.includes("batch") ? '[{"id":"job","input":{}}]' : '{"id":"job","input":{}}',
+			);
+		}
+		// Polls are held, as the service does.
+		if (!url.includes("/job-take") && !url.includes("/job-stop/")) res.end("{}");
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const env = {
+		...process.env,
+		...workerEnv({ url, endpoint: "bare", worker: "bare-1", token: "token", leaseMs: 20_000 }),
+	};
+	const began = performance.now();
+	const [file = "", ...args] = command;
+	const child = spawn(file, args, { env, stdio: "ignore" });
+	await done.promise;
+	const took = performance.now() - began;
+	await end(child, "SIGKILL");
+	server.closeAllConnections();
+	server.close();
+	return took;
 }
 
 async function ask(path: string, method: string, body?: object): Promise<any> {
-  const answer = await fetch(service.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
-  return await answer.json();
+	const answer = await fetch(service.url + path, {
+		method,
+		headers,
+		...(body && { body: JSON.stringify(body) }),
+	});
+	if (!answer.ok)
+		throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
+	return await answer.json();
 }
 
 /** Lets so many workers be; resolves when there are no more. */
 async function allow(workersMax: number): Promise<void> {
-  await ask("/v1/endpoints/cold", "PATCH", { workersMax });
-  while (workersMax === 0 && (await ask("/v1/endpoints/cold/workers", "GET")).workers.length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+	await ask("/v1/endpoints/cold", "PATCH", { workersMax });
+	while (workersMax === 0 && (await ask("/v1/endpoints/cold/workers", "GET")).workers.length > 0)
+		await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** The ms from a submission without a worker to its result. */
 async function served(): Promise<number> {
-  await allow(1);
-  const began = performance.now();
-  const { status } = await ask("/v2/cold/runsync", "POST", { input: {} });
-  const took = performance.now() - began;
-  if (status !== "COMPLETED") throw new Error(`the job is ${status}`);
-  await allow(0);
-  return took;
+	await allow(1);
+	const began = performance.now();
+	const { status } = await ask("/v2/cold/runsync", "POST", { input: {} });
+	const took = performance.now() - began;
+	if (status !== "COMPLETED") throw new Error(`the job is ${status}`);
+	await allow(0);
+	return took;
 }
 
 const service = await startService(folder);
 try {
-  await ask("/v1/endpoints", "POST", { id: "cold", launcher: { type: "process", command }, workersMax: 0, stopGraceMs: 0, limits: "off" });
-  await bare();
-  await served();
-  const [alone, through]: [number[], number[]] = [[], []];
-  for (let start = 0; start < starts; start += 1) {
-    alone.push(await bare());
-    through.push(await served());
-  }
-  const round = (ms: number): number => Math.round(ms * 10) / 10;
-  const result = { bench: "cold-start", ...machine(), starts, aloneMs: round(median(alone)), throughMs: round(median(through)), addedMs: round(median(through) - median(alone)) };
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+	await ask("/v1/endpoints", "POST", {
+		id: "cold",
+		launcher: { type: "process", command },
+		workersMax: 0,
+		stopGraceMs: 0,
+		limits: "off",
+	});
+	await bare();
+	await served();
+	const [alone, through]: [number[], number[]] = [[], []];
+	for (let start = 0; start < starts; start += 1) {
+		alone.push(await bare());
+		through.push(await served());
+	}
+	const round = (ms: number): number => Math.round(ms * 10) / 10;
+	const result = {
+		bench: "cold-start",
+		...machine(),
+		starts,
+		aloneMs: round(median(alone)),
+		throughMs: round(median(through)),
+		addedMs: round(median(through) - median(alone)),
+	};
+	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
-  await end(service.child);
-  rmSync(folder, { recursive: true, force: true });
+	await end(service.child);
+	rmSync(folder, { recursive: true, force: true });
 }

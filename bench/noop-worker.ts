@@ -1,4 +1,7 @@
 /** A worker that does nothing, on the worker kit: what is measured is the service. */
 import { start } from "../src/worker/index.ts";
 
-await start({ handler: () => ({ ok: true }), concurrency: Number(process.env["NOOP_CONCURRENCY"] ?? "128") });
+await start({
+	handler: () => ({ ok: true }),
+	concurrency: Number(process.env["NOOP_CONCURRENCY"] ?? "128"),
+});

@@ -12,47 +12,89 @@ const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 /** A process and the first line of its output that fits. */
 async function started(child: ChildProcess, pattern: RegExp): Promise<string> {
-  const lines = createInterface({ input: child.stdout! });
-  const [line] = await new Promise<[string]>((resolve, reject) => {
-    lines.on("line", (text) => {
-      const found = pattern.exec(text);
-      if (found) resolve([found[0]]);
-    });
-    child.once("exit", (code) => reject(new Error(`a process of the benchmark ended with code ${code}`)));
-  });
-  return line;
+	const lines = createInterface({ input: child.stdout! });
+	const [line] = await new Promise<[string]>((resolve, reject) => {
+		lines.on("line", (text) => {
+			const found = pattern.exec(text);
+			if (found) resolve([found[0]]);
+		});
+		child.once("exit", (code) =>
+			reject(new Error(`a process of the benchmark ended with code ${code}`)),
+		);
+	});
+	return line;
 }
 
 /** Ends a process and waits for it. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, "exit");
-  child.kill(signal);
-  await gone;
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	const gone = once(child, "exit");
+	child.kill(signal);
+	await gone;
 }
 
 export async function startEcho(): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [join(HERE, "echo-server.ts")], { stdio: ["ignore", "pipe", "inherit"] });
-  return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
+	const child = spawn(process.execPath, [join(HERE, "echo-server.ts")], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
 }
 
-/** The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default. */
-export async function startService(folder: string, { probe = false, store = `sqlite:${join(folder, "sluice.db")}` } = {}): Promise<{ url: string; child: ChildProcess }> {
-  const config = join(folder, "sluice.yaml");
-  writeFileSync(config, JSON.stringify({ endpoints: { noop: { launcher: { type: "external" }, limits: "off" } } }));
-  const args = [...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []), join(HERE, "../bin/sluice.js"), "serve", "--config", config, "--port", "0", "--store", store, "--drain-timeout", "0"];
-  const env = { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY };
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])], env });
-  return { url: await started(child, /http:\/\/\S+/), child };
+/**
+ * The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers
+ * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default.
+ */
+export async function startService(
+	folder: string,
+	{ probe = false, store = `sqlite:${join(folder, "sluice.db")}` } = {},
+): Promise<{ url: string; child: ChildProcess }> {
+	const config = join(folder, "sluice.yaml");
+	writeFileSync(
+		config,
+		JSON.stringify({ endpoints: { noop: { launcher: { type: "external" }, limits: "off" } } }),
+	);
+	const args = [
+		...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []),
+		join(HERE, "../bin/sluice.js"),
+		"serve",
+		"--config",
+		config,
+		"--port",
+		"0",
+		"--store",
+		store,
+		"--drain-timeout",
+		"0",
+	];
+	const env = { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY };
+	const child = spawn(process.execPath, args, {
+		cwd: folder,
+		stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])],
+		env,
+	});
+	return { url: await started(child, /http:\/\/\S+/), child };
 }
 
-/** A worker attached to `noop`, in its own process; `file` is the one that does nothing. Resolves when a first job has come back. */
+/**
+ * A worker attached to `noop`, in its own process; `file` is the one that does nothing. Resolves
+ * when a first job has come back.
+ */
 export async function startWorker(url: string, file = "noop-worker.ts"): Promise<ChildProcess> {
-  const answer = await fetch(`${url}/v1/endpoints/noop/worker-env?url=${encodeURIComponent(url)}`, { method: "POST", headers: { authorization: `Bearer ${KEY}` } });
-  const { env } = (await answer.json()) as { env: Record<string, string> };
-  const child = spawn(process.execPath, [join(HERE, file)], { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, ...env } });
-  const first = await fetch(`${url}/v2/noop/runsync`, { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: '{"input":{}}' });
-  const { status } = (await first.json()) as { status: string };
-  if (status !== "COMPLETED") throw new Error(`the first job is ${status}`);
-  return child;
+	const answer = await fetch(`${url}/v1/endpoints/noop/worker-env?url=${encodeURIComponent(url)}`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${KEY}` },
+	});
+	const { env } = (await answer.json()) as { env: Record<string, string> };
+	const child = spawn(process.execPath, [join(HERE, file)], {
+		stdio: ["ignore", "ignore", "inherit"],
+		env: { ...process.env, ...env },
+	});
+	const first = await fetch(`${url}/v2/noop/runsync`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${KEY}` },
+		body: '{"input":{}}',
+	});
+	const { status } = (await first.json()) as { status: string };
+	if (status !== "COMPLETED") throw new Error(`the first job is ${status}`);
+	return child;
 }

@@ -1,4 +1,7 @@
-/** Compiles `src/` to `dist/`, copies what the compiler leaves behind (the migrations), and builds the console where it has changed. */
+/**
+ * Compiles `src/` to `dist/`, copies what the compiler leaves behind (the migrations), and builds
+ * the console where it has changed.
+ */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +9,11 @@ import { CONSOLE_FILES, buildConsole } from "./build-console.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 mkdirSync(`${root}dist`, { recursive: true });
-for (const name of readdirSync(`${root}dist`)) if (!CONSOLE_FILES.includes(name)) rmSync(`${root}dist/${name}`, { recursive: true });
+for (const name of readdirSync(`${root}dist`))
+	if (!CONSOLE_FILES.includes(name)) rmSync(`${root}dist/${name}`, { recursive: true });
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
-for (const dialect of ["sqlite", "postgres"]) cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, { recursive: true });
+for (const dialect of ["sqlite", "postgres"])
+	cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, {
+		recursive: true,
+	});
 await buildConsole(root);

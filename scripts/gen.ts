@@ -1,4 +1,7 @@
-/** Makes the pages of `docs/reference/` from the source. With `--check` it writes nothing, names the pages that are not as the source has them, and exits with 1 if there are any. */
+/**
+ * Makes the pages of `docs/reference/` from the source. With `--check` it writes nothing, names the
+ * pages that are not as the source has them, and exits with 1 if there are any.
+ */
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { api } from "./gen/api.ts";
@@ -15,20 +18,21 @@ import { rules } from "./gen/rules.ts";
 const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, rules];
 
 const index: Page = {
-  file: "README.md",
-  title: "Reference",
-  about: "",
-  body: () => `Made from the source by \`npm run reference\`, and checked against it by the tests.\n\n${PAGES.map(({ file, title, about }) => `- [${title}](${file}): ${about}`).join("\n")}`,
+	file: "README.md",
+	title: "Reference",
+	about: "",
+	body: () =>
+		`Made from the source by \`npm run reference\`, and checked against it by the tests.\n\n${PAGES.map(({ file, title, about }) => `- [${title}](${file}): ${about}`).join("\n")}`,
 };
 
 const folder = fileURLToPath(new URL("../docs/reference/", import.meta.url));
 
 function present(file: string): string | undefined {
-  try {
-    return readFileSync(folder + file, "utf8");
-  } catch {
-    return undefined;
-  }
+	try {
+		return readFileSync(folder + file, "utf8");
+	} catch {
+		return undefined;
+	}
 }
 
 mkdirSync(folder, { recursive: true });
@@ -37,9 +41,11 @@ const stale = [...made].filter(([file, text]) => present(file) !== text).map(([f
 const left = readdirSync(folder).filter((file) => !made.has(file));
 
 if (!process.argv.includes("--check")) {
-  for (const file of left) rmSync(folder + file);
-  for (const [file, text] of made) writeFileSync(folder + file, text);
+	for (const file of left) rmSync(folder + file);
+	for (const [file, text] of made) writeFileSync(folder + file, text);
 } else if (stale.length + left.length > 0) {
-  console.error(`Not as the source has them: ${[...stale, ...left].map((file) => `docs/reference/${file}`).join(", ")}. Run npm run reference.`);
-  process.exitCode = 1;
+	console.error(
+		`Not as the source has them: ${[...stale, ...left].map((file) => `docs/reference/${file}`).join(", ")}. Run npm run reference.`,
+	);
+	process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 /**
- * Makes the pictures of the console in `docs/images/`: `npm run screenshots`. Starts a service with the example endpoints, does real jobs on
- * it, and takes each page in both themes from a real browser. The hour before is made up ({@link writeHistory}); ids and times differ from run to run.
+ * Makes the pictures of the console in `docs/images/`: `npm run screenshots`. Starts a service with
+ * the example endpoints, does real jobs on it, and takes each page in both themes from a real
+ * browser. The hour before is made up ({@link writeHistory}); ids and times differ from run to run.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,60 +26,88 @@ const MOST = 150_000;
 const MOST_OF_ALL = 1_500_000;
 
 interface Shot {
-  name: string;
-  at: (scene: Scene) => string;
-  /** Text that tells that the page is there. */
-  ready: string | ((scene: Scene) => string);
-  before?: (page: Page, scene: Scene) => Promise<void>;
-  phone?: true;
+	name: string;
+	at: (scene: Scene) => string;
+	/** Text that tells that the page is there. */
+	ready: string | ((scene: Scene) => string);
+	before?: (page: Page, scene: Scene) => Promise<void>;
+	phone?: true;
 }
 
 const SHOTS: readonly Shot[] = [
-  { name: "overview", at: () => "#/overview", ready: "Thumbnails", phone: true },
-  { name: "charts", at: () => "#/endpoints/thumbnail/charts", ready: T.charts.coldStarts, before: drawn },
-  { name: "requests", at: () => "#/endpoints/thumbnail/requests", ready: ({ pictures }) => pictures.slice(-12), phone: true },
-  { name: "job", at: ({ pictures }) => `#/endpoints/thumbnail/requests/${pictures}`, ready: T.job.timeline, before: (page) => page.locator("main img").last().waitFor() },
-  { name: "try", at: () => "#/endpoints/openai/try", ready: T.try.nothing, before: tried },
-  { name: "workers", at: () => "#/workers", ready: ({ worker }) => worker },
-  { name: "log", at: ({ worker }) => `#/endpoints/thumbnail/workers/${worker}`, ready: "320 x 213 webp" },
-  { name: "connect", at: () => "#/endpoints/openai/connect", ready: "runsync" },
-  { name: "settings", at: () => "#/endpoints/thumbnail/settings", ready: T.settings.names.workersMax },
-  { name: "webhooks", at: () => "#/webhooks", ready: "/thumbnails" },
-  { name: "keys", at: () => "#/keys", ready: "Web shop" },
-  { name: "search", at: () => "#/overview", ready: "Thumbnails", before: searched },
+	{ name: "overview", at: () => "#/overview", ready: "Thumbnails", phone: true },
+	{
+		name: "charts",
+		at: () => "#/endpoints/thumbnail/charts",
+		ready: T.charts.coldStarts,
+		before: drawn,
+	},
+	{
+		name: "requests",
+		at: () => "#/endpoints/thumbnail/requests",
+		ready: ({ pictures }) => pictures.slice(-12),
+		phone: true,
+	},
+	{
+		name: "job",
+		at: ({ pictures }) => `#/endpoints/thumbnail/requests/${pictures}`,
+		ready: T.job.timeline,
+		before: (page) => page.locator("main img").last().waitFor(),
+	},
+	{ name: "try", at: () => "#/endpoints/openai/try", ready: T.try.nothing, before: tried },
+	{ name: "workers", at: () => "#/workers", ready: ({ worker }) => worker },
+	{
+		name: "log",
+		at: ({ worker }) => `#/endpoints/thumbnail/workers/${worker}`,
+		ready: "320 x 213 webp",
+	},
+	{ name: "connect", at: () => "#/endpoints/openai/connect", ready: "runsync" },
+	{
+		name: "settings",
+		at: () => "#/endpoints/thumbnail/settings",
+		ready: T.settings.names.workersMax,
+	},
+	{ name: "webhooks", at: () => "#/webhooks", ready: "/thumbnails" },
+	{ name: "keys", at: () => "#/keys", ready: "Web shop" },
+	{ name: "search", at: () => "#/overview", ready: "Thumbnails", before: searched },
 ];
 
 /** Charts are drawn in the frame after their data came, and follow the width of the page. */
 async function settled(page: Page): Promise<void> {
-  await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+	await page.evaluate(
+		"new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
+	);
 }
 
 async function drawn(page: Page): Promise<void> {
-  await page.locator("canvas").last().waitFor();
-  await settled(page);
+	await page.locator("canvas").last().waitFor();
+	await settled(page);
 }
 
 async function tried(page: Page, { chat }: Scene): Promise<void> {
-  await page.getByLabel(T.try.input).fill(chat);
-  await page.getByRole("button", { name: T.try.send, exact: true }).click();
-  await page.getByRole("region", { name: T.try.result }).locator(".status", { hasText: T.states.COMPLETED }).waitFor();
+	await page.getByLabel(T.try.input).fill(chat);
+	await page.getByRole("button", { name: T.try.send, exact: true }).click();
+	await page
+		.getByRole("region", { name: T.try.result })
+		.locator(".status", { hasText: T.states.COMPLETED })
+		.waitFor();
 }
 
 async function searched(page: Page): Promise<void> {
-  await page.keyboard.press("/");
-  await page.getByRole("dialog").locator("input:focus").waitFor();
-  await page.keyboard.type("thumb");
-  await page.getByRole("menuitem").first().waitFor();
+	await page.keyboard.press("/");
+	await page.getByRole("dialog").locator("input:focus").waitFor();
+	await page.keyboard.type("thumb");
+	await page.getByRole("menuitem").first().waitFor();
 }
 
 /** Takes the page as it stands; answers the bytes. */
 async function take(page: Page, name: string): Promise<number> {
-  await page.mouse.move(0, 0);
-  const png = await page.screenshot({ animations: "disabled", caret: "hide" });
-  const webp = await sharp(png).webp({ nearLossless: true, quality: 60, effort: 6 }).toBuffer();
-  if (webp.length > MOST) throw new Error(`${name} has ${webp.length} bytes.`);
-  await writeFile(`${IMAGES}${name}.webp`, webp);
-  return webp.length;
+	await page.mouse.move(0, 0);
+	const png = await page.screenshot({ animations: "disabled", caret: "hide" });
+	const webp = await sharp(png).webp({ nearLossless: true, quality: 60, effort: 6 }).toBuffer();
+	if (webp.length > MOST) throw new Error(`${name} has ${webp.length} bytes.`);
+	await writeFile(`${IMAGES}${name}.webp`, webp);
+	return webp.length;
 }
 
 const folder = await mkdtemp(join(tmpdir(), "sluice-pictures-"));
@@ -86,35 +115,45 @@ await mkdir(IMAGES, { recursive: true });
 await writeHistory(join(folder, "sluice.db"));
 const service = startDemoService({ key: KEY, store: `sqlite:${join(folder, "sluice.db")}` });
 try {
-  const url = await service.listening;
-  const [browser, scene] = await Promise.all([startBrowser(), play({ url, key: KEY })]);
-  let all = 0;
-  for (const colorScheme of ["light", "dark"] as const) {
-    const context = await browser.newContext({ colorScheme, viewport: WINDOW, locale: "en-GB", timezoneId: "UTC", reducedMotion: "reduce" });
-    const page = await context.newPage();
-    await page.goto(`${url}/console/`);
-    await page.getByLabel(T.signIn.key).waitFor();
-    all += await take(page, `console-sign-in-${colorScheme}`);
-    await page.getByLabel(T.signIn.key).fill(KEY);
-    await page.getByRole("button", { name: T.signIn.act }).click();
-    for (const { name, at, ready, before, phone } of SHOTS) {
-      await page.setViewportSize(WINDOW);
-      await page.evaluate(`location.hash = ${JSON.stringify(at(scene))}`);
-      await page.locator("main").getByText(typeof ready === "string" ? ready : ready(scene)).first().waitFor();
-      await before?.(page, scene);
-      all += await take(page, `console-${name}-${colorScheme}`);
-      if (before === searched) await page.keyboard.press("Escape");
-      if (!phone) continue;
-      await page.setViewportSize(PHONE);
-      await settled(page);
-      all += await take(page, `console-${name}-360-${colorScheme}`);
-    }
-    await context.close();
-  }
-  await browser.close();
-  if (all > MOST_OF_ALL) throw new Error(`All pictures together have ${all} bytes.`);
-  process.stdout.write(`${Math.round(all / 1000)} kB in ${IMAGES}\n`);
+	const url = await service.listening;
+	const [browser, scene] = await Promise.all([startBrowser(), play({ url, key: KEY })]);
+	let all = 0;
+	for (const colorScheme of ["light", "dark"] as const) {
+		const context = await browser.newContext({
+			colorScheme,
+			viewport: WINDOW,
+			locale: "en-GB",
+			timezoneId: "UTC",
+			reducedMotion: "reduce",
+		});
+		const page = await context.newPage();
+		await page.goto(`${url}/console/`);
+		await page.getByLabel(T.signIn.key).waitFor();
+		all += await take(page, `console-sign-in-${colorScheme}`);
+		await page.getByLabel(T.signIn.key).fill(KEY);
+		await page.getByRole("button", { name: T.signIn.act }).click();
+		for (const { name, at, ready, before, phone } of SHOTS) {
+			await page.setViewportSize(WINDOW);
+			await page.evaluate(`location.hash = ${JSON.stringify(at(scene))}`);
+			await page
+				.locator("main")
+				.getByText(typeof ready === "string" ? ready : ready(scene))
+				.first()
+				.waitFor();
+			await before?.(page, scene);
+			all += await take(page, `console-${name}-${colorScheme}`);
+			if (before === searched) await page.keyboard.press("Escape");
+			if (!phone) continue;
+			await page.setViewportSize(PHONE);
+			await settled(page);
+			all += await take(page, `console-${name}-360-${colorScheme}`);
+		}
+		await context.close();
+	}
+	await browser.close();
+	if (all > MOST_OF_ALL) throw new Error(`All pictures together have ${all} bytes.`);
+	process.stdout.write(`${Math.round(all / 1000)} kB in ${IMAGES}\n`);
 } finally {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
+	await service.stop();
+	await rm(folder, { recursive: true, force: true });
 }

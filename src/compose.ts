@@ -1,4 +1,7 @@
-/** The composition root: a configuration becomes a running service. The only file that knows all layers; no logic of its own. */
+/**
+ * The composition root: a configuration becomes a running service. The only file that knows all
+ * layers; no logic of its own.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,16 +26,19 @@ import { systemResolve } from "./webhooks/target.ts";
 
 /** A service that runs. */
 export interface App {
-  /** Address it listens on, without a slash at the end. */
-  url: string;
-  /** The key made at the first start, to be shown once (D30). */
-  firstKey: string | undefined;
-  /** What signs in to the console once, from this machine; absent when it listens for others too (D31). */
-  consoleLink: string | undefined;
-  engine: Engine;
-  events: EventBus;
-  /** Stops gracefully (D34); may be called once. */
-  stop(): Promise<void>;
+	/** Address it listens on, without a slash at the end. */
+	url: string;
+	/** The key made at the first start, to be shown once (D30). */
+	firstKey: string | undefined;
+	/**
+	 * What signs in to the console once, from this machine; absent when it listens for others too
+	 * (D31).
+	 */
+	consoleLink: string | undefined;
+	engine: Engine;
+	events: EventBus;
+	/** Stops gracefully (D34); may be called once. */
+	stop(): Promise<void>;
 }
 
 /** How long connections get to end after the drain, ms. */
@@ -42,90 +48,151 @@ const CLOSE_MS = 2000;
 const LINGER_MS = 1000;
 
 /** The built console: beside this file in the build, in the build when the source runs. */
-const CONSOLE_FOLDER = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../dist/console" : "./console", import.meta.url));
+const CONSOLE_FOLDER = fileURLToPath(
+	new URL(import.meta.url.endsWith(".ts") ? "../dist/console" : "./console", import.meta.url),
+);
 
-/** Starts everything in order; stops what was started when a step fails. `open` opens the store that the configuration names. */
-export async function startApp(config: Config, o: { clock: Clock; events: EventBus; random?: Random; open?: typeof openStore; env: Readonly<Record<string, string | undefined>>; consoleFolder?: string }): Promise<App> {
-  const { clock, events, random = pooled(randomBytes), open = openStore } = o;
-  mkdirSync(config.dataDir, { recursive: true });
-  const shared = config.store.kind === "postgres";
-  // Of servers that share a store each has its own identity, by which it knows the workers that it launched.
-  const folder = shared ? (await import("./data-folder.ts")).openDataFolder(config.dataDir) : undefined;
-  const key = (): Uint8Array => sealKey(config, random);
-  const store = await open({ address: config.store, clock, sealKey: key }).catch((error: unknown) => {
-    folder?.close();
-    throw error;
-  });
-  const logs = join(config.dataDir, "logs");
-  const table = new Map(Object.entries(launchers).map(([name, make]) => [name, make({ clock, logDir: join(logs, name), log: (message) => events.emit("fault", { where: `the ${name} launcher`, error: message }) })]));
-  const engine = createEngine({
-    store, clock, random, events, apiKey: config.apiKey,
-    launchers: table,
-    workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
-    endStrays: async ({ serviceId, known }) => (await sweepStrays({ clock, serviceId, known: known.map((handle) => Number(handle["pid"])) })).length,
-    sealKey: key(),
-    serviceId: folder?.serverId,
-    sendWebhook: webhookSender({ clock, allowPrivateNetworks: config.webhooksAllowPrivateNetworks, userAgent: `Sluice/${version}`, resolve: systemResolve }),
-    gpus: config.gpus,
-    workerBaseEnv: workerBaseEnv(o.env, config.gpus),
-  });
-  let server: HttpServer | undefined;
-  try {
-    await engine.prepare(config.endpoints);
-    const firstKey = await engine.keys.makeFirst();
-    server = await listen({ engine, clock, events, host: config.host, port: config.port, corsOrigins: config.corsOrigins, publicUrl: config.publicUrl, consoleFolder: o.consoleFolder ?? CONSOLE_FOLDER, reference: () => hex(random(4)) });
-    const url = `http://${reachable(server.host)}:${server.port}`;
-    const link = isLoopback(server.host) ? await engine.consoleLinks.makeOwn() : undefined;
-    // The balancer before several servers would bring a worker's calls to any of them: those that a server launched call it itself.
-    await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
-    events.emit("service.listening", { url });
-    const { close } = server;
-    return {
-      url, firstKey, engine, events,
-      consoleLink: link && url + link.path,
-      async stop() {
-        const lingerMs = engine.others() ? LINGER_MS : 0;
-        await engine.stop({ drainMs: config.drainMs });
-        await close(CLOSE_MS, lingerMs);
-        await store.close();
-        folder?.close();
-      },
-    };
-  } catch (error) {
-    await server?.close(0);
-    await store.close();
-    folder?.close();
-    throw error;
-  }
+/**
+ * Starts everything in order; stops what was started when a step fails. `open` opens the store that
+ * the configuration names.
+ */
+export async function startApp(
+	config: Config,
+	o: {
+		clock: Clock;
+		events: EventBus;
+		random?: Random;
+		open?: typeof openStore;
+		env: Readonly<Record<string, string | undefined>>;
+		consoleFolder?: string;
+	},
+): Promise<App> {
+	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
+	mkdirSync(config.dataDir, { recursive: true });
+	const shared = config.store.kind === "postgres";
+	// Of servers that share a store each has its own identity, by which it knows the workers that it
+	// launched.
+	const folder = shared
+		? (await import("./data-folder.ts")).openDataFolder(config.dataDir)
+		: undefined;
+	const key = (): Uint8Array => sealKey(config, random);
+	const store = await open({ address: config.store, clock, sealKey: key }).catch(
+		(error: unknown) => {
+			folder?.close();
+			throw error;
+		},
+	);
+	const logs = join(config.dataDir, "logs");
+	const table = new Map(
+		Object.entries(launchers).map(([name, make]) => [
+			name,
+			make({
+				clock,
+				logDir: join(logs, name),
+				log: (message) => events.emit("fault", { where: `the ${name} launcher`, error: message }),
+			}),
+		]),
+	);
+	const engine = createEngine({
+		store,
+		clock,
+		random,
+		events,
+		apiKey: config.apiKey,
+		launchers: table,
+		workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
+		endStrays: async ({ serviceId, known }) =>
+			(await sweepStrays({ clock, serviceId, known: known.map((handle) => Number(handle["pid"])) }))
+				.length,
+		sealKey: key(),
+		serviceId: folder?.serverId,
+		sendWebhook: webhookSender({
+			clock,
+			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
+			userAgent: `Sluice/${version}`,
+			resolve: systemResolve,
+		}),
+		gpus: config.gpus,
+		workerBaseEnv: workerBaseEnv(o.env, config.gpus),
+	});
+	let server: HttpServer | undefined;
+	try {
+		await engine.prepare(config.endpoints);
+		const firstKey = await engine.keys.makeFirst();
+		server = await listen({
+			engine,
+			clock,
+			events,
+			host: config.host,
+			port: config.port,
+			corsOrigins: config.corsOrigins,
+			publicUrl: config.publicUrl,
+			consoleFolder: o.consoleFolder ?? CONSOLE_FOLDER,
+			reference: () => hex(random(4)),
+		});
+		const url = `http://${reachable(server.host)}:${server.port}`;
+		const link = isLoopback(server.host) ? await engine.consoleLinks.makeOwn() : undefined;
+		// The balancer before several servers would bring a worker's calls to any of them: those that a
+		// server launched call it itself.
+		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
+		events.emit("service.listening", { url });
+		const { close } = server;
+		return {
+			url,
+			firstKey,
+			engine,
+			events,
+			consoleLink: link && url + link.path,
+			async stop() {
+				const lingerMs = engine.others() ? LINGER_MS : 0;
+				await engine.stop({ drainMs: config.drainMs });
+				await close(CLOSE_MS, lingerMs);
+				await store.close();
+				folder?.close();
+			},
+		};
+	} catch (error) {
+		await server?.close(0);
+		await store.close();
+		folder?.close();
+		throw error;
+	}
 }
 
 /** The address by which this machine reaches a listener: a wildcard is not one. */
 function reachable(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
+	if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+	return host.includes(":") ? `[${host}]` : host;
 }
 
 /** Whether only this machine reaches a listener at that address. */
 function isLoopback(host: string): boolean {
-  return host === "::1" || host.startsWith("127.");
+	return host === "::1" || host.startsWith("127.");
 }
 
-/** The key for secrets at rest: from `SLUICE_SECRET`, or a file beside the database that only its owner may read (D22). */
+/**
+ * The key for secrets at rest: from `SLUICE_SECRET`, or a file beside the database that only its
+ * owner may read (D22).
+ */
 function sealKey({ secret, store }: Config, random: Random): Uint8Array {
-  if (secret !== undefined) return createHash("sha256").update(secret).digest();
-  if (store.kind === "postgres") throw new Error("SLUICE_SECRET is not set.");
-  const path = `${store.path}.secret`;
-  try {
-    writeFileSync(path, hex(random(32)), { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return Buffer.from(readFileSync(path, "utf8").trim(), "hex");
+	if (secret !== undefined) return createHash("sha256").update(secret).digest();
+	if (store.kind === "postgres") throw new Error("SLUICE_SECRET is not set.");
+	const path = `${store.path}.secret`;
+	try {
+		writeFileSync(path, hex(random(32)), { mode: 0o600, flag: "wx" });
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+	}
+	return Buffer.from(readFileSync(path, "utf8").trim(), "hex");
 }
 
-function workerBaseEnv(env: Readonly<Record<string, string | undefined>>, gpus: number): Record<string, string> {
-  const base: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) if (value !== undefined && !OWN_VARIABLES.includes(name)) base[name] = value;
-  // Where GPUs are shared out, a worker that was given none must see none.
-  return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
+function workerBaseEnv(
+	env: Readonly<Record<string, string | undefined>>,
+	gpus: number,
+): Record<string, string> {
+	const base: Record<string, string> = {};
+	for (const [name, value] of Object.entries(env))
+		if (value !== undefined && !OWN_VARIABLES.includes(name)) base[name] = value;
+	// Where GPUs are shared out, a worker that was given none must see none.
+	return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
 }

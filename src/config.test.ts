@@ -5,204 +5,432 @@ import type { Config, Option } from "./config.ts";
 import { check } from "./core/schema.ts";
 
 interface Told {
-  flags?: Record<string, string>;
-  env?: Record<string, string>;
-  files?: Record<string, string>;
+	flags?: Record<string, string>;
+	env?: Record<string, string>;
+	files?: Record<string, string>;
 }
 
 function load({ flags = {}, env = {}, files = {} }: Told): ReturnType<typeof loadConfig> {
-  return loadConfig({ flags, env, cwd: "/srv", readFile: (path) => files[path] });
+	return loadConfig({ flags, env, cwd: "/srv", readFile: (path) => files[path] });
 }
 
 function config(told: Told): Config {
-  const loaded = load(told);
-  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-  return loaded.config;
+	const loaded = load(told);
+	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+	return loaded.config;
 }
 
 function problems(told: Told): string[] {
-  const loaded = load(told);
-  return loaded.ok ? [] : loaded.problems;
+	const loaded = load(told);
+	return loaded.ok ? [] : loaded.problems;
 }
 
 describe("loadConfig", () => {
-  it("D34: the defaults need no file", () => {
-    expect(config({})).toEqual({
-      host: "127.0.0.1", port: 8080, store: { kind: "sqlite", path: "/srv/data/sluice.db" }, dataDir: "/srv/data", endpoints: [], publicUrl: undefined, advertiseUrl: undefined, apiKey: undefined, secret: undefined, drainMs: 30_000,
-      corsOrigins: "*", webhooksAllowPrivateNetworks: false, gpus: 0,
-    });
-  });
+	it("D34: the defaults need no file", () => {
+		expect(config({})).toEqual({
+			host: "127.0.0.1",
+			port: 8080,
+			store: { kind: "sqlite", path: "/srv/data/sluice.db" },
+			dataDir: "/srv/data",
+			endpoints: [],
+			publicUrl: undefined,
+			advertiseUrl: undefined,
+			apiKey: undefined,
+			secret: undefined,
+			drainMs: 30_000,
+			corsOrigins: "*",
+			webhooksAllowPrivateNetworks: false,
+			gpus: 0,
+		});
+	});
 
-  it("D34: flags win over the environment, the environment over the file", () => {
-    const files = { "/srv/a.yaml": "publicUrl: http://file.test", "/srv/b.yaml": "publicUrl: http://b.test/" };
-    const env = { SLUICE_HOST: "0.0.0.0", SLUICE_PORT: "1", SLUICE_STORE: "sqlite:e.db", SLUICE_CONFIG: "a.yaml", SLUICE_DRAIN_TIMEOUT: "2", SLUICE_PUBLIC_URL: "https://env.test/x/" };
-    expect(config({ env, files })).toMatchObject({ host: "0.0.0.0", port: 1, store: { kind: "sqlite", path: "/srv/e.db" }, dataDir: "/srv", drainMs: 2000, publicUrl: "https://env.test/x" });
-    const flags = { host: "::1", port: "0", store: "sqlite:/abs/f.db", config: "b.yaml", "drain-timeout": "0", "public-url": "http://flag.test" };
-    expect(config({ env, flags, files })).toMatchObject({ host: "::1", port: 0, store: { kind: "sqlite", path: "/abs/f.db" }, dataDir: "/abs", drainMs: 0, publicUrl: "http://flag.test" });
-    expect(config({ flags: { config: "b.yaml" }, files }).publicUrl).toBe("http://b.test");
-  });
+	it("D34: flags win over the environment, the environment over the file", () => {
+		const files = {
+			"/srv/a.yaml": "publicUrl: http://file.test",
+			"/srv/b.yaml": "publicUrl: http://b.test/",
+		};
+		const env = {
+			SLUICE_HOST: "0.0.0.0",
+			SLUICE_PORT: "1",
+			SLUICE_STORE: "sqlite:e.db",
+			SLUICE_CONFIG: "a.yaml",
+			SLUICE_DRAIN_TIMEOUT: "2",
+			SLUICE_PUBLIC_URL: "https://env.test/x/",
+		};
+		expect(config({ env, files })).toMatchObject({
+			host: "0.0.0.0",
+			port: 1,
+			store: { kind: "sqlite", path: "/srv/e.db" },
+			dataDir: "/srv",
+			drainMs: 2000,
+			publicUrl: "https://env.test/x",
+		});
+		const flags = {
+			host: "::1",
+			port: "0",
+			store: "sqlite:/abs/f.db",
+			config: "b.yaml",
+			"drain-timeout": "0",
+			"public-url": "http://flag.test",
+		};
+		expect(config({ env, flags, files })).toMatchObject({
+			host: "::1",
+			port: 0,
+			store: { kind: "sqlite", path: "/abs/f.db" },
+			dataDir: "/abs",
+			drainMs: 0,
+			publicUrl: "http://flag.test",
+		});
+		expect(config({ flags: { config: "b.yaml" }, files }).publicUrl).toBe("http://b.test");
+	});
 
-  it("D34: an empty variable is one that is not set", () => {
-    expect(config({ env: { SLUICE_PORT: "", SLUICE_HOST: "", SLUICE_API_KEY: "", SLUICE_SECRET: "" } })).toMatchObject({ port: 8080, host: "127.0.0.1", apiKey: undefined, secret: undefined });
-  });
+	it("D34: an empty variable is one that is not set", () => {
+		expect(
+			config({ env: { SLUICE_PORT: "", SLUICE_HOST: "", SLUICE_API_KEY: "", SLUICE_SECRET: "" } }),
+		).toMatchObject({ port: 8080, host: "127.0.0.1", apiKey: undefined, secret: undefined });
+	});
 
-  it("D30, D22: key and secret come from the environment alone", () => {
-    expect(config({ env: { SLUICE_API_KEY: "12345678", SLUICE_SECRET: "s" } })).toMatchObject({ apiKey: "12345678", secret: "s" });
-    for (const key of ["1234567", "12345 78", "12345678\n"]) expect(problems({ env: { SLUICE_API_KEY: key } }), key).toEqual([expect.stringContaining("SLUICE_API_KEY")]);
-    expect(problems({ env: { SLUICE_API_KEY: "short" } }).join()).not.toContain("short");
-  });
+	it("D30, D22: key and secret come from the environment alone", () => {
+		expect(config({ env: { SLUICE_API_KEY: "12345678", SLUICE_SECRET: "s" } })).toMatchObject({
+			apiKey: "12345678",
+			secret: "s",
+		});
+		for (const key of ["1234567", "12345 78", "12345678\n"])
+			expect(problems({ env: { SLUICE_API_KEY: key } }), key).toEqual([
+				expect.stringContaining("SLUICE_API_KEY"),
+			]);
+		expect(problems({ env: { SLUICE_API_KEY: "short" } }).join()).not.toContain("short");
+	});
 
-  it("D35: endpoints come from sluice.yaml in the working directory", () => {
-    const files = { "/srv/sluice.yaml": "endpoints:\n  thumbnail:\n    workersMax: 2\n  bare:\n" };
-    expect(config({ files }).endpoints.map(({ id, workersMax }) => [id, workersMax])).toEqual([["thumbnail", 2], ["bare", 3]]);
-  });
+	it("D35: endpoints come from sluice.yaml in the working directory", () => {
+		const files = { "/srv/sluice.yaml": "endpoints:\n  thumbnail:\n    workersMax: 2\n  bare:\n" };
+		expect(config({ files }).endpoints.map(({ id, workersMax }) => [id, workersMax])).toEqual([
+			["thumbnail", 2],
+			["bare", 3],
+		]);
+	});
 
-  it("D35: the directory of a worker is relative to the file, and absolute afterwards", () => {
-    const file = "endpoints:\n  a:\n    launcher: { type: process, command: [w] }\n  b:\n    launcher: { type: process, command: [w], cwd: sub }\n  c:\n    launcher: { type: process, command: [w], cwd: /abs }\n";
-    const { endpoints } = config({ flags: { config: "deploy/x.yaml" }, files: { "/srv/deploy/x.yaml": file } });
-    expect(endpoints.map(({ launcher }) => (launcher.type === "process" ? launcher.cwd : ""))).toEqual(["/srv/deploy", "/srv/deploy/sub", "/abs"]);
-  });
+	it("D35: the directory of a worker is relative to the file, and absolute afterwards", () => {
+		const file =
+			"endpoints:\n  a:\n    launcher: { type: process, command: [w] }\n  b:\n    launcher: { type: process, command: [w], cwd: sub }\n  c:\n    launcher: { type: process, command: [w], cwd: /abs }\n";
+		const { endpoints } = config({
+			flags: { config: "deploy/x.yaml" },
+			files: { "/srv/deploy/x.yaml": file },
+		});
+		expect(
+			endpoints.map(({ launcher }) => (launcher.type === "process" ? launcher.cwd : "")),
+		).toEqual(["/srv/deploy", "/srv/deploy/sub", "/abs"]);
+	});
 
-  it("D34: a file that is named must be there; the default one need not", () => {
-    expect(problems({ flags: { config: "none.yaml" } })).toEqual([expect.stringContaining("/srv/none.yaml")]);
-    expect(problems({ env: { SLUICE_CONFIG: "none.yaml" } })).toHaveLength(1);
-  });
+	it("D34: a file that is named must be there; the default one need not", () => {
+		expect(problems({ flags: { config: "none.yaml" } })).toEqual([
+			expect.stringContaining("/srv/none.yaml"),
+		]);
+		expect(problems({ env: { SLUICE_CONFIG: "none.yaml" } })).toHaveLength(1);
+	});
 
-  it.each<[string, string]>([
-    ["not YAML", "endpoints: [\n"],
-    ["a list", "- a\n"],
-    ["text", "hello\n"],
-    ["endpoints that are a list", "endpoints: [a]\n"],
-    ["an unknown setting", "endpoint: {}\n"],
-  ])("D34: a file that is %s is one problem, with its path", (_, text) => {
-    expect(problems({ files: { "/srv/sluice.yaml": text } })).toEqual([expect.stringContaining("/srv/sluice.yaml")]);
-  });
+	it.each<[string, string]>([
+		["not YAML", "endpoints: [\n"],
+		["a list", "- a\n"],
+		["text", "hello\n"],
+		["endpoints that are a list", "endpoints: [a]\n"],
+		["an unknown setting", "endpoint: {}\n"],
+	])("D34: a file that is %s is one problem, with its path", (_, text) => {
+		expect(problems({ files: { "/srv/sluice.yaml": text } })).toEqual([
+			expect.stringContaining("/srv/sluice.yaml"),
+		]);
+	});
 
-  it("D35: an empty file, and one with nothing under endpoints, are fine", () => {
-    for (const text of ["", "# nothing\n", "endpoints:\n"]) expect(config({ files: { "/srv/sluice.yaml": text } }).endpoints).toEqual([]);
-  });
+	it("D35: an empty file, and one with nothing under endpoints, are fine", () => {
+		for (const text of ["", "# nothing\n", "endpoints:\n"])
+			expect(config({ files: { "/srv/sluice.yaml": text } }).endpoints).toEqual([]);
+	});
 
-  it.each([["-1"], ["65536"], ["80a"], ["1.5"], [" 80"], ["0x50"]])("D34: the port %j is refused with its bounds", (port) => {
-    expect(problems({ flags: { port } })).toEqual([expect.stringMatching(/--port.*0 to 65535/)]);
-  });
+	it.each([["-1"], ["65536"], ["80a"], ["1.5"], [" 80"], ["0x50"]])(
+		"D34: the port %j is refused with its bounds",
+		(port) => {
+			expect(problems({ flags: { port } })).toEqual([expect.stringMatching(/--port.*0 to 65535/)]);
+		},
+	);
 
-  it("D34: the ends of the bounds are inside", () => {
-    expect(config({ flags: { port: "65535", "drain-timeout": "86400" } })).toMatchObject({ port: 65_535, drainMs: 86_400_000 });
-    expect(problems({ flags: { "drain-timeout": "86401" } })).toEqual([expect.stringContaining("--drain-timeout")]);
-  });
+	it("D34: the ends of the bounds are inside", () => {
+		expect(config({ flags: { port: "65535", "drain-timeout": "86400" } })).toMatchObject({
+			port: 65_535,
+			drainMs: 86_400_000,
+		});
+		expect(problems({ flags: { "drain-timeout": "86401" } })).toEqual([
+			expect.stringContaining("--drain-timeout"),
+		]);
+	});
 
-  it.each([
-    "sqlite:", "data.db", "", "mysql://h/db", "postgres:h/db", "postgres://h", "postgres://h/", "postgres://h/db/more", "postgres://h/db#x", " postgres://h/db", "postgres://h/d b",
-    "postgres://u:hid/den@h/db", "postgres://u:hid?den@h/db", "postgres://u:hid#den@h/db", "postgres://u:hidden@h:99999/db", "postgres://u:hidden@/db", "postgres://u:hidden%zz@h/db",
-  ])("D34: the store %j is refused with the forms that are not, and nothing of it is told", (store) => {
-    expect(problems({ flags: { store }, env: { SLUICE_SECRET: "s" } })).toEqual(["--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with every special character of user and password as %XX."]);
-    expect(loadStore({ flags: { store }, env: {}, cwd: "/srv" })).toMatchObject({ ok: false, problems: [expect.not.stringContaining("hid")] });
-  });
+	it.each([
+		"sqlite:",
+		"data.db",
+		"",
+		"mysql://h/db",
+		"postgres:h/db",
+		"postgres://h",
+		"postgres://h/",
+		"postgres://h/db/more",
+		"postgres://h/db#x",
+		" postgres://h/db",
+		"postgres://h/d b",
+		"postgres://u:hid/den@h/db",
+		"postgres://u:hid?den@h/db",
+		"postgres://u:hid#den@h/db",
+		"postgres://u:hidden@h:99999/db",
+		"postgres://u:hidden@/db",
+		"postgres://u:hidden%zz@h/db",
+	])(
+		"D34: the store %j is refused with the forms that are not, and nothing of it is told",
+		(store) => {
+			expect(problems({ flags: { store }, env: { SLUICE_SECRET: "s" } })).toEqual([
+				"--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with every special character of user and password as %XX.",
+			]);
+			expect(loadStore({ flags: { store }, env: {}, cwd: "/srv" })).toMatchObject({
+				ok: false,
+				problems: [expect.not.stringContaining("hid")],
+			});
+		},
+	);
 
-  it.each([
-    "postgres://h/db", "postgresql://u:p%40ss@h:5432/db?sslmode=verify-full&sslrootcert=/etc/ca.pem", "postgres:///db?host=/var/run/postgresql", "postgres://[::1]:5433/db", "postgres://u@10.0.0.1/a%20b",
-  ])("D34: the store %j is a PostgreSQL, and what a server keeps is in a folder of its own", (url) => {
-    const env = { SLUICE_SECRET: "s", SLUICE_STORE: url };
-    expect(config({ env })).toMatchObject({ store: { kind: "postgres", url }, dataDir: "/srv/data" });
-    expect(config({ env: { ...env, SLUICE_DATA_DIR: "e" }, flags: { "data-dir": "one" } }).dataDir).toBe("/srv/one");
-    expect(loadStore({ flags: {}, env, cwd: "/srv" })).toEqual({ ok: true, store: { kind: "postgres", url } });
-  });
+	it.each([
+		"postgres://h/db",
+		"postgresql://u:p%40ss@h:5432/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+		"postgres:///db?host=/var/run/postgresql",
+		"postgres://[::1]:5433/db",
+		"postgres://u@10.0.0.1/a%20b",
+	])(
+		"D34: the store %j is a PostgreSQL, and what a server keeps is in a folder of its own",
+		(url) => {
+			const env = { SLUICE_SECRET: "s", SLUICE_STORE: url };
+			expect(config({ env })).toMatchObject({
+				store: { kind: "postgres", url },
+				dataDir: "/srv/data",
+			});
+			expect(
+				config({ env: { ...env, SLUICE_DATA_DIR: "e" }, flags: { "data-dir": "one" } }).dataDir,
+			).toBe("/srv/one");
+			expect(loadStore({ flags: {}, env, cwd: "/srv" })).toEqual({
+				ok: true,
+				store: { kind: "postgres", url },
+			});
+		},
+	);
 
-  it("D34: with SQLite the folder is the one of the file", () => {
-    expect(config({ flags: { store: "sqlite:x/y.db", "data-dir": "z" } }).dataDir).toBe("/srv/x");
-    expect(loadStore({ flags: {}, env: {}, cwd: "/srv" })).toEqual({ ok: true, store: { kind: "sqlite", path: "/srv/data/sluice.db" } });
-  });
+	it("D34: with SQLite the folder is the one of the file", () => {
+		expect(config({ flags: { store: "sqlite:x/y.db", "data-dir": "z" } }).dataDir).toBe("/srv/x");
+		expect(loadStore({ flags: {}, env: {}, cwd: "/srv" })).toEqual({
+			ok: true,
+			store: { kind: "sqlite", path: "/srv/data/sluice.db" },
+		});
+	});
 
-  it("D22: with PostgreSQL SLUICE_SECRET is required", () => {
-    expect(problems({ flags: { store: "postgres://u:hidden@h/db" } })).toEqual([expect.stringMatching(/^SLUICE_SECRET must be set where the store is PostgreSQL, to the same text on all servers: (?!.*hidden)/)]);
-    expect(problems({ flags: { store: "postgres://h/db" }, env: { SLUICE_SECRET: "" } })).toHaveLength(1);
-  });
+	it("D22: with PostgreSQL SLUICE_SECRET is required", () => {
+		expect(problems({ flags: { store: "postgres://u:hidden@h/db" } })).toEqual([
+			expect.stringMatching(
+				/^SLUICE_SECRET must be set where the store is PostgreSQL, to the same text on all servers: (?!.*hidden)/,
+			),
+		]);
+		expect(
+			problems({ flags: { store: "postgres://h/db" }, env: { SLUICE_SECRET: "" } }),
+		).toHaveLength(1);
+	});
 
-  it("D34: the address of one server is told apart from that of all", () => {
-    expect(config({ env: { SLUICE_ADVERTISE_URL: "http://10.0.0.5:8080/" }, flags: { "public-url": "https://jobs.test" } })).toMatchObject({ advertiseUrl: "http://10.0.0.5:8080", publicUrl: "https://jobs.test" });
-    expect(problems({ flags: { "advertise-url": "10.0.0.5" } })).toEqual([expect.stringMatching(/^--advertise-url must be an http or https address/)]);
-  });
+	it("D34: the address of one server is told apart from that of all", () => {
+		expect(
+			config({
+				env: { SLUICE_ADVERTISE_URL: "http://10.0.0.5:8080/" },
+				flags: { "public-url": "https://jobs.test" },
+			}),
+		).toMatchObject({ advertiseUrl: "http://10.0.0.5:8080", publicUrl: "https://jobs.test" });
+		expect(problems({ flags: { "advertise-url": "10.0.0.5" } })).toEqual([
+			expect.stringMatching(/^--advertise-url must be an http or https address/),
+		]);
+	});
 
-  it.each(["ftp://a.test", "a.test:80", "http://a.test/?x=1", "http://a.test/#x", "http://a.test/ ", "http:// a", "no"])("D35: the publicUrl %j is refused", (url) => {
-    expect(problems({ flags: { "public-url": url } })).toEqual([expect.stringMatching(/^--public-url must be an http or https address/)]);
-    expect(problems({ env: { SLUICE_PUBLIC_URL: url } })).toEqual([expect.stringMatching(/^SLUICE_PUBLIC_URL must be/)]);
-    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toEqual([expect.stringMatching(/^\/srv\/sluice\.yaml: publicUrl must be/)]);
-  });
+	it.each([
+		"ftp://a.test",
+		"a.test:80",
+		"http://a.test/?x=1",
+		"http://a.test/#x",
+		"http://a.test/ ",
+		"http:// a",
+		"no",
+	])("D35: the publicUrl %j is refused", (url) => {
+		expect(problems({ flags: { "public-url": url } })).toEqual([
+			expect.stringMatching(/^--public-url must be an http or https address/),
+		]);
+		expect(problems({ env: { SLUICE_PUBLIC_URL: url } })).toEqual([
+			expect.stringMatching(/^SLUICE_PUBLIC_URL must be/),
+		]);
+		expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toEqual(
+			[expect.stringMatching(/^\/srv\/sluice\.yaml: publicUrl must be/)],
+		);
+	});
 
-  it.each<[string, unknown, Config["corsOrigins"]]>([
-    ["*", "*", "*"],
-    ["https://app.test", ["https://app.test"], ["https://app.test"]],
-    [" https://a.test , http://b.test:3000,", ["https://a.test", "http://b.test:3000"], ["https://a.test", "http://b.test:3000"]],
-    ["HTTPS://App.Test:443,http://[::1]:80,capacitor://localhost", ["HTTPS://App.Test:443", "http://[::1]:80", "capacitor://localhost"], ["https://app.test", "http://[::1]", "capacitor://localhost"]],
-  ])("D38: the origins %j are those that browsers send, from the environment and from the file", (text, origins, expected) => {
-    expect(config({ env: { SLUICE_CORS_ORIGINS: text } }).corsOrigins).toEqual(expected);
-    expect(config({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins } }) } }).corsOrigins).toEqual(expected);
-  });
+	it.each<[string, unknown, Config["corsOrigins"]]>([
+		["*", "*", "*"],
+		["https://app.test", ["https://app.test"], ["https://app.test"]],
+		[
+			" https://a.test , http://b.test:3000,",
+			["https://a.test", "http://b.test:3000"],
+			["https://a.test", "http://b.test:3000"],
+		],
+		[
+			"HTTPS://App.Test:443,http://[::1]:80,capacitor://localhost",
+			["HTTPS://App.Test:443", "http://[::1]:80", "capacitor://localhost"],
+			["https://app.test", "http://[::1]", "capacitor://localhost"],
+		],
+	])(
+		"D38: the origins %j are those that browsers send, from the environment and from the file",
+		(text, origins, expected) => {
+			expect(config({ env: { SLUICE_CORS_ORIGINS: text } }).corsOrigins).toEqual(expected);
+			expect(
+				config({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins } }) } })
+					.corsOrigins,
+			).toEqual(expected);
+		},
+	);
 
-  it("D38: the environment wins over the file, and an empty list allows no page", () => {
-    const files = { "/srv/sluice.yaml": "cors: { origins: [] }\nwebhooks: { allowPrivateNetworks: true }" };
-    expect(config({ files })).toMatchObject({ corsOrigins: [], webhooksAllowPrivateNetworks: true });
-    expect(config({ files, env: { SLUICE_CORS_ORIGINS: "*", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "false" } })).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
-    expect(config({ files, env: { SLUICE_CORS_ORIGINS: "", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "" } })).toMatchObject({ corsOrigins: [], webhooksAllowPrivateNetworks: true });
-    expect(config({ files: { "/srv/sluice.yaml": "cors:\nwebhooks: { allowPrivateNetworks: }\n" } })).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
-  });
+	it("D38: the environment wins over the file, and an empty list allows no page", () => {
+		const files = {
+			"/srv/sluice.yaml": "cors: { origins: [] }\nwebhooks: { allowPrivateNetworks: true }",
+		};
+		expect(config({ files })).toMatchObject({
+			corsOrigins: [],
+			webhooksAllowPrivateNetworks: true,
+		});
+		expect(
+			config({
+				files,
+				env: { SLUICE_CORS_ORIGINS: "*", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "false" },
+			}),
+		).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
+		expect(
+			config({
+				files,
+				env: { SLUICE_CORS_ORIGINS: "", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "" },
+			}),
+		).toMatchObject({ corsOrigins: [], webhooksAllowPrivateNetworks: true });
+		expect(
+			config({ files: { "/srv/sluice.yaml": "cors:\nwebhooks: { allowPrivateNetworks: }\n" } }),
+		).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
+	});
 
-  it.each(["https://a.test/", "https://a.test/x", "a.test", "https://", "null", "https://a.test?x", "https://a.test#x", "https://u@a.test", "https://a b", "https://a.test:99999", "//a.test"])("D38: %j is not an origin", (origin) => {
-    expect(problems({ env: { SLUICE_CORS_ORIGINS: `http://good.test,${origin}` } })).toEqual([expect.stringMatching(/^SLUICE_CORS_ORIGINS\.1 must be an origin such as https:/)]);
-    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins: [origin] } }) } })).toEqual([expect.stringMatching(/sluice\.yaml: cors\.origins\.0 must be an origin/)]);
-  });
+	it.each([
+		"https://a.test/",
+		"https://a.test/x",
+		"a.test",
+		"https://",
+		"null",
+		"https://a.test?x",
+		"https://a.test#x",
+		"https://u@a.test",
+		"https://a b",
+		"https://a.test:99999",
+		"//a.test",
+	])("D38: %j is not an origin", (origin) => {
+		expect(problems({ env: { SLUICE_CORS_ORIGINS: `http://good.test,${origin}` } })).toEqual([
+			expect.stringMatching(/^SLUICE_CORS_ORIGINS\.1 must be an origin such as https:/),
+		]);
+		expect(
+			problems({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins: [origin] } }) } }),
+		).toEqual([expect.stringMatching(/sluice\.yaml: cors\.origins\.0 must be an origin/)]);
+	});
 
-  it.each<[string, object]>([
-    ["cors.origins", { cors: { origins: "https://a.test" } }],
-    ["cors.origins", { cors: { origins: true } }],
-    ["cors.origins.1", { cors: { origins: ["https://a.test", "*"] } }],
-    ["cors.origin", { cors: { origin: "*" } }],
-    ["cors", { cors: "*" }],
-    ["webhooks.allowPrivateNetworks", { webhooks: { allowPrivateNetworks: "true" } }],
-    ["webhooks.allowPrivateNetwork", { webhooks: { allowPrivateNetwork: true } }],
-    ["webhooks", { webhooks: true }],
-    ["publicUrl", { publicUrl: 7 }],
-  ])("D35, D38, D21: a file in which %s is wrong is refused: %j", (field, file) => {
-    expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify(file) } })).toEqual([expect.stringMatching(`^/srv/sluice\\.yaml: ${field} (must be|is not a setting)`)]);
-  });
+	it.each<[string, object]>([
+		["cors.origins", { cors: { origins: "https://a.test" } }],
+		["cors.origins", { cors: { origins: true } }],
+		["cors.origins.1", { cors: { origins: ["https://a.test", "*"] } }],
+		["cors.origin", { cors: { origin: "*" } }],
+		["cors", { cors: "*" }],
+		["webhooks.allowPrivateNetworks", { webhooks: { allowPrivateNetworks: "true" } }],
+		["webhooks.allowPrivateNetwork", { webhooks: { allowPrivateNetwork: true } }],
+		["webhooks", { webhooks: true }],
+		["publicUrl", { publicUrl: 7 }],
+	])("D35, D38, D21: a file in which %s is wrong is refused: %j", (field, file) => {
+		expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify(file) } })).toEqual([
+			expect.stringMatching(`^/srv/sluice\\.yaml: ${field} (must be|is not a setting)`),
+		]);
+	});
 
-  it.each(["1", "yes", "TRUE", "on"])("D21: SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS is true or false, not %j", (text) => {
-    expect(problems({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: text } })).toEqual([`SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS must be true or false, not '${text}'.`]);
-  });
+	it.each(["1", "yes", "TRUE", "on"])(
+		"D21: SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS is true or false, not %j",
+		(text) => {
+			expect(problems({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: text } })).toEqual([
+				`SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS must be true or false, not '${text}'.`,
+			]);
+		},
+	);
 
-  it("D34: a problem is told under the name by which the value came", () => {
-    expect(problems({ env: { SLUICE_PORT: "$&" } })).toEqual(["SLUICE_PORT must be a whole number from 0 to 65535, not '$&'."]);
-    expect(problems({ flags: { port: "" }, env: { SLUICE_PORT: "1" } })).toEqual(["--port must be a whole number from 0 to 65535, not ''."]);
-    expect(problems({ flags: { host: "" } })).toEqual([expect.stringMatching(/^--host must be/)]);
-    expect(problems({ env: { SLUICE_STORE: "mysql://u:hidden@h/db" } }).join()).toMatch(/^SLUICE_STORE must be sqlite:(?!.*hidden)/);
-  });
+	it("D34: a problem is told under the name by which the value came", () => {
+		expect(problems({ env: { SLUICE_PORT: "$&" } })).toEqual([
+			"SLUICE_PORT must be a whole number from 0 to 65535, not '$&'.",
+		]);
+		expect(problems({ flags: { port: "" }, env: { SLUICE_PORT: "1" } })).toEqual([
+			"--port must be a whole number from 0 to 65535, not ''.",
+		]);
+		expect(problems({ flags: { host: "" } })).toEqual([expect.stringMatching(/^--host must be/)]);
+		expect(problems({ env: { SLUICE_STORE: "mysql://u:hidden@h/db" } }).join()).toMatch(
+			/^SLUICE_STORE must be sqlite:(?!.*hidden)/,
+		);
+	});
 
-  it("D34: every problem is listed at once, each with its field", () => {
-    const files = { "/srv/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n" };
-    const told = problems({ flags: { config: "c.yaml", port: "x", store: "y" }, env: { SLUICE_API_KEY: "short", SLUICE_DRAIN_TIMEOUT: "z" }, files });
-    for (const field of ["/srv/c.yaml: bogus is not a setting; known are endpoints, publicUrl, gpus, cors, webhooks.", "publicUrl must", "endpoints.a b", "endpoints.good.workersMax", "endpoints.good.leaseMs", "--port", "--store", "SLUICE_API_KEY", "SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'."]) {
-      expect(told.filter((problem) => problem.includes(field)), field).toHaveLength(1);
-    }
-    expect(told).toHaveLength(9);
-  });
+	it("D34: every problem is listed at once, each with its field", () => {
+		const files = {
+			"/srv/c.yaml":
+				"bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n",
+		};
+		const told = problems({
+			flags: { config: "c.yaml", port: "x", store: "y" },
+			env: { SLUICE_API_KEY: "short", SLUICE_DRAIN_TIMEOUT: "z" },
+			files,
+		});
+		for (const field of [
+			"/srv/c.yaml: bogus is not a setting; known are endpoints, publicUrl, gpus, cors, webhooks.",
+			"publicUrl must",
+			"endpoints.a b",
+			"endpoints.good.workersMax",
+			"endpoints.good.leaseMs",
+			"--port",
+			"--store",
+			"SLUICE_API_KEY",
+			"SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'.",
+		]) {
+			expect(
+				told.filter((problem) => problem.includes(field)),
+				field,
+			).toHaveLength(1);
+		}
+		expect(told).toHaveLength(9);
+	});
 });
 
 describe("OPTIONS", () => {
-  it.each(Object.entries<Option>(OPTIONS))("D34: %s has all that a reference page needs, and a default that fits", (_, { env, schema }) => {
-    expect(env).toMatch(/^SLUICE_[A-Z_]+$/);
-    expect(schema.description).toMatch(/\.$/);
-    if (schema.default !== undefined) expect(check(schema, schema.default)).toEqual([]);
-  });
+	it.each(Object.entries<Option>(OPTIONS))(
+		"D34: %s has all that a reference page needs, and a default that fits",
+		(_, { env, schema }) => {
+			expect(env).toMatch(/^SLUICE_[A-Z_]+$/);
+			expect(schema.description).toMatch(/\.$/);
+			if (schema.default !== undefined) expect(check(schema, schema.default)).toEqual([]);
+		},
+	);
 
-  it("D30, D22: what is secret comes from the environment alone", () => {
-    const secrets = Object.values<Option>(OPTIONS).filter(({ schema }) => schema.writeOnly);
-    expect(secrets.map(({ env, flag, file }) => [env, flag, file])).toEqual([["SLUICE_API_KEY", undefined, undefined], ["SLUICE_SECRET", undefined, undefined]]);
-  });
+	it("D30, D22: what is secret comes from the environment alone", () => {
+		const secrets = Object.values<Option>(OPTIONS).filter(({ schema }) => schema.writeOnly);
+		expect(secrets.map(({ env, flag, file }) => [env, flag, file])).toEqual([
+			["SLUICE_API_KEY", undefined, undefined],
+			["SLUICE_SECRET", undefined, undefined],
+		]);
+	});
 
-  it("D35: every name is there once", () => {
-    for (const part of ["env", "flag", "file"] as const) {
-      const names = Object.values<Option>(OPTIONS).map((option) => option[part]).filter((name) => name !== undefined);
-      expect(new Set(names).size).toBe(names.length);
-    }
-  });
+	it("D35: every name is there once", () => {
+		for (const part of ["env", "flag", "file"] as const) {
+			const names = Object.values<Option>(OPTIONS)
+				.map((option) => option[part])
+				.filter((name) => name !== undefined);
+			expect(new Set(names).size).toBe(names.length);
+		}
+	});
 });

@@ -1,4 +1,7 @@
-/** The store that a configuration names: opened, or brought up to date. Each dialect is loaded only where it is the one: nobody pays memory for the other. */
+/**
+ * The store that a configuration names: opened, or brought up to date. Each dialect is loaded only
+ * where it is the one: nobody pays memory for the other.
+ */
 import { existsSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config.ts";
@@ -7,37 +10,77 @@ import type { Store } from "./store/store.ts";
 
 export type { Inspection };
 
-/** Opens it, and brings its schema up to date. `sealKey` gives the key of its secrets, 32 bytes: one that is shared is checked against it (D22). Throws an Error with a sentence for the operator. */
-export async function openStore({ address, clock, sealKey }: { address: StoreAddress; clock: Clock; sealKey: () => Uint8Array }): Promise<Store> {
-  if (address.kind === "sqlite") return await (await import("./store/sqlite/open.ts")).openSqlite({ path: address.path });
-  return await (await import("./store/postgres/open.ts")).openPostgres({ url: address.url, clock, sealKey: sealKey() });
+/**
+ * Opens it, and brings its schema up to date. `sealKey` gives the key of its secrets, 32 bytes: one
+ * that is shared is checked against it (D22). Throws an Error with a sentence for the operator.
+ */
+export async function openStore({
+	address,
+	clock,
+	sealKey,
+}: {
+	address: StoreAddress;
+	clock: Clock;
+	sealKey: () => Uint8Array;
+}): Promise<Store> {
+	if (address.kind === "sqlite")
+		return await (await import("./store/sqlite/open.ts")).openSqlite({ path: address.path });
+	return await (await import("./store/postgres/open.ts")).openPostgres({
+		url: address.url,
+		clock,
+		sealKey: sealKey(),
+	});
 }
 
 /** A look at a PostgreSQL for `sluice doctor`, as `store/postgres/inspect.ts` tells. */
 export async function inspectPostgres(q: { url: string; now: () => number }): Promise<Inspection> {
-  return await (await import("./store/postgres/inspect.ts")).inspect(q);
+	return await (await import("./store/postgres/inspect.ts")).inspect(q);
 }
 
-/** Brings its schema up to date, or with `check` only looks what that would apply. Answers the names of the migrations, and how the store is called, without secrets. Throws an Error with a sentence for the operator. */
-export async function migrateStore({ address, check }: { address: StoreAddress; check: boolean }): Promise<{ name: string; migrations: string[] }> {
-  return address.kind === "sqlite" ? await migrateFile(address.path, check) : await migrateDatabase(address.url, check);
+/**
+ * Brings its schema up to date, or with `check` only looks what that would apply. Answers the names
+ * of the migrations, and how the store is called, without secrets. Throws an Error with a sentence
+ * for the operator.
+ */
+export async function migrateStore({
+	address,
+	check,
+}: {
+	address: StoreAddress;
+	check: boolean;
+}): Promise<{ name: string; migrations: string[] }> {
+	return address.kind === "sqlite"
+		? await migrateFile(address.path, check)
+		: await migrateDatabase(address.url, check);
 }
 
-async function migrateDatabase(url: string, check: boolean): Promise<{ name: string; migrations: string[] }> {
-  const [{ pendingMigrations, prepareSchema }, { addressOf }] = await Promise.all([import("./store/postgres/schema.ts"), import("./store/postgres/database.ts")]);
-  const migrations = await (check ? pendingMigrations : prepareSchema)({ url });
-  return { name: addressOf(url).name, migrations: migrations.map(({ name }) => name) };
+async function migrateDatabase(
+	url: string,
+	check: boolean,
+): Promise<{ name: string; migrations: string[] }> {
+	const [{ pendingMigrations, prepareSchema }, { addressOf }] = await Promise.all([
+		import("./store/postgres/schema.ts"),
+		import("./store/postgres/database.ts"),
+	]);
+	const migrations = await (check ? pendingMigrations : prepareSchema)({ url });
+	return { name: addressOf(url).name, migrations: migrations.map(({ name }) => name) };
 }
 
-async function migrateFile(path: string, check: boolean): Promise<{ name: string; migrations: string[] }> {
-  const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }] = await Promise.all([import("./store/sqlite/schema.ts"), import("./store/sqlite/database.ts")]);
-  // A look must not make the file.
-  if (check && !existsSync(path)) return { name: path, migrations: allMigrations().map(({ name }) => name) };
-  const db = openDatabase({ path });
-  try {
-    const migrations = await (check ? pendingMigrations : prepareSchema)(db);
-    return { name: path, migrations: migrations.map(({ name }) => name) };
-  } finally {
-    db.close();
-  }
+async function migrateFile(
+	path: string,
+	check: boolean,
+): Promise<{ name: string; migrations: string[] }> {
+	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }] = await Promise.all(
+		[import("./store/sqlite/schema.ts"), import("./store/sqlite/database.ts")],
+	);
+	// A look must not make the file.
+	if (check && !existsSync(path))
+		return { name: path, migrations: allMigrations().map(({ name }) => name) };
+	const db = openDatabase({ path });
+	try {
+		const migrations = await (check ? pendingMigrations : prepareSchema)(db);
+		return { name: path, migrations: migrations.map(({ name }) => name) };
+	} finally {
+		db.close();
+	}
 }

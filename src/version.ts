@@ -5,4 +5,6 @@ import { readFileSync } from "node:fs";
 const packageFile = new URL("../package.json", import.meta.url);
 
 /** Such as `1.2.3`. */
-export const version: string = (JSON.parse(readFileSync(packageFile, "utf8")) as { version: string }).version;
+export const version: string = (
+	JSON.parse(readFileSync(packageFile, "utf8")) as { version: string }
+).version;

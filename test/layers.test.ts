@@ -1,4 +1,7 @@
-/** The direction of dependency (CONTRIBUTING, "Layers"): each folder may import only what its row names. `import type` counts too. */
+/**
+ * The direction of dependency (CONTRIBUTING, "Layers"): each folder may import only what its row
+ * names. `import type` counts too.
+ */
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,105 +10,213 @@ import { describe, expect, it } from "vitest";
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What both dialects share. */
-const STORE = ["store/store.ts", "store/cluster-contract.ts", "store/limits-contract.ts", "store/metrics-contract.ts", "store/migrate.ts", "store/moves.ts", "store/views.ts", "store/row.ts", "store/states.ts", "store/operations.ts", "store/cursor.ts"];
+const STORE = [
+	"store/store.ts",
+	"store/cluster-contract.ts",
+	"store/limits-contract.ts",
+	"store/metrics-contract.ts",
+	"store/migrate.ts",
+	"store/moves.ts",
+	"store/views.ts",
+	"store/row.ts",
+	"store/states.ts",
+	"store/operations.ts",
+	"store/cursor.ts",
+];
 
-/** Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names. */
+/**
+ * Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names.
+ */
 const LAYERS: Record<string, readonly string[]> = {
-  "core/": ["core/"],
-  "store/store.ts": ["core/", "store/cluster-contract.ts", "store/limits-contract.ts", "store/metrics-contract.ts"],
-  "store/": [...STORE, "core/", "node"],
-  "store/sqlite/": [...STORE, "store/sqlite/", "core/", "node"],
-  "store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
-  "launchers/": ["launchers/", "core/", "clock.ts", "node", "dockerode"],
-  "webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
-  "engine/": ["engine/", "core/", "store/store.ts", "store/cluster-contract.ts", "store/limits-contract.ts", "store/metrics-contract.ts", "launchers/launcher.ts", "webhooks/sender.ts", "clock.ts", "events.ts", "service.ts", "node:crypto"],
-  "http/": ["http/", "engine/", "core/", "store/store.ts", "clock.ts", "events.ts", "version.ts", "node"],
-  "worker/": ["worker/", "node", "undici"],
-  "cli/": ["cli/", "core/", "yaml", "compose.ts", "stores.ts", "config.ts", "events.ts", "log.ts", "clock.ts", "node"],
-  "cli/dev-kit.ts": ["worker/index.ts"],
-  "compose.ts": ["config.ts", "engine/", "http/server.ts", "launchers/", "webhooks/", "stores.ts", "data-folder.ts", "clock.ts", "events.ts", "node", "version.ts"],
-  "stores.ts": ["config.ts", "store/store.ts", "store/sqlite/", "store/postgres/", "clock.ts", "node"],
-  "data-folder.ts": ["node"],
-  "config.ts": ["core/", "node", "yaml"],
-  "main.ts": ["cli/", "version.ts"],
-  "events.ts": ["core/"],
-  "log.ts": ["events.ts", "clock.ts"],
-  "service.ts": ["clock.ts"],
-  "version.ts": ["node"],
-  "clock.ts": [],
+	"core/": ["core/"],
+	"store/store.ts": [
+		"core/",
+		"store/cluster-contract.ts",
+		"store/limits-contract.ts",
+		"store/metrics-contract.ts",
+	],
+	"store/": [...STORE, "core/", "node"],
+	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "node"],
+	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
+	"launchers/": ["launchers/", "core/", "clock.ts", "node", "dockerode"],
+	"webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
+	"engine/": [
+		"engine/",
+		"core/",
+		"store/store.ts",
+		"store/cluster-contract.ts",
+		"store/limits-contract.ts",
+		"store/metrics-contract.ts",
+		"launchers/launcher.ts",
+		"webhooks/sender.ts",
+		"clock.ts",
+		"events.ts",
+		"service.ts",
+		"node:crypto",
+	],
+	"http/": [
+		"http/",
+		"engine/",
+		"core/",
+		"store/store.ts",
+		"clock.ts",
+		"events.ts",
+		"version.ts",
+		"node",
+	],
+	"worker/": ["worker/", "node", "undici"],
+	"cli/": [
+		"cli/",
+		"core/",
+		"yaml",
+		"compose.ts",
+		"stores.ts",
+		"config.ts",
+		"events.ts",
+		"log.ts",
+		"clock.ts",
+		"node",
+	],
+	"cli/dev-kit.ts": ["worker/index.ts"],
+	"compose.ts": [
+		"config.ts",
+		"engine/",
+		"http/server.ts",
+		"launchers/",
+		"webhooks/",
+		"stores.ts",
+		"data-folder.ts",
+		"clock.ts",
+		"events.ts",
+		"node",
+		"version.ts",
+	],
+	"stores.ts": [
+		"config.ts",
+		"store/store.ts",
+		"store/sqlite/",
+		"store/postgres/",
+		"clock.ts",
+		"node",
+	],
+	"data-folder.ts": ["node"],
+	"config.ts": ["core/", "node", "yaml"],
+	"main.ts": ["cli/", "version.ts"],
+	"events.ts": ["core/"],
+	"log.ts": ["events.ts", "clock.ts"],
+	"service.ts": ["clock.ts"],
+	"version.ts": ["node"],
+	"clock.ts": [],
 };
 
 /** Paths of modules that a source text imports, `import type` and dynamic imports included. */
 function importsOf(text: string): string[] {
-  return [...text.matchAll(/^(?:import|export)\s+(?:[\w*\s{},$]+?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm)].map((match) => match[1] ?? match[2]!);
+	return [
+		...text.matchAll(
+			/^(?:import|export)\s+(?:[\w*\s{},$]+?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,
+		),
+	].map((match) => match[1] ?? match[2]!);
 }
 
 function layerOf(path: string): string | undefined {
-  return Object.keys(LAYERS)
-    .filter((layer) => (layer.endsWith("/") ? path.startsWith(layer) : path === layer))
-    .toSorted((a, b) => b.length - a.length)[0];
+	return Object.keys(LAYERS)
+		.filter((layer) => (layer.endsWith("/") ? path.startsWith(layer) : path === layer))
+		.toSorted((a, b) => b.length - a.length)[0];
 }
 
 /** Faults of one file as sentences. */
 function faultsOf(path: string, text: string): string[] {
-  const layer = layerOf(path);
-  if (layer === undefined) return [`${path} belongs to no layer`];
-  return importsOf(text).flatMap((wanted) => {
-    const target = wanted.startsWith(".") ? relative(SRC, join(SRC, dirname(path), wanted)) : wanted;
-    const allowed = LAYERS[layer]!.some((entry) => (entry === "node" ? target.startsWith("node:") : entry.endsWith("/") ? target.startsWith(entry) : target === entry));
-    return allowed ? [] : [`${path} imports ${target}, which ${layer} must not`];
-  });
+	const layer = layerOf(path);
+	if (layer === undefined) return [`${path} belongs to no layer`];
+	return importsOf(text).flatMap((wanted) => {
+		const target = wanted.startsWith(".")
+			? relative(SRC, join(SRC, dirname(path), wanted))
+			: wanted;
+		const allowed = LAYERS[layer]!.some((entry) =>
+			entry === "node"
+				? target.startsWith("node:")
+				: entry.endsWith("/")
+					? target.startsWith(entry)
+					: target === entry,
+		);
+		return allowed ? [] : [`${path} imports ${target}, which ${layer} must not`];
+	});
 }
 
 describe("layers", () => {
-  const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.includes("/testing/"));
+	const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter(
+		(path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.includes("/testing/"),
+	);
 
-  it("no file imports against the direction", () => {
-    expect(files.length).toBeGreaterThan(40);
-    expect(files.flatMap((path) => faultsOf(path, readFileSync(join(SRC, path), "utf8")))).toEqual([]);
-  });
+	it("no file imports against the direction", () => {
+		expect(files.length).toBeGreaterThan(40);
+		expect(files.flatMap((path) => faultsOf(path, readFileSync(join(SRC, path), "utf8")))).toEqual(
+			[],
+		);
+	});
 
-  it.each([
-    ["http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
-    ["core/machine.ts", 'import type { Clock } from "../clock.ts";'],
-    ["core/machine.ts", 'import { hash } from "node:crypto";'],
-    ["engine/submit.ts", 'import type { Call } from "../http/call.ts";'],
-    ["worker/index.ts", 'export { newJob } from "../core/job.ts";'],
-    ["store/moves.ts", 'import { openBlocks } from "./sqlite/blocks.ts";'],
-    ["store/sqlite/open.ts", 'import { statement } from "../postgres/statement.ts";'],
-    ["launchers/process.ts", 'const engine = await import("../engine/engine.ts");'],
-  ])("a planted violation in %s is found", (path, line) => {
-    expect(faultsOf(path, line)).toHaveLength(1);
-  });
+	it.each([
+		["http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
+		["core/machine.ts", 'import type { Clock } from "../clock.ts";'],
+		["core/machine.ts", 'import { hash } from "node:crypto";'],
+		["engine/submit.ts", 'import type { Call } from "../http/call.ts";'],
+		["worker/index.ts", 'export { newJob } from "../core/job.ts";'],
+		["store/moves.ts", 'import { openBlocks } from "./sqlite/blocks.ts";'],
+		["store/sqlite/open.ts", 'import { statement } from "../postgres/statement.ts";'],
+		["launchers/process.ts", 'const engine = await import("../engine/engine.ts");'],
+	])("a planted violation in %s is found", (path, line) => {
+		expect(faultsOf(path, line)).toHaveLength(1);
+	});
 });
 
-/** The console: a browser's code, which the service's must not enter. Of `core` and `http` it takes types, which are gone once it is built. */
+/**
+ * The console: a browser's code, which the service's must not enter. Of `core` and `http` it takes
+ * types, which are gone once it is built.
+ */
 describe("layers of the console", () => {
-  const CONSOLE = fileURLToPath(new URL("../console/src", import.meta.url));
-  const PACKAGES = ["react", "react-dom/client", "react-aria-components", "uplot", "uplot/dist/uPlot.min.css"];
-  const files = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" }).filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"));
+	const CONSOLE = fileURLToPath(new URL("../console/src", import.meta.url));
+	const PACKAGES = [
+		"react",
+		"react-dom/client",
+		"react-aria-components",
+		"uplot",
+		"uplot/dist/uPlot.min.css",
+	];
+	const files = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" }).filter(
+		(path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"),
+	);
 
-  function consoleFaults(path: string, text: string): string[] {
-    return importsOf(text).flatMap((wanted) => {
-      if (!wanted.startsWith(".")) return PACKAGES.includes(wanted) ? [] : [`${path} imports ${wanted}`];
-      const target = relative(CONSOLE, join(CONSOLE, dirname(path), wanted));
-      if (!target.startsWith("..")) return path.startsWith("parts/") && target.startsWith("pages/") ? [`${path} imports ${target}: parts know no page`] : [];
-      const typesOnly = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^"']*["']([^"']+)["']/gm)].every(([, type, from]) => from !== wanted || type !== undefined);
-      return typesOnly && /^\.\.\/\.\.\/src\/(core|http)\//.test(target) ? [] : [`${path} imports ${target}`];
-    });
-  }
+	function consoleFaults(path: string, text: string): string[] {
+		return importsOf(text).flatMap((wanted) => {
+			if (!wanted.startsWith("."))
+				return PACKAGES.includes(wanted) ? [] : [`${path} imports ${wanted}`];
+			const target = relative(CONSOLE, join(CONSOLE, dirname(path), wanted));
+			if (!target.startsWith(".."))
+				return path.startsWith("parts/") && target.startsWith("pages/")
+					? [`${path} imports ${target}: parts know no page`]
+					: [];
+			const typesOnly = [
+				...text.matchAll(/^(?:import|export)\s+(type\s)?[^"']*["']([^"']+)["']/gm),
+			].every(([, type, from]) => from !== wanted || type !== undefined);
+			return typesOnly && /^\.\.\/\.\.\/src\/(core|http)\//.test(target)
+				? []
+				: [`${path} imports ${target}`];
+		});
+	}
 
-  it("takes only types from the service, and a part knows no page", () => {
-    expect(files.length).toBeGreaterThan(30);
-    expect(files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8")))).toEqual([]);
-  });
+	it("takes only types from the service, and a part knows no page", () => {
+		expect(files.length).toBeGreaterThan(30);
+		expect(
+			files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8"))),
+		).toEqual([]);
+	});
 
-  it.each([
-    ["shapes.ts", 'import { JOB_STATES } from "../../src/core/machine.ts";'],
-    ["shapes.ts", 'import type { Known } from "../../src/engine/registry.ts";'],
-    ["parts/table.tsx", 'import { KeysPage } from "../pages/keys.tsx";'],
-    ["api.ts", 'import { readFile } from "node:fs/promises";'],
-  ])("a planted violation in %s is found", (path, line) => {
-    expect(consoleFaults(path, line)).toHaveLength(1);
-  });
+	it.each([
+		["shapes.ts", 'import { JOB_STATES } from "../../src/core/machine.ts";'],
+		["shapes.ts", 'import type { Known } from "../../src/engine/registry.ts";'],
+		["parts/table.tsx", 'import { KeysPage } from "../pages/keys.tsx";'],
+		["api.ts", 'import { readFile } from "node:fs/promises";'],
+	])("a planted violation in %s is found", (path, line) => {
+		expect(consoleFaults(path, line)).toHaveLength(1);
+	});
 });

@@ -1,4 +1,7 @@
-/** `/openapi.json` and `/docs` as documents: valid, complete, and of one piece with the table of routes. */
+/**
+ * `/openapi.json` and `/docs` as documents: valid, complete, and of one piece with the table of
+ * routes.
+ */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
@@ -17,153 +20,217 @@ import { ROUTES } from "../src/http/routes.ts";
 
 /** As it arrives. */
 const document = JSON.parse(JSON.stringify(openapiOf(ROUTES, "1.2.3"))) as OpenApi;
-const operations = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })));
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+	Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
 
 function operation(id: string): Operation {
-  return operations.find((each) => each.operation.operationId === id)!.operation;
+	return operations.find((each) => each.operation.operationId === id)!.operation;
 }
 
 /** The codes that the operation names for a status. */
 function codes(id: string, status: string): string[] {
-  return Object.keys(operation(id).responses[status]?.content?.["application/json"]?.examples ?? {});
+	return Object.keys(
+		operation(id).responses[status]?.content?.["application/json"]?.examples ?? {},
+	);
 }
 
 describe("/openapi.json", () => {
-  it("is valid OpenAPI 3.1", async () => {
-    const found = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>);
-    expect(found.errors ?? []).toEqual([]);
-    expect(found.valid).toBe(true);
-  });
+	it("is valid OpenAPI 3.1", async () => {
+		const found = await new Validator().validate(
+			structuredClone(document) as unknown as Record<string, unknown>,
+		);
+		expect(found.errors ?? []).toEqual([]);
+		expect(found.valid).toBe(true);
+	});
 
-  it("has every row of the table, and nothing else; HEAD goes with GET", () => {
-    const rows = ROUTES.flatMap((route) => route.methods.filter((method) => method !== "HEAD").map((method) => `${method} ${pathOf(route)} ${operationIdOf(route, method)}`));
-    expect(operations.map(({ method, path, operation: { operationId } }) => `${method.toUpperCase()} ${path} ${operationId}`).toSorted()).toEqual(rows.toSorted());
-  });
+	it("has every row of the table, and nothing else; HEAD goes with GET", () => {
+		const rows = ROUTES.flatMap((route) =>
+			route.methods
+				.filter((method) => method !== "HEAD")
+				.map((method) => `${method} ${pathOf(route)} ${operationIdOf(route, method)}`),
+		);
+		expect(
+			operations
+				.map(
+					({ method, path, operation: { operationId } }) =>
+						`${method.toUpperCase()} ${path} ${operationId}`,
+				)
+				.toSorted(),
+		).toEqual(rows.toSorted());
+	});
 
-  it("names every operation once", () => {
-    const ids = operations.map((each) => each.operation.operationId);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
+	it("names every operation once", () => {
+		const ids = operations.map((each) => each.operation.operationId);
+		expect(new Set(ids).size).toBe(ids.length);
+	});
 
-  it("has the very schemas that check what comes in", () => {
-    const body = (id: string): unknown => operation(id).requestBody?.content["application/json"]?.schema;
-    expect(body("run")).toEqual(SUBMISSION_SCHEMA);
-    expect(body("runsync")).toEqual(SUBMISSION_SCHEMA);
-    expect(body("updateEndpoint")).toEqual(ENDPOINT_SCHEMA);
-    expect(body("createKey")).toEqual(KEY_REQUEST_SCHEMA);
-  });
+	it("has the very schemas that check what comes in", () => {
+		const body = (id: string): unknown =>
+			operation(id).requestBody?.content["application/json"]?.schema;
+		expect(body("run")).toEqual(SUBMISSION_SCHEMA);
+		expect(body("runsync")).toEqual(SUBMISSION_SCHEMA);
+		expect(body("updateEndpoint")).toEqual(ENDPOINT_SCHEMA);
+		expect(body("createKey")).toEqual(KEY_REQUEST_SCHEMA);
+	});
 
-  it("says the size that the table has", () => {
-    expect(operation("run").requestBody?.description).toContain("At most 10,485,760 bytes.");
-    expect(operation("runsync").requestBody?.description).toContain("At most 20,971,520 bytes.");
-  });
+	it("says the size that the table has", () => {
+		expect(operation("run").requestBody?.description).toContain("At most 10,485,760 bytes.");
+		expect(operation("runsync").requestBody?.description).toContain("At most 20,971,520 bytes.");
+	});
 
-  it.each(operations.map(({ path, operation: { operationId } }) => [operationId, path]))("%s has all parameters of its path and no other", (id, path) => {
-    const inPath = (operation(id).parameters ?? []).filter((each) => each.in === "path").map(({ name }) => `{${name}}`);
-    expect(inPath).toEqual(path.match(/\{\w+\}/g) ?? []);
-  });
+	it.each(operations.map(({ path, operation: { operationId } }) => [operationId, path]))(
+		"%s has all parameters of its path and no other",
+		(id, path) => {
+			const inPath = (operation(id).parameters ?? [])
+				.filter((each) => each.in === "path")
+				.map(({ name }) => `{${name}}`);
+			expect(inPath).toEqual(path.match(/\{\w+\}/g) ?? []);
+		},
+	);
 
-  it("leads each reference somewhere", () => {
-    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!);
-    expect(refs.length).toBeGreaterThan(100);
-    const lost = refs.filter((path) => path.split("/").reduce<any>((at, name) => at?.[name], document) === undefined);
-    expect(lost).toEqual([]);
-  });
+	it("leads each reference somewhere", () => {
+		const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+			(match) => match[1]!,
+		);
+		expect(refs.length).toBeGreaterThan(100);
+		const lost = refs.filter(
+			(path) => path.split("/").reduce<any>((at, name) => at?.[name], document) === undefined,
+		);
+		expect(lost).toEqual([]);
+	});
 
-  it("has an answer and a body for every name, and no other", () => {
-    expect([...new Set(ROUTES.map(({ answer }) => answer))].toSorted()).toEqual(Object.keys(ANSWERS).toSorted());
-    expect([...new Set(ROUTES.flatMap(({ body = [] }) => body))].toSorted()).toEqual(Object.keys(BODIES).toSorted());
-  });
+	it("has an answer and a body for every name, and no other", () => {
+		expect([...new Set(ROUTES.map(({ answer }) => answer))].toSorted()).toEqual(
+			Object.keys(ANSWERS).toSorted(),
+		);
+		expect([...new Set(ROUTES.flatMap(({ body = [] }) => body))].toSorted()).toEqual(
+			Object.keys(BODIES).toSorted(),
+		);
+	});
 
-  it("gives examples that fit their schemas", () => {
-    const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    ajv.addSchema({ $id: "doc", components: document.components });
-    for (const { operation: each } of operations) {
-      const media = [each.requestBody, ...Object.values(each.responses)].flatMap((part) => part?.content?.["application/json"] ?? []);
-      for (const { schema, example } of media) {
-        if (example === undefined) continue;
-        const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as object);
-        expect(fits(example) ? [] : [each.operationId, fits.errors]).toEqual([]);
-      }
-    }
-  });
+	it("gives examples that fit their schemas", () => {
+		const ajv = new Ajv2020({ strict: false, validateFormats: false });
+		ajv.addSchema({ $id: "doc", components: document.components });
+		for (const { operation: each } of operations) {
+			const media = [each.requestBody, ...Object.values(each.responses)].flatMap(
+				(part) => part?.content?.["application/json"] ?? [],
+			);
+			for (const { schema, example } of media) {
+				if (example === undefined) continue;
+				const fits = ajv.compile(
+					JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as object,
+				);
+				expect(fits(example) ? [] : [each.operationId, fits.errors]).toEqual([]);
+			}
+		}
+	});
 });
 
 describe("errors in /openapi.json", () => {
-  it("D3: every code of the table can be met somewhere, and under its own status", () => {
-    const named = new Set<string>(["path_not_found", "method_not_allowed"]);
-    for (const { operation: { responses } } of operations) {
-      for (const [status, { content }] of Object.entries(responses)) {
-        for (const code of Object.keys(content?.["application/json"]?.examples ?? {})) {
-          named.add(code);
-          if (status !== "default") expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
-          else expect(ALWAYS).toContain(code);
-        }
-      }
-    }
-    expect([...named].toSorted()).toEqual(Object.keys(ERRORS).toSorted());
-  });
+	it("D3: every code of the table can be met somewhere, and under its own status", () => {
+		const named = new Set<string>(["path_not_found", "method_not_allowed"]);
+		for (const {
+			operation: { responses },
+		} of operations) {
+			for (const [status, { content }] of Object.entries(responses)) {
+				for (const code of Object.keys(content?.["application/json"]?.examples ?? {})) {
+					named.add(code);
+					if (status !== "default")
+						expect([code, status]).toEqual([
+							code,
+							String(ERRORS[code as keyof typeof ERRORS].status),
+						]);
+					else expect(ALWAYS).toContain(code);
+				}
+			}
+		}
+		expect([...named].toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+	});
 
-  it("D2: an operation names those that follow from its row", () => {
-    expect(codes("run", "400")).toEqual(["bad_json", "bad_request"]);
-    expect(codes("run", "401")).toEqual(["unauthorized"]);
-    expect(codes("run", "404")).toEqual(["endpoint_not_found"]);
-    expect(codes("run", "409")).toEqual(["idempotency_reused", "idempotency_expired"]);
-    expect(codes("run", "413")).toEqual(["body_too_large"]);
-    expect(codes("run", "429")).toEqual(["rate_limited", "too_many_at_once", "queue_full"]);
-    expect(codes("run", "503")).toEqual(["store_unavailable", "outcome_unknown"]);
-    expect(codes("status", "404")).toEqual(["endpoint_not_found", "job_not_found"]);
-    expect(codes("status", "413")).toEqual([]);
-    expect(codes("jobDone", "404")).toEqual(["endpoint_not_found"]);
-    expect(codes("jobDone", "413")).toEqual([]);
-    expect(codes("jobTake", "429")).toEqual(["draining"]);
-    expect(codes("healthz", "401")).toEqual([]);
-  });
+	it("D2: an operation names those that follow from its row", () => {
+		expect(codes("run", "400")).toEqual(["bad_json", "bad_request"]);
+		expect(codes("run", "401")).toEqual(["unauthorized"]);
+		expect(codes("run", "404")).toEqual(["endpoint_not_found"]);
+		expect(codes("run", "409")).toEqual(["idempotency_reused", "idempotency_expired"]);
+		expect(codes("run", "413")).toEqual(["body_too_large"]);
+		expect(codes("run", "429")).toEqual(["rate_limited", "too_many_at_once", "queue_full"]);
+		expect(codes("run", "503")).toEqual(["store_unavailable", "outcome_unknown"]);
+		expect(codes("status", "404")).toEqual(["endpoint_not_found", "job_not_found"]);
+		expect(codes("status", "413")).toEqual([]);
+		expect(codes("jobDone", "404")).toEqual(["endpoint_not_found"]);
+		expect(codes("jobDone", "413")).toEqual([]);
+		expect(codes("jobTake", "429")).toEqual(["draining"]);
+		expect(codes("healthz", "401")).toEqual([]);
+	});
 
-  it("D24: an operation with limits tells its headers, and when to try again", () => {
-    const limited = ROUTES.filter(({ limit }) => limit).flatMap((route) => route.methods.map((method) => operationIdOf(route, method)));
-    expect(limited.length).toBeGreaterThanOrEqual(2 * LIMITED_OPERATIONS.length);
-    for (const id of limited) {
-      const { responses } = operation(id);
-      expect(Object.keys(responses["200"]!.headers!)).toEqual(expect.arrayContaining(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]));
-      expect(Object.keys(responses["429"]!.headers!)).toContain("Retry-After");
-    }
-  });
+	it("D24: an operation with limits tells its headers, and when to try again", () => {
+		const limited = ROUTES.filter(({ limit }) => limit).flatMap((route) =>
+			route.methods.map((method) => operationIdOf(route, method)),
+		);
+		expect(limited.length).toBeGreaterThanOrEqual(2 * LIMITED_OPERATIONS.length);
+		for (const id of limited) {
+			const { responses } = operation(id);
+			expect(Object.keys(responses["200"]!.headers!)).toEqual(
+				expect.arrayContaining(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]),
+			);
+			expect(Object.keys(responses["429"]!.headers!)).toContain("Retry-After");
+		}
+	});
 
-  it("D32: under /openai they have OpenAI's form", () => {
-    const { schema, examples } = operation("openai").responses["429"]!.content!["application/json"]!;
-    expect(schema).toEqual({ $ref: "#/components/schemas/OpenAIError" });
-    expect(examples!["queue_full"]).toEqual({ $ref: "#/components/examples/openai_queue_full" });
-    expect(document.components.examples["openai_queue_full"]!.value).toMatchObject({ error: { type: "rate_limit_error", code: "queue_full" } });
-  });
+	it("D32: under /openai they have OpenAI's form", () => {
+		const { schema, examples } =
+			operation("openai").responses["429"]!.content!["application/json"]!;
+		expect(schema).toEqual({ $ref: "#/components/schemas/OpenAIError" });
+		expect(examples!["queue_full"]).toEqual({ $ref: "#/components/examples/openai_queue_full" });
+		expect(document.components.examples["openai_queue_full"]!.value).toMatchObject({
+			error: { type: "rate_limit_error", code: "queue_full" },
+		});
+	});
 });
 
 describe("/docs as a page", () => {
-  const page = docsPage(document, { address: "http://127.0.0.1:8080", endpoint: "hello" });
+	const page = docsPage(document, { address: "http://127.0.0.1:8080", endpoint: "hello" });
 
-  it("has an anchor, a line for the shell and the summary of every operation", () => {
-    for (const { operation: { operationId } } of operations) expect(page).toContain(`<article id="${operationId}">`);
-    expect(page.match(/<pre class="curl"/g)).toHaveLength(operations.length);
-  });
+	it("has an anchor, a line for the shell and the summary of every operation", () => {
+		for (const {
+			operation: { operationId },
+		} of operations)
+			expect(page).toContain(`<article id="${operationId}">`);
+		expect(page.match(/<pre class="curl"/g)).toHaveLength(operations.length);
+	});
 
-  it("links only to what is there", () => {
-    const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]));
-    const wanted = [...page.matchAll(/ href="#([^"]+)"/g)].map((match) => match[1]);
-    expect(wanted.length).toBeGreaterThan(100);
-    expect(wanted.filter((id) => !ids.has(id))).toEqual([]);
-  });
+	it("links only to what is there", () => {
+		const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]));
+		const wanted = [...page.matchAll(/ href="#([^"]+)"/g)].map((match) => match[1]);
+		expect(wanted.length).toBeGreaterThan(100);
+		expect(wanted.filter((id) => !ids.has(id))).toEqual([]);
+	});
 
-  it("has no script and asks no other host for anything", () => {
-    expect(page).not.toMatch(/<script|<link rel="stylesheet"|<img|<iframe|@import|url\(| on[a-z]+=/i);
-    expect([...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map((match) => match[1]).filter((to) => !to!.startsWith("data:"))).toEqual(["openapi.json"]);
-  });
+	it("has no script and asks no other host for anything", () => {
+		expect(page).not.toMatch(
+			/<script|<link rel="stylesheet"|<img|<iframe|@import|url\(| on[a-z]+=/i,
+		);
+		expect(
+			[...page.matchAll(/(?:src|href)="([^"#]+)"/g)]
+				.map((match) => match[1])
+				.filter((to) => !to!.startsWith("data:")),
+		).toEqual(["openapi.json"]);
+	});
 
-  it("escapes whatever text it is given", () => {
-    const evil = `</style><script>alert("1")</script>&'`;
-    const { openapi, ...rest } = document;
-    const spoiled = { openapi, ...(JSON.parse(JSON.stringify(rest), (key, value: unknown) => (["summary", "description", "title", "version"].includes(key) && typeof value === "string" ? evil : value)) as Omit<OpenApi, "openapi">) };
-    const text = docsPage(spoiled, { address: `http://x"><script>`, endpoint: `"><script>` });
-    expect(text).not.toContain("<script>");
-    expect(text).toContain("&#60;script&#62;");
-  });
+	it("escapes whatever text it is given", () => {
+		const evil = `</style><script>alert("1")</script>&'`;
+		const { openapi, ...rest } = document;
+		const spoiled = {
+			openapi,
+			...(JSON.parse(JSON.stringify(rest), (key, value: unknown) =>
+				["summary", "description", "title", "version"].includes(key) && typeof value === "string"
+					? evil
+					: value,
+			) as Omit<OpenApi, "openapi">),
+		};
+		const text = docsPage(spoiled, { address: `http://x"><script>`, endpoint: `"><script>` });
+		expect(text).not.toContain("<script>");
+		expect(text).toContain("&#60;script&#62;");
+	});
 });

@@ -1,4 +1,7 @@
-/** The pages of `docs/reference/` are as the source has them, and what makes them notices what is wrong. */
+/**
+ * The pages of `docs/reference/` are as the source has them, and what makes them notices what is
+ * wrong.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,89 +22,115 @@ const page = (file: string): string => readFileSync(join(FOLDER, file), "utf8");
 const ids = RULES.map(({ id }) => id);
 
 describe("docs/reference", () => {
-  it("is as the source has it; npm run reference makes it so", () => {
-    execFileSync(process.execPath, [join(ROOT, "scripts/gen.ts"), "--check"], { stdio: "pipe" });
-  });
+	it("is as the source has it; npm run reference makes it so", () => {
+		execFileSync(process.execPath, [join(ROOT, "scripts/gen.ts"), "--check"], { stdio: "pipe" });
+	});
 
-  it.each(pages)("the links of %s lead to files and headings", (file) => {
-    const links = [...page(file).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map((match) => ({ to: match[1]!, heading: match[2] }));
-    const lost = links.filter(({ to, heading }) => {
-      const path = to === "" ? join(FOLDER, file) : join(FOLDER, dirname(file), to);
-      if (!existsSync(path)) return true;
-      if (heading === undefined) return false;
-      return !readFileSync(path, "utf8").split("\n").some((line) => /^#+ /.test(line) && headingAnchor(line.replace(/^#+ /, "")) === heading);
-    });
-    expect(lost).toEqual([]);
-  });
+	it.each(pages)("the links of %s lead to files and headings", (file) => {
+		const links = [...page(file).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(
+			(match) => ({ to: match[1]!, heading: match[2] }),
+		);
+		const lost = links.filter(({ to, heading }) => {
+			const path = to === "" ? join(FOLDER, file) : join(FOLDER, dirname(file), to);
+			if (!existsSync(path)) return true;
+			if (heading === undefined) return false;
+			return !readFileSync(path, "utf8")
+				.split("\n")
+				.some((line) => /^#+ /.test(line) && headingAnchor(line.replace(/^#+ /, "")) === heading);
+		});
+		expect(lost).toEqual([]);
+	});
 
-  it("names every operation", () => {
-    for (const { name } of ROUTES) expect(page("api.md")).toContain(`### ${name}\n`);
-  });
+	it("names every operation", () => {
+		for (const { name } of ROUTES) expect(page("api.md")).toContain(`### ${name}\n`);
+	});
 });
 
 describe("docs/reference/config.md", () => {
-  it("D35: its example is a configuration that the service takes", () => {
-    const [, yaml = ""] = /```yaml\n(.*?)```/s.exec(page("config.md"))!;
-    const loaded = loadConfig({ flags: {}, env: {}, cwd: "/", readFile: () => yaml });
-    expect(loaded).toMatchObject({ ok: true, config: { endpoints: [{ id: "thumbnail" }], publicUrl: "http://192.168.1.10:8080" } });
-  });
+	it("D35: its example is a configuration that the service takes", () => {
+		const [, yaml = ""] = /```yaml\n(.*?)```/s.exec(page("config.md"))!;
+		const loaded = loadConfig({ flags: {}, env: {}, cwd: "/", readFile: () => yaml });
+		expect(loaded).toMatchObject({
+			ok: true,
+			config: { endpoints: [{ id: "thumbnail" }], publicUrl: "http://192.168.1.10:8080" },
+		});
+	});
 });
 
 describe("rules", () => {
-  it("each is there once", () => {
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.filter((id) => id.startsWith("D"))).toEqual(Array.from({ length: 40 }, (_, index) => `D${index + 1}`));
-  });
+	it("each is there once", () => {
+		expect(new Set(ids).size).toBe(ids.length);
+		expect(ids.filter((id) => id.startsWith("D"))).toEqual(
+			Array.from({ length: 40 }, (_, index) => `D${index + 1}`),
+		);
+	});
 
-  it.each([
-    ["it", '"', "spec 2.4, D15: a", ["spec 2.4", "D15"], "a"],
-    ["it.each([[1], [2]])", "`", "D7: ${x}", ["D7"], "${x}"],
-    ["describe", "'", "spec 2.3 to 2.5: b", ["spec 2.3", "spec 2.4", "spec 2.5"], "b"],
-    ["it", '"', "spec 2.8, 3: c", ["spec 2.8", "spec 3"], "c"],
-    ["it", '"', "A.7, D7: d", ["D7"], "d"],
-    ["describe", '"', "D11", ["D11"], ""],
-    ["it", '"', 'D2: \\"quoted\\"', ["D2"], '"quoted"'],
-  ])("a title in %s(%s%s is read", (call, quote, title, named, text) => {
-    expect(titlesIn(test(title, call, quote), ids)).toEqual([{ ids: named, text }]);
-  });
+	it.each([
+		["it", '"', "spec 2.4, D15: a", ["spec 2.4", "D15"], "a"],
+		["it.each([[1], [2]])", "`", "D7: ${x}", ["D7"], "${x}"],
+		["describe", "'", "spec 2.3 to 2.5: b", ["spec 2.3", "spec 2.4", "spec 2.5"], "b"],
+		["it", '"', "spec 2.8, 3: c", ["spec 2.8", "spec 3"], "c"],
+		["it", '"', "A.7, D7: d", ["D7"], "d"],
+		["describe", '"', "D11", ["D11"], ""],
+		["it", '"', 'D2: \\"quoted\\"', ["D2"], '"quoted"'],
+	])("a title in %s(%s%s is read", (call, quote, title, named, text) => {
+		expect(titlesIn(test(title, call, quote), ids)).toEqual([{ ids: named, text }]);
+	});
 
-  it.each(["finds D7: a", "D7 is a decision: so", "B.5: errors"])("'%s' is no title of a rule", (title) => {
-    expect(titlesIn(test(title), ids)).toEqual([]);
-  });
+	it.each(["finds D7: a", "D7 is a decision: so", "B.5: errors"])(
+		"'%s' is no title of a rule",
+		(title) => {
+			expect(titlesIn(test(title), ids)).toEqual([]);
+		},
+	);
 
-  const all = { file: "a.test.ts", text: RULES.map(({ id }) => test(`${id}: a`)).join("\n") };
-  const more = (title: string): { file: string; text: string } => ({ file: "b.test.ts", text: test(title) });
+	const all = { file: "a.test.ts", text: RULES.map(({ id }) => test(`${id}: a`)).join("\n") };
+	const more = (title: string): { file: string; text: string } => ({
+		file: "b.test.ts",
+		text: test(title),
+	});
 
-  it("a title that names an unknown rule is a fault", () => {
-    expect(testsByRule([all]).get("D7")).toEqual([{ file: "a.test.ts", text: "a" }]);
-    expect(() => testsByRule([all, more(`D${41}: b`)])).toThrow("b.test.ts: there is no rule D41 (in 'b').");
-    expect(() => testsByRule([all, more(`spec ${3.4}: b`)])).toThrow("there is no rule spec 3.4");
-  });
+	it("a title that names an unknown rule is a fault", () => {
+		expect(testsByRule([all]).get("D7")).toEqual([{ file: "a.test.ts", text: "a" }]);
+		expect(() => testsByRule([all, more(`D${41}: b`)])).toThrow(
+			"b.test.ts: there is no rule D41 (in 'b').",
+		);
+		expect(() => testsByRule([all, more(`spec ${3.4}: b`)])).toThrow("there is no rule spec 3.4");
+	});
 
-  it("a rule without a test is a fault", () => {
-    expect(() => testsByRule([{ ...all, text: all.text.replace("D7:", "D8:") }])).toThrow("No test shows D7");
-  });
+	it("a rule without a test is a fault", () => {
+		expect(() => testsByRule([{ ...all, text: all.text.replace("D7:", "D8:") }])).toThrow(
+			"No test shows D7",
+		);
+	});
 });
 
-/** The text of a test with this title. Titles here are not written as such, or they would count as tests of their rules. */
+/**
+ * The text of a test with this title. Titles here are not written as such, or they would count as
+ * tests of their rules.
+ */
 function test(title: string, call = "it", quote = '"'): string {
-  return `${call}(${quote}${title}${quote}, () => {});`;
+	return `${call}(${quote}${title}${quote}, () => {});`;
 }
 
 describe("events", () => {
-  it("each has its docstring and its facts; one without shares the one before it", () => {
-    const text = `export interface Events {\n  /** One. */\n  "a.b": { x: string; y: number | undefined };\n  /**\n   * Two\n   * lines.\n   */\n  c: Record<never, never>;\n  d: { z: string };\n}\n`;
-    expect(eventsIn(text)).toEqual([
-      { name: "a.b", docstring: "One.", facts: ["x", "y"] },
-      { name: "c", docstring: "Two lines.", facts: [] },
-      { name: "d", docstring: "Two lines.", facts: ["z"] },
-    ]);
-  });
+	it("each has its docstring and its facts; one without shares the one before it", () => {
+		const text = `export interface Events {\n  /** One. */\n  "a.b": { x: string; y: number | undefined };\n  /**\n   * Two\n   * lines.\n   */\n  c: Record<never, never>;\n  d: { z: string };\n}\n`;
+		expect(eventsIn(text)).toEqual([
+			{ name: "a.b", docstring: "One.", facts: ["x", "y"] },
+			{ name: "c", docstring: "Two lines.", facts: [] },
+			{ name: "d", docstring: "Two lines.", facts: ["z"] },
+		]);
+	});
 
-  it("every event of the source is on the page", () => {
-    const text = readFileSync(join(ROOT, "src/events.ts"), "utf8");
-    const names = [...text.slice(0, text.indexOf("export type EventName")).matchAll(/^ {2}"?([a-z.]+)"?: (?:\{|Record)/gm)].map((match) => match[1]!);
-    expect(names.length).toBeGreaterThan(25);
-    expect(eventsIn(text).map(({ name }) => name)).toEqual(names);
-  });
+	it("every event of the source is on the page", () => {
+		const text = readFileSync(join(ROOT, "src/events.ts"), "utf8");
+		const names = [
+			...text
+				.slice(0, text.indexOf("export type EventName"))
+				.matchAll(/^\t"?([a-z.]+)"?: (?:\{|Record)/gm),
+		].map((match) => match[1]!);
+		expect(names.length).toBeGreaterThan(25);
+		expect(eventsIn(text).map(({ name }) => name)).toEqual(names);
+	});
 });

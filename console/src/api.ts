@@ -1,92 +1,126 @@
-/** Calls of the service: same origin, by the session's cookie (D31). Failures are shown by their sentence, code and details (D2). */
+/**
+ * Calls of the service: same origin, by the session's cookie (D31). Failures are shown by their
+ * sentence, code and details (D2).
+ */
 import { T } from "./text.ts";
 
 /** The service's address: the page's own, up to `/console/`. */
-export const BASE = location.origin + location.pathname.slice(0, Math.max(0, location.pathname.lastIndexOf("/console"))) + "/";
+export const BASE =
+	location.origin +
+	location.pathname.slice(0, Math.max(0, location.pathname.lastIndexOf("/console"))) +
+	"/";
 
 /** A refusal of the service, or no answer at all (code `offline`). */
 export class Failure extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly details: readonly Fault[];
+	readonly status: number;
+	readonly code: string;
+	readonly details: readonly Fault[];
 
-  constructor(status: number, { error, code, details }: { error: string; code: string; details?: readonly Fault[] }) {
-    super(error);
-    this.status = status;
-    this.code = code;
-    this.details = details ?? [];
-  }
+	constructor(
+		status: number,
+		{ error, code, details }: { error: string; code: string; details?: readonly Fault[] },
+	) {
+		super(error);
+		this.status = status;
+		this.code = code;
+		this.details = details ?? [];
+	}
 }
 
 /** One bad field of a request. */
 export interface Fault {
-  field: string;
-  message: string;
+	field: string;
+	message: string;
 }
 
 interface Ask {
-  method?: "GET" | "POST" | "PATCH" | "DELETE";
-  body?: unknown;
-  /** The body as it is to be sent, in place of `body`. */
-  text?: string;
-  signal?: AbortSignal | undefined;
+	method?: "GET" | "POST" | "PATCH" | "DELETE";
+	body?: unknown;
+	/** The body as it is to be sent, in place of `body`. */
+	text?: string;
+	signal?: AbortSignal | undefined;
 }
 
 let onSignedOut: () => void = () => {};
 
 /** Says what happens when the session is over. */
 export function whenSignedOut(run: () => void): void {
-  onSignedOut = run;
+	onSignedOut = run;
 }
 
 /** The answer as an object. Throws `Failure`; an aborted call throws `AbortError`. */
 export async function ask<A>(path: string, options: Ask = {}): Promise<A> {
-  return JSON.parse(await askText(path, options)) as A;
+	return JSON.parse(await askText(path, options)) as A;
 }
 
 /** The answer as text. */
-export async function askText(path: string, { method = "GET", body, text = body === undefined ? undefined : JSON.stringify(body), signal }: Ask = {}): Promise<string> {
-  let response: Response;
-  let answer: string;
-  try {
-    response = await fetch(BASE + path, { method, ...(text === undefined ? {} : { body: text, headers: { "Content-Type": "application/json" } }), ...(signal ? { signal } : {}), cache: "no-store", redirect: "error" });
-    answer = await response.text();
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Failure(0, { error: T.offline, code: "offline" });
-  }
-  if (response.ok) return answer;
-  if (response.status === 401 && !path.startsWith("console/session")) await checkSession();
-  throw new Failure(response.status, failureOf(answer, response.status));
+export async function askText(
+	path: string,
+	{
+		method = "GET",
+		body,
+		text = body === undefined ? undefined : JSON.stringify(body),
+		signal,
+	}: Ask = {},
+): Promise<string> {
+	let response: Response;
+	let answer: string;
+	try {
+		response = await fetch(BASE + path, {
+			method,
+			...(text === undefined
+				? {}
+				: { body: text, headers: { "Content-Type": "application/json" } }),
+			...(signal ? { signal } : {}),
+			cache: "no-store",
+			redirect: "error",
+		});
+		answer = await response.text();
+	} catch (error) {
+		if (error instanceof DOMException && error.name === "AbortError") throw error;
+		throw new Failure(0, { error: T.offline, code: "offline" });
+	}
+	if (response.ok) return answer;
+	if (response.status === 401 && !path.startsWith("console/session")) await checkSession();
+	throw new Failure(response.status, failureOf(answer, response.status));
 }
 
 /** 401 also means "without permission" (D3): only a session that is over leads to the sign-in. */
 async function checkSession(): Promise<void> {
-  try {
-    await askText("console/session");
-  } catch (error) {
-    if (error instanceof Failure && error.status === 401) onSignedOut();
-  }
+	try {
+		await askText("console/session");
+	} catch (error) {
+		if (error instanceof Failure && error.status === 401) onSignedOut();
+	}
 }
 
-function failureOf(answer: string, status: number): { error: string; code: string; details?: Fault[] } {
-  try {
-    const told = JSON.parse(answer) as { error?: unknown; code?: string; details?: Fault[] };
-    if (typeof told.error === "string") return { error: told.error, code: told.code ?? String(status), ...(told.details ? { details: told.details } : {}) };
-  } catch {
-    // Something between the page and the service answered in its stead.
-  }
-  return { error: T.strange(status), code: String(status) };
+function failureOf(
+	answer: string,
+	status: number,
+): { error: string; code: string; details?: Fault[] } {
+	try {
+		const told = JSON.parse(answer) as { error?: unknown; code?: string; details?: Fault[] };
+		if (typeof told.error === "string")
+			return {
+				error: told.error,
+				code: told.code ?? String(status),
+				...(told.details ? { details: told.details } : {}),
+			};
+	} catch {
+		// Something between the page and the service answered in its stead.
+	}
+	return { error: T.strange(status), code: String(status) };
 }
 
 /** `?name=value` of what is there. */
 export function search(query: Readonly<Record<string, string | number | undefined>>): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") params.set(name, String(value));
-  return params.size > 0 ? `?${params}` : "";
+	const params = new URLSearchParams();
+	for (const [name, value] of Object.entries(query))
+		if (value !== undefined && value !== "") params.set(name, String(value));
+	return params.size > 0 ? `?${params}` : "";
 }
 
 /** The path of an endpoint's own part of `/v1`. */
 export function ofEndpoint(id: string, rest = ""): string {
-  return `v1/endpoints/${encodeURIComponent(id)}${rest}`;
+	return `v1/endpoints/${encodeURIComponent(id)}${rest}`;
 }

@@ -7,51 +7,51 @@ export const now = (): number => Date.now();
 
 /** Calls `run` after `ms`; the function returned takes that back. */
 export function after(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
+	const timer = setTimeout(run, ms);
+	return () => clearTimeout(timer);
 }
 
 /** Calls `run` every `ms` while the page is to be seen: a background tab costs nothing. */
 function every(ms: number, run: () => void): () => void {
-  return whileVisible(() => {
-    run();
-    const timer = setInterval(run, ms);
-    return () => clearInterval(timer);
-  });
+	return whileVisible(() => {
+		run();
+		const timer = setInterval(run, ms);
+		return () => clearInterval(timer);
+	});
 }
 
 /** The time, told anew every `ms` while the page is to be seen. */
 export function useNow(ms = 1000): number {
-  const [, tick] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => every(ms, tick), [ms]);
-  return now();
+	const [, tick] = useReducer((count: number) => count + 1, 0);
+	useEffect(() => every(ms, tick), [ms]);
+	return now();
 }
 
 /** Something that is done not too often. */
 export interface Throttled {
-  /** Does it: at once, or at the end of the pause for all calls that came in it. */
-  call: () => void;
-  /** Does it at once. */
-  rush: () => void;
-  stop: () => void;
+	/** Does it: at once, or at the end of the pause for all calls that came in it. */
+	call: () => void;
+	/** Does it at once. */
+	rush: () => void;
+	stop: () => void;
 }
 
 /** Leaves a pause of `ms()` between two runs. */
 export function throttled(ms: () => number, run: () => void): Throttled {
-  let cancel: (() => void) | undefined;
-  let again = false;
-  const call = (): void => {
-    if (cancel) again = true;
-    else rush();
-  };
-  const rush = (): void => {
-    cancel?.();
-    again = false;
-    run();
-    cancel = after(ms(), () => {
-      cancel = undefined;
-      if (again) rush();
-    });
-  };
-  return { call, rush, stop: () => cancel?.() };
+	let cancel: (() => void) | undefined;
+	let again = false;
+	const call = (): void => {
+		if (cancel) again = true;
+		else rush();
+	};
+	const rush = (): void => {
+		cancel?.();
+		again = false;
+		run();
+		cancel = after(ms(), () => {
+			cancel = undefined;
+			if (again) rush();
+		});
+	};
+	return { call, rush, stop: () => cancel?.() };
 }

@@ -3,41 +3,50 @@ import { useEffect, useEffectEvent, useState } from "react";
 import { BASE } from "./api.ts";
 import { whileVisible } from "./visible.ts";
 
-/** `off`: nothing was asked for, `over`: it told its end, `lost`: it broke and is tried again, `refused`: it cannot be had. */
+/**
+ * `off`: nothing was asked for, `over`: it told its end, `lost`: it broke and is tried again,
+ * `refused`: it cannot be had.
+ */
 export type EventsState = "off" | "open" | "over" | "lost" | "refused";
 
 interface Listen {
-  /** Path below the service; undefined listens to nothing. */
-  path: string | undefined;
-  /** Data of an unnamed event with its id, or of the named ones asked for. */
-  on: (event: { name: string; data: string; id: string }) => void;
-  names: readonly string[];
+	/** Path below the service; undefined listens to nothing. */
+	path: string | undefined;
+	/** Data of an unnamed event with its id, or of the named ones asked for. */
+	on: (event: { name: string; data: string; id: string }) => void;
+	names: readonly string[];
 }
 
-/** Listens while the page is to be seen; goes on after the last event that came (`Last-Event-ID` is the browser's, `offset` is ours after a pause). */
+/**
+ * Listens while the page is to be seen; goes on after the last event that came (`Last-Event-ID` is
+ * the browser's, `offset` is ours after a pause).
+ */
 export function useEvents({ path, on, names }: Listen): EventsState {
-  const [state, setState] = useState<EventsState>("off");
-  const told = useEffectEvent(on);
-  const wanted = names.join(" ");
-  useEffect(() => {
-    if (path === undefined) return undefined;
-    let over = false;
-    return whileVisible(() => {
-      if (over) return () => {};
-      told({ name: "begin", data: "", id: "" });
-      const source = new EventSource(BASE + path);
-      const take = (event: MessageEvent<string>): void => {
-        told({ name: event.type, data: event.data, id: event.lastEventId });
-        if (event.type !== "end") return;
-        over = true;
-        source.close();
-        setState("over");
-      };
-      for (const name of ["message", "end", ...wanted.split(" ").filter(Boolean)]) source.addEventListener(name, take as (event: Event) => void);
-      source.addEventListener("open", () => setState("open"));
-      source.addEventListener("error", () => setState(source.readyState === EventSource.CLOSED ? "refused" : "lost"));
-      return () => source.close();
-    });
-  }, [path, wanted]);
-  return path === undefined ? "off" : state;
+	const [state, setState] = useState<EventsState>("off");
+	const told = useEffectEvent(on);
+	const wanted = names.join(" ");
+	useEffect(() => {
+		if (path === undefined) return undefined;
+		let over = false;
+		return whileVisible(() => {
+			if (over) return () => {};
+			told({ name: "begin", data: "", id: "" });
+			const source = new EventSource(BASE + path);
+			const take = (event: MessageEvent<string>): void => {
+				told({ name: event.type, data: event.data, id: event.lastEventId });
+				if (event.type !== "end") return;
+				over = true;
+				source.close();
+				setState("over");
+			};
+			for (const name of ["message", "end", ...wanted.split(" ").filter(Boolean)])
+				source.addEventListener(name, take as (event: Event) => void);
+			source.addEventListener("open", () => setState("open"));
+			source.addEventListener("error", () =>
+				setState(source.readyState === EventSource.CLOSED ? "refused" : "lost"),
+			);
+			return () => source.close();
+		});
+	}, [path, wanted]);
+	return path === undefined ? "off" : state;
 }

@@ -6,12 +6,12 @@ import type { Endpoint, Overview } from "./shapes.ts";
 import { whileVisible } from "./visible.ts";
 
 export interface Feed {
-  /** Undefined until the first event. */
-  endpoints: readonly Overview[] | undefined;
-  /** Ms since the epoch of the last event, by the service's clock. */
-  at: number | undefined;
-  /** The connection is open; when not, what is shown is old. */
-  live: boolean;
+	/** Undefined until the first event. */
+	endpoints: readonly Overview[] | undefined;
+	/** Ms since the epoch of the last event, by the service's clock. */
+	at: number | undefined;
+	/** The connection is open; when not, what is shown is old. */
+	live: boolean;
 }
 
 /** Ms until a connection that the service refused is tried again. */
@@ -21,76 +21,91 @@ let feed: Feed = { endpoints: undefined, at: undefined, live: false };
 const listeners = new Set<() => void>();
 
 function tell(change: Partial<Feed>): void {
-  feed = { ...feed, ...change };
-  for (const told of listeners) told();
+	feed = { ...feed, ...change };
+	for (const told of listeners) told();
 }
 
 /** Takes an endpoint out at once when it was deleted here. */
 export function forget(id: string): void {
-  tell({ endpoints: feed.endpoints?.filter((endpoint) => endpoint.id !== id) });
+	tell({ endpoints: feed.endpoints?.filter((endpoint) => endpoint.id !== id) });
 }
 
 /** The first event of a connection tells all endpoints. */
 function onOverview(event: MessageEvent<string>): void {
-  const told = JSON.parse(event.data) as { at: string | number; endpoints: Overview[] };
-  tell({ endpoints: inOrder(told.endpoints), at: new Date(told.at).getTime(), live: true });
+	const told = JSON.parse(event.data) as { at: string | number; endpoints: Overview[] };
+	tell({ endpoints: inOrder(told.endpoints), at: new Date(told.at).getTime(), live: true });
 }
 
-/** What is known without a feed, such as behind a proxy that lets no events through. It also finds out whether the session is over. */
+/**
+ * What is known without a feed, such as behind a proxy that lets no events through. It also finds
+ * out whether the session is over.
+ */
 async function look(): Promise<void> {
-  try {
-    const { endpoints } = await ask<{ endpoints: Endpoint[] }>("v1/endpoints");
-    tell({ endpoints: inOrder(endpoints.map(({ id, name, paused, jobs, workers }) => ({ id, name, paused, queue: jobs, workers, perMinute: {}, spark: [] }))) });
-  } catch {
-    // Nothing new is known.
-  }
+	try {
+		const { endpoints } = await ask<{ endpoints: Endpoint[] }>("v1/endpoints");
+		tell({
+			endpoints: inOrder(
+				endpoints.map(({ id, name, paused, jobs, workers }) => ({
+					id,
+					name,
+					paused,
+					queue: jobs,
+					workers,
+					perMinute: {},
+					spark: [],
+				})),
+			),
+		});
+	} catch {
+		// Nothing new is known.
+	}
 }
 
 function inOrder(endpoints: readonly Overview[]): readonly Overview[] {
-  return endpoints.toSorted((a, b) => a.name.localeCompare(b.name, "en"));
+	return endpoints.toSorted((a, b) => a.name.localeCompare(b.name, "en"));
 }
 
 function open(): () => void {
-  let source: EventSource;
-  let stopWaiting: (() => void) | undefined;
-  const connect = (): void => {
-    source = new EventSource(`${BASE}v1/feed`);
-    source.addEventListener("overview", onOverview);
-    source.addEventListener("error", () => {
-      tell({ live: false });
-      // A dropped connection comes again by itself; a refused one does not.
-      if (source.readyState !== EventSource.CLOSED) return;
-      void look();
-      stopWaiting = after(RETRY_MS, connect);
-    });
-  };
-  connect();
-  return () => {
-    stopWaiting?.();
-    source.close();
-    tell({ live: false });
-  };
+	let source: EventSource;
+	let stopWaiting: (() => void) | undefined;
+	const connect = (): void => {
+		source = new EventSource(`${BASE}v1/feed`);
+		source.addEventListener("overview", onOverview);
+		source.addEventListener("error", () => {
+			tell({ live: false });
+			// A dropped connection comes again by itself; a refused one does not.
+			if (source.readyState !== EventSource.CLOSED) return;
+			void look();
+			stopWaiting = after(RETRY_MS, connect);
+		});
+	};
+	connect();
+	return () => {
+		stopWaiting?.();
+		source.close();
+		tell({ live: false });
+	};
 }
 
 let stop: (() => void) | undefined;
 
 function subscribe(told: () => void): () => void {
-  listeners.add(told);
-  stop ??= whileVisible(open);
-  return () => {
-    listeners.delete(told);
-    if (listeners.size > 0) return;
-    stop?.();
-    stop = undefined;
-  };
+	listeners.add(told);
+	stop ??= whileVisible(open);
+	return () => {
+		listeners.delete(told);
+		if (listeners.size > 0) return;
+		stop?.();
+		stop = undefined;
+	};
 }
 
 /** All that the feed tells. */
 export function useFeed(): Feed {
-  return useSyncExternalStore(subscribe, () => feed);
+	return useSyncExternalStore(subscribe, () => feed);
 }
 
 /** One endpoint; undefined until it is known. */
 export function useOverview(id: string): Overview | undefined {
-  return useFeed().endpoints?.find((endpoint) => endpoint.id === id);
+	return useFeed().endpoints?.find((endpoint) => endpoint.id === id);
 }

@@ -2,25 +2,37 @@
 import type { JobState } from "../../src/core/machine.ts";
 
 /** In the order in which they are offered. */
-export const STATES: readonly JobState[] = ["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"];
+export const STATES: readonly JobState[] = [
+	"IN_QUEUE",
+	"IN_PROGRESS",
+	"COMPLETED",
+	"FAILED",
+	"TIMED_OUT",
+	"CANCELLED",
+];
 
 /** No states: all. `from` and `to` as a field of the browser gives them, in its time zone. */
 export interface JobFilter {
-  status: readonly JobState[];
-  worker?: string;
-  from?: string;
-  to?: string;
+	status: readonly JobState[];
+	worker?: string;
+	from?: string;
+	to?: string;
 }
 
 /** The filter in a query; what is none is left out. */
 export function filterOf(query: URLSearchParams): JobFilter {
-  const named = (query.get("status") ?? "").split(",");
-  const [worker, from, to] = [query.get("worker"), query.get("from"), query.get("to")];
-  return { status: STATES.filter((state) => named.includes(state)), ...(worker ? { worker } : {}), ...(from ? { from } : {}), ...(to ? { to } : {}) };
+	const named = (query.get("status") ?? "").split(",");
+	const [worker, from, to] = [query.get("worker"), query.get("from"), query.get("to")];
+	return {
+		status: STATES.filter((state) => named.includes(state)),
+		...(worker ? { worker } : {}),
+		...(from ? { from } : {}),
+		...(to ? { to } : {}),
+	};
 }
 
 /** A moment of such a field as the service reads it. */
 export function iso(local: string | undefined): string | undefined {
-  const at = local === undefined ? NaN : new Date(local).getTime();
-  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+	const at = local === undefined ? NaN : new Date(local).getTime();
+	return Number.isNaN(at) ? undefined : new Date(at).toISOString();
 }

@@ -5,69 +5,82 @@ import { throttled } from "./clock.ts";
 import type { Throttled } from "./clock.ts";
 
 export interface Loaded<D> {
-  /** The last that came; stays while it is loaded again. */
-  data: D | undefined;
-  failure: Failure | undefined;
-  /** Nothing has come yet for this key. */
-  loading: boolean;
-  reload: () => void;
+	/** The last that came; stays while it is loaded again. */
+	data: D | undefined;
+	failure: Failure | undefined;
+	/** Nothing has come yet for this key. */
+	loading: boolean;
+	reload: () => void;
 }
 
 /** Ms between two loads where nothing else is said. */
 const PACE_MS = 2000;
 
 interface Options<D> {
-  /** Another value: load anew, while what is shown stays until the answer. */
-  change?: unknown;
-  /** Ms between two loads, at least. */
-  pace?: (last: D | undefined) => number;
-  /** Changes after this count no more; `reload` does. */
-  until?: (last: D) => boolean;
-  /** What was shown stays, as old, while something else is loaded in its place. */
-  keep?: boolean;
+	/** Another value: load anew, while what is shown stays until the answer. */
+	change?: unknown;
+	/** Ms between two loads, at least. */
+	pace?: (last: D | undefined) => number;
+	/** Changes after this count no more; `reload` does. */
+	until?: (last: D) => boolean;
+	/** What was shown stays, as old, while something else is loaded in its place. */
+	keep?: boolean;
 }
 
 /** Loads when `key` or `change` does. `load` gets a signal that ends a call nobody waits for. */
-export function useLoad<D>(key: string, load: (signal: AbortSignal) => Promise<D>, { change, pace, until, keep = false }: Options<D> = {}): Loaded<D> {
-  const [state, setState] = useState<{ key: string; data?: D; failure?: Failure }>({ key });
-  const runner = useRef<Throttled | undefined>(undefined);
-  const current = useEffectEvent(load);
-  const pause = useEffectEvent(() => pace?.(state.data) ?? PACE_MS);
-  const follow = useEffectEvent(() => {
-    if (state.data === undefined || !until?.(state.data)) runner.current?.call();
-  });
+export function useLoad<D>(
+	key: string,
+	load: (signal: AbortSignal) => Promise<D>,
+	{ change, pace, until, keep = false }: Options<D> = {},
+): Loaded<D> {
+	const [state, setState] = useState<{ key: string; data?: D; failure?: Failure }>({ key });
+	const runner = useRef<Throttled | undefined>(undefined);
+	const current = useEffectEvent(load);
+	const pause = useEffectEvent(() => pace?.(state.data) ?? PACE_MS);
+	const follow = useEffectEvent(() => {
+		if (state.data === undefined || !until?.(state.data)) runner.current?.call();
+	});
 
-  useEffect(() => {
-    let under: AbortController | undefined;
-    const run = async (): Promise<void> => {
-      under?.abort();
-      const mine = (under = new AbortController());
-      try {
-        const data = await current(mine.signal);
-        if (!mine.signal.aborted) setState({ key, data });
-      } catch (error) {
-        if (mine.signal.aborted) return;
-        const failure = error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" });
-        setState((last) => ({ ...(last.key === key ? last : { key }), failure }));
-      }
-    };
-    const mine = throttled(() => pause(), () => void run());
-    runner.current = mine;
-    mine.call();
-    return () => {
-      mine.stop();
-      under?.abort();
-    };
-  }, [key]);
+	useEffect(() => {
+		let under: AbortController | undefined;
+		const run = async (): Promise<void> => {
+			under?.abort();
+			const mine = (under = new AbortController());
+			try {
+				const data = await current(mine.signal);
+				if (!mine.signal.aborted) setState({ key, data });
+			} catch (error) {
+				if (mine.signal.aborted) return;
+				const failure =
+					error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" });
+				setState((last) => ({ ...(last.key === key ? last : { key }), failure }));
+			}
+		};
+		const mine = throttled(
+			() => pause(),
+			() => void run(),
+		);
+		runner.current = mine;
+		mine.call();
+		return () => {
+			mine.stop();
+			under?.abort();
+		};
+	}, [key]);
 
-  const first = useRef(true);
-  useEffect(() => {
-    if (first.current) first.current = false;
-    else follow();
-  }, [change]);
+	const first = useRef(true);
+	useEffect(() => {
+		if (first.current) first.current = false;
+		else follow();
+	}, [change]);
 
-  const reload = useCallback(() => runner.current?.rush(), []);
-  const old = state.key !== key;
-  const { data, failure } = old && !keep ? {} : state;
-  return { data, failure: old ? undefined : failure, loading: old || (data === undefined && failure === undefined), reload };
+	const reload = useCallback(() => runner.current?.rush(), []);
+	const old = state.key !== key;
+	const { data, failure } = old && !keep ? {} : state;
+	return {
+		data,
+		failure: old ? undefined : failure,
+		loading: old || (data === undefined && failure === undefined),
+		reload,
+	};
 }

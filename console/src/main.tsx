@@ -1,4 +1,7 @@
-/** The web console: one page, told which part of it to show by the address behind `#`. It speaks `/v1` and `/v2` like any client. */
+/**
+ * The web console: one page, told which part of it to show by the address behind `#`. It speaks
+ * `/v1` and `/v2` like any client.
+ */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { I18nProvider } from "react-aria-components";
@@ -16,11 +19,11 @@ import "./styles/jobs.css";
 import "./styles/pages.css";
 
 createRoot(document.querySelector("#root")!).render(
-  <StrictMode>
-    <I18nProvider locale="en-US">
-      <SessionGate>
-        <App />
-      </SessionGate>
-    </I18nProvider>
-  </StrictMode>,
+	<StrictMode>
+		<I18nProvider locale="en-US">
+			<SessionGate>
+				<App />
+			</SessionGate>
+		</I18nProvider>
+	</StrictMode>,
 );

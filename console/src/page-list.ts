@@ -4,18 +4,18 @@ import { T } from "./text.ts";
 
 /** Pages that belong to no endpoint. */
 export const GLOBAL_PAGES = [
-  { path: "overview", name: T.pages.overview, icon: "overview" },
-  { path: "workers", name: T.pages.workers, icon: "worker" },
-  { path: "webhooks", name: T.pages.webhooks, icon: "webhook" },
-  { path: "keys", name: T.pages.keys, icon: "key" },
+	{ path: "overview", name: T.pages.overview, icon: "overview" },
+	{ path: "workers", name: T.pages.workers, icon: "worker" },
+	{ path: "webhooks", name: T.pages.webhooks, icon: "webhook" },
+	{ path: "keys", name: T.pages.keys, icon: "key" },
 ] as const satisfies readonly { path: string; name: string; icon: IconName }[];
 
 /** Pages of each endpoint. */
 export const ENDPOINT_PAGES = [
-  { path: "charts", name: T.tabs.charts },
-  { path: "requests", name: T.tabs.requests },
-  { path: "try", name: T.tabs.try },
-  { path: "workers", name: T.tabs.workers },
-  { path: "connect", name: T.tabs.connect },
-  { path: "settings", name: T.tabs.settings },
+	{ path: "charts", name: T.tabs.charts },
+	{ path: "requests", name: T.tabs.requests },
+	{ path: "try", name: T.tabs.try },
+	{ path: "workers", name: T.tabs.workers },
+	{ path: "connect", name: T.tabs.connect },
+	{ path: "settings", name: T.tabs.settings },
 ] as const;

@@ -8,42 +8,56 @@ import type { Principal, Scope } from "./shapes.ts";
 import { T } from "./text.ts";
 
 interface Session {
-  principal: Principal;
-  signOut: () => void;
+	principal: Principal;
+	signOut: () => void;
 }
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
 /** Shows its children to whoever is signed in, and the sign-in page to others. */
 export function SessionGate({ children }: { children: ReactNode }): ReactNode {
-  const [state, setState] = useState<Principal | "asking" | "out" | Failure>("asking");
-  useEffect(() => {
-    whenSignedOut(() => setState("out"));
-    ask<{ principal: Principal }>("console/session").then(
-      ({ principal }) => setState(principal),
-      (error: unknown) => setState(error instanceof Failure && error.status !== 401 ? error : "out"),
-    );
-  }, []);
+	const [state, setState] = useState<Principal | "asking" | "out" | Failure>("asking");
+	useEffect(() => {
+		whenSignedOut(() => setState("out"));
+		ask<{ principal: Principal }>("console/session").then(
+			({ principal }) => setState(principal),
+			(error: unknown) =>
+				setState(error instanceof Failure && error.status !== 401 ? error : "out"),
+		);
+	}, []);
 
-  if (state === "asking") return <p className="splash" role="status">{T.loading}</p>;
-  if (state === "out" || state instanceof Failure) return <SignIn problem={state instanceof Failure ? state : undefined} done={setState} />;
-  const signOut = (): void => {
-    // What was typed here is nobody else's business.
-    forgetAll(INPUTS);
-    // Whatever the answer is, the page shows nothing more: a session that could not be ended ends by itself.
-    ask("console/session", { method: "DELETE" }).catch(() => {}).finally(() => setState("out"));
-  };
-  return <SessionContext value={{ principal: state, signOut }}>{children}</SessionContext>;
+	if (state === "asking")
+		return (
+			<p className="splash" role="status">
+				{T.loading}
+			</p>
+		);
+	if (state === "out" || state instanceof Failure)
+		return <SignIn problem={state instanceof Failure ? state : undefined} done={setState} />;
+	const signOut = (): void => {
+		// What was typed here is nobody else's business.
+		forgetAll(INPUTS);
+		// Whatever the answer is, the page shows nothing more: a session that could not be ended ends
+		// by itself.
+		ask("console/session", { method: "DELETE" })
+			.catch(() => {})
+			.finally(() => setState("out"));
+	};
+	return <SessionContext value={{ principal: state, signOut }}>{children}</SessionContext>;
 }
 
 export function useSession(): Session {
-  const session = use(SessionContext);
-  if (!session) throw new Error("no session");
-  return session;
+	const session = use(SessionContext);
+	if (!session) throw new Error("no session");
+	return session;
 }
 
 /** Whether the key may do that: `admin` everything, `write` also reading (D30). */
 export function useMay(scope: Scope): boolean {
-  const { scopes } = useSession().principal;
-  return scopes.includes("admin") || scopes.includes(scope) || (scope === "read" && scopes.includes("write"));
+	const { scopes } = useSession().principal;
+	return (
+		scopes.includes("admin") ||
+		scopes.includes(scope) ||
+		(scope === "read" && scopes.includes("write"))
+	);
 }

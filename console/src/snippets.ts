@@ -1,18 +1,21 @@
-/** Code that calls an endpoint, for pasting. The key is read from the environment: a snippet must not carry one. */
+/**
+ * Code that calls an endpoint, for pasting. The key is read from the environment: a snippet must
+ * not carry one.
+ */
 import { T } from "./text.ts";
 
 interface Place {
-  /** Address of the service, without a slash at its end. */
-  base: string;
-  id: string;
+	/** Address of the service, without a slash at its end. */
+	base: string;
+	id: string;
 }
 
 export const SNIPPETS = [
-  {
-    id: "curl",
-    name: "curl",
-    about: T.connect.curl,
-    text: ({ base, id }: Place): string => `export SLUICE_API_KEY=...
+	{
+		id: "curl",
+		name: "curl",
+		about: T.connect.curl,
+		text: ({ base, id }: Place): string => `export SLUICE_API_KEY=...
 
 # Waits for the result
 curl -s "${base}/v2/${id}/runsync" \\
@@ -27,12 +30,12 @@ curl -s "${base}/v2/${id}/run" \\
   -d '{"input": {"prompt": "hello"}}'
 curl -s "${base}/v2/${id}/status/JOB_ID" \\
   -H "Authorization: Bearer $SLUICE_API_KEY"`,
-  },
-  {
-    id: "python",
-    name: "Python",
-    about: T.connect.python,
-    text: ({ base, id }: Place): string => `import os
+	},
+	{
+		id: "python",
+		name: "Python",
+		about: T.connect.python,
+		text: ({ base, id }: Place): string => `import os
 
 os.environ["RUNPOD_ENDPOINT_BASE_URL"] = "${base}/sdk/v2"  # before runpod is imported
 import runpod
@@ -43,12 +46,12 @@ job = endpoint.run({"prompt": "hello"})
 for chunk in job.stream():
     print(chunk)
 print(job.output(timeout=120))`,
-  },
-  {
-    id: "javascript",
-    name: "JavaScript",
-    about: T.connect.javascript,
-    text: ({ base, id }: Place): string => `import runpodSdk from "runpod-sdk";
+	},
+	{
+		id: "javascript",
+		name: "JavaScript",
+		about: T.connect.javascript,
+		text: ({ base, id }: Place): string => `import runpodSdk from "runpod-sdk";
 
 const runpod = runpodSdk(process.env.SLUICE_API_KEY, { baseUrl: "${base}/v2" });
 const endpoint = runpod.endpoint("${id}");
@@ -56,12 +59,12 @@ const endpoint = runpod.endpoint("${id}");
 const { id } = await endpoint.run({ input: { prompt: "hello" } });
 for await (const chunk of endpoint.stream(id)) console.log(chunk);
 console.log(await endpoint.status(id));`,
-  },
-  {
-    id: "openai",
-    name: "OpenAI",
-    about: T.connect.openai,
-    text: ({ base, id }: Place): string => `import os
+	},
+	{
+		id: "openai",
+		name: "OpenAI",
+		about: T.connect.openai,
+		text: ({ base, id }: Place): string => `import os
 from openai import OpenAI
 
 client = OpenAI(
@@ -76,5 +79,5 @@ stream = client.chat.completions.create(
 )
 for event in stream:
     print(event.choices[0].delta.content or "", end="")`,
-  },
+	},
 ] as const;

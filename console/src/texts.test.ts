@@ -10,41 +10,86 @@ import { textIn } from "./stream-text.ts";
 const ID = "01a1ff13-c2e4-775d-a489-6fd9c3e8ce72";
 
 describe("texts of the console", () => {
-  it("spans and moments", () => {
-    expect([340, 1234, 59_000, 125_000, 11_400_000, 187_200_000].map(duration)).toEqual(["340 ms", "1.2 s", "59 s", "2 min 5 s", "3 h 10 min", "2 d 4 h"]);
-    expect([ago(0, 1000), ago(0, 119_000), ago(7_300_000, 0)]).toEqual(["just now", "1 min ago", "in 2 h"]);
-  });
+	it("spans and moments", () => {
+		expect([340, 1234, 59_000, 125_000, 11_400_000, 187_200_000].map(duration)).toEqual([
+			"340 ms",
+			"1.2 s",
+			"59 s",
+			"2 min 5 s",
+			"3 h 10 min",
+			"2 d 4 h",
+		]);
+		expect([ago(0, 1000), ago(0, 119_000), ago(7_300_000, 0)]).toEqual([
+			"just now",
+			"1 min ago",
+			"in 2 h",
+		]);
+	});
 
-  it("ids of jobs", () => {
-    expect([jobIdOf(` sync-${ID.toUpperCase()}\n`), jobIdOf(ID), jobIdOf(ID.slice(1)), jobIdOf("thumbnail")]).toEqual([`sync-${ID}`, ID, undefined, undefined]);
-    expect([short(`sync-${ID}`), short("thumbnail-1a2b3c")]).toEqual(["sync-…6fd9c3e8ce72", "thumbnail-1a2b3c"]);
-  });
+	it("ids of jobs", () => {
+		expect([
+			jobIdOf(` sync-${ID.toUpperCase()}\n`),
+			jobIdOf(ID),
+			jobIdOf(ID.slice(1)),
+			jobIdOf("thumbnail"),
+		]).toEqual([`sync-${ID}`, ID, undefined, undefined]);
+		expect([short(`sync-${ID}`), short("thumbnail-1a2b3c")]).toEqual([
+			"sync-…6fd9c3e8ce72",
+			"thumbnail-1a2b3c",
+		]);
+	});
 
-  it("addresses: what is empty is left out, what is odd is escaped", () => {
-    expect(to(["endpoints", "a/b", "requests"], { status: "FAILED,TIMED_OUT", worker: "", cursor: undefined })).toBe("#/endpoints/a%2Fb/requests?status=FAILED%2CTIMED_OUT");
-    expect(filterOf(new URLSearchParams("status=FAILED,NONSENSE&worker=w&from="))).toEqual({ status: ["FAILED"], worker: "w" });
-  });
+	it("addresses: what is empty is left out, what is odd is escaped", () => {
+		expect(
+			to(["endpoints", "a/b", "requests"], {
+				status: "FAILED,TIMED_OUT",
+				worker: "",
+				cursor: undefined,
+			}),
+		).toBe("#/endpoints/a%2Fb/requests?status=FAILED%2CTIMED_OUT");
+		expect(filterOf(new URLSearchParams("status=FAILED,NONSENSE&worker=w&from="))).toEqual({
+			status: ["FAILED"],
+			worker: "w",
+		});
+	});
 
-  it("chunks that are one text", () => {
-    expect(textIn(["hel", "lo"])).toBe("hello");
-    expect(textIn([{ choices: [{ delta: { content: "hel" } }] }, { choices: [{ delta: { content: "lo" } }] }, { choices: [], usage: {} }])).toBe("hello");
-    expect(textIn(['data: {"choices":[{"text":"hel"}]}\n\n', 'data: {"choices":[{"text":"lo"}]}\n\ndata: [DONE]\n\n'])).toBe("hello");
-    expect(textIn(['data: {"choices":[{"te', 'xt":"hel"}]}\n\ndata: {"cho'])).toBe("hel");
-    expect(textIn(["data: 1\n", "data: 2\n"])).toBe("data: 1\ndata: 2\n");
-    expect([textIn([]), textIn([{ width: 1 }]), textIn(["a", 1])]).toEqual([undefined, undefined, undefined]);
-  });
+	it("chunks that are one text", () => {
+		expect(textIn(["hel", "lo"])).toBe("hello");
+		expect(
+			textIn([
+				{ choices: [{ delta: { content: "hel" } }] },
+				{ choices: [{ delta: { content: "lo" } }] },
+				{ choices: [], usage: {} },
+			]),
+		).toBe("hello");
+		expect(
+			textIn([
+				'data: {"choices":[{"text":"hel"}]}\n\n',
+				'data: {"choices":[{"text":"lo"}]}\n\ndata: [DONE]\n\n',
+			]),
+		).toBe("hello");
+		expect(textIn(['data: {"choices":[{"te', 'xt":"hel"}]}\n\ndata: {"cho'])).toBe("hel");
+		expect(textIn(["data: 1\n", "data: 2\n"])).toBe("data: 1\ndata: 2\n");
+		expect([textIn([]), textIn([{ width: 1 }]), textIn(["a", 1])]).toEqual([
+			undefined,
+			undefined,
+			undefined,
+		]);
+	});
 
-  it("snippets hold the address and no key", () => {
-    for (const { text } of SNIPPETS) {
-      const code = text({ base: "https://jobs.example.com/sluice", id: "thumbnail" });
-      expect(code).toContain("https://jobs.example.com/sluice/");
-      expect(code).toContain("thumbnail");
-      expect(code).toContain("SLUICE_API_KEY");
-    }
-  });
+	it("snippets hold the address and no key", () => {
+		for (const { text } of SNIPPETS) {
+			const code = text({ base: "https://jobs.example.com/sluice", id: "thumbnail" });
+			expect(code).toContain("https://jobs.example.com/sluice/");
+			expect(code).toContain("thumbnail");
+			expect(code).toContain("SLUICE_API_KEY");
+		}
+	});
 
-  it("an attached file that is not there is named", async () => {
-    expect(await withFiles(`{"image":${JSON.stringify(markOf("a.png"))}}`, [])).toEqual({ missing: "a.png" });
-    expect(await withFiles('{"image":"plain"}', [])).toEqual({ text: '{"image":"plain"}' });
-  });
+	it("an attached file that is not there is named", async () => {
+		expect(await withFiles(`{"image":${JSON.stringify(markOf("a.png"))}}`, [])).toEqual({
+			missing: "a.png",
+		});
+		expect(await withFiles('{"image":"plain"}', [])).toEqual({ text: '{"image":"plain"}' });
+	});
 });

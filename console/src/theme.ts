@@ -10,35 +10,37 @@ const listeners = new Set<() => void>();
 let chosen: Theme = known(recall(KEY));
 
 function known(text: unknown): Theme {
-  return text === "light" || text === "dark" ? text : "system";
+	return text === "light" || text === "dark" ? text : "system";
 }
 
 function apply(): void {
-  if (chosen === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = chosen;
-  for (const told of listeners) told();
+	if (chosen === "system") delete document.documentElement.dataset["theme"];
+	else document.documentElement.dataset["theme"] = chosen;
+	for (const told of listeners) told();
 }
 
 system.addEventListener("change", apply);
 apply();
 
 export function setTheme(theme: Theme): void {
-  chosen = theme;
-  remember(KEY, theme);
-  apply();
+	chosen = theme;
+	remember(KEY, theme);
+	apply();
 }
 
 function subscribe(told: () => void): () => void {
-  listeners.add(told);
-  return () => listeners.delete(told);
+	listeners.add(told);
+	return () => listeners.delete(told);
 }
 
 /** What the switch says. */
 export function useTheme(): Theme {
-  return useSyncExternalStore(subscribe, () => chosen);
+	return useSyncExternalStore(subscribe, () => chosen);
 }
 
 /** What is shown; charts draw anew when it changes. */
 export function useShade(): "light" | "dark" {
-  return useSyncExternalStore(subscribe, () => (chosen === "system" ? (system.matches ? "dark" : "light") : chosen));
+	return useSyncExternalStore(subscribe, () =>
+		chosen === "system" ? (system.matches ? "dark" : "light") : chosen,
+	);
 }

@@ -1,4 +1,7 @@
-/** A job as a page follows it: looked at again when the counts of its endpoint move, until it has ended. */
+/**
+ * A job as a page follows it: looked at again when the counts of its endpoint move, until it has
+ * ended.
+ */
 import { askText, ofEndpoint } from "./api.ts";
 import { readExact } from "./exact.ts";
 import { useOverview } from "./feed.ts";
@@ -6,33 +9,36 @@ import { useLoad } from "./load.ts";
 import type { Loaded } from "./load.ts";
 import type { JobDetail } from "./shapes.ts";
 
-/** Ms between two looks; a job with much input or output is not fetched every moment on a busy endpoint. */
+/**
+ * Ms between two looks; a job with much input or output is not fetched every moment on a busy
+ * endpoint.
+ */
 const QUICK_MS = 1000;
 const SLOW_MS = 15_000;
 const MUCH = 200_000;
 
 interface Found {
-  job: JobDetail;
-  /** Characters of the answer. */
-  size: number;
+	job: JobDetail;
+	/** Characters of the answer. */
+	size: number;
 }
 
 /** Nothing follows by itself any more. */
 export function isOver({ status }: JobDetail): boolean {
-  return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
+	return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
 export function useJob(endpoint: string, id: string): Loaded<JobDetail> {
-  const overview = useOverview(endpoint);
-  const path = ofEndpoint(endpoint, `/jobs/${encodeURIComponent(id)}`);
-  const load = async (signal: AbortSignal): Promise<Found> => {
-    const text = await askText(path, { signal });
-    return { job: readExact(text) as JobDetail, size: text.length };
-  };
-  const { data, ...rest } = useLoad(path, load, {
-    change: JSON.stringify([overview?.queue, overview?.workers, overview?.paused]),
-    pace: (last) => (last && last.size > MUCH ? SLOW_MS : QUICK_MS),
-    until: (last) => isOver(last.job),
-  });
-  return { ...rest, data: data?.job };
+	const overview = useOverview(endpoint);
+	const path = ofEndpoint(endpoint, `/jobs/${encodeURIComponent(id)}`);
+	const load = async (signal: AbortSignal): Promise<Found> => {
+		const text = await askText(path, { signal });
+		return { job: readExact(text) as JobDetail, size: text.length };
+	};
+	const { data, ...rest } = useLoad(path, load, {
+		change: JSON.stringify([overview?.queue, overview?.workers, overview?.paused]),
+		pace: (last) => (last && last.size > MUCH ? SLOW_MS : QUICK_MS),
+		until: (last) => isOver(last.job),
+	});
+	return { ...rest, data: data?.job };
 }

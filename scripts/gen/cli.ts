@@ -6,26 +6,46 @@ import { code, headingAnchor, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 
 interface Told {
-  name: string;
-  synopsis: string;
-  summary: string;
-  flags: Flags;
+	name: string;
+	synopsis: string;
+	summary: string;
+	flags: Flags;
 }
 
 export const cli: Page = {
-  file: "cli.md",
-  title: "Commands",
-  about: "every command, its arguments and flags",
-  body() {
-    const all: Told[] = COMMANDS.flatMap(({ name, synopsis, summary, flags, actions }) =>
-      actions ? actions.map((action) => ({ name: `${name} ${action.name}`, synopsis: synopsisOf(action), summary: action.summary, flags: action.flags })) : [{ name, synopsis, summary, flags }],
-    );
-    const overview = table(["Command", ""], all.map(({ name, summary }) => [`[${code(`sluice ${name}`)}](#${headingAnchor(`sluice ${name}`)})`, plain(summary)]));
-    return `All but \`serve\`, \`dev\` and \`migrate\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
-  },
+	file: "cli.md",
+	title: "Commands",
+	about: "every command, its arguments and flags",
+	body() {
+		const all: Told[] = COMMANDS.flatMap(({ name, synopsis, summary, flags, actions }) =>
+			actions
+				? actions.map((action) => ({
+						name: `${name} ${action.name}`,
+						synopsis: synopsisOf(action),
+						summary: action.summary,
+						flags: action.flags,
+					}))
+				: [{ name, synopsis, summary, flags }],
+		);
+		const overview = table(
+			["Command", ""],
+			all.map(({ name, summary }) => [
+				`[${code(`sluice ${name}`)}](#${headingAnchor(`sluice ${name}`)})`,
+				plain(summary),
+			]),
+		);
+		return `All but \`serve\`, \`dev\` and \`migrate\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
+	},
 };
 
 function section({ name, synopsis, summary, flags }: Told): string {
-  const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [(short === undefined ? "" : `${code(`-${short}`)}, `) + code(value === undefined ? `--${flag}` : `--${flag} ${value}`), plain(what) + (many ? " May be given more than once." : "")]);
-  return `## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\nsluice ${name} ${synopsis}`.trimEnd() + `\n\`\`\`${rows.length > 0 ? `\n\n${table(["Flag", ""], rows)}` : ""}`;
+	const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [
+		(short === undefined ? "" : `${code(`-${short}`)}, `) +
+			code(value === undefined ? `--${flag}` : `--${flag} ${value}`),
+		plain(what) + (many ? " May be given more than once." : ""),
+	]);
+	return (
+		`## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\nsluice ${name} ${synopsis}`.trimEnd() +
+		`\n\`\`\`${rows.length > 0 ? `\n\n${table(["Flag", ""], rows)}` : ""}`
+	);
 }

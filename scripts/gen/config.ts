@@ -1,4 +1,7 @@
-/** `docs/reference/config.md`: options of the service and settings of endpoints, from the schemas that check them. */
+/**
+ * `docs/reference/config.md`: options of the service and settings of endpoints, from the schemas
+ * that check them.
+ */
 import { OPTIONS } from "../../src/config.ts";
 import type { Option } from "../../src/config.ts";
 import { ENDPOINT_SCHEMA } from "../../src/core/endpoint-schema.ts";
@@ -8,15 +11,21 @@ import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 
 export const config: Page = {
-  file: "config.md",
-  title: "Configuration",
-  about: "options of the service, environment variables, `sluice.yaml`",
-  body() {
-    const rows = Object.values<Option>(OPTIONS).map(({ flag, env, file, schema }) => {
-      const bounds = boundTexts(schema).filter((text) => !text.startsWith("matches"));
-      return [flag === undefined ? "" : code(`--${flag}`), code(env), file === undefined ? "" : code(file), [typeText(schema), ...bounds].join(", "), plain(schema.description ?? "") + (schema.writeOnly ? " A secret." : "")];
-    });
-    return `
+	file: "config.md",
+	title: "Configuration",
+	about: "options of the service, environment variables, `sluice.yaml`",
+	body() {
+		const rows = Object.values<Option>(OPTIONS).map(({ flag, env, file, schema }) => {
+			const bounds = boundTexts(schema).filter((text) => !text.startsWith("matches"));
+			return [
+				flag === undefined ? "" : code(`--${flag}`),
+				code(env),
+				file === undefined ? "" : code(file),
+				[typeText(schema), ...bounds].join(", "),
+				plain(schema.description ?? "") + (schema.writeOnly ? " A secret." : ""),
+			];
+		});
+		return `
 A flag wins over the environment, the environment over the file. With a bad configuration the service lists every problem with its field and bound and exits with 2.
 
 ## Options of the service
@@ -43,5 +52,5 @@ publicUrl: http://192.168.1.10:8080
 cors: { origins: ["https://app.example.com"] }
 webhooks: { allowPrivateNetworks: false }
 \`\`\``;
-  },
+	},
 };

@@ -1,28 +1,46 @@
-/** `docs/reference/events.md`: what the service announces about itself, from the docstrings of `src/events.ts`. */
+/**
+ * `docs/reference/events.md`: what the service announces about itself, from the docstrings of
+ * `src/events.ts`.
+ */
 import { readFileSync } from "node:fs";
 import { code, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 
 export const events: Page = {
-  file: "events.md",
-  title: "Events",
-  about: "what the service announces about itself, to its log and to whoever listens",
-  body() {
-    const text = readFileSync(new URL("../../src/events.ts", import.meta.url), "utf8");
-    return `The log, metrics and tests listen to these; the log has a line for those that an operator wants to know, on stderr, and none for each single job. No event carries an input, an output or a secret.\n\n${table(["Event", "When", "Facts"], eventsIn(text).map(({ name, docstring, facts }) => [code(name), plain(docstring), facts.map(code).join(", ")]))}`;
-  },
+	file: "events.md",
+	title: "Events",
+	about: "what the service announces about itself, to its log and to whoever listens",
+	body() {
+		const text = readFileSync(new URL("../../src/events.ts", import.meta.url), "utf8");
+		return `The log, metrics and tests listen to these; the log has a line for those that an operator wants to know, on stderr, and none for each single job. No event carries an input, an output or a secret.\n\n${table(
+			["Event", "When", "Facts"],
+			eventsIn(text).map(({ name, docstring, facts }) => [
+				code(name),
+				plain(docstring),
+				facts.map(code).join(", "),
+			]),
+		)}`;
+	},
 };
 
-/** The members of the interface `Events` with their docstrings; one without shares the one before it. */
+/**
+ * The members of the interface `Events` with their docstrings; one without shares the one before
+ * it.
+ */
 export function eventsIn(text: string): { name: string; docstring: string; facts: string[] }[] {
-  const block = /export interface Events \{\n(.*?)\n\}\n/s.exec(text)?.[1];
-  if (block === undefined) throw new Error("src/events.ts has no interface Events.");
-  const found: { name: string; docstring: string; facts: string[] }[] = [];
-  let docstring = "";
-  const pattern = /\/\*\*(.*?)\*\/|^ {2}"?([\w.]+)"?: (?:\{(.*?)\n? *\}|Record<never, never>);/gms;
-  for (const [, comment, name, facts = ""] of block.matchAll(pattern)) {
-    if (name === undefined) docstring = comment!.replace(/\s*\n\s*\*\s?/g, " ").trim();
-    else found.push({ name, docstring, facts: [...facts.matchAll(/(\w+)\??:/g)].map((match) => match[1]!) });
-  }
-  return found;
+	const block = /export interface Events \{\n(.*?)\n\}\n/s.exec(text)?.[1];
+	if (block === undefined) throw new Error("src/events.ts has no interface Events.");
+	const found: { name: string; docstring: string; facts: string[] }[] = [];
+	let docstring = "";
+	const pattern = /\/\*\*(.*?)\*\/|^\t"?([\w.]+)"?: (?:\{(.*?)\n?\s*\}|Record<never, never>);/gms;
+	for (const [, comment, name, facts = ""] of block.matchAll(pattern)) {
+		if (name === undefined) docstring = comment!.replace(/\s*\n\s*\*\s?/g, " ").trim();
+		else
+			found.push({
+				name,
+				docstring,
+				facts: [...facts.matchAll(/(\w+)\??:/g)].map((match) => match[1]!),
+			});
+	}
+	return found;
 }

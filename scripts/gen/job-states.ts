@@ -6,59 +6,80 @@ import type { Page } from "./markdown.ts";
 
 /** What brings each event about; each needs one. */
 const CAUSES: Readonly<Record<JobEvent, string>> = {
-  claim: "a worker takes it",
-  complete: "its worker reports a result",
-  fail: "its worker reports a failure",
-  overrun: "it runs longer than its execution timeout",
-  lapse: "it waits longer than its ttl",
-  lose: "its worker is gone, or no longer names it",
-  exhaust: "it is lost for the third time",
-  release: "the service itself ends the attempt, such as at a stop",
-  cancel: "a client cancels it, or its endpoint is deleted",
-  retry: "a client retries it",
-  purge: "a client purges the queue",
-  expire: "its retention is over",
-  forget: "the retention of its record is over",
+	claim: "a worker takes it",
+	complete: "its worker reports a result",
+	fail: "its worker reports a failure",
+	overrun: "it runs longer than its execution timeout",
+	lapse: "it waits longer than its ttl",
+	lose: "its worker is gone, or no longer names it",
+	exhaust: "it is lost for the third time",
+	release: "the service itself ends the attempt, such as at a stop",
+	cancel: "a client cancels it, or its endpoint is deleted",
+	retry: "a client retries it",
+	purge: "a client purges the queue",
+	expire: "its retention is over",
+	forget: "the retention of its record is over",
 };
 
 const EFFECTS: Readonly<Record<Effect, string>> = {
-  start: "a new attempt begins, with its lease and deadline",
-  settle: "the end is stamped, the result kept, its expiry set, the webhook due",
-  front: "it joins the front of the queue, its ttl starts anew",
-  back: "it joins the back of the queue, its ttl starts anew",
-  loss: "a loss and a retry are counted",
-  close: "the running attempt goes into the history",
-  clear: "output, error, chunks and losses are removed",
-  stop: "the worker is told to stop",
-  erase: "input, output, chunks, error and secrets are removed; the record stays",
-  delete: "nothing is left",
+	start: "a new attempt begins, with its lease and deadline",
+	settle: "the end is stamped, the result kept, its expiry set, the webhook due",
+	front: "it joins the front of the queue, its ttl starts anew",
+	back: "it joins the back of the queue, its ttl starts anew",
+	loss: "a loss and a retry are counted",
+	close: "the running attempt goes into the history",
+	clear: "output, error, chunks and losses are removed",
+	stop: "the worker is told to stop",
+	erase: "input, output, chunks, error and secrets are removed; the record stays",
+	delete: "nothing is left",
 };
 
 export const jobStates: Page = {
-  file: "job-states.md",
-  title: "States of a job",
-  about: "what may follow what in the life of a job",
-  body() {
-    const rules = RULES.map(({ on, from, effects, source, ...rest }) => ({ on, from: from as readonly string[], to: "to" in rest ? rest.to : undefined, effects: effects as readonly Effect[], source }));
-    // What a state is left for is one arrow with all its events.
-    const arrows = new Map<string, string[]>();
-    for (const { on, from, to, effects } of rules) {
-      if (to === undefined && !effects.includes("delete")) continue;
-      if (on === "forget") continue;
-      for (const state of from) {
-        const arrow = `${state} --> ${to ?? "[*]"}`;
-        arrows.set(arrow, [...(arrows.get(arrow) ?? []), on]);
-      }
-    }
-    const diagram = ["stateDiagram-v2", "  [*] --> IN_QUEUE: run, runsync", ...[...arrows].map(([arrow, events]) => `  ${arrow}: ${events.join(", ")}`), ...FINAL_STATES.map((state) => `  ${state} --> [*]: expire, forget`)];
-    return `A job is in one of ${JOB_STATES.map(code).join(", ")}. The last four are final: only \`/retry\` leaves FAILED and TIMED_OUT. Deadlines hold at the moment they pass, whoever looks.
+	file: "job-states.md",
+	title: "States of a job",
+	about: "what may follow what in the life of a job",
+	body() {
+		const rules = RULES.map(({ on, from, effects, source, ...rest }) => ({
+			on,
+			from: from as readonly string[],
+			to: "to" in rest ? rest.to : undefined,
+			effects: effects as readonly Effect[],
+			source,
+		}));
+		// What a state is left for is one arrow with all its events.
+		const arrows = new Map<string, string[]>();
+		for (const { on, from, to, effects } of rules) {
+			if (to === undefined && !effects.includes("delete")) continue;
+			if (on === "forget") continue;
+			for (const state of from) {
+				const arrow = `${state} --> ${to ?? "[*]"}`;
+				arrows.set(arrow, [...(arrows.get(arrow) ?? []), on]);
+			}
+		}
+		const diagram = [
+			"stateDiagram-v2",
+			"  [*] --> IN_QUEUE: run, runsync",
+			...[...arrows].map(([arrow, events]) => `  ${arrow}: ${events.join(", ")}`),
+			...FINAL_STATES.map((state) => `  ${state} --> [*]: expire, forget`),
+		];
+		return `A job is in one of ${JOB_STATES.map(code).join(", ")}. The last four are final: only \`/retry\` leaves FAILED and TIMED_OUT. Deadlines hold at the moment they pass, whoever looks.
 
 \`\`\`mermaid
 ${diagram.join("\n")}
 \`\`\`
 
-${table(["Event", "From", "To", "When", "What it does", "Rule"], rules.map(({ on, from, to, effects, source }) => [code(on), from.join(", "), to ?? (effects.includes("delete") ? "(gone)" : "(unchanged)"), CAUSES[on], effects.map((effect) => EFFECTS[effect]).join("; "), source]))}
+${table(
+	["Event", "From", "To", "When", "What it does", "Rule"],
+	rules.map(({ on, from, to, effects, source }) => [
+		code(on),
+		from.join(", "),
+		to ?? (effects.includes("delete") ? "(gone)" : "(unchanged)"),
+		CAUSES[on],
+		effects.map((effect) => EFFECTS[effect]).join("; "),
+		source,
+	]),
+)}
 
 Anything else is refused and changes nothing.`;
-  },
+	},
 };

@@ -1,5 +1,10 @@
 /** `docs/reference/limits.md`: rates, concurrency, sizes and bounds, with the numbers that hold. */
-import { DELIVERY_KEPT_MS, DELIVERY_PAUSE_MS, DELIVERY_TIMEOUT_MS, DELIVERY_TRIES } from "../../src/core/delivery.ts";
+import {
+	DELIVERY_KEPT_MS,
+	DELIVERY_PAUSE_MS,
+	DELIVERY_TIMEOUT_MS,
+	DELIVERY_TRIES,
+} from "../../src/core/delivery.ts";
 import { ENDPOINT_DEFAULTS } from "../../src/core/endpoint-schema.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/limits.ts";
 import { MAX_LOSSES } from "../../src/core/life.ts";
@@ -12,18 +17,27 @@ import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 
 export const limits: Page = {
-  file: "limits.md",
-  title: "Limits",
-  about: "rates, concurrency, sizes, times and bounds",
-  body() {
-    const rates = LIMITED_OPERATIONS.map((operation) => {
-      const { per10s, concurrent } = DEFAULT_LIMITS[operation];
-      return [code(`/${operation}`), per10s === undefined ? "none" : grouped(per10s), concurrent === undefined ? "none" : grouped(concurrent)];
-    });
-    const sizes = Map.groupBy(ROUTES.filter(({ body }) => body !== undefined), ({ maxBody }) => maxBody);
-    const bodies = [...sizes].toSorted(([a], [b]) => a - b).map(([bytes, rows]) => [grouped(bytes), rows.map(({ name }) => code(name)).join(", ")]);
-    const { retention, leaseMs } = ENDPOINT_DEFAULTS;
-    return `
+	file: "limits.md",
+	title: "Limits",
+	about: "rates, concurrency, sizes, times and bounds",
+	body() {
+		const rates = LIMITED_OPERATIONS.map((operation) => {
+			const { per10s, concurrent } = DEFAULT_LIMITS[operation];
+			return [
+				code(`/${operation}`),
+				per10s === undefined ? "none" : grouped(per10s),
+				concurrent === undefined ? "none" : grouped(concurrent),
+			];
+		});
+		const sizes = Map.groupBy(
+			ROUTES.filter(({ body }) => body !== undefined),
+			({ maxBody }) => maxBody,
+		);
+		const bodies = [...sizes]
+			.toSorted(([a], [b]) => a - b)
+			.map(([bytes, rows]) => [grouped(bytes), rows.map(({ name }) => code(name)).join(", ")]);
+		const { retention, leaseMs } = ENDPOINT_DEFAULTS;
+		return `
 ## Rates
 
 For each endpoint and operation; \`/v2\` and \`/sdk/v2\` count together. Beyond them the answer is 429 with \`Retry-After\`. Every admitted request tells \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`. \`/retry\` and \`/health\` have none. Operators change any number, or lift it, with \`limits\` of [the endpoint](config.md#settings-of-an-endpoint).
@@ -38,12 +52,15 @@ A submission or a \`/retry\` is refused with 429 while more than 50 jobs **and**
 
 ${table(["Largest body, bytes", "Operations"], bodies)}
 
-${table(["What", "Bound"], [
-  ["A result that is kept", `${grouped(RESULT_LIMIT)} bytes; a larger one fails the job`],
-  ["A chunk of a stream", `${grouped(CHUNK_LIMIT)} bytes; a larger one is split`],
-  ["Nesting of a submission", `${SUBMISSION_JSON.maxDepth} deep`],
-  ["An integer in a submission", `${grouped(SUBMISSION_JSON.maxDigits)} digits`],
-])}
+${table(
+	["What", "Bound"],
+	[
+		["A result that is kept", `${grouped(RESULT_LIMIT)} bytes; a larger one fails the job`],
+		["A chunk of a stream", `${grouped(CHUNK_LIMIT)} bytes; a larger one is split`],
+		["Nesting of a submission", `${SUBMISSION_JSON.maxDepth} deep`],
+		["An integer in a submission", `${grouped(SUBMISSION_JSON.maxDigits)} digits`],
+	],
+)}
 
 ## A submission
 
@@ -51,15 +68,30 @@ ${schemaTable(SUBMISSION_SCHEMA)}
 
 ## Times
 
-${table(["What", "Time"], [
-  ["A wait of /runsync and /status-sync", `${grouped(SYNC_WAIT.otherwise)} ms; ${code("?wait=")} 1,000 to 300,000 ms`],
-  ["A wait of /stream", `${grouped(STREAM_WAIT.otherwise)} ms; ${code("?wait=")} 1,000 to 300,000 ms`],
-  ["The result of a /run job", duration(retention.run)],
-  ["The result of a /runsync or /openai job", duration(retention.runsync)],
-  ["The record of a job without its result", duration(retention.records)],
-  ["A lease without a sign of life", `${duration(leaseMs)}; after ${MAX_LOSSES} losses the job is FAILED`],
-  ["A try of a webhook", `${duration(DELIVERY_TIMEOUT_MS)}; ${DELIVERY_TRIES} tries, ${duration(DELIVERY_PAUSE_MS)} apart`],
-  ["A webhook delivery is kept", duration(DELIVERY_KEPT_MS)],
-])}`;
-  },
+${table(
+	["What", "Time"],
+	[
+		[
+			"A wait of /runsync and /status-sync",
+			`${grouped(SYNC_WAIT.otherwise)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
+		],
+		[
+			"A wait of /stream",
+			`${grouped(STREAM_WAIT.otherwise)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
+		],
+		["The result of a /run job", duration(retention.run)],
+		["The result of a /runsync or /openai job", duration(retention.runsync)],
+		["The record of a job without its result", duration(retention.records)],
+		[
+			"A lease without a sign of life",
+			`${duration(leaseMs)}; after ${MAX_LOSSES} losses the job is FAILED`,
+		],
+		[
+			"A try of a webhook",
+			`${duration(DELIVERY_TIMEOUT_MS)}; ${DELIVERY_TRIES} tries, ${duration(DELIVERY_PAUSE_MS)} apart`,
+		],
+		["A webhook delivery is kept", duration(DELIVERY_KEPT_MS)],
+	],
+)}`;
+	},
 };

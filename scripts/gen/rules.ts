@@ -1,4 +1,7 @@
-/** `docs/reference/rules.md`: every rule with the tests that show it. Fails for a title of an unknown rule, and for a rule without a test. */
+/**
+ * `docs/reference/rules.md`: every rule with the tests that show it. Fails for a title of an
+ * unknown rule, and for a rule without a test.
+ */
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { RULES } from "../rules.ts";
@@ -11,57 +14,82 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Where a rule is shown: a file, and the title there. */
 interface Shown {
-  file: string;
-  text: string;
+	file: string;
+	text: string;
 }
 
 export const rules: Page = {
-  file: "rules.md",
-  title: "Rules and their tests",
-  about: "every rule of the specification, every decision, and the tests that show them",
-  body() {
-    const shown = testsByRule(sources());
-    const overview = table(["Rule", "What it says", "", "Tests"], RULES.map((rule) => [`[${rule.id}](#${headingAnchor(rule.id)})`, plain(rule.says), stateOf(rule), String(shown.get(rule.id)?.length ?? 0)]));
-    return `Titles of tests begin with the rules that they show. \`spec 2.4\` is a section of the specification, and in its sections 3, 5 and 8 the number behind the point is that of a rule. \`D16\` is a decision where the specification is silent.\n\n${overview}\n\n${RULES.map((rule) => section(rule, shown.get(rule.id) ?? [])).join("\n\n")}`;
-  },
+	file: "rules.md",
+	title: "Rules and their tests",
+	about: "every rule of the specification, every decision, and the tests that show them",
+	body() {
+		const shown = testsByRule(sources());
+		const overview = table(
+			["Rule", "What it says", "", "Tests"],
+			RULES.map((rule) => [
+				`[${rule.id}](#${headingAnchor(rule.id)})`,
+				plain(rule.says),
+				stateOf(rule),
+				String(shown.get(rule.id)?.length ?? 0),
+			]),
+		);
+		return `Titles of tests begin with the rules that they show. \`spec 2.4\` is a section of the specification, and in its sections 3, 5 and 8 the number behind the point is that of a rule. \`D16\` is a decision where the specification is silent.\n\n${overview}\n\n${RULES.map((rule) => section(rule, shown.get(rule.id) ?? [])).join("\n\n")}`;
+	},
 };
 
-/** Tests of each rule. Throws with every title that names an unknown rule, and every rule without a test. */
-export function testsByRule(texts: readonly { file: string; text: string }[]): Map<string, Shown[]> {
-  const ids = RULES.map(({ id }) => id);
-  const shown = new Map<string, Shown[]>(ids.map((id) => [id, []]));
-  const faults: string[] = [];
-  for (const { file, text } of texts) {
-    for (const title of titlesIn(text, ids)) {
-      for (const id of title.ids) {
-        const tests = shown.get(id);
-        if (tests) tests.push({ file, text: title.text });
-        else faults.push(`${file}: there is no rule ${id} (in '${title.text}').`);
-      }
-    }
-  }
-  for (const { id } of RULES) if (shown.get(id)!.length === 0) faults.push(`No test shows ${id}: begin a title with it.`);
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-  return shown;
+/**
+ * Tests of each rule. Throws with every title that names an unknown rule, and every rule without a
+ * test.
+ */
+export function testsByRule(
+	texts: readonly { file: string; text: string }[],
+): Map<string, Shown[]> {
+	const ids = RULES.map(({ id }) => id);
+	const shown = new Map<string, Shown[]>(ids.map((id) => [id, []]));
+	const faults: string[] = [];
+	for (const { file, text } of texts) {
+		for (const title of titlesIn(text, ids)) {
+			for (const id of title.ids) {
+				const tests = shown.get(id);
+				if (tests) tests.push({ file, text: title.text });
+				else faults.push(`${file}: there is no rule ${id} (in '${title.text}').`);
+			}
+		}
+	}
+	for (const { id } of RULES)
+		if (shown.get(id)!.length === 0) faults.push(`No test shows ${id}: begin a title with it.`);
+	if (faults.length > 0) throw new Error(faults.join("\n"));
+	return shown;
 }
 
 /** All files that may hold tests. */
 function sources(): { file: string; text: string }[] {
-  return ["src", "test"].flatMap((folder) =>
-    readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: "utf8" })
-      .filter((path) => path.endsWith(".ts") && (folder === "test" || path.endsWith(".test.ts")))
-      .toSorted()
-      .map((path) => ({ file: `${folder}/${path}`, text: readFileSync(`${ROOT}${folder}/${path}`, "utf8") })),
-  );
+	return ["src", "test"].flatMap((folder) =>
+		readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: "utf8" })
+			.filter((path) => path.endsWith(".ts") && (folder === "test" || path.endsWith(".test.ts")))
+			.toSorted()
+			.map((path) => ({
+				file: `${folder}/${path}`,
+				text: readFileSync(`${ROOT}${folder}/${path}`, "utf8"),
+			})),
+	);
 }
 
 function stateOf({ notYet }: Rule): string {
-  return notYet === undefined ? "" : `not yet: ${notYet}; the rest is there`;
+	return notYet === undefined ? "" : `not yet: ${notYet}; the rest is there`;
 }
 
 function section(rule: Rule, tests: readonly Shown[]): string {
-  const byFile = [...Map.groupBy(tests, ({ file }) => file)];
-  const list = byFile.map(([file, all]) => `- [${file}](../../${file})\n${all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`).join("\n")}`);
-  const state = stateOf(rule);
-  return [`### ${rule.id}`, plain(rule.says), ...(state === "" ? [] : [`_${state.charAt(0).toUpperCase()}${state.slice(1)}._`]), ...(list.length > 0 ? [list.join("\n")] : [])].join("\n\n");
+	const byFile = [...Map.groupBy(tests, ({ file }) => file)];
+	const list = byFile.map(
+		([file, all]) =>
+			`- [${file}](../../${file})\n${all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`).join("\n")}`,
+	);
+	const state = stateOf(rule);
+	return [
+		`### ${rule.id}`,
+		plain(rule.says),
+		...(state === "" ? [] : [`_${state.charAt(0).toUpperCase()}${state.slice(1)}._`]),
+		...(list.length > 0 ? [list.join("\n")] : []),
+	].join("\n\n");
 }

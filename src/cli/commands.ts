@@ -12,4 +12,16 @@ import { webhooks } from "./webhooks.ts";
 import { workerEnvCommand } from "./worker-env.ts";
 import { workers } from "./workers.ts";
 
-export const COMMANDS: readonly Command[] = [serve, dev, endpoints, jobs, workers, workerEnvCommand, keys, consoleCommand, webhooks, migrate, doctor];
+export const COMMANDS: readonly Command[] = [
+	serve,
+	dev,
+	endpoints,
+	jobs,
+	workers,
+	workerEnvCommand,
+	keys,
+	consoleCommand,
+	webhooks,
+	migrate,
+	doctor,
+];

@@ -6,12 +6,21 @@ const LONGEST = 200;
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
 
 /** The greeting. `testInput`: path and text of `test_input.json`, if it is there. */
-export function greeting(q: { url: string; consoleLink: string | undefined; endpoint: string; key: string; what: string; folder: string; testInput: { path: string; text: string } | undefined; notes: readonly string[] }): string {
-  const { url, endpoint, key, testInput } = q;
-  const inline = testInput === undefined ? EXAMPLE : asArgument(testInput.text);
-  const address = `${url}/v2/${endpoint}/runsync`;
-  const file = testInput?.path ?? "";
-  return `Sluice listens on ${url}
+export function greeting(q: {
+	url: string;
+	consoleLink: string | undefined;
+	endpoint: string;
+	key: string;
+	what: string;
+	folder: string;
+	testInput: { path: string; text: string } | undefined;
+	notes: readonly string[];
+}): string {
+	const { url, endpoint, key, testInput } = q;
+	const inline = testInput === undefined ? EXAMPLE : asArgument(testInput.text);
+	const address = `${url}/v2/${endpoint}/runsync`;
+	const file = testInput?.path ?? "";
+	return `Sluice listens on ${url}
   endpoint   ${endpoint}
   worker     ${q.what}, started anew when a source file in ${q.folder} changes
   API key    ${key}
@@ -34,11 +43,11 @@ Try it
 
 /** The text on one line, if it is short enough and the same in every language's quotes. */
 function asArgument(text: string): string | undefined {
-  const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
-  return line.length <= LONGEST && /^[\x20-\x7e]*$/.test(line) ? line : undefined;
+	const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
+	return line.length <= LONGEST && /^[\x20-\x7e]*$/.test(line) ? line : undefined;
 }
 
 /** One word for a shell. */
 function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

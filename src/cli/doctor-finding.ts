@@ -1,22 +1,22 @@
 /** What `sluice doctor` says of one thing it looked at (D36). */
 export interface Finding {
-  /** What was looked at, in one or two words. */
-  check: string;
-  /** `problem`: something does not work. `warning`: something soon may not. */
-  level: "ok" | "warning" | "problem";
-  message: string;
-  /** The way out. */
-  fix?: string;
+	/** What was looked at, in one or two words. */
+	check: string;
+	/** `problem`: something does not work. `warning`: something soon may not. */
+	level: "ok" | "warning" | "problem";
+	message: string;
+	/** The way out. */
+	fix?: string;
 }
 
 export function ok(check: string, message: string): Finding {
-  return { check, level: "ok", message };
+	return { check, level: "ok", message };
 }
 
 export function warning(check: string, message: string, fix: string): Finding {
-  return { check, level: "warning", message, fix };
+	return { check, level: "warning", message, fix };
 }
 
 export function problem(check: string, message: string, fix: string): Finding {
-  return { check, level: "problem", message, fix };
+	return { check, level: "problem", message, fix };
 }

@@ -1,19 +1,30 @@
 /** Members of a JSON object as text, byte for byte as they stand (D5). */
 import { jsonScanner } from "../core/json/json-scan.ts";
 
-/** The texts of the members that are there, or what is wrong with the whole. `object`: whether the whole is one. */
-export type Members = { ok: true; object: boolean; texts: Record<string, string | undefined> } | { ok: false; fault: string };
+/**
+ * The texts of the members that are there, or what is wrong with the whole. `object`: whether the
+ * whole is one.
+ */
+export type Members =
+	| { ok: true; object: boolean; texts: Record<string, string | undefined> }
+	| { ok: false; fault: string };
 
 /** Reads the members of these names out of a JSON text. */
-export function membersOf(text: string | Uint8Array, names: readonly string[], bounds: { maxDepth?: number; maxDigits?: number } = {}): Members {
-  const bytes = Buffer.from(text);
-  const scanner = jsonScanner({ members: names, ...bounds });
-  scanner.push(bytes);
-  const scan = scanner.finish();
-  if (!scan.ok) return { ok: false, fault: scan.fault.message };
-  const texts = Object.fromEntries(names.map((name) => {
-    const member = scan.members[name];
-    return [name, member && bytes.toString("utf8", member.start, member.end)];
-  }));
-  return { ok: true, object: scan.kind === "object", texts };
+export function membersOf(
+	text: string | Uint8Array,
+	names: readonly string[],
+	bounds: { maxDepth?: number; maxDigits?: number } = {},
+): Members {
+	const bytes = Buffer.from(text);
+	const scanner = jsonScanner({ members: names, ...bounds });
+	scanner.push(bytes);
+	const scan = scanner.finish();
+	if (!scan.ok) return { ok: false, fault: scan.fault.message };
+	const texts = Object.fromEntries(
+		names.map((name) => {
+			const member = scan.members[name];
+			return [name, member && bytes.toString("utf8", member.start, member.end)];
+		}),
+	);
+	return { ok: true, object: scan.kind === "object", texts };
 }

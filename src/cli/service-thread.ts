@@ -1,6 +1,7 @@
 /**
- * The thread in which `sluice serve` runs the service. A thread, because only there can the room for objects of short
- * life be bounded: left to itself it grows to 128 MB at the first rush of callers and stays.
+ * The thread in which `sluice serve` runs the service. A thread, because only there can the room
+ * for objects of short life be bounded: left to itself it grows to 128 MB at the first rush of
+ * callers and stays.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
@@ -11,7 +12,15 @@ import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
 /** What the thread says: once that it listens, with what the command prints, or why it cannot. */
-export type ServiceWord = { kind: "listening"; url: string; firstKey: string | undefined; consoleLink: string | undefined; endpoint: string | undefined } | { kind: "refused"; why: string };
+export type ServiceWord =
+	| {
+			kind: "listening";
+			url: string;
+			firstKey: string | undefined;
+			consoleLink: string | undefined;
+			endpoint: string | undefined;
+	  }
+	| { kind: "refused"; why: string };
 
 /** What it is told. */
 export type ServiceOrder = "stop";
@@ -19,30 +28,38 @@ export type ServiceOrder = "stop";
 const { config } = workerData as { config: Config };
 
 function say(word: ServiceWord): void {
-  parentPort?.postMessage(word);
+	parentPort?.postMessage(word);
 }
 
 function whyNot(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") return `port ${config.port} on ${config.host} is in use. Choose another with --port, or 0 for a free one.`;
-  if (code === "EACCES") return `listening on ${config.host}:${config.port} is not permitted: ${message}`;
-  return message;
+	const { code, message } = error as NodeJS.ErrnoException;
+	if (code === "EADDRINUSE")
+		return `port ${config.port} on ${config.host} is in use. Choose another with --port, or 0 for a free one.`;
+	if (code === "EACCES")
+		return `listening on ${config.host}:${config.port} is not permitted: ${message}`;
+	return message;
 }
 
 async function stop(app: App): Promise<void> {
-  await app.stop();
-  parentPort?.close();
+	await app.stop();
+	parentPort?.close();
 }
 
 const events = eventBus();
 log({ events, clock: systemClock, write: (line) => process.stderr.write(line) });
 try {
-  const app = await startApp(config, { clock: systemClock, events, env: process.env });
-  parentPort?.once("message", (order: ServiceOrder) => {
-    if (order === "stop") void stop(app);
-  });
-  const { url, firstKey, consoleLink, engine } = app;
-  say({ kind: "listening", url, firstKey, consoleLink, endpoint: config.endpoints[0]?.id ?? [...engine.registry.all()][0]?.endpoint.id });
+	const app = await startApp(config, { clock: systemClock, events, env: process.env });
+	parentPort?.once("message", (order: ServiceOrder) => {
+		if (order === "stop") void stop(app);
+	});
+	const { url, firstKey, consoleLink, engine } = app;
+	say({
+		kind: "listening",
+		url,
+		firstKey,
+		consoleLink,
+		endpoint: config.endpoints[0]?.id ?? [...engine.registry.all()][0]?.endpoint.id,
+	});
 } catch (error) {
-  say({ kind: "refused", why: whyNot(error) });
+	say({ kind: "refused", why: whyNot(error) });
 }

@@ -1,4 +1,7 @@
-/** The body of `POST /v1/endpoints/{endpoint}/jobs/cancel` and `/retry` (D39): a schema, and the reader that checks against it. */
+/**
+ * The body of `POST /v1/endpoints/{endpoint}/jobs/cancel` and `/retry` (D39): a schema, and the
+ * reader that checks against it.
+ */
 import type { Fault } from "./errors.ts";
 import { JOB_STATES } from "./machine.ts";
 import type { JobState } from "./machine.ts";
@@ -6,52 +9,97 @@ import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
 /** A date and time with its zone. */
-const MOMENT = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d)$", "x-message": "must be a date and time such as 2026-01-31T12:00:00Z." } as const satisfies Schema;
+const MOMENT = {
+	type: "string",
+	pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d)$",
+	"x-message": "must be a date and time such as 2026-01-31T12:00:00Z.",
+} as const satisfies Schema;
 
 export const BULK_SCHEMA = {
-  type: "object",
-  properties: {
-    filter: {
-      type: "object",
-      additionalProperties: false,
-      properties: {
-        status: { type: "array", items: { enum: JOB_STATES }, description: "Only jobs in these states; absent: all that can be cancelled, or retried.", "x-message": "must be a list of job states." },
-        worker: { type: "string", minLength: 1, maxLength: 128, description: "Only jobs whose present or last attempt is on this worker." },
-        from: { ...MOMENT, description: "Only jobs submitted at this moment or later." },
-        to: { ...MOMENT, description: "Only jobs submitted before this moment." },
-      },
-    },
-    dryRun: { type: "boolean", default: false, description: "Only count." },
-    cursor: { type: "string", minLength: 1, maxLength: 200, description: "next of the answer before: goes on after the jobs that were looked at there." },
-  },
-  additionalProperties: false,
-  "x-message": "must be an object with filter, dryRun and cursor, each optional.",
+	type: "object",
+	properties: {
+		filter: {
+			type: "object",
+			additionalProperties: false,
+			properties: {
+				status: {
+					type: "array",
+					items: { enum: JOB_STATES },
+					description: "Only jobs in these states; absent: all that can be cancelled, or retried.",
+					"x-message": "must be a list of job states.",
+				},
+				worker: {
+					type: "string",
+					minLength: 1,
+					maxLength: 128,
+					description: "Only jobs whose present or last attempt is on this worker.",
+				},
+				from: { ...MOMENT, description: "Only jobs submitted at this moment or later." },
+				to: { ...MOMENT, description: "Only jobs submitted before this moment." },
+			},
+		},
+		dryRun: { type: "boolean", default: false, description: "Only count." },
+		cursor: {
+			type: "string",
+			minLength: 1,
+			maxLength: 200,
+			description: "next of the answer before: goes on after the jobs that were looked at there.",
+		},
+	},
+	additionalProperties: false,
+	"x-message": "must be an object with filter, dryRun and cursor, each optional.",
 } as const satisfies Schema;
 
 /** Which jobs, and what to do with them. Moments are ms since the epoch. */
 export interface BulkRequest {
-  filter: { states?: JobState[] | undefined; worker?: string | undefined; from?: number | undefined; to?: number | undefined };
-  dryRun: boolean;
-  cursor: string | undefined;
+	filter: {
+		states?: JobState[] | undefined;
+		worker?: string | undefined;
+		from?: number | undefined;
+		to?: number | undefined;
+	};
+	dryRun: boolean;
+	cursor: string | undefined;
 }
 
 interface Raw {
-  filter?: { status?: JobState[] | null; worker?: string | null; from?: string | null; to?: string | null } | null;
-  dryRun?: boolean | null;
-  cursor?: string | null;
+	filter?: {
+		status?: JobState[] | null;
+		worker?: string | null;
+		from?: string | null;
+		to?: string | null;
+	} | null;
+	dryRun?: boolean | null;
+	cursor?: string | null;
 }
 
 /** Reads the body, or lists every fault. */
-export function readBulkRequest(raw: unknown): { ok: true; request: BulkRequest } | { ok: false; faults: [Fault, ...Fault[]] } {
-  const faults = check(BULK_SCHEMA, raw);
-  const { filter, dryRun, cursor } = raw as Raw;
-  const times = { from: momentOf(filter?.from), to: momentOf(filter?.to) };
-  if (faults.length === 0) for (const name of ["from", "to"] as const) if (Number.isNaN(times[name])) faults.push({ field: `filter.${name}`, message: MOMENT["x-message"] });
-  const [first, ...rest] = faults;
-  if (first) return { ok: false, faults: [first, ...rest] };
-  return { ok: true, request: { filter: { states: filter?.status ?? undefined, worker: filter?.worker ?? undefined, ...times }, dryRun: dryRun ?? false, cursor: cursor ?? undefined } };
+export function readBulkRequest(
+	raw: unknown,
+): { ok: true; request: BulkRequest } | { ok: false; faults: [Fault, ...Fault[]] } {
+	const faults = check(BULK_SCHEMA, raw);
+	const { filter, dryRun, cursor } = raw as Raw;
+	const times = { from: momentOf(filter?.from), to: momentOf(filter?.to) };
+	if (faults.length === 0)
+		for (const name of ["from", "to"] as const)
+			if (Number.isNaN(times[name]))
+				faults.push({ field: `filter.${name}`, message: MOMENT["x-message"] });
+	const [first, ...rest] = faults;
+	if (first) return { ok: false, faults: [first, ...rest] };
+	return {
+		ok: true,
+		request: {
+			filter: {
+				states: filter?.status ?? undefined,
+				worker: filter?.worker ?? undefined,
+				...times,
+			},
+			dryRun: dryRun ?? false,
+			cursor: cursor ?? undefined,
+		},
+	};
 }
 
 function momentOf(text: string | null | undefined): number | undefined {
-  return isAbsent(text) ? undefined : Date.parse(text!);
+	return isAbsent(text) ? undefined : Date.parse(text!);
 }

@@ -1,4 +1,7 @@
-/** An endpoint and its settings (D27, D35, D9): read, changed and shown. Names, bounds and defaults are in `endpoint-schema.ts`. */
+/**
+ * An endpoint and its settings (D27, D35, D9): read, changed and shown. Names, bounds and defaults
+ * are in `endpoint-schema.ts`.
+ */
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
 import { LIMITED_OPERATIONS } from "./limits.ts";
@@ -9,56 +12,58 @@ export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
 /** A worker in a container (D25). */
 export interface DockerSettings {
-  type: "docker";
-  image: string;
-  /** Replaces the CMD of the image. */
-  command?: string[];
-  /** Bytes, or with `k`, `m` or `g` behind the number. */
-  memory?: string | number;
-  cpus?: number;
-  /** `source:path` or `source:path:ro`; the source is an absolute path or the name of a volume. */
-  volumes?: string[];
-  /** `host`, or the name of a Docker network. */
-  network?: string;
-  /** `all`, how many, or which ones. */
-  gpus?: "all" | number | (string | number)[];
+	type: "docker";
+	image: string;
+	/** Replaces the CMD of the image. */
+	command?: string[];
+	/** Bytes, or with `k`, `m` or `g` behind the number. */
+	memory?: string | number;
+	cpus?: number;
+	/** `source:path` or `source:path:ro`; the source is an absolute path or the name of a volume. */
+	volumes?: string[];
+	/** `host`, or the name of a Docker network. */
+	network?: string;
+	/** `all`, how many, or which ones. */
+	gpus?: "all" | number | (string | number)[];
 }
 
 /** How an endpoint gets its workers (D25). */
 export type LauncherSettings =
-  | { type: "process"; command: string[]; cwd?: string }
-  | DockerSettings
-  | { type: "external" };
+	| { type: "process"; command: string[]; cwd?: string }
+	| DockerSettings
+	| { type: "external" };
 
 /** Changes to the limits of section 8: each number may be another, or `off` (D24, D35). */
-export type LimitChanges = { queue?: number | "off" } & Partial<Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>>;
+export type LimitChanges = { queue?: number | "off" } & Partial<
+	Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>
+>;
 
 /** Settings of an endpoint with RunPod's names and ours (D27, D35). Times in ms unless said. */
 export interface Endpoint {
-  id: string;
-  name: string;
-  workersMin: number;
-  workersMax: number;
-  /** Seconds an idle worker above `workersMin` stays. */
-  idleTimeout: number;
-  executionTimeoutMs: number;
-  scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
-  scalerValue: number;
-  launcher: LauncherSettings;
-  /** Environment of launched workers, beside what they need to find the service. */
-  env: Record<string, string>;
-  limits: "off" | LimitChanges;
-  /** How long results of each operation and records are kept. */
-  retention: { run: number; runsync: number; records: number };
-  leaseMs: number;
-  /** From the stop signal to the end of the process (D18). */
-  stopGraceMs: number;
-  /** From its start to a launched worker's first call. */
-  initTimeoutMs: number;
-  /** GPUs for each launched worker. */
-  gpusPerWorker: number;
-  /** Signs webhooks (D21). A secret: never in an answer, an event or the log. */
-  webhookSecret?: string;
+	id: string;
+	name: string;
+	workersMin: number;
+	workersMax: number;
+	/** Seconds an idle worker above `workersMin` stays. */
+	idleTimeout: number;
+	executionTimeoutMs: number;
+	scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
+	scalerValue: number;
+	launcher: LauncherSettings;
+	/** Environment of launched workers, beside what they need to find the service. */
+	env: Record<string, string>;
+	limits: "off" | LimitChanges;
+	/** How long results of each operation and records are kept. */
+	retention: { run: number; runsync: number; records: number };
+	leaseMs: number;
+	/** From the stop signal to the end of the process (D18). */
+	stopGraceMs: number;
+	/** From its start to a launched worker's first call. */
+	initTimeoutMs: number;
+	/** GPUs for each launched worker. */
+	gpusPerWorker: number;
+	/** Signs webhooks (D21). A secret: never in an answer, an event or the log. */
+	webhookSecret?: string;
 }
 
 /** Longest queue wait by default (spec 2.4), ms. */
@@ -66,91 +71,128 @@ export const DEFAULT_TTL_MS = 86_400_000;
 
 /** Settings that passed the schema, with their defaults. */
 type Read = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
-  name?: string;
-  env: Record<string, string | number | boolean>;
-  launcher: LauncherSettings;
-  limits: unknown;
+	name?: string;
+	env: Record<string, string | number | boolean>;
+	launcher: LauncherSettings;
+	limits: unknown;
 };
 
-/** Reads settings as they stand in `sluice.yaml` into an {@link Endpoint}, or lists every fault with its field and bound. */
-export function readEndpoint(id: string, raw: unknown): { ok: true; endpoint: Endpoint } | { ok: false; faults: Fault[] } {
-  const faults = [...check(ENDPOINT_ID, id, "id"), ...check(ENDPOINT_SCHEMA, raw)];
-  const crossed = workersCrossed(raw);
-  if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
-  if (faults.length > 0) return { ok: false, faults };
-  const { name = id, env, launcher, limits, ...rest } = withDefaults(ENDPOINT_SCHEMA, raw) as Read;
-  const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
-  return { ok: true, endpoint: { id, name, ...rest, env: texts, launcher: readLauncher(launcher), limits: readLimits(limits) } };
+/**
+ * Reads settings as they stand in `sluice.yaml` into an {@link Endpoint}, or lists every fault with
+ * its field and bound.
+ */
+export function readEndpoint(
+	id: string,
+	raw: unknown,
+): { ok: true; endpoint: Endpoint } | { ok: false; faults: Fault[] } {
+	const faults = [...check(ENDPOINT_ID, id, "id"), ...check(ENDPOINT_SCHEMA, raw)];
+	const crossed = workersCrossed(raw);
+	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax"))
+		faults.push(crossed);
+	if (faults.length > 0) return { ok: false, faults };
+	const { name = id, env, launcher, limits, ...rest } = withDefaults(ENDPOINT_SCHEMA, raw) as Read;
+	const texts = Object.fromEntries(
+		Object.entries(env).map(([variable, value]) => [variable, String(value)]),
+	);
+	return {
+		ok: true,
+		endpoint: {
+			id,
+			name,
+			...rest,
+			env: texts,
+			launcher: readLauncher(launcher),
+			limits: readLimits(limits),
+		},
+	};
 }
 
 function workersCrossed(raw: unknown): Fault | undefined {
-  if (!isObject(raw)) return undefined;
-  const min = raw["workersMin"] ?? ENDPOINT_DEFAULTS.workersMin;
-  const max = raw["workersMax"] ?? ENDPOINT_DEFAULTS.workersMax;
-  return Number(min) > Number(max) ? { field: "workersMin", message: `must not be over workersMax (${Number(max)}).` } : undefined;
+	if (!isObject(raw)) return undefined;
+	const min = raw["workersMin"] ?? ENDPOINT_DEFAULTS.workersMin;
+	const max = raw["workersMax"] ?? ENDPOINT_DEFAULTS.workersMax;
+	return Number(min) > Number(max)
+		? { field: "workersMin", message: `must not be over workersMax (${Number(max)}).` }
+		: undefined;
 }
 
 /** Without members that are `null`. */
 function readLauncher(raw: LauncherSettings): LauncherSettings {
-  return Object.fromEntries(Object.entries(raw).filter(([, member]) => !isAbsent(member))) as unknown as LauncherSettings;
+	return Object.fromEntries(
+		Object.entries(raw).filter(([, member]) => !isAbsent(member)),
+	) as unknown as LauncherSettings;
 }
 
 /** The short form: `false` is `off`, and what says nothing is left out. */
 function readLimits(raw: unknown): Endpoint["limits"] {
-  const { queue, ...operations } = isObject(raw) ? raw : {};
-  if (!isObject(raw)) return "off";
-  const limits: LimitChanges = {};
-  if (!isAbsent(queue)) limits.queue = numberOrOff(queue);
-  for (const operation of LIMITED_OPERATIONS) {
-    const given = operations[operation];
-    if (!isObject(given)) continue;
-    const { per10s, concurrent } = given;
-    limits[operation] = { ...(isAbsent(per10s) ? {} : { per10s: numberOrOff(per10s) }), ...(isAbsent(concurrent) ? {} : { concurrent: numberOrOff(concurrent) }) };
-  }
-  return limits;
+	const { queue, ...operations } = isObject(raw) ? raw : {};
+	if (!isObject(raw)) return "off";
+	const limits: LimitChanges = {};
+	if (!isAbsent(queue)) limits.queue = numberOrOff(queue);
+	for (const operation of LIMITED_OPERATIONS) {
+		const given = operations[operation];
+		if (!isObject(given)) continue;
+		const { per10s, concurrent } = given;
+		limits[operation] = {
+			...(isAbsent(per10s) ? {} : { per10s: numberOrOff(per10s) }),
+			...(isAbsent(concurrent) ? {} : { concurrent: numberOrOff(concurrent) }),
+		};
+	}
+	return limits;
 }
 
 function numberOrOff(value: unknown): number | "off" {
-  return typeof value === "number" ? value : "off";
+	return typeof value === "number" ? value : "off";
 }
 
 /**
- * Settings changed by a JSON merge patch (RFC 7396, D39): objects merge, `null` removes and so brings the default back; the outcome is for
- * {@link readEndpoint}. A launcher of another type replaces the old one whole: the members of one mean nothing to the other.
+ * Settings changed by a JSON merge patch (RFC 7396, D39): objects merge, `null` removes and so
+ * brings the default back; the outcome is for {@link readEndpoint}. A launcher of another type
+ * replaces the old one whole: the members of one mean nothing to the other.
  */
 export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const [before, after] = [current["launcher"], patch["launcher"]];
-  const replaced = isObject(before) && isObject(after) && !isAbsent(after["type"]) && after["type"] !== before["type"];
-  return merged(replaced ? { ...current, launcher: {} } : current, patch);
+	if (!isObject(patch)) return patch;
+	const [before, after] = [current["launcher"], patch["launcher"]];
+	const replaced =
+		isObject(before) &&
+		isObject(after) &&
+		!isAbsent(after["type"]) &&
+		after["type"] !== before["type"];
+	return merged(replaced ? { ...current, launcher: {} } : current, patch);
 }
 
 function merged(current: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const members = new Map(isObject(current) ? Object.entries(current) : []);
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) members.delete(name);
-    else members.set(name, merged(members.get(name), value));
-  }
-  return Object.fromEntries(members);
+	if (!isObject(patch)) return patch;
+	const members = new Map(isObject(current) ? Object.entries(current) : []);
+	for (const [name, value] of Object.entries(patch)) {
+		if (value === null) members.delete(name);
+		else members.set(name, merged(members.get(name), value));
+	}
+	return Object.fromEntries(members);
 }
 
-/** Settings as they may be shown: of `env` only the names, since values may be secret; no webhook secret. */
+/**
+ * Settings as they may be shown: of `env` only the names, since values may be secret; no webhook
+ * secret.
+ */
 export type ShownSettings = Omit<Endpoint, "env" | "webhookSecret"> & { env: string[] };
 
 /** What anybody who may read an endpoint sees of its settings (D39). */
 export function settingsOf(endpoint: Endpoint): ShownSettings {
-  const { env, webhookSecret: _, ...settings } = endpoint;
-  return { ...settings, env: Object.keys(env) };
+	const { env, webhookSecret: _, ...settings } = endpoint;
+	return { ...settings, env: Object.keys(env) };
 }
 
-/** While more jobs than this wait, submissions are refused: over 50 and over `workersMax * 500` (spec 8 rule 2, D23); undefined without a bound. */
+/**
+ * While more jobs than this wait, submissions are refused: over 50 and over `workersMax * 500`
+ * (spec 8 rule 2, D23); undefined without a bound.
+ */
 export function queueBound(endpoint: Endpoint): number | undefined {
-  if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
-  return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);
+	if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
+	return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);
 }
 
 /** How long a result of this operation is kept after the end, ms (D9). */
 export function retentionOf(endpoint: Endpoint, operation: "run" | "runsync" | "openai"): number {
-  return operation === "run" ? endpoint.retention.run : endpoint.retention.runsync;
+	return operation === "run" ? endpoint.retention.run : endpoint.retention.runsync;
 }

@@ -1,98 +1,237 @@
-/** Every error a client can get, as one table: code, HTTP status, sentence (D2, D3). The reference page is made from it. */
+/**
+ * Every error a client can get, as one table: code, HTTP status, sentence (D2, D3). The reference
+ * page is made from it.
+ */
 
 interface Entry {
-  status: number;
-  /** The sentence; `{name}` is replaced by the parameter of that name. */
-  sentence: string;
-  /** Seconds for `Retry-After`. */
-  retryAfter?: number;
+	status: number;
+	/** The sentence; `{name}` is replaced by the parameter of that name. */
+	sentence: string;
+	/** Seconds for `Retry-After`. */
+	retryAfter?: number;
 }
 
 export const ERRORS = {
-  bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
-  bad_request: { status: 400, sentence: "The request has {count}: {first}" },
-  bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
-  bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
-  unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
-  worker_unauthorized: { status: 401, sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints." },
-  console_link_over: { status: 401, sentence: "This link signs nobody in any more: it is good once, for 10 minutes, while the service runs. Make another one with 'sluice console', or sign in with an API key at /console/." },
-  endpoint_not_found: { status: 404, sentence: "There is no endpoint '{endpoint}'. GET /v1/endpoints lists those that exist." },
-  job_not_found: { status: 404, sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired." },
-  delivery_not_found: { status: 404, sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old." },
-  key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
-  worker_not_found: { status: 404, sentence: "No log is kept of a worker '{worker}' of endpoint '{endpoint}': its id is unknown, it is started by somebody else, or its end is long ago." },
-  worker_gone: { status: 404, sentence: "Endpoint '{endpoint}' has no worker '{worker}' now. GET /v1/endpoints/{endpoint}/workers lists those it has." },
-  path_not_found: { status: 404, sentence: "There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>." },
-  method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
-  job_not_retryable: { status: 409, sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried." },
-  idempotency_reused: { status: 409, sentence: "The Idempotency-Key was used for another body. Use a new key for a new submission." },
-  idempotency_expired: { status: 409, sentence: "The job of this Idempotency-Key {fate} and is never run again. Use a new key to submit it anew." },
-  endpoint_exists: { status: 409, sentence: "There is an endpoint '{endpoint}' already{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id." },
-  delivery_pending: { status: 409, sentence: "Delivery '{delivery}' is under way; it can be sent anew once it was delivered or has failed." },
-  last_admin_key: { status: 409, sentence: "This is the last admin key: without it nobody could manage the service. Create another one first." },
-  worker_not_launched: { status: 409, sentence: "Worker '{worker}' was started by somebody else; stop it where it was started. To give it no more jobs, pause endpoint '{endpoint}'." },
-  duplicate_worker_id: { status: 409, sentence: "Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID." },
-  body_too_large: { status: 413, sentence: "The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs." },
-  headers_too_large: { status: 431, sentence: "The request line and headers are over 128 KB together, or over 1000 lines; send fewer or shorter ones." },
-  request_timeout: { status: 408, sentence: "The request did not arrive whole in time; send it again." },
-  rate_limited: { status: 429, sentence: "Endpoint '{endpoint}' takes {limit} requests of '{operation}' in any 10 s, and they are used up. Try again after the time in Retry-After, then with exponential backoff.", retryAfter: 1 },
-  too_many_at_once: { status: 429, sentence: "Endpoint '{endpoint}' takes {limit} requests of '{operation}' at once, and so many are under way. Try again when some have ended.", retryAfter: 1 },
-  queue_full: { status: 429, sentence: "The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.", retryAfter: 5 },
-  draining: { status: 429, sentence: "This server is shutting down and hands out no more jobs.", retryAfter: 5 },
-  internal: { status: 500, sentence: "The service made a mistake with this request; its log has the details under {reference}." },
-  not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
-  store_unavailable: { status: 503, sentence: "The store cannot take this now ({why}). Nothing was accepted; send it again.", retryAfter: 2 },
-  outcome_unknown: { status: 503, sentence: "The store was lost while it took this ({why}). It may have been accepted: look before you send it again, or send it with its Idempotency-Key.", retryAfter: 2 },
+	bad_json: {
+		status: 400,
+		sentence: "The body cannot be read as a JSON object: {why} Send one{type}.",
+	},
+	bad_request: { status: 400, sentence: "The request has {count}: {first}" },
+	bad_query: {
+		status: 400,
+		sentence: "The query parameter {name} is {value}; it must be {bound}.",
+	},
+	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
+	unauthorized: {
+		status: 401,
+		sentence: "{why} Send the header 'Authorization: Bearer <API key>'.",
+	},
+	worker_unauthorized: {
+		status: 401,
+		sentence:
+			"{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
+	},
+	console_link_over: {
+		status: 401,
+		sentence:
+			"This link signs nobody in any more: it is good once, for 10 minutes, while the service runs. Make another one with 'sluice console', or sign in with an API key at /console/.",
+	},
+	endpoint_not_found: {
+		status: 404,
+		sentence: "There is no endpoint '{endpoint}'. GET /v1/endpoints lists those that exist.",
+	},
+	job_not_found: {
+		status: 404,
+		sentence:
+			"There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired.",
+	},
+	delivery_not_found: {
+		status: 404,
+		sentence:
+			"There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
+	},
+	key_not_found: {
+		status: 404,
+		sentence: "There is no key '{key}'. GET /v1/keys lists those that exist.",
+	},
+	worker_not_found: {
+		status: 404,
+		sentence:
+			"No log is kept of a worker '{worker}' of endpoint '{endpoint}': its id is unknown, it is started by somebody else, or its end is long ago.",
+	},
+	worker_gone: {
+		status: 404,
+		sentence:
+			"Endpoint '{endpoint}' has no worker '{worker}' now. GET /v1/endpoints/{endpoint}/workers lists those it has.",
+	},
+	path_not_found: {
+		status: 404,
+		sentence:
+			"There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",
+	},
+	method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
+	job_not_retryable: {
+		status: 409,
+		sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried.",
+	},
+	idempotency_reused: {
+		status: 409,
+		sentence: "The Idempotency-Key was used for another body. Use a new key for a new submission.",
+	},
+	idempotency_expired: {
+		status: 409,
+		sentence:
+			"The job of this Idempotency-Key {fate} and is never run again. Use a new key to submit it anew.",
+	},
+	endpoint_exists: {
+		status: 409,
+		sentence:
+			"There is an endpoint '{endpoint}' already{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id.",
+	},
+	delivery_pending: {
+		status: 409,
+		sentence:
+			"Delivery '{delivery}' is under way; it can be sent anew once it was delivered or has failed.",
+	},
+	last_admin_key: {
+		status: 409,
+		sentence:
+			"This is the last admin key: without it nobody could manage the service. Create another one first.",
+	},
+	worker_not_launched: {
+		status: 409,
+		sentence:
+			"Worker '{worker}' was started by somebody else; stop it where it was started. To give it no more jobs, pause endpoint '{endpoint}'.",
+	},
+	duplicate_worker_id: {
+		status: 409,
+		sentence:
+			"Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID.",
+	},
+	body_too_large: {
+		status: 413,
+		sentence:
+			"The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs.",
+	},
+	headers_too_large: {
+		status: 431,
+		sentence:
+			"The request line and headers are over 128 KB together, or over 1000 lines; send fewer or shorter ones.",
+	},
+	request_timeout: {
+		status: 408,
+		sentence: "The request did not arrive whole in time; send it again.",
+	},
+	rate_limited: {
+		status: 429,
+		sentence:
+			"Endpoint '{endpoint}' takes {limit} requests of '{operation}' in any 10 s, and they are used up. Try again after the time in Retry-After, then with exponential backoff.",
+		retryAfter: 1,
+	},
+	too_many_at_once: {
+		status: 429,
+		sentence:
+			"Endpoint '{endpoint}' takes {limit} requests of '{operation}' at once, and so many are under way. Try again when some have ended.",
+		retryAfter: 1,
+	},
+	queue_full: {
+		status: 429,
+		sentence:
+			"The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.",
+		retryAfter: 5,
+	},
+	draining: {
+		status: 429,
+		sentence: "This server is shutting down and hands out no more jobs.",
+		retryAfter: 5,
+	},
+	internal: {
+		status: 500,
+		sentence:
+			"The service made a mistake with this request; its log has the details under {reference}.",
+	},
+	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
+	store_unavailable: {
+		status: 503,
+		sentence: "The store cannot take this now ({why}). Nothing was accepted; send it again.",
+		retryAfter: 2,
+	},
+	outcome_unknown: {
+		status: 503,
+		sentence:
+			"The store was lost while it took this ({why}). It may have been accepted: look before you send it again, or send it with its Idempotency-Key.",
+		retryAfter: 2,
+	},
 } as const satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
 /** One bad field of a request (D2). */
 export interface Fault {
-  /** Path of the field, such as `policy.ttl`. */
-  field: string;
-  /** What is wrong, with the bound. */
-  message: string;
+	/** Path of the field, such as `policy.ttl`. */
+	field: string;
+	/** What is wrong, with the bound. */
+	message: string;
 }
 
-/** A refusal with its place in the table. Thrown by the engine and the HTTP layer, answered by `http/reply.ts`. */
+/**
+ * A refusal with its place in the table. Thrown by the engine and the HTTP layer, answered by
+ * `http/reply.ts`.
+ */
 export class ApiError extends Error {
-  readonly code: ErrorCode;
-  readonly details: readonly Fault[] | undefined;
-  /** Methods for the `Allow` header of a 405. */
-  readonly allow: string | undefined;
-  /** Seconds for `Retry-After`: the value of that name, or what the table has. */
-  readonly retryAfter: number | undefined;
+	readonly code: ErrorCode;
+	readonly details: readonly Fault[] | undefined;
+	/** Methods for the `Allow` header of a 405. */
+	readonly allow: string | undefined;
+	/** Seconds for `Retry-After`: the value of that name, or what the table has. */
+	readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, details?: readonly Fault[]) {
-    super(ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
-    this.code = code;
-    this.details = details;
-    this.allow = values["allow"]?.toString();
-    const entry: Entry = ERRORS[code];
-    this.retryAfter = values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
-  }
+	constructor(
+		code: ErrorCode,
+		values: Readonly<Record<string, string | number>> = {},
+		details?: readonly Fault[],
+	) {
+		super(
+			ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")),
+		);
+		this.code = code;
+		this.details = details;
+		this.allow = values["allow"]?.toString();
+		const entry: Entry = ERRORS[code];
+		this.retryAfter =
+			values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
+	}
 
-  /** The HTTP status of this error. */
-  get status(): number {
-    return ERRORS[this.code].status;
-  }
+	/** The HTTP status of this error. */
+	get status(): number {
+		return ERRORS[this.code].status;
+	}
 }
 
 /** The error body: never a member `status` or `id` (D3). */
 export function errorBody(error: ApiError): string {
-  return JSON.stringify({ error: error.message, code: error.code, ...(error.details ? { details: error.details } : {}) });
+	return JSON.stringify({
+		error: error.message,
+		code: error.code,
+		...(error.details ? { details: error.details } : {}),
+	});
 }
 
 /** The 400 for a query parameter that cannot be understood; `bound` says what it must be. */
 export function badQuery(name: string, value: string, bound: string): ApiError {
-  const shown = JSON.stringify(value.slice(0, 80));
-  return new ApiError("bad_query", { name, value: shown, bound }, [{ field: name, message: `is ${shown}; it must be ${bound}.` }]);
+	const shown = JSON.stringify(value.slice(0, 80));
+	return new ApiError("bad_query", { name, value: shown, bound }, [
+		{ field: name, message: `is ${shown}; it must be ${bound}.` },
+	]);
 }
 
 /** The 400 for one or more bad fields; its sentence names the first. */
 export function badRequest(faults: readonly [Fault, ...Fault[]]): ApiError {
-  const [first] = faults;
-  const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
-  return new ApiError("bad_request", { count, first: `${first.field === "" ? "the body" : first.field} ${first.message}` }, faults);
+	const [first] = faults;
+	const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
+	return new ApiError(
+		"bad_request",
+		{ count, first: `${first.field === "" ? "the body" : first.field} ${first.message}` },
+		faults,
+	);
 }

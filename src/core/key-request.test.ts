@@ -5,49 +5,75 @@ import { readKeyRequest } from "./key-request.ts";
 const GOOD = { name: "batch", scopes: ["read"] };
 
 function fields(raw: unknown): string[] {
-  const read = readKeyRequest(raw);
-  return read.ok ? [] : read.faults.map(({ field }) => field);
+	const read = readKeyRequest(raw);
+	return read.ok ? [] : read.faults.map(({ field }) => field);
 }
 
 describe("readKeyRequest", () => {
-  it.each([
-    [GOOD, GOOD],
-    [{ ...GOOD, endpoints: null }, GOOD],
-    [{ name: "n", scopes: ["read", "write"], endpoints: ["a", "B_-9"] }, { name: "n", scopes: ["read", "write"], endpoints: ["a", "B_-9"] }],
-    [{ name: "n", scopes: ["admin"] }, { name: "n", scopes: ["admin"] }],
-    [{ name: "n", scopes: ["write", "read", "write"], endpoints: ["a", "a"] }, { name: "n", scopes: ["write", "read"], endpoints: ["a"] }],
-  ])("D30: %j is taken as %j", (raw, request) => {
-    expect(readKeyRequest(raw)).toStrictEqual({ ok: true, request });
-  });
+	it.each([
+		[GOOD, GOOD],
+		[{ ...GOOD, endpoints: null }, GOOD],
+		[
+			{ name: "n", scopes: ["read", "write"], endpoints: ["a", "B_-9"] },
+			{ name: "n", scopes: ["read", "write"], endpoints: ["a", "B_-9"] },
+		],
+		[
+			{ name: "n", scopes: ["admin"] },
+			{ name: "n", scopes: ["admin"] },
+		],
+		[
+			{ name: "n", scopes: ["write", "read", "write"], endpoints: ["a", "a"] },
+			{ name: "n", scopes: ["write", "read"], endpoints: ["a"] },
+		],
+	])("D30: %j is taken as %j", (raw, request) => {
+		expect(readKeyRequest(raw)).toStrictEqual({ ok: true, request });
+	});
 
-  it("D30: a name has 1 to 100 characters", () => {
-    for (const name of ["x", "x".repeat(100), "\u{1f511}".repeat(100)]) expect(fields({ ...GOOD, name })).toEqual([]);
-    for (const name of ["", "x".repeat(101), 7, null, undefined]) expect(fields({ ...GOOD, name })).toEqual(["name"]);
-  });
+	it("D30: a name has 1 to 100 characters", () => {
+		for (const name of ["x", "x".repeat(100), "\u{1f511}".repeat(100)])
+			expect(fields({ ...GOOD, name })).toEqual([]);
+		for (const name of ["", "x".repeat(101), 7, null, undefined])
+			expect(fields({ ...GOOD, name })).toEqual(["name"]);
+	});
 
-  it("D30: scopes are a list of at least one of read, write and admin", () => {
-    for (const scopes of ["read", "write", "admin"]) expect(fields({ ...GOOD, scopes: [scopes] })).toEqual([]);
-    for (const scopes of [[], "read", {}, null, undefined]) expect(fields({ ...GOOD, scopes })).toEqual(["scopes"]);
-    for (const scope of ["Read", "", "owner", 1, null]) expect(fields({ ...GOOD, scopes: ["read", scope] })).toEqual(["scopes.1"]);
-  });
+	it("D30: scopes are a list of at least one of read, write and admin", () => {
+		for (const scopes of ["read", "write", "admin"])
+			expect(fields({ ...GOOD, scopes: [scopes] })).toEqual([]);
+		for (const scopes of [[], "read", {}, null, undefined])
+			expect(fields({ ...GOOD, scopes })).toEqual(["scopes"]);
+		for (const scope of ["Read", "", "owner", 1, null])
+			expect(fields({ ...GOOD, scopes: ["read", scope] })).toEqual(["scopes.1"]);
+	});
 
-  it("D30: endpoints are a list of at least one id: an empty one is not taken for all", () => {
-    expect(fields({ ...GOOD, endpoints: ["x".repeat(64)] })).toEqual([]);
-    for (const endpoints of [[], "a", {}, true]) expect(fields({ ...GOOD, endpoints })).toEqual(["endpoints"]);
-    for (const id of ["", "a/b", "x".repeat(65), 7, null]) expect(fields({ ...GOOD, endpoints: ["a", id] })).toEqual(["endpoints.1"]);
-  });
+	it("D30: endpoints are a list of at least one id: an empty one is not taken for all", () => {
+		expect(fields({ ...GOOD, endpoints: ["x".repeat(64)] })).toEqual([]);
+		for (const endpoints of [[], "a", {}, true])
+			expect(fields({ ...GOOD, endpoints })).toEqual(["endpoints"]);
+		for (const id of ["", "a/b", "x".repeat(65), 7, null])
+			expect(fields({ ...GOOD, endpoints: ["a", id] })).toEqual(["endpoints.1"]);
+	});
 
-  it("D30: an admin key cannot be limited to endpoints: it could make itself another", () => {
-    const read = readKeyRequest({ name: "n", scopes: ["read", "admin"], endpoints: ["a"] });
-    expect(read).toEqual({ ok: false, faults: [{ field: "endpoints", message: expect.stringContaining("cannot go with the scope admin") }] });
-  });
+	it("D30: an admin key cannot be limited to endpoints: it could make itself another", () => {
+		const read = readKeyRequest({ name: "n", scopes: ["read", "admin"], endpoints: ["a"] });
+		expect(read).toEqual({
+			ok: false,
+			faults: [
+				{ field: "endpoints", message: expect.stringContaining("cannot go with the scope admin") },
+			],
+		});
+	});
 
-  it("D30: a misspelt member is a fault, so that no key is wider than was meant", () => {
-    expect(fields({ ...GOOD, endpoint: ["a"] })).toEqual(["endpoint"]);
-  });
+	it("D30: a misspelt member is a fault, so that no key is wider than was meant", () => {
+		expect(fields({ ...GOOD, endpoint: ["a"] })).toEqual(["endpoint"]);
+	});
 
-  it("D2: all faults at once; a body that is no object is one", () => {
-    expect(fields({ name: "", scopes: [], endpoints: [], x: 1 })).toEqual(["name", "scopes", "endpoints", "x"]);
-    for (const raw of [null, undefined, [], "x", 7]) expect(fields(raw)).toEqual([""]);
-  });
+	it("D2: all faults at once; a body that is no object is one", () => {
+		expect(fields({ name: "", scopes: [], endpoints: [], x: 1 })).toEqual([
+			"name",
+			"scopes",
+			"endpoints",
+			"x",
+		]);
+		for (const raw of [null, undefined, [], "x", 7]) expect(fields(raw)).toEqual([""]);
+	});
 });

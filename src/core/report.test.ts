@@ -3,31 +3,61 @@ import { describe, expect, it } from "vitest";
 import { RESULT_LIMIT, notJson, readReport, tooLarge } from "./report.ts";
 import type { ReportParts } from "./report.ts";
 
-const end = (on: "complete" | "fail", rest: object = {}): object => ({ kind: "end", on, restart: false, ...rest });
+const end = (on: "complete" | "fail", rest: object = {}): object => ({
+	kind: "end",
+	on,
+	restart: false,
+	...rest,
+});
 
 describe("readReport", () => {
-  it.each<[string, ReportParts, object]>([
-    ["an output", { output: "[1]" }, end("complete", { output: "[1]" })],
-    ["an output of null", { output: "null" }, end("complete", { output: "null" })],
-    ["an empty object", {}, end("complete")],
-    ["an error as text", { error: '"b\\u00e4d"' }, end("fail", { error: "bäd" })],
-    ["an empty error", { error: '""' }, end("fail", { error: "" })],
-    ["an error that is an object", { error: '{"a": 1}' }, end("fail", { error: '{"a": 1}' })],
-    ["an error that is a number", { error: "7" }, end("fail", { error: "7" })],
-    ["an error of null", { error: "null", output: "1" }, end("complete", { output: "1" })],
-    ["output and error", { output: '{"detail":7}', error: '"bad"' }, end("fail", { output: '{"detail":7}', error: "bad" })],
-    ["a wish for a new start", { output: "1", stopPod: "true" }, end("complete", { output: "1", restart: true })],
-    ["a wish that is not true", { output: "1", stopPod: '"true"' }, end("complete", { output: "1" })],
-    ["a progress value", { status: '"IN_PROGRESS"', output: '{"step":1}' }, { kind: "progress", value: '{"step":1}' }],
-    ["progress without a value", { status: '"IN_PROGRESS"' }, { kind: "progress", value: "null" }],
-    ["another status", { status: '"COMPLETED"', output: "1" }, end("complete", { output: "1" })],
-  ])("B.5: %s", (_, parts, expected) => {
-    expect(readReport(parts)).toEqual(expected);
-  });
+	it.each<[string, ReportParts, object]>([
+		["an output", { output: "[1]" }, end("complete", { output: "[1]" })],
+		["an output of null", { output: "null" }, end("complete", { output: "null" })],
+		["an empty object", {}, end("complete")],
+		["an error as text", { error: '"b\\u00e4d"' }, end("fail", { error: "bäd" })],
+		["an empty error", { error: '""' }, end("fail", { error: "" })],
+		["an error that is an object", { error: '{"a": 1}' }, end("fail", { error: '{"a": 1}' })],
+		["an error that is a number", { error: "7" }, end("fail", { error: "7" })],
+		["an error of null", { error: "null", output: "1" }, end("complete", { output: "1" })],
+		[
+			"output and error",
+			{ output: '{"detail":7}', error: '"bad"' },
+			end("fail", { output: '{"detail":7}', error: "bad" }),
+		],
+		[
+			"a wish for a new start",
+			{ output: "1", stopPod: "true" },
+			end("complete", { output: "1", restart: true }),
+		],
+		[
+			"a wish that is not true",
+			{ output: "1", stopPod: '"true"' },
+			end("complete", { output: "1" }),
+		],
+		[
+			"a progress value",
+			{ status: '"IN_PROGRESS"', output: '{"step":1}' },
+			{ kind: "progress", value: '{"step":1}' },
+		],
+		["progress without a value", { status: '"IN_PROGRESS"' }, { kind: "progress", value: "null" }],
+		["another status", { status: '"COMPLETED"', output: "1" }, end("complete", { output: "1" })],
+	])("B.5: %s", (_, parts, expected) => {
+		expect(readReport(parts)).toEqual(expected);
+	});
 
-  it("D19: a result that cannot be kept is a failure that says its size, the limit and the reason", () => {
-    expect(tooLarge(70_000_000)).toMatchObject({ on: "fail", error: expect.stringMatching(/70000000 bytes.*67108864/) });
-    expect(tooLarge(undefined)).toMatchObject({ on: "fail", error: expect.stringContaining(`over ${RESULT_LIMIT} bytes`) });
-    expect(notJson("NaN at byte 10.", 14)).toMatchObject({ on: "fail", error: expect.stringMatching(/14 bytes.*NaN at byte 10/) });
-  });
+	it("D19: a result that cannot be kept is a failure that says its size, the limit and the reason", () => {
+		expect(tooLarge(70_000_000)).toMatchObject({
+			on: "fail",
+			error: expect.stringMatching(/70000000 bytes.*67108864/),
+		});
+		expect(tooLarge(undefined)).toMatchObject({
+			on: "fail",
+			error: expect.stringContaining(`over ${RESULT_LIMIT} bytes`),
+		});
+		expect(notJson("NaN at byte 10.", 14)).toMatchObject({
+			on: "fail",
+			error: expect.stringMatching(/14 bytes.*NaN at byte 10/),
+		});
+	});
 });

@@ -1,4 +1,6 @@
-/** What a worker's post means (wire-protocol B.5, D19): a progress value, a result, or a failure. */
+/**
+ * What a worker's post means (wire-protocol B.5, D19): a progress value, a result, or a failure.
+ */
 
 import type { JsonText } from "./json/json-text.ts";
 
@@ -19,30 +21,52 @@ export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
 /** Texts of the members as found; absent ones undefined. */
-export type ReportParts = Partial<Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>> & { output?: JsonText };
+export type ReportParts = Partial<
+	Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>
+> & { output?: JsonText };
 
 /** A worker's post, understood. */
 export type Report =
-  | { kind: "progress"; value: JsonText }
-  | { kind: "end"; on: "complete" | "fail"; output?: JsonText; error?: string; /** The worker asks to be started anew. */ restart: boolean };
+	| { kind: "progress"; value: JsonText }
+	| {
+			kind: "end";
+			on: "complete" | "fail";
+			output?: JsonText;
+			error?: string /** The worker asks to be started anew. */;
+			restart: boolean;
+	  };
 
-/** Reads a well-formed post: IN_PROGRESS is progress, a present non-null `error` a failure, anything else a success. */
+/**
+ * Reads a well-formed post: IN_PROGRESS is progress, a present non-null `error` a failure, anything
+ * else a success.
+ */
 export function readReport(parts: ReportParts): Report {
-  if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
-  const restart = parts.stopPod === "true";
-  const output = parts.output === undefined ? {} : { output: parts.output };
-  if (parts.error === undefined || parts.error === "null") return { kind: "end", on: "complete", ...output, restart };
-  const error = parts.error.startsWith('"') ? (JSON.parse(parts.error) as string) : parts.error;
-  return { kind: "end", on: "fail", ...output, error, restart };
+	if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
+	const restart = parts.stopPod === "true";
+	const output = parts.output === undefined ? {} : { output: parts.output };
+	if (parts.error === undefined || parts.error === "null")
+		return { kind: "end", on: "complete", ...output, restart };
+	const error = parts.error.startsWith('"') ? (JSON.parse(parts.error) as string) : parts.error;
+	return { kind: "end", on: "fail", ...output, error, restart };
 }
 
 /** The failure of a result that is too large to keep (D19). */
 export function tooLarge(bytes: number | undefined): Report {
-  const size = bytes === undefined ? `over ${RESULT_LIMIT} bytes` : `${bytes} bytes`;
-  return { kind: "end", on: "fail", error: `The worker's result has ${size}; at most ${RESULT_LIMIT} bytes are kept. Put large results into storage and return their URLs.`, restart: false };
+	const size = bytes === undefined ? `over ${RESULT_LIMIT} bytes` : `${bytes} bytes`;
+	return {
+		kind: "end",
+		on: "fail",
+		error: `The worker's result has ${size}; at most ${RESULT_LIMIT} bytes are kept. Put large results into storage and return their URLs.`,
+		restart: false,
+	};
 }
 
 /** The failure of a result that is not JSON (D19). */
 export function notJson(why: string, bytes: number): Report {
-  return { kind: "end", on: "fail", error: `The worker's result of ${bytes} bytes is not JSON: ${why}`, restart: false };
+	return {
+		kind: "end",
+		on: "fail",
+		error: `The worker's result of ${bytes} bytes is not JSON: ${why}`,
+		restart: false,
+	};
 }

@@ -1,198 +1,272 @@
 /**
- * Schemas as plain data, in the form of JSON Schema 2020-12, and the one checker that reads them. The same data validates what comes in
- * and is printed into the OpenAPI file and the reference pages, so the two cannot differ.
- * In one thing they are wider than JSON Schema: an optional member that is `null` counts as absent (D4).
+ * Schemas as plain data, in the form of JSON Schema 2020-12, and the one checker that reads them.
+ * The same data validates what comes in and is printed into the OpenAPI file and the reference
+ * pages, so the two cannot differ. In one thing they are wider than JSON Schema: an optional member
+ * that is `null` counts as absent (D4).
  */
 import type { Fault } from "./errors.ts";
 
 /** The part of JSON Schema that is used here, with two members of our own. */
 export interface Schema {
-  readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  /** `false`: members not in `properties` are faults. A schema: they must fit it. */
-  readonly additionalProperties?: boolean | Schema;
-  readonly propertyNames?: Schema;
-  readonly enum?: readonly (string | number | boolean)[];
-  readonly const?: string | number | boolean;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  /** Lengths count characters, not UTF-16 units. */
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly format?: keyof typeof FORMATS;
-  readonly items?: Schema;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  /** Branches of which one must fit; several objects among them differ in one member with a `const`. */
-  readonly oneOf?: readonly Schema[];
-  readonly default?: unknown;
-  readonly description?: string;
-  readonly examples?: readonly unknown[];
-  /** Taken, never shown. */
-  readonly writeOnly?: boolean;
-  /** Unit of a number: `ms`, `seconds`. */
-  readonly "x-unit"?: string;
-  /** Replaces the sentence made from the bounds; begins with "must" and names every bound. */
-  readonly "x-message"?: string;
+	readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
+	readonly properties?: Readonly<Record<string, Schema>>;
+	readonly required?: readonly string[];
+	/** `false`: members not in `properties` are faults. A schema: they must fit it. */
+	readonly additionalProperties?: boolean | Schema;
+	readonly propertyNames?: Schema;
+	readonly enum?: readonly (string | number | boolean)[];
+	readonly const?: string | number | boolean;
+	readonly minimum?: number;
+	readonly maximum?: number;
+	readonly exclusiveMinimum?: number;
+	/** Lengths count characters, not UTF-16 units. */
+	readonly minLength?: number;
+	readonly maxLength?: number;
+	readonly pattern?: string;
+	readonly format?: keyof typeof FORMATS;
+	readonly items?: Schema;
+	readonly minItems?: number;
+	readonly maxItems?: number;
+	/**
+	 * Branches of which one must fit; several objects among them differ in one member with a `const`.
+	 */
+	readonly oneOf?: readonly Schema[];
+	readonly default?: unknown;
+	readonly description?: string;
+	readonly examples?: readonly unknown[];
+	/** Taken, never shown. */
+	readonly writeOnly?: boolean;
+	/** Unit of a number: `ms`, `seconds`. */
+	readonly "x-unit"?: string;
+	/** Replaces the sentence made from the bounds; begins with "must" and names every bound. */
+	readonly "x-message"?: string;
 }
 
-/** Formats of text: what they are called in sentences, and their test. `uri` is narrower than in JSON Schema. */
+/**
+ * Formats of text: what they are called in sentences, and their test. `uri` is narrower than in
+ * JSON Schema.
+ */
 const FORMATS = {
-  uri: { noun: "an absolute http or https URL", fits: isWebUrl },
-  origin: { noun: "an origin such as https://app.example.com, without a path", fits: isOrigin },
+	uri: { noun: "an absolute http or https URL", fits: isWebUrl },
+	origin: { noun: "an origin such as https://app.example.com, without a path", fits: isOrigin },
 } as const;
 
-/** Everything in `value` that does not fit, each with the path of its field (from `field` on) and a sentence that names every bound; empty when all fits. */
+/**
+ * Everything in `value` that does not fit, each with the path of its field (from `field` on) and a
+ * sentence that names every bound; empty when all fits.
+ */
 export function check(schema: Schema, value: unknown, field = ""): Fault[] {
-  const faults: Fault[] = [];
-  visit(schema, value, field, faults);
-  return faults;
+	const faults: Fault[] = [];
+	visit(schema, value, field, faults);
+	return faults;
 }
 
-/** The value with the defaults of absent members put in, without members that are `null`. For values that {@link check} accepts; looks into `properties`, not into `oneOf`. */
+/**
+ * The value with the defaults of absent members put in, without members that are `null`. For values
+ * that {@link check} accepts; looks into `properties`, not into `oneOf`.
+ */
 export function withDefaults(schema: Schema, value: unknown): unknown {
-  if (!schema.properties || !isObject(value)) return value;
-  const filled = new Map(Object.entries(value).filter(([, member]) => !isAbsent(member)));
-  for (const [name, member] of Object.entries(schema.properties)) {
-    const given = filled.get(name) ?? member.default;
-    if (given !== undefined) filled.set(name, withDefaults(member, given));
-  }
-  return Object.fromEntries(filled);
+	if (!schema.properties || !isObject(value)) return value;
+	const filled = new Map(Object.entries(value).filter(([, member]) => !isAbsent(member)));
+	for (const [name, member] of Object.entries(schema.properties)) {
+		const given = filled.get(name) ?? member.default;
+		if (given !== undefined) filled.set(name, withDefaults(member, given));
+	}
+	return Object.fromEntries(filled);
 }
 
 /** What a value must be, as a sentence: `must be a whole number from 0 to 1000.` */
 export function sentence(schema: Schema): string {
-  return schema["x-message"] ?? `must be ${expected(schema)}.`;
+	return schema["x-message"] ?? `must be ${expected(schema)}.`;
 }
 
 /** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether an optional member counts as not there (D4). */
 export function isAbsent(value: unknown): value is undefined | null {
-  return value === undefined || value === null;
+	return value === undefined || value === null;
 }
 
 function visit(schema: Schema, value: unknown, field: string, faults: Fault[]): void {
-  if (schema.oneOf) return visitOneOf(schema, schema.oneOf, value, field, faults);
-  if (!fits(schema, value)) return void faults.push({ field, message: sentence(schema) });
-  if (schema.items && Array.isArray(value)) for (const [at, item] of value.entries()) visit(schema.items, item, inside(field, at), faults);
-  if (schema.type === "object" && isObject(value)) visitMembers(schema, value, field, faults);
+	if (schema.oneOf) return visitOneOf(schema, schema.oneOf, value, field, faults);
+	if (!fits(schema, value)) return void faults.push({ field, message: sentence(schema) });
+	if (schema.items && Array.isArray(value))
+		for (const [at, item] of value.entries()) visit(schema.items, item, inside(field, at), faults);
+	if (schema.type === "object" && isObject(value)) visitMembers(schema, value, field, faults);
 }
 
-/** A list or an object is held against the branch of its kind, so that the fault names the member and not the whole. */
-function visitOneOf(schema: Schema, branches: readonly Schema[], value: unknown, field: string, faults: Fault[]): void {
-  const kind = Array.isArray(value) ? "array" : isObject(value) ? "object" : undefined;
-  const [only, ...others] = branches.filter(({ type }) => kind !== undefined && type === kind);
-  if (!only) {
-    if (!branches.some((branch) => check(branch, value).length === 0)) faults.push({ field, message: sentence(schema) });
-    return;
-  }
-  if (others.length === 0 || !isObject(value)) return visit(only, value, field, faults);
-  const [name, first] = Object.entries(only.properties ?? {}).find(([, member]) => member.const !== undefined)!;
-  const options = [only, ...others];
-  const branch = options.find(({ properties }) => properties?.[name]?.const === value[name]);
-  if (branch) return visit(branch, value, field, faults);
-  const words = options.map(({ properties }) => String(properties?.[name]?.const));
-  const must = first["x-message"] ?? `must be ${alternatives(words)}.`;
-  faults.push({ field: inside(field, name), message: isAbsent(value[name]) ? missing(must) : must });
+/**
+ * A list or an object is held against the branch of its kind, so that the fault names the member
+ * and not the whole.
+ */
+function visitOneOf(
+	schema: Schema,
+	branches: readonly Schema[],
+	value: unknown,
+	field: string,
+	faults: Fault[],
+): void {
+	const kind = Array.isArray(value) ? "array" : isObject(value) ? "object" : undefined;
+	const [only, ...others] = branches.filter(({ type }) => kind !== undefined && type === kind);
+	if (!only) {
+		if (!branches.some((branch) => check(branch, value).length === 0))
+			faults.push({ field, message: sentence(schema) });
+		return;
+	}
+	if (others.length === 0 || !isObject(value)) return visit(only, value, field, faults);
+	const [name, first] = Object.entries(only.properties ?? {}).find(
+		([, member]) => member.const !== undefined,
+	)!;
+	const options = [only, ...others];
+	const branch = options.find(({ properties }) => properties?.[name]?.const === value[name]);
+	if (branch) return visit(branch, value, field, faults);
+	const words = options.map(({ properties }) => String(properties?.[name]?.const));
+	const must = first["x-message"] ?? `must be ${alternatives(words)}.`;
+	faults.push({
+		field: inside(field, name),
+		message: isAbsent(value[name]) ? missing(must) : must,
+	});
 }
 
-function visitMembers(schema: Schema, value: Record<string, unknown>, field: string, faults: Fault[]): void {
-  const { properties = {}, required = [], propertyNames, additionalProperties = true } = schema;
-  for (const [name, member] of Object.entries(properties)) {
-    const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (!isAbsent(given)) visit(member, given, inside(field, name), faults);
-    else if (required.includes(name)) faults.push({ field: inside(field, name), message: missing(sentence(member)) });
-  }
-  for (const [name, member] of Object.entries(value)) {
-    if (Object.hasOwn(properties, name)) continue;
-    const at = inside(field, name);
-    if (additionalProperties === false) faults.push({ field: at, message: `is not a setting; known are ${Object.keys(properties).join(", ")}.` });
-    else if (propertyNames && !fits(propertyNames, name)) faults.push({ field: at, message: `has a name that cannot be: it ${sentence(propertyNames)}` });
-    else if (additionalProperties !== true) visit(additionalProperties, member, at, faults);
-  }
+function visitMembers(
+	schema: Schema,
+	value: Record<string, unknown>,
+	field: string,
+	faults: Fault[],
+): void {
+	const { properties = {}, required = [], propertyNames, additionalProperties = true } = schema;
+	for (const [name, member] of Object.entries(properties)) {
+		const given = Object.hasOwn(value, name) ? value[name] : undefined;
+		if (!isAbsent(given)) visit(member, given, inside(field, name), faults);
+		else if (required.includes(name))
+			faults.push({ field: inside(field, name), message: missing(sentence(member)) });
+	}
+	for (const [name, member] of Object.entries(value)) {
+		if (Object.hasOwn(properties, name)) continue;
+		const at = inside(field, name);
+		if (additionalProperties === false)
+			faults.push({
+				field: at,
+				message: `is not a setting; known are ${Object.keys(properties).join(", ")}.`,
+			});
+		else if (propertyNames && !fits(propertyNames, name))
+			faults.push({
+				field: at,
+				message: `has a name that cannot be: it ${sentence(propertyNames)}`,
+			});
+		else if (additionalProperties !== true) visit(additionalProperties, member, at, faults);
+	}
 }
 
 /** Whether a value fits by itself, whatever it holds. */
 function fits(schema: Schema, value: unknown): boolean {
-  if (schema.const !== undefined && value !== schema.const) return false;
-  if (schema.enum && !schema.enum.some((word) => word === value)) return false;
-  switch (schema.type) {
-    case "object": return isObject(value);
-    case "array": return Array.isArray(value) && value.length >= (schema.minItems ?? 0) && value.length <= (schema.maxItems ?? Infinity);
-    case "boolean": return typeof value === "boolean";
-    case "string": return typeof value === "string" && fitsText(schema, value);
-    case "integer": return Number.isSafeInteger(value) && fitsNumber(schema, value as number);
-    case "number": return Number.isFinite(value) && fitsNumber(schema, value as number);
-    default: return true;
-  }
+	if (schema.const !== undefined && value !== schema.const) return false;
+	if (schema.enum && !schema.enum.some((word) => word === value)) return false;
+	switch (schema.type) {
+		case "object":
+			return isObject(value);
+		case "array":
+			return (
+				Array.isArray(value) &&
+				value.length >= (schema.minItems ?? 0) &&
+				value.length <= (schema.maxItems ?? Infinity)
+			);
+		case "boolean":
+			return typeof value === "boolean";
+		case "string":
+			return typeof value === "string" && fitsText(schema, value);
+		case "integer":
+			return Number.isSafeInteger(value) && fitsNumber(schema, value as number);
+		case "number":
+			return Number.isFinite(value) && fitsNumber(schema, value as number);
+		default:
+			return true;
+	}
 }
 
-function fitsNumber({ minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity }: Schema, value: number): boolean {
-  return value >= minimum && value <= maximum && value > exclusiveMinimum;
+function fitsNumber(
+	{ minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity }: Schema,
+	value: number,
+): boolean {
+	return value >= minimum && value <= maximum && value > exclusiveMinimum;
 }
 
-/** Lengths come first: what is too long is not held against a pattern, and not even counted when it is far too long. */
-function fitsText({ minLength = 0, maxLength = Infinity, pattern, format }: Schema, text: string): boolean {
-  if (text.length < minLength || text.length > 2 * maxLength) return false;
-  if (text.length < 2 * minLength || text.length > maxLength) {
-    const { length } = Array.from(text);
-    if (length < minLength || length > maxLength) return false;
-  }
-  if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) return false;
-  return format === undefined || FORMATS[format].fits(text);
+/**
+ * Lengths come first: what is too long is not held against a pattern, and not even counted when it
+ * is far too long.
+ */
+function fitsText(
+	{ minLength = 0, maxLength = Infinity, pattern, format }: Schema,
+	text: string,
+): boolean {
+	if (text.length < minLength || text.length > 2 * maxLength) return false;
+	if (text.length < 2 * minLength || text.length > maxLength) {
+		const { length } = Array.from(text);
+		if (length < minLength || length > maxLength) return false;
+	}
+	if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) return false;
+	return format === undefined || FORMATS[format].fits(text);
 }
 
 function expected(schema: Schema): string {
-  if (schema.oneOf) return alternatives(schema.oneOf.map(expected));
-  if (schema.const !== undefined) return String(schema.const);
-  if (schema.enum) return alternatives(schema.enum.map(String));
-  switch (schema.type) {
-    case "object": return "an object";
-    case "array": return `a list${count(schema.minItems, schema.maxItems, "entries")}`;
-    case "boolean": return "true or false";
-    case "string": return (schema.format ? FORMATS[schema.format].noun : "text") + count(schema.minLength, schema.maxLength, "characters");
-    case "integer": return `a whole number${range(schema)}`;
-    case "number": return `a number${range(schema)}`;
-    default: return "any value";
-  }
+	if (schema.oneOf) return alternatives(schema.oneOf.map(expected));
+	if (schema.const !== undefined) return String(schema.const);
+	if (schema.enum) return alternatives(schema.enum.map(String));
+	switch (schema.type) {
+		case "object":
+			return "an object";
+		case "array":
+			return `a list${count(schema.minItems, schema.maxItems, "entries")}`;
+		case "boolean":
+			return "true or false";
+		case "string":
+			return (
+				(schema.format ? FORMATS[schema.format].noun : "text") +
+				count(schema.minLength, schema.maxLength, "characters")
+			);
+		case "integer":
+			return `a whole number${range(schema)}`;
+		case "number":
+			return `a number${range(schema)}`;
+		default:
+			return "any value";
+	}
 }
 
 function count(low = 0, high: number | undefined, noun: string): string {
-  if (high === undefined) return low === 0 ? "" : ` of ${low} or more ${noun}`;
-  return low === 0 ? ` of at most ${high} ${noun}` : ` of ${low} to ${high} ${noun}`;
+	if (high === undefined) return low === 0 ? "" : ` of ${low} or more ${noun}`;
+	return low === 0 ? ` of at most ${high} ${noun}` : ` of ${low} to ${high} ${noun}`;
 }
 
 function range({ minimum, maximum, exclusiveMinimum, "x-unit": unit }: Schema): string {
-  const of = unit === undefined ? "" : ` of ${unit}`;
-  if (exclusiveMinimum !== undefined) return `${of} above ${exclusiveMinimum}${maximum === undefined ? "" : ` and at most ${maximum}`}`;
-  if (minimum !== undefined) return `${of} from ${minimum}${maximum === undefined ? "" : ` to ${maximum}`}`;
-  return of + (maximum === undefined ? "" : ` of at most ${maximum}`);
+	const of = unit === undefined ? "" : ` of ${unit}`;
+	if (exclusiveMinimum !== undefined)
+		return `${of} above ${exclusiveMinimum}${maximum === undefined ? "" : ` and at most ${maximum}`}`;
+	if (minimum !== undefined)
+		return `${of} from ${minimum}${maximum === undefined ? "" : ` to ${maximum}`}`;
+	return of + (maximum === undefined ? "" : ` of at most ${maximum}`);
 }
 
 function alternatives(words: readonly string[]): string {
-  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+	return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 function missing(must: string): string {
-  return `is missing; it ${must}`;
+	return `is missing; it ${must}`;
 }
 
 function inside(field: string, name: string | number): string {
-  return field === "" ? String(name) : `${field}.${name}`;
+	return field === "" ? String(name) : `${field}.${name}`;
 }
 
 function isWebUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === "http:" || url.protocol === "https:");
+	const url = URL.parse(text);
+	return url !== null && (url.protocol === "http:" || url.protocol === "https:");
 }
 
 function isOrigin(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/i.test(text) && URL.canParse(text);
+	return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/i.test(text) && URL.canParse(text);
 }

@@ -6,28 +6,59 @@ import { MINUTE_MS, isEmpty, newTally, readTally, tallyText } from "./tally.ts";
 import type { Tally } from "./tally.ts";
 
 function tallyOf(completed: number, queued: number, ...delays: number[]): Tally {
-  const tally = newTally();
-  tally.counts.completed = completed;
-  tally.most.queued = queued;
-  for (const ms of delays) observe(tally.delay, ms);
-  return tally;
+	const tally = newTally();
+	tally.counts.completed = completed;
+	tally.most.queued = queued;
+	for (const ms of delays) observe(tally.delay, ms);
+	return tally;
 }
 
 it("tallies of one minute add up, of what goes up and down the most stays", () => {
-  const [one, other] = [tallyOf(2, 7, 100, 100), tallyOf(3, 4, 100, 10_000)];
-  const series = seriesOf({ from: 0, to: MINUTE_MS, step: MINUTE_MS, known: new Set([0]), tallies: [{ at: 0, tally: one }, { at: 0, tally: readTally(tallyText(other)) }] });
-  expect(series).toMatchObject({ completed: [5], queued: [7], failed: [0], executionMs: { p50: [null] } });
-  expect(series.delayMs.p50[0]).toBeCloseTo(100, -1);
-  expect(series.delayMs.p99[0]! / 10_000).toBeCloseTo(1, 1);
-  expect(one.counts.completed).toBe(2);
+	const [one, other] = [tallyOf(2, 7, 100, 100), tallyOf(3, 4, 100, 10_000)];
+	const series = seriesOf({
+		from: 0,
+		to: MINUTE_MS,
+		step: MINUTE_MS,
+		known: new Set([0]),
+		tallies: [
+			{ at: 0, tally: one },
+			{ at: 0, tally: readTally(tallyText(other)) },
+		],
+	});
+	expect(series).toMatchObject({
+		completed: [5],
+		queued: [7],
+		failed: [0],
+		executionMs: { p50: [null] },
+	});
+	expect(series.delayMs.p50[0]).toBeCloseTo(100, -1);
+	expect(series.delayMs.p99[0]! / 10_000).toBeCloseTo(1, 1);
+	expect(one.counts.completed).toBe(2);
 });
 
 it("a minute in which a server looked and nothing happened is 0, one without a server is not known", () => {
-  const series = seriesOf({ from: 0, to: 3 * MINUTE_MS, step: MINUTE_MS, known: new Set([MINUTE_MS]), tallies: [{ at: 2 * MINUTE_MS, tally: tallyOf(1, 0) }] });
-  expect([series.completed, series.queued, series.delayMs.p95]).toEqual([[null, 0, 1], [null, 0, 0], [null, null, null]]);
+	const series = seriesOf({
+		from: 0,
+		to: 3 * MINUTE_MS,
+		step: MINUTE_MS,
+		known: new Set([MINUTE_MS]),
+		tallies: [{ at: 2 * MINUTE_MS, tally: tallyOf(1, 0) }],
+	});
+	expect([series.completed, series.queued, series.delayMs.p95]).toEqual([
+		[null, 0, 1],
+		[null, 0, 0],
+		[null, null, null],
+	]);
 });
 
 it("a text of a version that counted less reads as zeros", () => {
-  expect(readTally("[[4]]")).toEqual({ ...newTally(), counts: { ...newTally().counts, submitted: 4 } });
-  expect([isEmpty(readTally("[]")), isEmpty(tallyOf(0, 0, 5)), isEmpty(tallyOf(0, 1))]).toEqual([true, false, false]);
+	expect(readTally("[[4]]")).toEqual({
+		...newTally(),
+		counts: { ...newTally().counts, submitted: 4 },
+	});
+	expect([isEmpty(readTally("[]")), isEmpty(tallyOf(0, 0, 5)), isEmpty(tallyOf(0, 1))]).toEqual([
+		true,
+		false,
+		false,
+	]);
 });

@@ -1,126 +1,166 @@
-/** What may be submitted (spec 2.3 to 2.5, D4, D15): one schema, and the reader that checks a body against it and names every fault. */
+/**
+ * What may be submitted (spec 2.3 to 2.5, D4, D15): one schema, and the reader that checks a body
+ * against it and names every fault.
+ */
 import { DEFAULT_TTL_MS, ENDPOINT_DEFAULTS } from "./endpoint.ts";
 import type { Fault } from "./errors.ts";
 import type { JsonKind } from "./json/json-scan.ts";
 import { check, isAbsent, sentence } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** Deepest nesting and longest integer a submission may hold: more would break Python's parser in a worker (D4). */
+/**
+ * Deepest nesting and longest integer a submission may hold: more would break Python's parser in a
+ * worker (D4).
+ */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
 
-/** Largest `webhook`, `policy` and `s3Config`, bytes of JSON each: they are read whole, and an `s3Config` stays with the record of its job, in memory too. */
+/**
+ * Largest `webhook`, `policy` and `s3Config`, bytes of JSON each: they are read whole, and an
+ * `s3Config` stays with the record of its job, in memory too.
+ */
 export const SETTING_LIMIT = 65_536;
 
 /** The body of `/run` and `/runsync`; other members are ignored, at the top and inside (D4). */
 export const SUBMISSION_SCHEMA = {
-  type: "object",
-  required: ["input"],
-  properties: {
-    input: {
-      type: "object",
-      description: `Parameters for the worker, handed on byte for byte. Nested at most ${BOUNDS.maxDepth} deep, integers of at most ${BOUNDS.maxDigits} digits.`,
-      examples: [{ prompt: "hello" }],
-      "x-message": "must be an object, such as {\"input\": {\"prompt\": \"hello\"}}.",
-    },
-    webhook: {
-      type: "string",
-      format: "uri",
-      maxLength: 8192,
-      description: "Where the job is POSTed to when it has reached a final state.",
-      examples: ["https://app.example.com/jobs"],
-      "x-message": "must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook.",
-    },
-    policy: {
-      type: "object",
-      properties: {
-        executionTimeout: {
-          type: "integer",
-          exclusiveMinimum: 5000,
-          maximum: Number.MAX_SAFE_INTEGER,
-          "x-unit": "ms",
-          default: ENDPOINT_DEFAULTS.executionTimeoutMs,
-          description: "Longest run, from the moment a worker took the job. The default is the endpoint's executionTimeoutMs.",
-        },
-        ttl: { type: "integer", minimum: 10_000, maximum: 604_800_000, "x-unit": "ms", default: DEFAULT_TTL_MS, description: "Longest wait in the queue." },
-        lowPriority: { type: "boolean", default: false, description: "Taken after the other jobs, and no reason to start a worker." },
-      },
-      description: `Execution policy of this job; at most ${SETTING_LIMIT} bytes of JSON.`,
-    },
-    s3Config: {
-      type: "object",
-      properties: {
-        accessId: { type: "string", description: "Access key id of the S3-compatible storage." },
-        accessSecret: { type: "string", writeOnly: true, description: "Secret access key of the storage." },
-        bucketName: { type: "string", description: "Bucket name." },
-        endpointUrl: { type: "string", description: "URL of the storage; any S3-compatible provider works." },
-      },
-      writeOnly: true,
-      description: `Storage for the worker, at most ${SETTING_LIMIT} bytes of JSON. Handed to the worker and shown nowhere else; the worker does the storing.`,
-      "x-message": "must be an object with accessId, accessSecret, bucketName and endpointUrl.",
-    },
-  },
+	type: "object",
+	required: ["input"],
+	properties: {
+		input: {
+			type: "object",
+			description: `Parameters for the worker, handed on byte for byte. Nested at most ${BOUNDS.maxDepth} deep, integers of at most ${BOUNDS.maxDigits} digits.`,
+			examples: [{ prompt: "hello" }],
+			"x-message": 'must be an object, such as {"input": {"prompt": "hello"}}.',
+		},
+		webhook: {
+			type: "string",
+			format: "uri",
+			maxLength: 8192,
+			description: "Where the job is POSTed to when it has reached a final state.",
+			examples: ["https://app.example.com/jobs"],
+			"x-message":
+				"must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook.",
+		},
+		policy: {
+			type: "object",
+			properties: {
+				executionTimeout: {
+					type: "integer",
+					exclusiveMinimum: 5000,
+					maximum: Number.MAX_SAFE_INTEGER,
+					"x-unit": "ms",
+					default: ENDPOINT_DEFAULTS.executionTimeoutMs,
+					description:
+						"Longest run, from the moment a worker took the job. The default is the endpoint's executionTimeoutMs.",
+				},
+				ttl: {
+					type: "integer",
+					minimum: 10_000,
+					maximum: 604_800_000,
+					"x-unit": "ms",
+					default: DEFAULT_TTL_MS,
+					description: "Longest wait in the queue.",
+				},
+				lowPriority: {
+					type: "boolean",
+					default: false,
+					description: "Taken after the other jobs, and no reason to start a worker.",
+				},
+			},
+			description: `Execution policy of this job; at most ${SETTING_LIMIT} bytes of JSON.`,
+		},
+		s3Config: {
+			type: "object",
+			properties: {
+				accessId: { type: "string", description: "Access key id of the S3-compatible storage." },
+				accessSecret: {
+					type: "string",
+					writeOnly: true,
+					description: "Secret access key of the storage.",
+				},
+				bucketName: { type: "string", description: "Bucket name." },
+				endpointUrl: {
+					type: "string",
+					description: "URL of the storage; any S3-compatible provider works.",
+				},
+			},
+			writeOnly: true,
+			description: `Storage for the worker, at most ${SETTING_LIMIT} bytes of JSON. Handed to the worker and shown nowhere else; the worker does the storing.`,
+			"x-message": "must be an object with accessId, accessSecret, bucketName and endpointUrl.",
+		},
+	},
 } as const satisfies Schema;
 
 /** What the scan of a submission looks for, and its bounds. */
-export const SUBMISSION_JSON = { members: Object.keys(SUBMISSION_SCHEMA.properties), ...BOUNDS } as const;
+export const SUBMISSION_JSON = {
+	members: Object.keys(SUBMISSION_SCHEMA.properties),
+	...BOUNDS,
+} as const;
 
-/** The members as found: the kind of `input`, the parsed values of the others (undefined: not there). */
+/**
+ * The members as found: the kind of `input`, the parsed values of the others (undefined: not
+ * there).
+ */
 export interface SubmissionParts {
-  input: JsonKind | undefined;
-  webhook?: unknown;
-  policy?: unknown;
-  /** Parsed value; the text itself is what is kept. */
-  s3Config?: unknown;
+	input: JsonKind | undefined;
+	webhook?: unknown;
+	policy?: unknown;
+	/** Parsed value; the text itself is what is kept. */
+	s3Config?: unknown;
 }
 
 /** A submission as wished; absent members take the endpoint's defaults. */
 export interface Wish {
-  webhook?: string;
-  lowPriority: boolean;
-  ttlMs?: number;
-  executionTimeoutMs?: number;
-  /** Whether there is an `s3Config` to keep. */
-  s3Config: boolean;
+	webhook?: string;
+	lowPriority: boolean;
+	ttlMs?: number;
+	executionTimeoutMs?: number;
+	/** Whether there is an `s3Config` to keep. */
+	s3Config: boolean;
 }
 
 /** A `policy` that passed the schema. */
-type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & { lowPriority?: boolean | null };
+type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & {
+	lowPriority?: boolean | null;
+};
 
 const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
 
 /** Checks the members of a submission; lists every fault with its field and bound. */
-export function readSubmission(parts: SubmissionParts): { ok: true; wish: Wish } | { ok: false; faults: [Fault, ...Fault[]] } {
-  const { input, webhook, policy, s3Config } = parts;
-  // Most submissions are an input and nothing else.
-  if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined) return { ok: true, wish: { lowPriority: false, s3Config: false } };
+export function readSubmission(
+	parts: SubmissionParts,
+): { ok: true; wish: Wish } | { ok: false; faults: [Fault, ...Fault[]] } {
+	const { input, webhook, policy, s3Config } = parts;
+	// Most submissions are an input and nothing else.
+	if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined)
+		return { ok: true, wish: { lowPriority: false, s3Config: false } };
 
-  const faults: Fault[] = [];
-  if (input !== "object") faults.push({ field: "input", message: inputFault(input) });
-  for (const name of OPTIONAL) {
-    const value = parts[name];
-    if (!isAbsent(value)) faults.push(...check(SUBMISSION_SCHEMA.properties[name], value, name));
-  }
-  const [first, ...rest] = faults;
-  if (first) return { ok: false, faults: [first, ...rest] };
+	const faults: Fault[] = [];
+	if (input !== "object") faults.push({ field: "input", message: inputFault(input) });
+	for (const name of OPTIONAL) {
+		const value = parts[name];
+		if (!isAbsent(value)) faults.push(...check(SUBMISSION_SCHEMA.properties[name], value, name));
+	}
+	const [first, ...rest] = faults;
+	if (first) return { ok: false, faults: [first, ...rest] };
 
-  const wish: Wish = { lowPriority: false, s3Config: !isAbsent(s3Config) };
-  if (!isAbsent(webhook)) wish.webhook = webhook as string;
-  if (!isAbsent(policy)) {
-    const { executionTimeout, ttl, lowPriority } = policy as Policy;
-    if (!isAbsent(executionTimeout)) wish.executionTimeoutMs = executionTimeout;
-    if (!isAbsent(ttl)) wish.ttlMs = ttl;
-    if (lowPriority === true) wish.lowPriority = true;
-  }
-  return { ok: true, wish };
+	const wish: Wish = { lowPriority: false, s3Config: !isAbsent(s3Config) };
+	if (!isAbsent(webhook)) wish.webhook = webhook as string;
+	if (!isAbsent(policy)) {
+		const { executionTimeout, ttl, lowPriority } = policy as Policy;
+		if (!isAbsent(executionTimeout)) wish.executionTimeoutMs = executionTimeout;
+		if (!isAbsent(ttl)) wish.ttlMs = ttl;
+		if (lowPriority === true) wish.lowPriority = true;
+	}
+	return { ok: true, wish };
 }
 
 /** `input` is never parsed: its kind comes from the scan (D5). */
 function inputFault(kind: JsonKind | undefined): string {
-  if (kind === undefined) return `is missing; it ${sentence(SUBMISSION_SCHEMA.properties.input)}`;
-  return `must be an object, not ${article(kind)}.`;
+	if (kind === undefined) return `is missing; it ${sentence(SUBMISSION_SCHEMA.properties.input)}`;
+	return `must be an object, not ${article(kind)}.`;
 }
 
 function article(kind: JsonKind): string {
-  if (kind === "array" || kind === "object") return `an ${kind}`;
-  return kind === "string" || kind === "number" ? `a ${kind}` : kind;
+	if (kind === "array" || kind === "object") return `an ${kind}`;
+	return kind === "string" || kind === "number" ? `a ${kind}` : kind;
 }

@@ -4,37 +4,41 @@ import { describe, expect, it } from "vitest";
 import { pingIntervalMs, workerEnv } from "./worker-env.ts";
 
 describe("worker-env", () => {
-  it("D36: the variables, with the placeholders standing literally", () => {
-    expect(workerEnv({ url: "http://h:1", endpoint: "e", worker: "w", token: "t", leaseMs: 20_000 })).toEqual({
-      RUNPOD_WEBHOOK_GET_JOB: "http://h:1/worker/e/job-take/$ID?gpu=none",
-      RUNPOD_WEBHOOK_POST_OUTPUT: "http://h:1/worker/e/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
-      RUNPOD_WEBHOOK_POST_STREAM: "http://h:1/worker/e/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
-      RUNPOD_WEBHOOK_PING: "http://h:1/worker/e/ping/$RUNPOD_POD_ID?gpu=none",
-      RUNPOD_AI_API_KEY: "t",
-      RUNPOD_POD_ID: "w",
-      RUNPOD_ENDPOINT_ID: "e",
-      RUNPOD_PING_INTERVAL: "5000",
-      RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
-    });
-  });
+	it("D36: the variables, with the placeholders standing literally", () => {
+		expect(
+			workerEnv({ url: "http://h:1", endpoint: "e", worker: "w", token: "t", leaseMs: 20_000 }),
+		).toEqual({
+			RUNPOD_WEBHOOK_GET_JOB: "http://h:1/worker/e/job-take/$ID?gpu=none",
+			RUNPOD_WEBHOOK_POST_OUTPUT: "http://h:1/worker/e/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
+			RUNPOD_WEBHOOK_POST_STREAM: "http://h:1/worker/e/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
+			RUNPOD_WEBHOOK_PING: "http://h:1/worker/e/ping/$RUNPOD_POD_ID?gpu=none",
+			RUNPOD_AI_API_KEY: "t",
+			RUNPOD_POD_ID: "w",
+			RUNPOD_ENDPOINT_ID: "e",
+			RUNPOD_PING_INTERVAL: "5000",
+			RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
+		});
+	});
 
-  it("D36: for many replicas the worker id comes from elsewhere", () => {
-    expect(workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 })).not.toHaveProperty("RUNPOD_POD_ID");
-  });
+	it("D36: for many replicas the worker id comes from elsewhere", () => {
+		expect(
+			workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 }),
+		).not.toHaveProperty("RUNPOD_POD_ID");
+	});
 
-  it("D16: the SDK's default lease pings every 5 s", () => {
-    expect([2000, 8000, 20_000, 600_000].map(pingIntervalMs)).toEqual([1000, 2000, 5000, 5000]);
-  });
+	it("D16: the SDK's default lease pings every 5 s", () => {
+		expect([2000, 8000, 20_000, 600_000].map(pingIntervalMs)).toEqual([1000, 2000, 5000, 5000]);
+	});
 
-  it("B.1: a ping interval is whole seconds from 1 to 5; a lease of 4 s or more outlives three lost pings", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 2000, max: 600_000 }), (leaseMs) => {
-        const interval = pingIntervalMs(leaseMs);
-        expect(interval % 1000).toBe(0);
-        expect(interval).toBeGreaterThanOrEqual(1000);
-        expect(interval).toBeLessThanOrEqual(5000);
-        if (leaseMs >= 4000) expect(interval * 4).toBeLessThanOrEqual(leaseMs);
-      }),
-    );
-  });
+	it("B.1: a ping interval is whole seconds from 1 to 5; a lease of 4 s or more outlives three lost pings", () => {
+		fc.assert(
+			fc.property(fc.integer({ min: 2000, max: 600_000 }), (leaseMs) => {
+				const interval = pingIntervalMs(leaseMs);
+				expect(interval % 1000).toBe(0);
+				expect(interval).toBeGreaterThanOrEqual(1000);
+				expect(interval).toBeLessThanOrEqual(5000);
+				if (leaseMs >= 4000) expect(interval * 4).toBeLessThanOrEqual(leaseMs);
+			}),
+		);
+	});
 });

@@ -1,22 +1,34 @@
 /** The environment through which any RunPod worker finds this service (D36, wire-protocol B.1). */
 
-/** How often a worker pings, ms: often enough for its lease to outlive three lost pings, in whole seconds as the SDK wants it. */
+/**
+ * How often a worker pings, ms: often enough for its lease to outlive three lost pings, in whole
+ * seconds as the SDK wants it.
+ */
 export function pingIntervalMs(leaseMs: number): number {
-  return Math.min(5000, Math.max(1000, Math.floor(leaseMs / 4000) * 1000));
+	return Math.min(5000, Math.max(1000, Math.floor(leaseMs / 4000) * 1000));
 }
 
-/** Variables by name. `$ID` and `$RUNPOD_POD_ID` stand literally: the worker replaces them (wire-protocol E.23). Without `worker` the id comes from elsewhere (`--replicas`). */
-export function workerEnv(q: { url: string; endpoint: string; worker?: string | undefined; token: string; leaseMs: number }): Record<string, string> {
-  const base = `${q.url}/worker/${q.endpoint}`;
-  return {
-    RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/$ID?gpu=none`,
-    RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID?gpu=none`,
-    RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID?gpu=none`,
-    RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID?gpu=none`,
-    RUNPOD_AI_API_KEY: q.token,
-    ...(q.worker === undefined ? {} : { RUNPOD_POD_ID: q.worker }),
-    RUNPOD_ENDPOINT_ID: q.endpoint,
-    RUNPOD_PING_INTERVAL: String(pingIntervalMs(q.leaseMs)),
-    RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
-  };
+/**
+ * Variables by name. `$ID` and `$RUNPOD_POD_ID` stand literally: the worker replaces them
+ * (wire-protocol E.23). Without `worker` the id comes from elsewhere (`--replicas`).
+ */
+export function workerEnv(q: {
+	url: string;
+	endpoint: string;
+	worker?: string | undefined;
+	token: string;
+	leaseMs: number;
+}): Record<string, string> {
+	const base = `${q.url}/worker/${q.endpoint}`;
+	return {
+		RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/$ID?gpu=none`,
+		RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID?gpu=none`,
+		RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID?gpu=none`,
+		RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID?gpu=none`,
+		RUNPOD_AI_API_KEY: q.token,
+		...(q.worker === undefined ? {} : { RUNPOD_POD_ID: q.worker }),
+		RUNPOD_ENDPOINT_ID: q.endpoint,
+		RUNPOD_PING_INTERVAL: String(pingIntervalMs(q.leaseMs)),
+		RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
+	};
 }

@@ -9,33 +9,41 @@ import type { Stopping } from "./stop.ts";
 import type { Waiting } from "./wait.ts";
 
 interface Deps {
-  jobs: JobStore;
-  now: () => number;
-  events: EventBus;
-  waiting: Waiting;
-  stopping: Stopping;
+	jobs: JobStore;
+	now: () => number;
+	events: EventBus;
+	waiting: Waiting;
+	stopping: Stopping;
 }
 
 /** Cancels; a job that has ended keeps its state, which is the answer. Throws `job_not_found`. */
 export async function cancel(d: Deps, q: { endpoint: string; id: string }): Promise<JobState> {
-  const moved = isJobId(q.id) ? await d.jobs.move({ ...q, on: "cancel", now: d.now() }) : undefined;
-  if (moved?.ok) {
-    const { job } = moved;
-    // Before it is told: whoever waits for workers to be free looks at what they hold.
-    if (job.startedAt !== undefined && job.worker !== undefined) d.stopping.request({ ...q, worker: job.worker });
-    d.events.emit("job.settled", { ...q, state: job.state });
-    d.waiting.ended({ job });
-    return job.state;
-  }
-  if (moved?.state) return moved.state;
-  throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
+	const moved = isJobId(q.id) ? await d.jobs.move({ ...q, on: "cancel", now: d.now() }) : undefined;
+	if (moved?.ok) {
+		const { job } = moved;
+		// Before it is told: whoever waits for workers to be free looks at what they hold.
+		if (job.startedAt !== undefined && job.worker !== undefined)
+			d.stopping.request({ ...q, worker: job.worker });
+		d.events.emit("job.settled", { ...q, state: job.state });
+		d.waiting.ended({ job });
+		return job.state;
+	}
+	if (moved?.state) return moved.state;
+	throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
 }
 
-/** Cancels a job whose only caller has left (D32), also when the store is back only later; nothing where it has ended or is no more. */
-export async function abandon(d: Deps & { hold: Hold }, q: { endpoint: string; id: string }, signal: AbortSignal): Promise<void> {
-  try {
-    await d.hold(() => cancel(d, q), { signal });
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-  }
+/**
+ * Cancels a job whose only caller has left (D32), also when the store is back only later; nothing
+ * where it has ended or is no more.
+ */
+export async function abandon(
+	d: Deps & { hold: Hold },
+	q: { endpoint: string; id: string },
+	signal: AbortSignal,
+): Promise<void> {
+	try {
+		await d.hold(() => cancel(d, q), { signal });
+	} catch (error) {
+		if (!(error instanceof ApiError)) throw error;
+	}
 }

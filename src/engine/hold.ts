@@ -1,4 +1,7 @@
-/** Worker posts while the store is away: held and tried again, because an SDK worker loses a result after a few refusals (D40, wire-protocol B.6). */
+/**
+ * Worker posts while the store is away: held and tried again, because an SDK worker loses a result
+ * after a few refusals (D40, wire-protocol B.6).
+ */
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { StoreUnavailable } from "../store/store.ts";
@@ -17,55 +20,69 @@ const POST_BYTES = 16_384;
 
 /** What is known of a step that is not done for the first time. */
 export interface Again {
-  /** It was held: the store was away since. */
-  held: boolean;
-  /** An earlier try may have been done. */
-  unsure: boolean;
+	/** It was held: the store was away since. */
+	held: boolean;
+	/** An earlier try may have been done. */
+	unsure: boolean;
 }
 
-/** Runs a store step again and again while the store is away. `bytes`: what is kept in memory for it meanwhile. */
-export type Hold = <T>(step: (again: Again) => Promise<T>, q?: { bytes?: number; signal?: AbortSignal | undefined }) => Promise<T>;
+/**
+ * Runs a store step again and again while the store is away. `bytes`: what is kept in memory for it
+ * meanwhile.
+ */
+export type Hold = <T>(
+	step: (again: Again) => Promise<T>,
+	q?: { bytes?: number; signal?: AbortSignal | undefined },
+) => Promise<T>;
 
 /** Holds work while the store is away. `back` resolves when it is there again, or after a time. */
-export function hold({ clock, events, back }: { clock: Clock; events: EventBus; back: (ms: number, signal?: AbortSignal) => Promise<void> }): Hold {
-  let heldBytes = 0;
-  let full = false;
+export function hold({
+	clock,
+	events,
+	back,
+}: {
+	clock: Clock;
+	events: EventBus;
+	back: (ms: number, signal?: AbortSignal) => Promise<void>;
+}): Hold {
+	let heldBytes = 0;
+	let full = false;
 
-  /** Room for one more; told once that there is none, until all are gone. */
-  function take(bytes: number): boolean {
-    if (heldBytes + bytes <= MOST_HELD_BYTES) {
-      heldBytes += bytes;
-      return true;
-    }
-    if (!full) events.emit("posts.refused", { heldBytes });
-    full = true;
-    return false;
-  }
+	/** Room for one more; told once that there is none, until all are gone. */
+	function take(bytes: number): boolean {
+		if (heldBytes + bytes <= MOST_HELD_BYTES) {
+			heldBytes += bytes;
+			return true;
+		}
+		if (!full) events.emit("posts.refused", { heldBytes });
+		full = true;
+		return false;
+	}
 
-  function give(bytes: number): void {
-    heldBytes -= bytes;
-    if (heldBytes === 0) full = false;
-  }
+	function give(bytes: number): void {
+		heldBytes -= bytes;
+		if (heldBytes === 0) full = false;
+	}
 
-  return async (step, { bytes = 0, signal } = {}) => {
-    const since = clock.now();
-    const needed = POST_BYTES + bytes;
-    const again: Again = { held: false, unsure: false };
-    try {
-      for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
-        try {
-          return await step(again);
-        } catch (error) {
-          if (!(error instanceof StoreUnavailable) || error.why === "closed") throw error;
-          if (signal?.aborted || clock.now() - since >= HOLD_MS) throw error;
-          if (!again.held && !take(needed)) throw error;
-          again.held = true;
-          again.unsure ||= error.unsure;
-          await back(pause, signal);
-        }
-      }
-    } finally {
-      if (again.held) give(needed);
-    }
-  };
+	return async (step, { bytes = 0, signal } = {}) => {
+		const since = clock.now();
+		const needed = POST_BYTES + bytes;
+		const again: Again = { held: false, unsure: false };
+		try {
+			for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
+				try {
+					return await step(again);
+				} catch (error) {
+					if (!(error instanceof StoreUnavailable) || error.why === "closed") throw error;
+					if (signal?.aborted || clock.now() - since >= HOLD_MS) throw error;
+					if (!again.held && !take(needed)) throw error;
+					again.held = true;
+					again.unsure ||= error.unsure;
+					await back(pause, signal);
+				}
+			}
+		} finally {
+			if (again.held) give(needed);
+		}
+	};
 }

@@ -1,4 +1,7 @@
-/** Looks for what hints have not told, where several servers share a store: they may be lost with a connection or with the server that would give them. */
+/**
+ * Looks for what hints have not told, where several servers share a store: they may be lost with a
+ * connection or with the server that would give them.
+ */
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";
@@ -18,62 +21,63 @@ const LOOK_MS = 4000;
 const PAGE = 1000;
 
 interface Deps {
-  clock: Clock;
-  now: () => number;
-  events: EventBus;
-  store: ClusterStore | undefined;
-  jobs: JobStore;
-  waiting: Waiting;
-  dispatch: Dispatch;
-  stopping: Stopping;
-  /** Endpoints were changed. */
-  onEndpoints: () => void;
-  /** Keys or worker tokens were changed. */
-  onAccess: () => void;
+	clock: Clock;
+	now: () => number;
+	events: EventBus;
+	store: ClusterStore | undefined;
+	jobs: JobStore;
+	waiting: Waiting;
+	dispatch: Dispatch;
+	stopping: Stopping;
+	/** Endpoints were changed. */
+	onEndpoints: () => void;
+	/** Keys or worker tokens were changed. */
+	onAccess: () => void;
 }
 
 /** The looks of this server; none where it is alone. */
 export interface Looking {
-  loops: Loop[];
-  /** Looks now. */
-  look(): void;
+	loops: Loop[];
+	/** Looks now. */
+	look(): void;
 }
 
 export function looking(d: Deps): Looking {
-  const { store } = d;
-  if (!store) return { loops: [], look: () => {} };
-  const looks = loop({
-    clock: d.clock,
-    retryMs: LOOK_MS,
-    onError: (error) => {
-      // Others tell that the store is away.
-      if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "looking for lost hints", error });
-    },
-    step: async () => {
-      await lookAtVersions(store);
-      await lookAtWaits(store);
-      await d.stopping.recall();
-      d.dispatch.look();
-      return LOOK_MS;
-    },
-  });
-  let seen: Awaited<ReturnType<ClusterStore["versions"]>> | undefined;
+	const { store } = d;
+	if (!store) return { loops: [], look: () => {} };
+	const looks = loop({
+		clock: d.clock,
+		retryMs: LOOK_MS,
+		onError: (error) => {
+			// Others tell that the store is away.
+			if (!(error instanceof StoreUnavailable))
+				d.events.emit("fault", { where: "looking for lost hints", error });
+		},
+		step: async () => {
+			await lookAtVersions(store);
+			await lookAtWaits(store);
+			await d.stopping.recall();
+			d.dispatch.look();
+			return LOOK_MS;
+		},
+	});
+	let seen: Awaited<ReturnType<ClusterStore["versions"]>> | undefined;
 
-  async function lookAtVersions({ versions }: ClusterStore): Promise<void> {
-    const before = seen;
-    seen = await versions();
-    if (before?.endpoints !== seen.endpoints) d.onEndpoints();
-    if (before?.access !== seen.access) d.onAccess();
-  }
+	async function lookAtVersions({ versions }: ClusterStore): Promise<void> {
+		const before = seen;
+		seen = await versions();
+		if (before?.endpoints !== seen.endpoints) d.onEndpoints();
+		if (before?.access !== seen.access) d.onAccess();
+	}
 
-  async function lookAtWaits({ over }: ClusterStore): Promise<void> {
-    d.waiting.newsForAll();
-    const awaited = d.waiting.awaitedJobs();
-    for (let from = 0; from < awaited.length; from += PAGE) {
-      const ended = await over({ jobs: awaited.slice(from, from + PAGE) });
-      await Promise.all(ended.map((job) => tellEnd(d, job)));
-    }
-  }
+	async function lookAtWaits({ over }: ClusterStore): Promise<void> {
+		d.waiting.newsForAll();
+		const awaited = d.waiting.awaitedJobs();
+		for (let from = 0; from < awaited.length; from += PAGE) {
+			const ended = await over({ jobs: awaited.slice(from, from + PAGE) });
+			await Promise.all(ended.map((job) => tellEnd(d, job)));
+		}
+	}
 
-  return { loops: [looks], look: () => looks.nudge() };
+	return { loops: [looks], look: () => looks.nudge() };
 }

@@ -1,4 +1,7 @@
-/** All endpoints as they are now: jobs and workers counted as in `/health` (D13), by one question to the store. */
+/**
+ * All endpoints as they are now: jobs and workers counted as in `/health` (D13), by one question to
+ * the store.
+ */
 import type { Counts } from "../core/life.ts";
 import type { JobStore } from "../store/store.ts";
 import { workerCounts } from "./health.ts";
@@ -8,17 +11,36 @@ import type { WorkerViews } from "./worker-views.ts";
 
 /** One endpoint. */
 export interface Present extends Known {
-  jobs: Counts;
-  workers: WorkerCounts;
+	jobs: Counts;
+	workers: WorkerCounts;
 }
 
-const NO_JOBS: Readonly<Counts> = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
+const NO_JOBS: Readonly<Counts> = {
+	inQueue: 0,
+	inProgress: 0,
+	completed: 0,
+	failed: 0,
+	retried: 0,
+};
 
 /** Every known endpoint. Throws as the store does. */
-export async function present(d: { jobs: Pick<JobStore, "allCounts">; registry: Pick<Registry, "all">; views: Pick<WorkerViews, "of">; now: () => number }): Promise<Present[]> {
-  const counted = new Map((await d.jobs.allCounts({ now: d.now() })).map(({ endpoint, counts }) => [endpoint, counts]));
-  return await Promise.all([...d.registry.all()].map(async (known) => {
-    const jobs = counted.get(known.endpoint.id) ?? NO_JOBS;
-    return { ...known, jobs, workers: workerCounts(await d.views.of(known.endpoint.id, jobs.inProgress === 0)) };
-  }));
+export async function present(d: {
+	jobs: Pick<JobStore, "allCounts">;
+	registry: Pick<Registry, "all">;
+	views: Pick<WorkerViews, "of">;
+	now: () => number;
+}): Promise<Present[]> {
+	const counted = new Map(
+		(await d.jobs.allCounts({ now: d.now() })).map(({ endpoint, counts }) => [endpoint, counts]),
+	);
+	return await Promise.all(
+		[...d.registry.all()].map(async (known) => {
+			const jobs = counted.get(known.endpoint.id) ?? NO_JOBS;
+			return {
+				...known,
+				jobs,
+				workers: workerCounts(await d.views.of(known.endpoint.id, jobs.inProgress === 0)),
+			};
+		}),
+	);
 }

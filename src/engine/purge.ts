@@ -3,18 +3,27 @@ import type { EventBus } from "../events.ts";
 import type { JobStore } from "../store/store.ts";
 import type { Waiting } from "./wait.ts";
 
-/** Removes the waiting jobs and tells how many. Whoever waits on one hears of it by the store's signal. */
-export async function purge(d: { jobs: JobStore; now: () => number; events: EventBus }, endpoint: string): Promise<number> {
-  const removed = await d.jobs.purge({ endpoint, now: d.now() });
-  d.events.emit("queue.purged", { endpoint, removed });
-  return removed;
+/**
+ * Removes the waiting jobs and tells how many. Whoever waits on one hears of it by the store's
+ * signal.
+ */
+export async function purge(
+	d: { jobs: JobStore; now: () => number; events: EventBus },
+	endpoint: string,
+): Promise<number> {
+	const removed = await d.jobs.purge({ endpoint, now: d.now() });
+	d.events.emit("queue.purged", { endpoint, removed });
+	return removed;
 }
 
 /** After a purge: ends the waits on jobs that are no more. */
-export async function tellPurged(d: { jobs: JobStore; now: () => number; waiting: Waiting }, endpoint: string): Promise<void> {
-  await Promise.all(
-    d.waiting.awaitedAt(endpoint).map(async (id) => {
-      if (!(await d.jobs.get({ endpoint, id, now: d.now() }))) d.waiting.gone(id);
-    }),
-  );
+export async function tellPurged(
+	d: { jobs: JobStore; now: () => number; waiting: Waiting },
+	endpoint: string,
+): Promise<void> {
+	await Promise.all(
+		d.waiting.awaitedAt(endpoint).map(async (id) => {
+			if (!(await d.jobs.get({ endpoint, id, now: d.now() }))) d.waiting.gone(id);
+		}),
+	);
 }

@@ -9,39 +9,44 @@ import type { WorkerView, WorkerViews } from "./worker-views.ts";
 
 /** All of a job that may be told. */
 export interface ToldJob extends Omit<JobRecord, "attempts"> {
-  attempts: ToldAttempt[];
-  /** Only while it waits. */
-  reason?: Reason;
+	attempts: ToldAttempt[];
+	/** Only while it waits. */
+	reason?: Reason;
 }
 
 interface Deps {
-  jobs: JobStore;
-  now: () => number;
-  views: WorkerViews;
-  entry: (endpoint: string) => Known;
+	jobs: JobStore;
+	now: () => number;
+	views: WorkerViews;
+	entry: (endpoint: string) => Known;
 }
 
 /** The job, erased or not; throws `job_not_found`. */
 export async function record(d: Deps, q: { endpoint: string; id: string }): Promise<ToldJob> {
-  const found = isJobId(q.id) ? await d.jobs.record({ ...q, now: d.now() }) : undefined;
-  if (!found) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
-  const attempts = attemptsOf(found.job, found.attempts);
-  if (found.job.state !== "IN_QUEUE") return { ...found, attempts };
+	const found = isJobId(q.id) ? await d.jobs.record({ ...q, now: d.now() }) : undefined;
+	if (!found) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
+	const attempts = attemptsOf(found.job, found.attempts);
+	if (found.job.state !== "IN_QUEUE") return { ...found, attempts };
 
-  const { endpoint, paused } = d.entry(q.endpoint);
-  const present = (await d.views.of(q.endpoint)).filter((worker) => !worker.draining && !worker.unhealthy);
-  const ids = (fits: (worker: WorkerView) => boolean): string[] => present.filter(fits).map(({ id }) => id);
-  const reason = waitReason({
-    endpoint: endpoint.id,
-    paused,
-    external: endpoint.launcher.type === "external",
-    workersMax: endpoint.workersMax,
-    idle: ids((worker) => worker.ready && worker.jobs.length === 0),
-    busy: ids((worker) => worker.ready && worker.jobs.length > 0),
-    starting: ids((worker) => !worker.ready),
-    fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
-    ...d.views.heldBack(q.endpoint),
-    onlyLowPriority: found.job.lowPriority && (await d.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
-  });
-  return { ...found, attempts, reason };
+	const { endpoint, paused } = d.entry(q.endpoint);
+	const present = (await d.views.of(q.endpoint)).filter(
+		(worker) => !worker.draining && !worker.unhealthy,
+	);
+	const ids = (fits: (worker: WorkerView) => boolean): string[] =>
+		present.filter(fits).map(({ id }) => id);
+	const reason = waitReason({
+		endpoint: endpoint.id,
+		paused,
+		external: endpoint.launcher.type === "external",
+		workersMax: endpoint.workersMax,
+		idle: ids((worker) => worker.ready && worker.jobs.length === 0),
+		busy: ids((worker) => worker.ready && worker.jobs.length > 0),
+		starting: ids((worker) => !worker.ready),
+		fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
+		...d.views.heldBack(q.endpoint),
+		onlyLowPriority:
+			found.job.lowPriority &&
+			(await d.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
+	});
+	return { ...found, attempts, reason };
 }

@@ -12,24 +12,33 @@ import { registry } from "./registry.ts";
 import { seal } from "./seal.ts";
 
 function settings(id: string, given: object = {}): Endpoint {
-  const read = readEndpoint(id, given);
-  if (!read.ok) throw new Error("The settings of the test are bad.");
-  return read.endpoint;
+	const read = readEndpoint(id, given);
+	if (!read.ok) throw new Error("The settings of the test are bad.");
+	return read.endpoint;
 }
 
 it("D39: a change or deletion that the store cannot take has not begun", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
-  try {
-    const store = await openSqlite({ path: join(folder, "s.db") });
-    const known = registry(store.endpoints, { seal: seal(randomBytes(32), randomBytes), random: randomBytes });
-    await known.put(settings("ep", { workersMax: 1 }), 1);
-    await store.close();
-    const before = { ...known.entry("ep") };
-    for (const refused of [known.remove("ep"), known.pause("ep", true), known.put(settings("ep", { workersMax: 2 }), 2), known.put(settings("new"), 2)]) await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(known.entry("ep")).toEqual(before);
-    expect([...known.removing()]).toEqual([]);
-    expect([...known.all()].map(({ endpoint }) => endpoint.id)).toEqual(["ep"]);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
+	try {
+		const store = await openSqlite({ path: join(folder, "s.db") });
+		const known = registry(store.endpoints, {
+			seal: seal(randomBytes(32), randomBytes),
+			random: randomBytes,
+		});
+		await known.put(settings("ep", { workersMax: 1 }), 1);
+		await store.close();
+		const before = { ...known.entry("ep") };
+		for (const refused of [
+			known.remove("ep"),
+			known.pause("ep", true),
+			known.put(settings("ep", { workersMax: 2 }), 2),
+			known.put(settings("new"), 2),
+		])
+			await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
+		expect(known.entry("ep")).toEqual(before);
+		expect([...known.removing()]).toEqual([]);
+		expect([...known.all()].map(({ endpoint }) => endpoint.id)).toEqual(["ep"]);
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
+	}
 });

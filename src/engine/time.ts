@@ -9,57 +9,68 @@ import { clockOffset } from "./clock-offset.ts";
 const HEARTBEAT_MS = 250;
 
 /**
- * A gap between two looks that means the service did not run: stopped, suspended, or the clock jumped, ms. Below what the shortest lease
- * lasts beyond the ping that should renew it (2000 - 1000): a pause that keeps such a ping from us for longer than that is noticed.
+ * A gap between two looks that means the service did not run: stopped, suspended, or the clock
+ * jumped, ms. Below what the shortest lease lasts beyond the ping that should renew it (2000 -
+ * 1000): a pause that keeps such a ping from us for longer than that is noticed.
  */
 const AWAY_MS = 900;
 
 /** The present for every operation, in ms since the epoch. */
 export interface Time {
-  /**
-   * The present. After a gap every lease is extended ahead of whatever the caller asks of the store next (`outages.ts`):
-   * live work must not run twice because we were away.
-   */
-  now(): number;
-  /** Looks at the present, and measures the clock where that is needed. */
-  loops: Loop[];
-  /** To be called before the first `now`. Throws where the present cannot be known. */
-  begin(): Promise<void>;
-  /** Why the present is not to be relied on, as the end of a sentence; undefined when it is. */
-  fault(): string | undefined;
+	/**
+	 * The present. After a gap every lease is extended ahead of whatever the caller asks of the store
+	 * next (`outages.ts`): live work must not run twice because we were away.
+	 */
+	now(): number;
+	/** Looks at the present, and measures the clock where that is needed. */
+	loops: Loop[];
+	/** To be called before the first `now`. Throws where the present cannot be known. */
+	begin(): Promise<void>;
+	/** Why the present is not to be relied on, as the end of a sentence; undefined when it is. */
+	fault(): string | undefined;
 }
 
 /** The engine's time over a clock; by that of the database where several servers share one. */
-export function engineTime({ clock, events, missed, databaseClock }: { clock: Clock; events: EventBus; /** Called after a gap. */ missed: () => void; databaseClock?: (() => Promise<number>) | undefined }): Time {
-  const offset = databaseClock && clockOffset({ clock, databaseClock, awayMs: AWAY_MS, events });
-  let last = clock.now();
-  function now(): number {
-    const present = offset ? offset.now(last) : clock.now();
-    const gap = present - last;
-    last = present;
-    if (gap > AWAY_MS) {
-      events.emit("service.away", { ms: gap });
-      missed();
-    }
-    return present;
-  }
-  const heartbeat = loop({
-    clock,
-    retryMs: HEARTBEAT_MS,
-    onError: (error) => events.emit("fault", { where: "heartbeat", error }),
-    step: async () => {
-      now();
-      return HEARTBEAT_MS;
-    },
-  });
-  return {
-    now,
-    loops: offset ? [heartbeat, offset.loop] : [heartbeat],
-    async begin() {
-      if (!offset) return;
-      await offset.measure();
-      last = offset.now(-Infinity);
-    },
-    fault: () => offset?.fault(),
-  };
+export function engineTime({
+	clock,
+	events,
+	missed,
+	databaseClock,
+}: {
+	clock: Clock;
+	events: EventBus /** Called after a gap. */;
+	missed: () => void;
+	databaseClock?: (() => Promise<number>) | undefined;
+}): Time {
+	const offset = databaseClock && clockOffset({ clock, databaseClock, awayMs: AWAY_MS, events });
+	let last = clock.now();
+	function now(): number {
+		const present = offset ? offset.now(last) : clock.now();
+		const gap = present - last;
+		last = present;
+		if (gap > AWAY_MS) {
+			events.emit("service.away", { ms: gap });
+			missed();
+		}
+		return present;
+	}
+	const heartbeat = loop({
+		clock,
+		retryMs: HEARTBEAT_MS,
+		onError: (error) => events.emit("fault", { where: "heartbeat", error }),
+		step: async () => {
+			now();
+			return HEARTBEAT_MS;
+		},
+	});
+	return {
+		now,
+		loops: offset ? [heartbeat, offset.loop] : [heartbeat],
+		async begin() {
+			if (!offset) return;
+			await offset.measure();
+			last = offset.now(-Infinity);
+		},
+		fault: () => offset?.fault(),
+	};
 }

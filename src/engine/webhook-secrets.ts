@@ -8,30 +8,46 @@ const SECRET_BYTES = 32;
 
 /** Opens and replaces secrets. */
 export interface WebhookSecrets {
-  /** The secret of an endpoint, also of one that is being deleted. `sealed`: it was kept under another `SLUICE_SECRET`. */
-  of(endpoint: string): { ok: true; text: string } | { ok: false; why: "missing" | "sealed" };
-  /** Makes a new one, for every delivery from now on, and tells it this once. One in `sluice.yaml` wins again at the next start. Throws `endpoint_not_found`. */
-  renew(endpoint: string): Promise<string>;
+	/**
+	 * The secret of an endpoint, also of one that is being deleted. `sealed`: it was kept under
+	 * another `SLUICE_SECRET`.
+	 */
+	of(endpoint: string): { ok: true; text: string } | { ok: false; why: "missing" | "sealed" };
+	/**
+	 * Makes a new one, for every delivery from now on, and tells it this once. One in `sluice.yaml`
+	 * wins again at the next start. Throws `endpoint_not_found`.
+	 */
+	renew(endpoint: string): Promise<string>;
 }
 
 /** A new secret: `whsec_` + base64. */
 export function newWebhookSecret(random: Random): string {
-  return `whsec_${Buffer.from(random(SECRET_BYTES)).toString("base64")}`;
+	return `whsec_${Buffer.from(random(SECRET_BYTES)).toString("base64")}`;
 }
 
 /** Secrets over the registry, which keeps them. */
-export function webhookSecrets({ registry, seal, random, now }: { registry: Registry; seal: Seal; random: Random; now: () => number }): WebhookSecrets {
-  return {
-    of(endpoint) {
-      const sealed = registry.sealedSecret(endpoint);
-      if (sealed === undefined) return { ok: false, why: "missing" };
-      const opened = seal.open(sealed);
-      return opened.ok ? opened : { ok: false, why: "sealed" };
-    },
-    async renew(endpoint) {
-      const webhookSecret = newWebhookSecret(random);
-      await registry.put({ ...registry.get(endpoint), webhookSecret }, now());
-      return webhookSecret;
-    },
-  };
+export function webhookSecrets({
+	registry,
+	seal,
+	random,
+	now,
+}: {
+	registry: Registry;
+	seal: Seal;
+	random: Random;
+	now: () => number;
+}): WebhookSecrets {
+	return {
+		of(endpoint) {
+			const sealed = registry.sealedSecret(endpoint);
+			if (sealed === undefined) return { ok: false, why: "missing" };
+			const opened = seal.open(sealed);
+			return opened.ok ? opened : { ok: false, why: "sealed" };
+		},
+		async renew(endpoint) {
+			const webhookSecret = newWebhookSecret(random);
+			await registry.put({ ...registry.get(endpoint), webhookSecret }, now());
+			return webhookSecret;
+		},
+	};
 }

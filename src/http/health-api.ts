@@ -5,12 +5,12 @@ import { json } from "./reply.ts";
 
 /** GET /healthz: the process is alive. */
 export function alive(call: Call): void {
-  json(call.res, '{"ok":true}');
+	json(call.res, '{"ok":true}');
 }
 
 /** GET /readyz: requests can be taken: 503 while draining or while the store is away (D40). */
 export async function ready(call: Call): Promise<void> {
-  if (call.engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
-  await call.engine.ready();
-  json(call.res, '{"ready":true}');
+	if (call.engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
+	await call.engine.ready();
+	json(call.res, '{"ready":true}');
 }

@@ -1,4 +1,7 @@
-/** Answers: JSON text with its length, errors as the table has them. The only place that knows status codes (D1 to D3). */
+/**
+ * Answers: JSON text with its length, errors as the table has them. The only place that knows
+ * status codes (D1 to D3).
+ */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ApiError, errorBody } from "../core/errors.ts";
@@ -10,56 +13,96 @@ import type { Call } from "./call.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Sends JSON text, pieces as fast as the client reads them. `headers` are name, value, name, value. With `open` the whole answer goes out, but the caller must still `end` it. */
-export function json(res: ServerResponse, text: JsonPieces, headers: readonly string[] = [], status = 200, open = false): void {
-  const size = typeof text === "string" ? Buffer.byteLength(text) : text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-  res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(size), ...headers]);
-  if (typeof text !== "string") Readable.from(text).pipe(res, { end: !open });
-  else if (open) res.write(text);
-  else res.end(text);
+/**
+ * Sends JSON text, pieces as fast as the client reads them. `headers` are name, value, name, value.
+ * With `open` the whole answer goes out, but the caller must still `end` it.
+ */
+export function json(
+	res: ServerResponse,
+	text: JsonPieces,
+	headers: readonly string[] = [],
+	status = 200,
+	open = false,
+): void {
+	const size =
+		typeof text === "string"
+			? Buffer.byteLength(text)
+			: text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+	res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(size), ...headers]);
+	if (typeof text !== "string") Readable.from(text).pipe(res, { end: !open });
+	else if (open) res.write(text);
+	else res.end(text);
 }
 
 /** Sends an empty answer: 204, for workers' polls only (D1). */
 export function nothing(res: ServerResponse): void {
-  res.writeHead(204);
-  res.end();
+	res.writeHead(204);
+	res.end();
 }
 
-/** Sends JSON text and tells whether it was handed to a living connection completely (D7 Delivery, D16). */
-export function jsonWritten(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<boolean> {
-  const { res } = call;
-  return new Promise((resolve) => {
-    // A write to a destroyed socket finishes without an error: the socket is looked at too.
-    res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
-    res.once("close", () => resolve(res.writableFinished && !call.req.errored && !call.caller.gone));
-    json(res, text, headers);
-  });
+/**
+ * Sends JSON text and tells whether it was handed to a living connection completely (D7 Delivery,
+ * D16).
+ */
+export function jsonWritten(
+	call: Call,
+	text: JsonPieces,
+	headers: readonly string[] = [],
+): Promise<boolean> {
+	const { res } = call;
+	return new Promise((resolve) => {
+		// A write to a destroyed socket finishes without an error: the socket is looked at too.
+		res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
+		res.once("close", () =>
+			resolve(res.writableFinished && !call.req.errored && !call.caller.gone),
+		);
+		json(res, text, headers);
+	});
 }
 
-/** Tells what is left of the rate limit (D24), on whatever the answer will be: the numbers are those of the moment when the request was admitted or refused. */
+/**
+ * Tells what is left of the rate limit (D24), on whatever the answer will be: the numbers are those
+ * of the moment when the request was admitted or refused.
+ */
 export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Quota): void {
-  res.setHeader("RateLimit-Limit", limit);
-  res.setHeader("RateLimit-Remaining", remaining);
-  res.setHeader("RateLimit-Reset", reset);
+	res.setHeader("RateLimit-Limit", limit);
+	res.setHeader("RateLimit-Remaining", remaining);
+	res.setHeader("RateLimit-Reset", reset);
 }
 
 /** The refusal that an exception stands for; anything unknown is our own fault. */
 export function refusalOf(error: unknown, reference: () => string): ApiError {
-  if (error instanceof ApiError) return error;
-  if (error instanceof StoreUnavailable) return new ApiError(error.unsure ? "outcome_unknown" : "store_unavailable", { why: error.message });
-  return new ApiError("internal", { reference: reference() });
+	if (error instanceof ApiError) return error;
+	if (error instanceof StoreUnavailable)
+		return new ApiError(error.unsure ? "outcome_unknown" : "store_unavailable", {
+			why: error.message,
+		});
+	return new ApiError("internal", { reference: reference() });
 }
 
-/** Answers with an error, where there is still somebody to answer: in our form, or in OpenAI's (D32). With `close` the caller must `end` the answer, which closes the connection. */
-export function refuse(res: ServerResponse, error: ApiError, { close = false, form }: { close?: boolean; form?: "openai" | undefined } = {}): void {
-  if (res.headersSent || res.destroyed) {
-    res.destroy();
-    return;
-  }
-  const headers: string[] = [];
-  if (error.retryAfter !== undefined) headers.push("Retry-After", String(error.retryAfter));
-  if (error.allow !== undefined) headers.push("Allow", error.allow);
-  if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
-  if (close) headers.push("Connection", "close");
-  json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
+/**
+ * Answers with an error, where there is still somebody to answer: in our form, or in OpenAI's
+ * (D32). With `close` the caller must `end` the answer, which closes the connection.
+ */
+export function refuse(
+	res: ServerResponse,
+	error: ApiError,
+	{ close = false, form }: { close?: boolean; form?: "openai" | undefined } = {},
+): void {
+	if (res.headersSent || res.destroyed) {
+		res.destroy();
+		return;
+	}
+	const headers: string[] = [];
+	if (error.retryAfter !== undefined) headers.push("Retry-After", String(error.retryAfter));
+	if (error.allow !== undefined) headers.push("Allow", error.allow);
+	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
+	if (close) headers.push("Connection", "close");
+	json(
+		res,
+		form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error),
+		headers,
+		error.status,
+		close,
+	);
 }

@@ -1,4 +1,7 @@
-/** The HTTP server: listens, matches a row, identifies the caller, runs the handler, answers errors. Knows nothing of jobs. */
+/**
+ * The HTTP server: listens, matches a row, identifies the caller, runs the handler, answers errors.
+ * Knows nothing of jobs.
+ */
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -21,10 +24,16 @@ import { quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import { ROUTES } from "./routes.ts";
 import type { Route } from "./routes.ts";
 
-/** Longer than workers reuse an idle connection, so that no result is posted into a closing one (wire-protocol E.7), ms. */
+/**
+ * Longer than workers reuse an idle connection, so that no result is posted into a closing one
+ * (wire-protocol E.7), ms.
+ */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Largest request line and headers together, bytes: a ping names every job of its worker in its path. */
+/**
+ * Largest request line and headers together, bytes: a ping names every job of its worker in its
+ * path.
+ */
 const HEADERS_LIMIT = 128 * 1024;
 
 /** How long the rest of a refused body is read away, ms. */
@@ -33,186 +42,278 @@ const READ_AWAY_MS = 30_000;
 /** Where refusals have OpenAI's form whatever follows (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
-const NO_PARAMS: Readonly<Params> = { endpoint: "", job: "", worker: "", delivery: "", key: "", token: "", rest: "" };
+const NO_PARAMS: Readonly<Params> = {
+	endpoint: "",
+	job: "",
+	worker: "",
+	delivery: "",
+	key: "",
+	token: "",
+	rest: "",
+};
 
 /** A running server. */
 export interface HttpServer {
-  /** Address it listens on. */
-  readonly host: string;
-  readonly port: number;
-  /**
-   * No new connections; idle ones are closed, busy ones after their answer. Resolves when all are closed or after `ms`. Before that it answers
-   * for `lingerMs` whatever comes, each as the last of its connection: whoever keeps connections learns it, and sends nothing into a closing one.
-   */
-  close(ms: number, lingerMs?: number): Promise<void>;
+	/** Address it listens on. */
+	readonly host: string;
+	readonly port: number;
+	/**
+	 * No new connections; idle ones are closed, busy ones after their answer. Resolves when all are
+	 * closed or after `ms`. Before that it answers for `lingerMs` whatever comes, each as the last of
+	 * its connection: whoever keeps connections learns it, and sends nothing into a closing one.
+	 */
+	close(ms: number, lingerMs?: number): Promise<void>;
 }
 
 export interface HttpOptions {
-  engine: Engine;
-  clock: Clock;
-  events: EventBus;
-  /** A short random word that ties an answer of 500 to the log. */
-  reference: () => string;
-  host: string;
-  port: number;
-  /** Whose pages may call (D38); all by default. */
-  corsOrigins?: CorsOrigins;
-  /** Address under which clients reach it, where that is another one: pages of the console may come from there too (D31). */
-  publicUrl?: string | undefined;
-  /** Folder of the built console. */
-  consoleFolder: string;
+	engine: Engine;
+	clock: Clock;
+	events: EventBus;
+	/** A short random word that ties an answer of 500 to the log. */
+	reference: () => string;
+	host: string;
+	port: number;
+	/** Whose pages may call (D38); all by default. */
+	corsOrigins?: CorsOrigins;
+	/**
+	 * Address under which clients reach it, where that is another one: pages of the console may come
+	 * from there too (D31).
+	 */
+	publicUrl?: string | undefined;
+	/** Folder of the built console. */
+	consoleFolder: string;
 }
 
 /** Listens; rejects when the address cannot be had. */
 export async function listen(o: HttpOptions): Promise<HttpServer> {
-  const match = matcher(ROUTES);
-  const sockets = new Set<Socket>();
-  /** Polls of workers that are not answered yet, refused ones too. */
-  const polls = new ChurningSet<Call>();
-  const origins = o.corsOrigins ?? "*";
-  const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
-  const consoleBundle = bundle(o.consoleFolder);
-  let closing = false;
-  /** The last connection was closed, while no more are wanted. */
-  const unused = new AbortController();
+	const match = matcher(ROUTES);
+	const sockets = new Set<Socket>();
+	/** Polls of workers that are not answered yet, refused ones too. */
+	const polls = new ChurningSet<Call>();
+	const origins = o.corsOrigins ?? "*";
+	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
+	const consoleBundle = bundle(o.consoleFolder);
+	let closing = false;
+	/** The last connection was closed, while no more are wanted. */
+	const unused = new AbortController();
 
-  function onRequest(req: IncomingMessage, res: ServerResponse): void {
-    const { path, queryText } = targetOf(req.url ?? "/");
-    const caller: Call["caller"] = { gone: false };
-    res.on("close", () => {
-      polls.delete(call);
-      call.release?.();
-      if (res.writableFinished) return;
-      caller.gone = true;
-      caller.left?.();
-    });
-    if (closing) res.shouldKeepAlive = false;
-    const { origin } = req.headers;
-    if (origin !== undefined) allowOrigin(res, { origin, path, origins });
-    const found = match(path);
-    const call: Call = {
-      req, res, path, caller, engine: o.engine, maxBody: 0,
-      queryText, publicUrl,
-      bundle: consoleBundle,
-      params: found?.params ?? NO_PARAMS,
-      // Also for a method that has no row here, and for a path below /openai that has none.
-      errors: found ? found.byMethod.values().next().value?.errors : OPENAI_PATH.test(path) ? "openai" : undefined,
-    };
-    const route = found?.byMethod.get(req.method ?? "");
-    if (route?.poll) polls.add(call);
-    const hostless = req.httpVersion === "1.1" && req.headers.host === undefined;
-    const answered = hostless ? Promise.reject(new ApiError("bad_http")) : closing && route?.poll ? Promise.reject(new ApiError("draining")) : route ? serve(call, route) : noRoute(call, found?.byMethod);
-    answered.catch((error: unknown) => answerError(call, route, error));
-  }
+	function onRequest(req: IncomingMessage, res: ServerResponse): void {
+		const { path, queryText } = targetOf(req.url ?? "/");
+		const caller: Call["caller"] = { gone: false };
+		res.on("close", () => {
+			polls.delete(call);
+			call.release?.();
+			if (res.writableFinished) return;
+			caller.gone = true;
+			caller.left?.();
+		});
+		if (closing) res.shouldKeepAlive = false;
+		const { origin } = req.headers;
+		if (origin !== undefined) allowOrigin(res, { origin, path, origins });
+		const found = match(path);
+		const call: Call = {
+			req,
+			res,
+			path,
+			caller,
+			engine: o.engine,
+			maxBody: 0,
+			queryText,
+			publicUrl,
+			bundle: consoleBundle,
+			params: found?.params ?? NO_PARAMS,
+			// Also for a method that has no row here, and for a path below /openai that has none.
+			errors: found
+				? found.byMethod.values().next().value?.errors
+				: OPENAI_PATH.test(path)
+					? "openai"
+					: undefined,
+		};
+		const route = found?.byMethod.get(req.method ?? "");
+		if (route?.poll) polls.add(call);
+		const hostless = req.httpVersion === "1.1" && req.headers.host === undefined;
+		const answered = hostless
+			? Promise.reject(new ApiError("bad_http"))
+			: closing && route?.poll
+				? Promise.reject(new ApiError("draining"))
+				: route
+					? serve(call, route)
+					: noRoute(call, found?.byMethod);
+		answered.catch((error: unknown) => answerError(call, route, error));
+	}
 
-  async function serve(call: Call, route: Route): Promise<void> {
-    call.maxBody = route.maxBody;
-    if (route.who === "worker") await identifyWorker(call);
-    else if (route.who !== "anybody") {
-      await identify(call, route.who, route.changes);
-      const found = call.params.endpoint === "" ? undefined : call.engine.endpoint(call.params.endpoint);
-      const endpoint = found instanceof Promise ? await found : found;
-      const admission = endpoint && route.limit ? call.engine.admit({ endpoint, operation: route.limit }) : undefined;
-      // One server alone knows at once: nobody waits for nothing.
-      if (admission) letIn(call, admission instanceof Promise ? await admission : admission);
-    }
-    await route.handle(call);
-  }
+	async function serve(call: Call, route: Route): Promise<void> {
+		call.maxBody = route.maxBody;
+		if (route.who === "worker") await identifyWorker(call);
+		else if (route.who !== "anybody") {
+			await identify(call, route.who, route.changes);
+			const found =
+				call.params.endpoint === "" ? undefined : call.engine.endpoint(call.params.endpoint);
+			const endpoint = found instanceof Promise ? await found : found;
+			const admission =
+				endpoint && route.limit
+					? call.engine.admit({ endpoint, operation: route.limit })
+					: undefined;
+			// One server alone knows at once: nobody waits for nothing.
+			if (admission) letIn(call, admission instanceof Promise ? await admission : admission);
+		}
+		await route.handle(call);
+	}
 
-  /** Holds a place for the request until its answer has gone out or the connection is closed, or throws 429 (D24). */
-  function letIn(call: Call, admission: Admission): void {
-    if (admission.quota) quotaHeaders(call.res, admission.quota);
-    if (admission.refusal) throw admission.refusal;
-    if (call.caller.gone) admission.release?.();
-    else call.release = admission.release;
-  }
+	/**
+	 * Holds a place for the request until its answer has gone out or the connection is closed, or
+	 * throws 429 (D24).
+	 */
+	function letIn(call: Call, admission: Admission): void {
+		if (admission.quota) quotaHeaders(call.res, admission.quota);
+		if (admission.refusal) throw admission.refusal;
+		if (call.caller.gone) admission.release?.();
+		else call.release = admission.release;
+	}
 
-  async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
-    const method = call.req.method ?? "";
-    if (!byMethod) {
-      if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/")) await identify(call, "read");
-      throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
-    }
-    if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());
-    throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
-  }
+	async function noRoute(
+		call: Call,
+		byMethod: ReadonlyMap<string, Route> | undefined,
+	): Promise<void> {
+		const method = call.req.method ?? "";
+		if (!byMethod) {
+			if (
+				call.path.startsWith("/v2/") ||
+				call.path.startsWith("/sdk/v2/") ||
+				call.path.startsWith("/v1/")
+			)
+				await identify(call, "read");
+			throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
+		}
+		if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());
+		throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
+	}
 
-  async function answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
-    let reference = "";
-    const refusal = refusalOf(error, () => (reference = o.reference()));
-    if (refusal.status >= 500 && refusal.code !== "not_ready") o.events.emit("request.failed", { method: call.req.method ?? "", path: call.path, status: refusal.status, reference, error });
-    const wait = route?.poll ? REFUSED_POLL_MS : route?.signIn && refusal.code === "unauthorized" ? REFUSED_SIGN_IN_MS : 0;
-    if (wait > 0 && !closing && !call.res.headersSent) await pace(o.clock, call, wait);
-    const tooLarge = refusal instanceof BodyTooLarge || (!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
-    refuse(call.res, refusal, { close: tooLarge, form: call.errors });
-    if (tooLarge) readAway(call);
-  }
+	async function answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
+		let reference = "";
+		const refusal = refusalOf(error, () => (reference = o.reference()));
+		if (refusal.status >= 500 && refusal.code !== "not_ready")
+			o.events.emit("request.failed", {
+				method: call.req.method ?? "",
+				path: call.path,
+				status: refusal.status,
+				reference,
+				error,
+			});
+		const wait = route?.poll
+			? REFUSED_POLL_MS
+			: route?.signIn && refusal.code === "unauthorized"
+				? REFUSED_SIGN_IN_MS
+				: 0;
+		if (wait > 0 && !closing && !call.res.headersSent) await pace(o.clock, call, wait);
+		const tooLarge =
+			refusal instanceof BodyTooLarge ||
+			(!call.req.complete &&
+				Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
+		refuse(call.res, refusal, { close: tooLarge, form: call.errors });
+		if (tooLarge) readAway(call);
+	}
 
-  /** A client that is still sending would miss the answer if the connection were cut: what it sends is read away for a while. */
-  function readAway({ req, res }: Call): void {
-    const ended = new AbortController();
-    if (req.readableEnded) ended.abort();
-    for (const event of ["end", "close"]) req.once(event, () => ended.abort());
-    req.resume();
-    void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => res.end());
-  }
+	/**
+	 * A client that is still sending would miss the answer if the connection were cut: what it sends
+	 * is read away for a while.
+	 */
+	function readAway({ req, res }: Call): void {
+		const ended = new AbortController();
+		if (req.readableEnded) ended.abort();
+		for (const event of ["end", "close"]) req.once(event, () => ended.abort());
+		req.resume();
+		void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => res.end());
+	}
 
-  const server = createServer({ keepAlive: true, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5000, maxHeaderSize: HEADERS_LIMIT, requireHostHeader: false, optimizeEmptyRequests: true }, onRequest);
-  // Node's own refusals of a missing Host and of an unknown Expect have no JSON body (D2).
-  server.on("checkExpectation", onRequest);
-  server.headersTimeout = 60_000;
-  server.requestTimeout = 300_000;
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => {
-      sockets.delete(socket);
-      if (closing && sockets.size === 0) unused.abort();
-    });
-  });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-    refuseSocket(socket, new ApiError(error.code === "HPE_HEADER_OVERFLOW" ? "headers_too_large" : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "bad_http"));
-  });
-  // Without a listener the connection would be closed without a word (D2).
-  server.on("connect", ({ url = "" }, socket) => refuseSocket(socket, new ApiError("path_not_found", { method: "CONNECT", path: url.slice(0, 200) })));
+	const server = createServer(
+		{
+			keepAlive: true,
+			noDelay: true,
+			keepAliveTimeout: KEEP_ALIVE_MS,
+			connectionsCheckingInterval: 5000,
+			maxHeaderSize: HEADERS_LIMIT,
+			requireHostHeader: false,
+			optimizeEmptyRequests: true,
+		},
+		onRequest,
+	);
+	// Node's own refusals of a missing Host and of an unknown Expect have no JSON body (D2).
+	server.on("checkExpectation", onRequest);
+	server.headersTimeout = 60_000;
+	server.requestTimeout = 300_000;
+	server.on("connection", (socket) => {
+		sockets.add(socket);
+		socket.once("close", () => {
+			sockets.delete(socket);
+			if (closing && sockets.size === 0) unused.abort();
+		});
+	});
+	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+		if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+		refuseSocket(
+			socket,
+			new ApiError(
+				error.code === "HPE_HEADER_OVERFLOW"
+					? "headers_too_large"
+					: error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+						? "request_timeout"
+						: "bad_http",
+			),
+		);
+	});
+	// Without a listener the connection would be closed without a word (D2).
+	server.on("connect", ({ url = "" }, socket) =>
+		refuseSocket(
+			socket,
+			new ApiError("path_not_found", { method: "CONNECT", path: url.slice(0, 200) }),
+		),
+	);
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(o.port, o.host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-  const { address, port } = server.address() as AddressInfo;
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(o.port, o.host, () => {
+			server.off("error", reject);
+			resolve();
+		});
+	});
+	const { address, port } = server.address() as AddressInfo;
 
-  return {
-    host: address,
-    port,
-    async close(ms, lingerMs = 0) {
-      closing = true;
-      if (sockets.size > 0) await o.clock.sleep(lingerMs, unused.signal);
-      for (const { caller, res } of polls) {
-        res.shouldKeepAlive = false;
-        caller.left?.();
-      }
-      const over = new AbortController();
-      server.close(() => over.abort());
-      server.closeIdleConnections();
-      await o.clock.sleep(ms, over.signal);
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+	return {
+		host: address,
+		port,
+		async close(ms, lingerMs = 0) {
+			closing = true;
+			if (sockets.size > 0) await o.clock.sleep(lingerMs, unused.signal);
+			for (const { caller, res } of polls) {
+				res.shouldKeepAlive = false;
+				caller.left?.();
+			}
+			const over = new AbortController();
+			server.close(() => over.abort());
+			server.closeIdleConnections();
+			await o.clock.sleep(ms, over.signal);
+			for (const socket of sockets) socket.destroy();
+		},
+	};
 }
 
-/** Path and query of a request target. A client that takes the service for a proxy puts scheme and host before them (RFC 9112, 3.2.2). */
+/**
+ * Path and query of a request target. A client that takes the service for a proxy puts scheme and
+ * host before them (RFC 9112, 3.2.2).
+ */
 function targetOf(url: string): { path: string; queryText: string } {
-  const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
-  const mark = target.indexOf("?");
-  return mark < 0 ? { path: target, queryText: "" } : { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
+	const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
+	const mark = target.indexOf("?");
+	return mark < 0
+		? { path: target, queryText: "" }
+		: { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
 }
 
 /** Refuses where there is no request that could be answered, and closes the connection. */
 function refuseSocket(socket: Duplex, refusal: ApiError): void {
-  const body = errorBody(refusal);
-  socket.end(`HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+	const body = errorBody(refusal);
+	socket.end(
+		`HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+	);
 }

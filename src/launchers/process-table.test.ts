@@ -9,59 +9,69 @@ const tables: [string, ProcessTable][] = [["ps", psTable]];
 if (process.platform === "linux") tables.unshift(["/proc", procTable]);
 
 describe.each(tables)("process table by %s", (_, table) => {
-  it("finds a process with its group, and nothing when it is gone", async () => {
-    const leader = spawn("sleep", ["300"], { detached: true, stdio: "ignore" });
-    const pid = leader.pid!;
-    const row = table.find(pid);
-    expect(row).toMatchObject({ pid, pgid: pid, ended: false });
-    expect(row?.startTime).toBeTruthy();
-    expect(table.all().find((each) => each.pid === pid)).toMatchObject({ pgid: pid, ended: false });
-    leader.kill("SIGKILL");
-    await once(leader, "exit");
-    expect(table.find(pid)).toBeUndefined();
-    expect(table.all().map((each) => each.pid)).not.toContain(pid);
-  });
+	it("finds a process with its group, and nothing when it is gone", async () => {
+		const leader = spawn("sleep", ["300"], { detached: true, stdio: "ignore" });
+		const pid = leader.pid!;
+		const row = table.find(pid);
+		expect(row).toMatchObject({ pid, pgid: pid, ended: false });
+		expect(row?.startTime).toBeTruthy();
+		expect(table.all().find((each) => each.pid === pid)).toMatchObject({ pgid: pid, ended: false });
+		leader.kill("SIGKILL");
+		await once(leader, "exit");
+		expect(table.find(pid)).toBeUndefined();
+		expect(table.all().map((each) => each.pid)).not.toContain(pid);
+	});
 
-  it("knows a zombie, with its start time", async () => {
-    // A parent that never again gets to its event loop, and so never collects its child.
-    const script = `
+	it("knows a zombie, with its start time", async () => {
+		// A parent that never again gets to its event loop, and so never collects its child.
+		const script = `
       require("node:fs").writeSync(1, String(require("node:child_process").spawn("true").pid));
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
-    const parent = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
-    try {
-      const [pidText] = await once(parent.stdout, "data");
-      const pid = Number(String(pidText));
-      const deadline = performance.now() + 10_000;
-      while (!table.find(pid)?.ended && performance.now() < deadline) await new Promise((resolve) => setImmediate(resolve));
-      expect(table.find(pid)).toMatchObject({ pid, ended: true });
-      expect(table.find(pid)?.startTime).toBeTruthy();
-    } finally {
-      parent.kill("SIGKILL");
-      await once(parent, "exit");
-    }
-  });
+		const parent = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
+		try {
+			const [pidText] = await once(parent.stdout, "data");
+			const pid = Number(String(pidText));
+			const deadline = performance.now() + 10_000;
+			while (!table.find(pid)?.ended && performance.now() < deadline)
+				await new Promise((resolve) => setImmediate(resolve));
+			expect(table.find(pid)).toMatchObject({ pid, ended: true });
+			expect(table.find(pid)?.startTime).toBeTruthy();
+		} finally {
+			parent.kill("SIGKILL");
+			await once(parent, "exit");
+		}
+	});
 });
 
 describe.runIf(process.platform === "linux")("process table by /proc", () => {
-  it("reads a name with spaces and brackets", async () => {
-    const child = spawn(process.execPath, ["-e", 'process.title = ") Z 1 ("; console.log("ready"); setTimeout(() => {}, 300000)'], {
-      stdio: ["ignore", "pipe", "ignore"],
-      detached: true,
-    });
-    try {
-      await once(child.stdout, "data");
-      expect(procTable.find(child.pid!)).toMatchObject({ pgid: child.pid, ended: false });
-    } finally {
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    }
-  });
+	it("reads a name with spaces and brackets", async () => {
+		const child = spawn(
+			process.execPath,
+			["-e", 'process.title = ") Z 1 ("; console.log("ready"); setTimeout(() => {}, 300000)'],
+			{
+				stdio: ["ignore", "pipe", "ignore"],
+				detached: true,
+			},
+		);
+		try {
+			await once(child.stdout, "data");
+			expect(procTable.find(child.pid!)).toMatchObject({ pgid: child.pid, ended: false });
+		} finally {
+			child.kill("SIGKILL");
+			await once(child, "exit");
+		}
+	});
 
-  it("reads the environment a process was started with", async () => {
-    const child = spawn("sleep", ["300"], { env: { PATH: "/usr/bin:/bin", MARK: "a=b\nc" }, stdio: "ignore" });
-    expect(new Set(procTable.environment(child.pid!))).toEqual(new Set(["MARK=a=b\nc", "PATH=/usr/bin:/bin"]));
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    expect(procTable.environment(child.pid!)).toEqual([]);
-  });
+	it("reads the environment a process was started with", async () => {
+		const child = spawn("sleep", ["300"], {
+			env: { PATH: "/usr/bin:/bin", MARK: "a=b\nc" },
+			stdio: "ignore",
+		});
+		expect(new Set(procTable.environment(child.pid!))).toEqual(
+			new Set(["MARK=a=b\nc", "PATH=/usr/bin:/bin"]),
+		);
+		child.kill("SIGKILL");
+		await once(child, "exit");
+		expect(procTable.environment(child.pid!)).toEqual([]);
+	});
 });

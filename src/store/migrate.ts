@@ -1,69 +1,98 @@
 /**
- * The migration runner that both dialects share: numbered SQL files, each applied once and whole, in order. It
- * refuses a database made by a newer version and one that belongs to something else, with a sentence that says so.
+ * The migration runner that both dialects share: numbered SQL files, each applied once and whole,
+ * in order. It refuses a database made by a newer version and one that belongs to something else,
+ * with a sentence that says so.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** One numbered file, such as `0001_jobs.sql`. */
 export interface Migration {
-  number: number;
-  name: string;
-  sql: string;
+	number: number;
+	name: string;
+	sql: string;
 }
 
 /** What a dialect offers the runner. */
 export interface MigrationTarget {
-  /** How the database is called in error sentences: a path or an address without secrets. */
-  readonly name: string;
-  /** Whose database it is: nobody's yet (`empty`), a store of this service, or something else's. */
-  owner(): Promise<"empty" | "sluice" | "other">;
-  /** Makes the table of applied migrations; harmless when it is there. */
-  prepare(): Promise<void>;
-  /** Numbers applied so far. */
-  applied(): Promise<readonly number[]>;
-  /** Records the number, then runs the SQL, in one transaction. False when another server was first: the recorded number is the lock. */
-  apply(migration: Migration): Promise<boolean>;
+	/** How the database is called in error sentences: a path or an address without secrets. */
+	readonly name: string;
+	/** Whose database it is: nobody's yet (`empty`), a store of this service, or something else's. */
+	owner(): Promise<"empty" | "sluice" | "other">;
+	/** Makes the table of applied migrations; harmless when it is there. */
+	prepare(): Promise<void>;
+	/** Numbers applied so far. */
+	applied(): Promise<readonly number[]>;
+	/**
+	 * Records the number, then runs the SQL, in one transaction. False when another server was first:
+	 * the recorded number is the lock.
+	 */
+	apply(migration: Migration): Promise<boolean>;
 }
 
-/** Reads the `NNNN_name.sql` files of a folder in order. Throws when the numbers are not 1, 2, 3, … */
+/**
+ * Reads the `NNNN_name.sql` files of a folder in order. Throws when the numbers are not 1, 2, 3, …
+ */
 export function readMigrations(folder: URL): Migration[] {
-  const names = readdirSync(folder).filter((name) => name.endsWith(".sql")).toSorted();
-  return names.map((name, index) => {
-    const number = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
-    if (number !== index + 1) throw new Error(`The migration file ${name} must begin with ${String(index + 1).padStart(4, "0")}_.`);
-    return { number, name, sql: readFileSync(new URL(name, folder), "utf8") };
-  });
+	const names = readdirSync(folder)
+		.filter((name) => name.endsWith(".sql"))
+		.toSorted();
+	return names.map((name, index) => {
+		const number = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+		if (number !== index + 1)
+			throw new Error(
+				`The migration file ${name} must begin with ${String(index + 1).padStart(4, "0")}_.`,
+			);
+		return { number, name, sql: readFileSync(new URL(name, folder), "utf8") };
+	});
 }
 
-/** Which of `migrations` the database lacks; changes nothing. Throws an Error whose message is for the operator. */
-export async function pending(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
-  return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
+/**
+ * Which of `migrations` the database lacks; changes nothing. Throws an Error whose message is for
+ * the operator.
+ */
+export async function pending(
+	target: MigrationTarget,
+	migrations: readonly Migration[],
+): Promise<Migration[]> {
+	return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
 }
 
-/** Brings the database up to the newest of `migrations`. Answers those that were applied. Throws an Error whose message is for the operator. */
-export async function migrate(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
-  await ownerOf(target);
-  await target.prepare();
-  const done: Migration[] = [];
-  for (const migration of await lacking(target, migrations)) {
-    if (await target.apply(migration)) done.push(migration);
-  }
-  return done;
+/**
+ * Brings the database up to the newest of `migrations`. Answers those that were applied. Throws an
+ * Error whose message is for the operator.
+ */
+export async function migrate(
+	target: MigrationTarget,
+	migrations: readonly Migration[],
+): Promise<Migration[]> {
+	await ownerOf(target);
+	await target.prepare();
+	const done: Migration[] = [];
+	for (const migration of await lacking(target, migrations)) {
+		if (await target.apply(migration)) done.push(migration);
+	}
+	return done;
 }
 
 async function ownerOf(target: MigrationTarget): Promise<"empty" | "sluice"> {
-  const owner = await target.owner();
-  if (owner === "other") throw new Error(`${target.name} holds something that is not a Sluice store. Name another place for the store; nothing was changed here.`);
-  return owner;
+	const owner = await target.owner();
+	if (owner === "other")
+		throw new Error(
+			`${target.name} holds something that is not a Sluice store. Name another place for the store; nothing was changed here.`,
+		);
+	return owner;
 }
 
-async function lacking(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
-  const applied = new Set(await target.applied());
-  const newest = Math.max(0, ...applied);
-  if (newest > migrations.length) {
-    throw new Error(
-      `${target.name} was made by a newer version of Sluice: it is at migration ${newest}, and this version knows ${migrations.length}. Run the newer version, or restore a backup from before the upgrade.`,
-    );
-  }
-  return migrations.filter(({ number }) => !applied.has(number));
+async function lacking(
+	target: MigrationTarget,
+	migrations: readonly Migration[],
+): Promise<Migration[]> {
+	const applied = new Set(await target.applied());
+	const newest = Math.max(0, ...applied);
+	if (newest > migrations.length) {
+		throw new Error(
+			`${target.name} was made by a newer version of Sluice: it is at migration ${newest}, and this version knows ${migrations.length}. Run the newer version, or restore a backup from before the upgrade.`,
+		);
+	}
+	return migrations.filter(({ number }) => !applied.has(number));
 }

@@ -1,4 +1,7 @@
-/** The two states that partial indexes are made for, taken from the rule table; statements that move jobs get states as parameters. */
+/**
+ * The two states that partial indexes are made for, taken from the rule table; statements that move
+ * jobs get states as parameters.
+ */
 import { RULES } from "../core/machine.ts";
 
 /** The rule of a claim; the type makes sure that it is this row. */

@@ -1,4 +1,7 @@
-/** What is shown of a job: its record with its texts, as if all that has passed for it were settled (D15). */
+/**
+ * What is shown of a job: its record with its texts, as if all that has passed for it were settled
+ * (D15).
+ */
 import type { Attempt } from "../core/job.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 import type { JobResult } from "../core/view.ts";
@@ -9,54 +12,66 @@ import type { JobRecord } from "./store.ts";
 
 /** What {@link openViews} works on: the rows of a dialect with their texts, all at hand at once. */
 export interface ViewParts<Row extends JobRow> {
-  /** Ended attempts, oldest first. */
-  attempts: { list(row: Row): Attempt[] };
-  texts: { result(row: Row): Result; /** The error alone. */ error(row: Row): string | undefined; input(row: Row): JsonText | undefined };
-  /** The first number that a loss of the running attempt takes away. */
-  chunks: { undelivered(row: Row): number };
-  moves: Moves<Row>;
+	/** Ended attempts, oldest first. */
+	attempts: { list(row: Row): Attempt[] };
+	texts: {
+		result(row: Row): Result /** The error alone. */;
+		error(row: Row): string | undefined;
+		input(row: Row): JsonText | undefined;
+	};
+	/** The first number that a loss of the running attempt takes away. */
+	chunks: { undelivered(row: Row): number };
+	moves: Moves<Row>;
 }
 
 export function openViews<Row extends JobRow>({ attempts, texts, chunks, moves }: ViewParts<Row>) {
-  /** The job as it is stored. */
-  function stored(row: Row): JobResult {
-    return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...texts.result(row) };
-  }
+	/** The job as it is stored. */
+	function stored(row: Row): JobResult {
+		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...texts.result(row) };
+	}
 
-  function shown(row: Row, { job, steps, error }: Projection): JobResult {
-    return steps.length > 0 ? { job, error: job.erased ? undefined : error } : stored(row);
-  }
+	function shown(row: Row, { job, steps, error }: Projection): JobResult {
+		return steps.length > 0 ? { job, error: job.erased ? undefined : error } : stored(row);
+	}
 
-  return {
-    stored,
+	return {
+		stored,
 
-    /** The job now; undefined when it is erased or gone. */
-    result(row: Row, now: number): JobResult | undefined {
-      const projected = moves.project(row, now);
-      return projected && !projected.job.erased ? shown(row, projected) : undefined;
-    },
+		/** The job now; undefined when it is erased or gone. */
+		result(row: Row, now: number): JobResult | undefined {
+			const projected = moves.project(row, now);
+			return projected && !projected.job.erased ? shown(row, projected) : undefined;
+		},
 
-    /** The job now without its output, erased or not; undefined when it is gone. */
-    listed(row: Row, now: number): JobResult | undefined {
-      const projected = moves.project(row, now);
-      if (!projected) return undefined;
-      const { job, steps } = projected;
-      if (steps.length > 0) return shown(row, projected);
-      return { job, error: job.endedAt === undefined ? undefined : texts.error(row) };
-    },
+		/** The job now without its output, erased or not; undefined when it is gone. */
+		listed(row: Row, now: number): JobResult | undefined {
+			const projected = moves.project(row, now);
+			if (!projected) return undefined;
+			const { job, steps } = projected;
+			if (steps.length > 0) return shown(row, projected);
+			return { job, error: job.endedAt === undefined ? undefined : texts.error(row) };
+		},
 
-    /** All that is known of the job now; undefined when it is gone. */
-    record(row: Row, now: number): JobRecord | undefined {
-      const projected = moves.project(row, now);
-      if (!projected) return undefined;
-      const { steps } = projected;
-      const dropped = (which: "undelivered" | "all"): boolean => steps.some((step) => step.chunks === which);
-      return {
-        ...shown(row, projected),
-        input: projected.job.erased ? undefined : texts.input(row),
-        attempts: [...attempts.list(row), ...steps.flatMap(({ closed }) => closed ?? [])],
-        chunks: { written: row.nextChunk, delivered: dropped("all") ? row.nextChunk : dropped("undelivered") ? chunks.undelivered(row) : row.cursor },
-      };
-    },
-  };
+		/** All that is known of the job now; undefined when it is gone. */
+		record(row: Row, now: number): JobRecord | undefined {
+			const projected = moves.project(row, now);
+			if (!projected) return undefined;
+			const { steps } = projected;
+			const dropped = (which: "undelivered" | "all"): boolean =>
+				steps.some((step) => step.chunks === which);
+			return {
+				...shown(row, projected),
+				input: projected.job.erased ? undefined : texts.input(row),
+				attempts: [...attempts.list(row), ...steps.flatMap(({ closed }) => closed ?? [])],
+				chunks: {
+					written: row.nextChunk,
+					delivered: dropped("all")
+						? row.nextChunk
+						: dropped("undelivered")
+							? chunks.undelivered(row)
+							: row.cursor,
+				},
+			};
+		},
+	};
 }

@@ -1,4 +1,7 @@
-/** One POST of a webhook (spec 6, D21): signed, to the one address that was checked, no redirect followed, no proxy, at most 10 s from the name to the end of the answer. */
+/**
+ * One POST of a webhook (spec 6, D21): signed, to the one address that was checked, no redirect
+ * followed, no proxy, at most 10 s from the name to the end of the answer.
+ */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
@@ -11,83 +14,124 @@ import { signedHeaders } from "./sign.ts";
 import { targetOf } from "./target.ts";
 import type { Address, Resolve } from "./target.ts";
 
-/** So much of an answer's body is read away before its connection is closed, bytes; nothing of it is kept. */
+/**
+ * So much of an answer's body is read away before its connection is closed, bytes; nothing of it is
+ * kept.
+ */
 const ANSWER_BYTES = 64 * 1024;
 
-/** What the codes of Node's network faults mean; any other is named by its code alone, because messages may hold addresses. */
+/**
+ * What the codes of Node's network faults mean; any other is named by its code alone, because
+ * messages may hold addresses.
+ */
 const FAULTS: Readonly<Record<string, string>> = {
-  ENOTFOUND: "the host name is unknown",
-  EAI_AGAIN: "the host name could not be looked up",
-  ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was closed without an answer",
-  EPIPE: "the connection was closed without an answer",
-  EHOSTUNREACH: "the host cannot be reached",
-  ENETUNREACH: "the network cannot be reached",
-  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
+	ENOTFOUND: "the host name is unknown",
+	EAI_AGAIN: "the host name could not be looked up",
+	ECONNREFUSED: "the connection was refused",
+	ECONNRESET: "the connection was closed without an answer",
+	EPIPE: "the connection was closed without an answer",
+	EHOSTUNREACH: "the host cannot be reached",
+	ENETUNREACH: "the network cannot be reached",
+	ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
 };
 
 /** Sends webhooks. `userAgent` is the header of that name. */
-export function webhookSender({ clock, allowPrivateNetworks, userAgent, resolve }: { clock: Clock; allowPrivateNetworks: boolean; userAgent: string; resolve: Resolve }): SendWebhook {
-  return async ({ url, id, body, secret, signal }) => {
-    const over = new AbortController();
-    let late = false;
-    void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
-      late = !over.signal.aborted;
-      over.abort();
-    });
-    const limit = AbortSignal.any([over.signal, signal]);
-    try {
-      const target = await unlessAborted(limit, targetOf(url, { allowPrivateNetworks, resolve }));
-      if (!target.ok) return { error: target.refusal, final: true };
-      const size = typeof body === "string" ? Buffer.byteLength(body) : sizeOf(body);
-      const headers = { "content-type": "application/json", "content-length": size, "user-agent": userAgent, ...signedHeaders({ id, at: clock.now(), body, secret }) };
-      return await post(target.url, target.address, { headers, body, signal: limit });
-    } catch (error) {
-      signal.throwIfAborted();
-      return { error: late ? `there was no answer within ${DELIVERY_TIMEOUT_MS / 1000} s` : sentence(error) };
-    } finally {
-      over.abort();
-    }
-  };
+export function webhookSender({
+	clock,
+	allowPrivateNetworks,
+	userAgent,
+	resolve,
+}: {
+	clock: Clock;
+	allowPrivateNetworks: boolean;
+	userAgent: string;
+	resolve: Resolve;
+}): SendWebhook {
+	return async ({ url, id, body, secret, signal }) => {
+		const over = new AbortController();
+		let late = false;
+		void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
+			late = !over.signal.aborted;
+			over.abort();
+		});
+		const limit = AbortSignal.any([over.signal, signal]);
+		try {
+			const target = await unlessAborted(limit, targetOf(url, { allowPrivateNetworks, resolve }));
+			if (!target.ok) return { error: target.refusal, final: true };
+			const size = typeof body === "string" ? Buffer.byteLength(body) : sizeOf(body);
+			const headers = {
+				"content-type": "application/json",
+				"content-length": size,
+				"user-agent": userAgent,
+				...signedHeaders({ id, at: clock.now(), body, secret }),
+			};
+			return await post(target.url, target.address, { headers, body, signal: limit });
+		} catch (error) {
+			signal.throwIfAborted();
+			return {
+				error: late
+					? `there was no answer within ${DELIVERY_TIMEOUT_MS / 1000} s`
+					: sentence(error),
+			};
+		} finally {
+			over.abort();
+		}
+	};
 }
 
-/** Posts to the address given, whatever the host of the URL is; the certificate must still be that host's. The status counts from the moment it is there, also if the rest of the answer never comes. */
-function post(url: URL, address: Address, { headers, body, signal }: { headers: Record<string, string | number>; body: JsonText; signal: AbortSignal }): Promise<WebhookAnswer> {
-  return new Promise((resolve, reject) => {
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
-    const request = send(url, {
-      method: "POST", headers, signal,
-      // A connection for this one try: none of a pool, which might lead elsewhere or through a proxy.
-      agent: false,
-      lookup: (_host, { all }, found) => (all ? found(null, [address]) : found(null, address.address, address.family)),
-    });
-    request.on("error", reject);
-    request.on("response", (response) => {
-      const tell = (): void => resolve({ status: response.statusCode });
-      let left = ANSWER_BYTES;
-      response.on("data", (piece: Buffer) => {
-        left -= piece.length;
-        if (left < 0) request.destroy();
-      });
-      response.on("error", tell);
-      response.on("close", tell);
-      request.removeListener("error", reject);
-      request.on("error", tell);
-    });
-    if (typeof body === "string") request.end(body);
-    else Readable.from(body).pipe(request);
-  });
+/**
+ * Posts to the address given, whatever the host of the URL is; the certificate must still be that
+ * host's. The status counts from the moment it is there, also if the rest of the answer never
+ * comes.
+ */
+function post(
+	url: URL,
+	address: Address,
+	{
+		headers,
+		body,
+		signal,
+	}: { headers: Record<string, string | number>; body: JsonText; signal: AbortSignal },
+): Promise<WebhookAnswer> {
+	return new Promise((resolve, reject) => {
+		const send = url.protocol === "https:" ? requestHttps : requestHttp;
+		const request = send(url, {
+			method: "POST",
+			headers,
+			signal,
+			// A connection for this one try: none of a pool, which might lead elsewhere or through a
+			// proxy.
+			agent: false,
+			lookup: (_host, { all }, found) =>
+				all ? found(null, [address]) : found(null, address.address, address.family),
+		});
+		request.on("error", reject);
+		request.on("response", (response) => {
+			const tell = (): void => resolve({ status: response.statusCode });
+			let left = ANSWER_BYTES;
+			response.on("data", (piece: Buffer) => {
+				left -= piece.length;
+				if (left < 0) request.destroy();
+			});
+			response.on("error", tell);
+			response.on("close", tell);
+			request.removeListener("error", reject);
+			request.on("error", tell);
+		});
+		if (typeof body === "string") request.end(body);
+		else Readable.from(body).pipe(request);
+	});
 }
 
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    work.then(resolve, reject);
-  });
+	return new Promise((resolve, reject) => {
+		if (signal.aborted) reject(signal.reason);
+		signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+		work.then(resolve, reject);
+	});
 }
 
 function sentence(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN";
-  return FAULTS[code] ?? `the call failed (${code})`;
+	const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN";
+	return FAULTS[code] ?? `the call failed (${code})`;
 }

@@ -1,12 +1,15 @@
-/** Where a webhook goes: its URL and the one address that is dialled (D21). The host is resolved once and each address checked, so that a name cannot lead elsewhere afterwards. */
+/**
+ * Where a webhook goes: its URL and the one address that is dialled (D21). The host is resolved
+ * once and each address checked, so that a name cannot lead elsewhere afterwards.
+ */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { notPublic } from "./address.ts";
 
 /** An address of a host. */
 export interface Address {
-  address: string;
-  family: number;
+	address: string;
+	family: number;
 }
 
 /** Finds all addresses of a host name; throws when there are none. */
@@ -19,23 +22,36 @@ export type Target = { ok: true; url: URL; address: Address } | { ok: false; ref
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, order: "verbatim" });
 
 /**
- * The target of a webhook URL. Of several addresses the first that is allowed is taken, and no other tried: a receiver
- * may well have a private address beside its public one. Throws what `resolve` throws.
+ * The target of a webhook URL. Of several addresses the first that is allowed is taken, and no
+ * other tried: a receiver may well have a private address beside its public one. Throws what
+ * `resolve` throws.
  */
-export async function targetOf(text: string, { allowPrivateNetworks, resolve }: { allowPrivateNetworks: boolean; resolve: Resolve }): Promise<Target> {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return refused("it is not an http or https URL");
-  if (url.username !== "" || url.password !== "") return refused("it holds a user name or password; let the receiver check the signature instead");
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const family = isIP(host);
-  if (!allowPrivateNetworks && family === 0 && /(^|\.)localhost\.?$/.test(host)) return refused(`${host} is this machine`);
-  const addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
-  const address = allowPrivateNetworks ? addresses[0] : addresses.find((each) => notPublic(each.address) === undefined);
-  if (address) return { ok: true, url, address };
-  const [first] = addresses;
-  return refused(first ? `${host} is at ${notPublic(first.address)} address` : `${host} has no address`);
+export async function targetOf(
+	text: string,
+	{ allowPrivateNetworks, resolve }: { allowPrivateNetworks: boolean; resolve: Resolve },
+): Promise<Target> {
+	const url = URL.parse(text);
+	if (url === null || (url.protocol !== "http:" && url.protocol !== "https:"))
+		return refused("it is not an http or https URL");
+	if (url.username !== "" || url.password !== "")
+		return refused(
+			"it holds a user name or password; let the receiver check the signature instead",
+		);
+	const host = url.hostname.replace(/^\[|\]$/g, "");
+	const family = isIP(host);
+	if (!allowPrivateNetworks && family === 0 && /(^|\.)localhost\.?$/.test(host))
+		return refused(`${host} is this machine`);
+	const addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
+	const address = allowPrivateNetworks
+		? addresses[0]
+		: addresses.find((each) => notPublic(each.address) === undefined);
+	if (address) return { ok: true, url, address };
+	const [first] = addresses;
+	return refused(
+		first ? `${host} is at ${notPublic(first.address)} address` : `${host} has no address`,
+	);
 }
 
 function refused(why: string): Target {
-  return { ok: false, refusal: `not sent: ${why}` };
+	return { ok: false, refusal: `not sent: ${why}` };
 }

@@ -1,7 +1,8 @@
 /**
- * The ids of the held jobs in shared memory. The main thread writes them, the ping thread reads them, so that a ping
- * names the right jobs even while a handler blocks the main thread. Each slot has a counter that is odd while the slot
- * is being written: a reader that saw it odd or changed reads again.
+ * The ids of the held jobs in shared memory. The main thread writes them, the ping thread reads
+ * them, so that a ping names the right jobs even while a handler blocks the main thread. Each slot
+ * has a counter that is odd while the slot is being written: a reader that saw it odd or changed
+ * reads again.
  */
 import { Buffer } from "node:buffer";
 
@@ -12,66 +13,70 @@ const SLOT_INTS = SLOT_BYTES / 4;
 
 /** The memory of an empty table: 1,024 ids of at most 248 bytes each. */
 export function newHeldTable(): SharedArrayBuffer {
-  return new SharedArrayBuffer(SLOTS * SLOT_BYTES);
+	return new SharedArrayBuffer(SLOTS * SLOT_BYTES);
 }
 
 /** The writing side; only one may exist per table. */
 export interface HeldTableWriter {
-  /** Puts an id in and returns its slot, or -1 when it is too long or the table is full. */
-  add(id: string): number;
-  /** Frees a slot. */
-  remove(slot: number): void;
+	/** Puts an id in and returns its slot, or -1 when it is too long or the table is full. */
+	add(id: string): number;
+	/** Frees a slot. */
+	remove(slot: number): void;
 }
 
 /** Opens a table for writing. */
 export function heldTableWriter(memory: SharedArrayBuffer): HeldTableWriter {
-  const bytes = Buffer.from(memory);
-  const ints = new Int32Array(memory);
-  const free = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index);
+	const bytes = Buffer.from(memory);
+	const ints = new Int32Array(memory);
+	const free = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index);
 
-  function write(slot: number, id: string): void {
-    const head = slot * SLOT_INTS;
-    Atomics.add(ints, head, 1);
-    const length = id === "" ? 0 : bytes.write(id, slot * SLOT_BYTES + HEAD_BYTES, SLOT_BYTES - HEAD_BYTES, "utf8");
-    Atomics.store(ints, head + 1, length);
-    Atomics.add(ints, head, 1);
-  }
+	function write(slot: number, id: string): void {
+		const head = slot * SLOT_INTS;
+		Atomics.add(ints, head, 1);
+		const length =
+			id === ""
+				? 0
+				: bytes.write(id, slot * SLOT_BYTES + HEAD_BYTES, SLOT_BYTES - HEAD_BYTES, "utf8");
+		Atomics.store(ints, head + 1, length);
+		Atomics.add(ints, head, 1);
+	}
 
-  return {
-    add(id) {
-      const mayFit = id.length <= SLOT_BYTES - HEAD_BYTES && Buffer.byteLength(id) <= SLOT_BYTES - HEAD_BYTES;
-      const slot = mayFit ? free.pop() : undefined;
-      if (slot === undefined) return -1;
-      write(slot, id);
-      return slot;
-    },
-    remove(slot) {
-      write(slot, "");
-      free.push(slot);
-    },
-  };
+	return {
+		add(id) {
+			const mayFit =
+				id.length <= SLOT_BYTES - HEAD_BYTES && Buffer.byteLength(id) <= SLOT_BYTES - HEAD_BYTES;
+			const slot = mayFit ? free.pop() : undefined;
+			if (slot === undefined) return -1;
+			write(slot, id);
+			return slot;
+		},
+		remove(slot) {
+			write(slot, "");
+			free.push(slot);
+		},
+	};
 }
 
 /** All ids in the table now, in no particular order. */
 export function readHeldTable(memory: SharedArrayBuffer): string[] {
-  const bytes = Buffer.from(memory);
-  const ints = new Int32Array(memory);
-  const ids: string[] = [];
-  for (let slot = 0; slot < SLOTS; slot += 1) {
-    const id = readSlot(bytes, ints, slot);
-    if (id !== "") ids.push(id);
-  }
-  return ids;
+	const bytes = Buffer.from(memory);
+	const ints = new Int32Array(memory);
+	const ids: string[] = [];
+	for (let slot = 0; slot < SLOTS; slot += 1) {
+		const id = readSlot(bytes, ints, slot);
+		if (id !== "") ids.push(id);
+	}
+	return ids;
 }
 
 function readSlot(bytes: Buffer, ints: Int32Array, slot: number): string {
-  const head = slot * SLOT_INTS;
-  for (;;) {
-    const before = Atomics.load(ints, head);
-    const length = Atomics.load(ints, head + 1);
-    if (before % 2 === 0 && length === 0) return "";
-    const start = slot * SLOT_BYTES + HEAD_BYTES;
-    const id = bytes.toString("utf8", start, start + length);
-    if (before % 2 === 0 && Atomics.load(ints, head) === before) return id;
-  }
+	const head = slot * SLOT_INTS;
+	for (;;) {
+		const before = Atomics.load(ints, head);
+		const length = Atomics.load(ints, head + 1);
+		if (before % 2 === 0 && length === 0) return "";
+		const start = slot * SLOT_BYTES + HEAD_BYTES;
+		const id = bytes.toString("utf8", start, start + length);
+		if (before % 2 === 0 && Atomics.load(ints, head) === before) return id;
+	}
 }

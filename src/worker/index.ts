@@ -1,6 +1,7 @@
 /**
- * `sluice/worker`: the worker kit for TypeScript and JavaScript. It speaks the protocol of RunPod's Python SDK and reads
- * the same environment variables, so a worker runs unchanged against Sluice and against RunPod.
+ * `sluice/worker`: the worker kit for TypeScript and JavaScript. It speaks the protocol of RunPod's
+ * Python SDK and reads the same environment variables, so a worker runs unchanged against Sluice
+ * and against RunPod.
  *
  * ```ts
  * import { start, type Handler } from "sluice/worker";
@@ -15,7 +16,8 @@
  * await start({ handler, concurrency: 4 });
  * ```
  *
- * Without RUNPOD_WEBHOOK_GET_JOB it runs once on `--test_input '{"input": {...}}'` or `test_input.json` and prints the result.
+ * Without RUNPOD_WEBHOOK_GET_JOB it runs once on `--test_input '{"input": {...}}'` or
+ * `test_input.json` and prints the result.
  */
 import { systemClock } from "./clock.ts";
 import type { StartOptions } from "./types.ts";
@@ -25,20 +27,23 @@ export type { Context, Handler, Job, LogLevel, StartOptions } from "./types.ts";
 export { rawJson, RawJson } from "./raw-json.ts";
 
 /**
- * Runs a worker until it is stopped, and resolves then. SIGTERM, SIGINT and `options.signal` stop it gracefully: it
- * takes no more jobs, finishes and reports those in hand. A second request aborts their signals and reports nothing
- * more; a third ends the process. Rejects with a sentence when a setting is wrong or, without a service, when there is
- * no test input. Handlers that never return keep it from ending.
+ * Runs a worker until it is stopped, and resolves then. SIGTERM, SIGINT and `options.signal` stop
+ * it gracefully: it takes no more jobs, finishes and reports those in hand. A second request aborts
+ * their signals and reports nothing more; a third ends the process. Rejects with a sentence when a
+ * setting is wrong or, without a service, when there is no test input. Handlers that never return
+ * keep it from ending.
  */
-export function start<Input = any, Output = any>(options: StartOptions<Input, Output>): Promise<void> {
-  return runWorker(options, {
-    clock: systemClock,
-    random: Math.random,
-    argv: process.argv.slice(2),
-    cwd: process.cwd(),
-    write: (line) => void process.stdout.write(line),
-    fail: () => {
-      process.exitCode = 1;
-    },
-  });
+export function start<Input = any, Output = any>(
+	options: StartOptions<Input, Output>,
+): Promise<void> {
+	return runWorker(options, {
+		clock: systemClock,
+		random: Math.random,
+		argv: process.argv.slice(2),
+		cwd: process.cwd(),
+		write: (line) => void process.stdout.write(line),
+		fail: () => {
+			process.exitCode = 1;
+		},
+	});
 }

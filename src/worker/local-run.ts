@@ -1,4 +1,7 @@
-/** Without a service: runs the handler once on a test input and prints the result, as RunPod's SDK does (wire-protocol B.11). */
+/**
+ * Without a service: runs the handler once on a test input and prints the result, as RunPod's SDK
+ * does (wire-protocol B.11).
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHeldJobs } from "./held-jobs.ts";
@@ -10,77 +13,87 @@ import type { StartOptions } from "./types.ts";
 
 /** What {@link runLocally} needs. `write` receives lines for standard output. */
 export interface LocalRunOptions {
-  options: StartOptions;
-  argv: readonly string[];
-  cwd: string;
-  log: Log;
-  write: (line: string) => void;
+	options: StartOptions;
+	argv: readonly string[];
+	cwd: string;
+	log: Log;
+	write: (line: string) => void;
 }
 
 /**
- * Takes `--test_input JSON` from `argv`, else `test_input.json` in `cwd`, runs the handler once, and prints the body
- * that would be posted, chunks and progress before it. Resolves to false when the job failed. Throws an Error with a
- * sentence when there is no input or it is not a job.
+ * Takes `--test_input JSON` from `argv`, else `test_input.json` in `cwd`, runs the handler once,
+ * and prints the body that would be posted, chunks and progress before it. Resolves to false when
+ * the job failed. Throws an Error with a sentence when there is no input or it is not a job.
  */
-export async function runLocally({ options, argv, cwd, log, write }: LocalRunOptions): Promise<boolean> {
-  const job = readTestJob(argv, cwd);
-  let body = "{}";
-  const held = createHeldJobs(newHeldTable(), () => {});
-  const run = createRunner({
-    handler: options.handler,
-    aggregate: options.aggregate ?? false,
-    stopPod: options.refreshWorker ?? false,
-    identity: { workerId: "local", hostname: "unknown" },
-    held,
-    log,
-    report: {
-      async result(_job, text) {
-        body = text;
-      },
-      async chunk(_job, text) {
-        write(`${text}\n`);
-      },
-      async progress(_job, text) {
-        write(`${text}\n`);
-      },
-    },
-  });
-  const entry = held.add(job.id)!;
-  const stop = () => held.stop(job.id);
-  options.signal?.addEventListener("abort", stop, { once: true });
-  await run(job, entry);
-  options.signal?.removeEventListener("abort", stop);
-  write(`${body}\n`);
-  return !("error" in (JSON.parse(body) as object));
+export async function runLocally({
+	options,
+	argv,
+	cwd,
+	log,
+	write,
+}: LocalRunOptions): Promise<boolean> {
+	const job = readTestJob(argv, cwd);
+	let body = "{}";
+	const held = createHeldJobs(newHeldTable(), () => {});
+	const run = createRunner({
+		handler: options.handler,
+		aggregate: options.aggregate ?? false,
+		stopPod: options.refreshWorker ?? false,
+		identity: { workerId: "local", hostname: "unknown" },
+		held,
+		log,
+		report: {
+			async result(_job, text) {
+				body = text;
+			},
+			async chunk(_job, text) {
+				write(`${text}\n`);
+			},
+			async progress(_job, text) {
+				write(`${text}\n`);
+			},
+		},
+	});
+	const entry = held.add(job.id)!;
+	const stop = () => held.stop(job.id);
+	options.signal?.addEventListener("abort", stop, { once: true });
+	await run(job, entry);
+	options.signal?.removeEventListener("abort", stop);
+	write(`${body}\n`);
+	return !("error" in (JSON.parse(body) as object));
 }
 
 function readTestJob(argv: readonly string[], cwd: string) {
-  const { source, text } = readTestInput(argv, cwd);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${source} is not JSON: ${(error as Error).message}`, { cause: error });
-  }
-  if (typeof parsed !== "object" || parsed === null || !("input" in parsed)) {
-    throw new Error(`${source} must be an object with a member "input", e.g. {"input": {"prompt": "hi"}}.`);
-  }
-  const withId = "id" in parsed ? text : text.replace("{", '{"id":"local_test",');
-  const [job] = readJobs(withId).jobs;
-  if (!job) throw new Error(`The "id" in ${source} must be a string.`);
-  return job;
+	const { source, text } = readTestInput(argv, cwd);
+	let parsed: unknown;
+	try {
+		parsed = JSON.parse(text);
+	} catch (error) {
+		throw new Error(`${source} is not JSON: ${(error as Error).message}`, { cause: error });
+	}
+	if (typeof parsed !== "object" || parsed === null || !("input" in parsed)) {
+		throw new Error(
+			`${source} must be an object with a member "input", e.g. {"input": {"prompt": "hi"}}.`,
+		);
+	}
+	const withId = "id" in parsed ? text : text.replace("{", '{"id":"local_test",');
+	const [job] = readJobs(withId).jobs;
+	if (!job) throw new Error(`The "id" in ${source} must be a string.`);
+	return job;
 }
 
 function readTestInput(argv: readonly string[], cwd: string): { source: string; text: string } {
-  const flag = argv.findIndex((argument) => argument === "--test_input" || argument.startsWith("--test_input="));
-  const given = argv[flag];
-  if (given !== undefined) {
-    const text = given.includes("=") ? given.slice(given.indexOf("=") + 1) : argv[flag + 1];
-    return { source: "--test_input", text: text ?? "" };
-  }
-  const file = join(cwd, "test_input.json");
-  if (existsSync(file)) return { source: file, text: readFileSync(file, "utf8") };
-  throw new Error(
-    "This worker has nothing to do: RUNPOD_WEBHOOK_GET_JOB is not set, so it is not connected to a service, and there is neither --test_input JSON nor a file test_input.json here.",
-  );
+	const flag = argv.findIndex(
+		(argument) => argument === "--test_input" || argument.startsWith("--test_input="),
+	);
+	const given = argv[flag];
+	if (given !== undefined) {
+		const text = given.includes("=") ? given.slice(given.indexOf("=") + 1) : argv[flag + 1];
+		return { source: "--test_input", text: text ?? "" };
+	}
+	const file = join(cwd, "test_input.json");
+	if (existsSync(file)) return { source: file, text: readFileSync(file, "utf8") };
+	throw new Error(
+		"This worker has nothing to do: RUNPOD_WEBHOOK_GET_JOB is not set, so it is not connected to a service, and there is neither --test_input JSON nor a file test_input.json here.",
+	);
 }

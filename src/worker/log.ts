@@ -9,20 +9,20 @@ const RANK: Record<LogLevel, number> = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 };
 const LONGEST = 4096;
 
 /**
- * A log that writes lines (each ending in a newline) to `write`: `{"requestId", "message", "level"}` or
- * `LEVEL  | job id | message`. Messages over 4,096 characters are cut in the middle.
+ * A log that writes lines (each ending in a newline) to `write`: `{"requestId", "message",
+ * "level"}` or `LEVEL | job id | message`. Messages over 4,096 characters are cut in the middle.
  */
 export function createLog({ json, level: least }: LogSettings, write: (line: string) => void): Log {
-  return (level, message, jobId) => {
-    if (RANK[level] < RANK[least]) return;
-    const text = shorten(message);
-    if (json) write(`${JSON.stringify({ requestId: jobId ?? null, message: text, level })}\n`);
-    else write(`${level.padEnd(6)} | ${jobId === undefined ? "" : `${jobId} | `}${text}\n`);
-  };
+	return (level, message, jobId) => {
+		if (RANK[level] < RANK[least]) return;
+		const text = shorten(message);
+		if (json) write(`${JSON.stringify({ requestId: jobId ?? null, message: text, level })}\n`);
+		else write(`${level.padEnd(6)} | ${jobId === undefined ? "" : `${jobId} | `}${text}\n`);
+	};
 }
 
 function shorten(message: string): string {
-  if (message.length <= LONGEST) return message;
-  const half = LONGEST / 2 - 20;
-  return `${message.slice(0, half)}\n... cut ...\n${message.slice(-half)}`;
+	if (message.length <= LONGEST) return message;
+	const half = LONGEST / 2 - 20;
+	return `${message.slice(0, half)}\n... cut ...\n${message.slice(-half)}`;
 }

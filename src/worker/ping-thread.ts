@@ -1,6 +1,7 @@
 /**
- * The thread that pings, apart from the handlers, so that one which blocks the event loop keeps its jobs' leases
- * (D16, wire-protocol B.7). First ping at its start, then one per interval; after a failed one it tries again sooner.
+ * The thread that pings, apart from the handlers, so that one which blocks the event loop keeps its
+ * jobs' leases (D16, wire-protocol B.7). First ping at its start, then one per interval; after a
+ * failed one it tries again sooner.
  */
 import { request as httpRequest, Agent as HttpAgent } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
@@ -10,14 +11,14 @@ import { readHeldTable } from "./held-table.ts";
 
 /** What the thread is started with. */
 export interface PingThreadData {
-  /** Address without `job_id` and `runpod_version`. */
-  url: string;
-  headers: Record<string, string>;
-  intervalMs: number;
-  version: string;
-  table: SharedArrayBuffer;
-  /** Ids that did not fit into the table; afterwards each message is the new list of them. */
-  overflow: string[];
+	/** Address without `job_id` and `runpod_version`. */
+	url: string;
+	headers: Record<string, string>;
+	intervalMs: number;
+	version: string;
+	table: SharedArrayBuffer;
+	/** Ids that did not fit into the table; afterwards each message is the new list of them. */
+	overflow: string[];
 }
 
 /** Wait after a failed ping, in ms. */
@@ -25,35 +26,42 @@ const RETRY_MS = 1000;
 
 if (parentPort) await pingForever(workerData as PingThreadData, parentPort);
 
-async function pingForever(data: PingThreadData, parent: NonNullable<typeof parentPort>): Promise<never> {
-  let overflow = data.overflow;
-  parent.on("message", (ids: string[]) => {
-    overflow = ids;
-  });
-  const secure = data.url.startsWith("https:");
-  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-  parent.postMessage("ready");
-  for (;;) {
-    const began = clock.now();
-    const done = await ping([...readHeldTable(data.table), ...overflow]);
-    const wait = done ? data.intervalMs : Math.min(RETRY_MS, data.intervalMs);
-    await clock.sleep(wait - (clock.now() - began));
-  }
+async function pingForever(
+	data: PingThreadData,
+	parent: NonNullable<typeof parentPort>,
+): Promise<never> {
+	let overflow = data.overflow;
+	parent.on("message", (ids: string[]) => {
+		overflow = ids;
+	});
+	const secure = data.url.startsWith("https:");
+	const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+	parent.postMessage("ready");
+	for (;;) {
+		const began = clock.now();
+		const done = await ping([...readHeldTable(data.table), ...overflow]);
+		const wait = done ? data.intervalMs : Math.min(RETRY_MS, data.intervalMs);
+		await clock.sleep(wait - (clock.now() - began));
+	}
 
-  /** True unless the service could not be reached or could not cope just now. */
-  function ping(ids: readonly string[]): Promise<boolean> {
-    const query = [`runpod_version=${encodeURIComponent(data.version)}`];
-    if (ids.length > 0) query.unshift(`job_id=${ids.map(encodeURIComponent).join("%2C")}`);
-    const url = data.url + (data.url.includes("?") ? "&" : "?") + query.join("&");
-    return new Promise((resolve) => {
-      const signal = AbortSignal.timeout(2 * data.intervalMs);
-      const call = (secure ? httpsRequest : httpRequest)(url, { agent, headers: data.headers, signal }, (answer) => {
-        const status = answer.statusCode ?? 0;
-        answer.resume();
-        answer.on("close", () => resolve(status !== 429 && status < 500));
-      });
-      call.on("error", () => resolve(false));
-      call.end();
-    });
-  }
+	/** True unless the service could not be reached or could not cope just now. */
+	function ping(ids: readonly string[]): Promise<boolean> {
+		const query = [`runpod_version=${encodeURIComponent(data.version)}`];
+		if (ids.length > 0) query.unshift(`job_id=${ids.map(encodeURIComponent).join("%2C")}`);
+		const url = data.url + (data.url.includes("?") ? "&" : "?") + query.join("&");
+		return new Promise((resolve) => {
+			const signal = AbortSignal.timeout(2 * data.intervalMs);
+			const call = (secure ? httpsRequest : httpRequest)(
+				url,
+				{ agent, headers: data.headers, signal },
+				(answer) => {
+					const status = answer.statusCode ?? 0;
+					answer.resume();
+					answer.on("close", () => resolve(status !== 429 && status < 500));
+				},
+			);
+			call.on("error", () => resolve(false));
+			call.end();
+		});
+	}
 }

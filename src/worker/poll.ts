@@ -5,110 +5,131 @@ import type { Clock } from "./clock.ts";
 
 /** What came of a poll. */
 export type PollAnswer =
-  | { kind: "answer"; status: number; json: boolean; text: string; /** How many results the service takes in one post; 0 unless it says so. */ together: number }
-  /** No answer within the time of a poll: nothing happened. */
-  | { kind: "cut" }
-  /** `stale`: an established connection went away, as kept ones do. */
-  | { kind: "failed"; stale: boolean; reason: string };
+	| {
+			kind: "answer";
+			status: number;
+			json: boolean;
+			text: string /** How many results the service takes in one post; 0 unless it says so. */;
+			together: number;
+	  }
+	/** No answer within the time of a poll: nothing happened. */
+	| { kind: "cut" }
+	/** `stale`: an established connection went away, as kept ones do. */
+	| { kind: "failed"; stale: boolean; reason: string };
 
 /** A poll that is asked again and again, never twice at once. */
 export interface Poll {
-  get(path: string): Promise<PollAnswer>;
-  /**
-   * Ends the open poll without losing an answer under way: unless one has begun, says goodbye in our direction only,
-   * reads what still comes, and closes after `graceMs` or when the answer that has begun is complete. No further `get` is possible.
-   */
-  hangUp(graceMs: number): Promise<void>;
+	get(path: string): Promise<PollAnswer>;
+	/**
+	 * Ends the open poll without losing an answer under way: unless one has begun, says goodbye in
+	 * our direction only, reads what still comes, and closes after `graceMs` or when the answer that
+	 * has begun is complete. No further `get` is possible.
+	 */
+	hangUp(graceMs: number): Promise<void>;
 }
 
 /** What {@link openPoll} needs. A poll is cut after `cutMs`; `headers` in undici's flat form. */
 export interface PollOptions {
-  origin: string;
-  headers: string[];
-  cutMs: number;
-  clock: Clock;
+	origin: string;
+	headers: string[];
+	cutMs: number;
+	clock: Clock;
 }
 
 /** Prepares a poll; connects at the first `get`. */
 export function openPoll({ origin, headers, cutMs, clock }: PollOptions): Poll {
-  let socket: Socket | undefined;
-  let open: { handler: PollHandler; answer: Promise<PollAnswer> } | undefined;
-  let ended = false;
-  const dial = buildConnector({ allowH2: false });
-  const client = new Client(origin, {
-    allowH2: false,
-    pipelining: 1,
-    headersTimeout: cutMs,
-    bodyTimeout: cutMs,
-    connect: (options, done) =>
-      dial(options, (error, connected) => {
-        if (error) return done(error, null);
-        socket = connected;
-        if (ended) connected.end();
-        done(null, connected);
-      }),
-  });
+	let socket: Socket | undefined;
+	let open: { handler: PollHandler; answer: Promise<PollAnswer> } | undefined;
+	let ended = false;
+	const dial = buildConnector({ allowH2: false });
+	const client = new Client(origin, {
+		allowH2: false,
+		pipelining: 1,
+		headersTimeout: cutMs,
+		bodyTimeout: cutMs,
+		connect: (options, done) =>
+			dial(options, (error, connected) => {
+				if (error) return done(error, null);
+				socket = connected;
+				if (ended) connected.end();
+				done(null, connected);
+			}),
+	});
 
-  return {
-    async get(path) {
-      if (ended) return { kind: "failed", stale: false, reason: "the poll was ended" };
-      const handler = new PollHandler();
-      open = { handler, answer: handler.answer };
-      client.dispatch({ path, method: "GET", headers }, handler);
-      const answer = await handler.answer;
-      open = undefined;
-      return answer;
-    },
-    async hangUp(graceMs) {
-      if (!ended && open) {
-        if (open.handler.status === 0) socket?.end();
-        const answered = new AbortController();
-        void open.answer.then(() => answered.abort());
-        ended = true;
-        await clock.sleep(graceMs, answered.signal);
-        if (open?.handler.status) await open.answer;
-      }
-      ended = true;
-      await client.destroy();
-    },
-  };
+	return {
+		async get(path) {
+			if (ended) return { kind: "failed", stale: false, reason: "the poll was ended" };
+			const handler = new PollHandler();
+			open = { handler, answer: handler.answer };
+			client.dispatch({ path, method: "GET", headers }, handler);
+			const answer = await handler.answer;
+			open = undefined;
+			return answer;
+		},
+		async hangUp(graceMs) {
+			if (!ended && open) {
+				if (open.handler.status === 0) socket?.end();
+				const answered = new AbortController();
+				void open.answer.then(() => answered.abort());
+				ended = true;
+				await clock.sleep(graceMs, answered.signal);
+				if (open?.handler.status) await open.answer;
+			}
+			ended = true;
+			await client.destroy();
+		},
+	};
 }
 
 /** Collects one answer. */
 class PollHandler implements Dispatcher.DispatchHandler {
-  readonly answer: Promise<PollAnswer>;
-  status = 0;
-  private resolve!: (answer: PollAnswer) => void;
-  private json = false;
-  private together = 0;
-  private chunks: Buffer[] = [];
+	readonly answer: Promise<PollAnswer>;
+	status = 0;
+	private resolve!: (answer: PollAnswer) => void;
+	private json = false;
+	private together = 0;
+	private chunks: Buffer[] = [];
 
-  constructor() {
-    this.answer = new Promise((resolve) => {
-      this.resolve = resolve;
-    });
-  }
+	constructor() {
+		this.answer = new Promise((resolve) => {
+			this.resolve = resolve;
+		});
+	}
 
-  onRequestStart(): void {}
+	onRequestStart(): void {}
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    this.status = status;
-    this.json = String(headers["content-type"]).toLowerCase().startsWith("application/json");
-    this.together = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
-  }
+	onResponseStart(
+		_controller: Dispatcher.DispatchController,
+		status: number,
+		headers: Record<string, string | string[] | undefined>,
+	): void {
+		this.status = status;
+		this.json = String(headers["content-type"]).toLowerCase().startsWith("application/json");
+		this.together = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
+	}
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.chunks.push(chunk);
-  }
+	onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+		this.chunks.push(chunk);
+	}
 
-  onResponseEnd(): void {
-    this.resolve({ kind: "answer", status: this.status, json: this.json, text: Buffer.concat(this.chunks).toString("utf8"), together: this.together });
-  }
+	onResponseEnd(): void {
+		this.resolve({
+			kind: "answer",
+			status: this.status,
+			json: this.json,
+			text: Buffer.concat(this.chunks).toString("utf8"),
+			together: this.together,
+		});
+	}
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error & { code?: string }): void {
-    const code = error.code ?? "";
-    if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") return this.resolve({ kind: "cut" });
-    const stale = code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
-    this.resolve({ kind: "failed", stale, reason: error.message || code });
-  }
+	onResponseError(
+		_controller: Dispatcher.DispatchController,
+		error: Error & { code?: string },
+	): void {
+		const code = error.code ?? "";
+		if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT")
+			return this.resolve({ kind: "cut" });
+		const stale = code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+		this.resolve({ kind: "failed", stale, reason: error.message || code });
+	}
 }

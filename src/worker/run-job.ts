@@ -3,85 +3,109 @@ import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
 import type { Reporter } from "./report.ts";
-import { chunkBody, errorBody, itemError, jsonText, progressBody, resultBody, streamBody, thrownText, type Identity } from "./result.ts";
+import {
+	chunkBody,
+	errorBody,
+	itemError,
+	jsonText,
+	progressBody,
+	resultBody,
+	streamBody,
+	thrownText,
+	type Identity,
+} from "./result.ts";
 import type { Context, Handler, Job } from "./types.ts";
 
 /** What all jobs of a worker share. */
 export interface RunnerOptions {
-  handler: Handler;
-  aggregate: boolean;
-  /** Put `stopPod` into every result (`refreshWorker`). */
-  stopPod: boolean;
-  identity: Identity;
-  held: HeldJobs;
-  report: Reporter;
-  log: Log;
+	handler: Handler;
+	aggregate: boolean;
+	/** Put `stopPod` into every result (`refreshWorker`). */
+	stopPod: boolean;
+	identity: Identity;
+	held: HeldJobs;
+	report: Reporter;
+	log: Log;
 }
 
 /** Returns the function that runs one job to its acknowledged report. It never rejects. */
-export function createRunner({ handler, aggregate, stopPod, identity, held, report, log }: RunnerOptions) {
-  function contextOf(entry: HeldJob): Context {
-    return {
-      get signal() {
-        return signalOf(entry);
-      },
-      workerId: identity.workerId,
-      progress: (value) => sendProgress(entry, value),
-      log: (message, level = "INFO") => log(level, message, entry.id),
-    };
-  }
+export function createRunner({
+	handler,
+	aggregate,
+	stopPod,
+	identity,
+	held,
+	report,
+	log,
+}: RunnerOptions) {
+	function contextOf(entry: HeldJob): Context {
+		return {
+			get signal() {
+				return signalOf(entry);
+			},
+			workerId: identity.workerId,
+			progress: (value) => sendProgress(entry, value),
+			log: (message, level = "INFO") => log(level, message, entry.id),
+		};
+	}
 
-  async function sendProgress(entry: HeldJob, value: unknown): Promise<void> {
-    if (entry.stopped || !entry.running) return;
-    let body: string;
-    try {
-      body = progressBody(value);
-    } catch (error) {
-      log("WARN", `Progress is left out. ${(error as Error).message}`, entry.id);
-      return;
-    }
-    await report.progress(entry, body);
-  }
+	async function sendProgress(entry: HeldJob, value: unknown): Promise<void> {
+		if (entry.stopped || !entry.running) return;
+		let body: string;
+		try {
+			body = progressBody(value);
+		} catch (error) {
+			log("WARN", `Progress is left out. ${(error as Error).message}`, entry.id);
+			return;
+		}
+		await report.progress(entry, body);
+	}
 
-  async function stream(entry: HeldJob, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<string> {
-    const texts: string[] = [];
-    let index = 0;
-    for await (const item of items) {
-      if (entry.stopped) break;
-      const error = itemError(item);
-      if (error !== undefined) return errorBody(error, stopPod);
-      const text = jsonText(item ?? null);
-      if (aggregate) texts.push(text);
-      await report.chunk(entry, chunkBody(text), index);
-      index += 1;
-      if (entry.stopped) break;
-    }
-    return streamBody(texts, stopPod);
-  }
+	async function stream(
+		entry: HeldJob,
+		items: AsyncIterable<unknown> | Iterable<unknown>,
+	): Promise<string> {
+		const texts: string[] = [];
+		let index = 0;
+		for await (const item of items) {
+			if (entry.stopped) break;
+			const error = itemError(item);
+			if (error !== undefined) return errorBody(error, stopPod);
+			const text = jsonText(item ?? null);
+			if (aggregate) texts.push(text);
+			await report.chunk(entry, chunkBody(text), index);
+			index += 1;
+			if (entry.stopped) break;
+		}
+		return streamBody(texts, stopPod);
+	}
 
-  return async function run(job: Job, entry: HeldJob): Promise<void> {
-    let isStream = false;
-    let body: string;
-    log("DEBUG", "Started.", entry.id);
-    try {
-      const value: unknown = await handler(job, contextOf(entry));
-      isStream = isGenerator(value);
-      body = isGenerator(value) ? await stream(entry, value) : resultBody(value, stopPod);
-    } catch (thrown) {
-      const text = thrownText(thrown, identity);
-      if (!entry.stopped) log("ERROR", `The handler failed: ${inspect(thrown)}`, entry.id);
-      body = errorBody(text, stopPod);
-    }
-    held.ran(entry);
-    await report.result(entry, body, isStream);
-    log("DEBUG", entry.stopped ? "Stopped." : "Finished.", entry.id);
-    held.remove(entry);
-  };
+	return async function run(job: Job, entry: HeldJob): Promise<void> {
+		let isStream = false;
+		let body: string;
+		log("DEBUG", "Started.", entry.id);
+		try {
+			const value: unknown = await handler(job, contextOf(entry));
+			isStream = isGenerator(value);
+			body = isGenerator(value) ? await stream(entry, value) : resultBody(value, stopPod);
+		} catch (thrown) {
+			const text = thrownText(thrown, identity);
+			if (!entry.stopped) log("ERROR", `The handler failed: ${inspect(thrown)}`, entry.id);
+			body = errorBody(text, stopPod);
+		}
+		held.ran(entry);
+		await report.result(entry, body, isStream);
+		log("DEBUG", entry.stopped ? "Stopped." : "Finished.", entry.id);
+		held.remove(entry);
+	};
 }
 
-/** True for what a handler streams: an async iterable, or a sync generator. Lists and strings are values. */
+/**
+ * True for what a handler streams: an async iterable, or a sync generator. Lists and strings are
+ * values.
+ */
 export function isGenerator(value: unknown): value is AsyncIterable<unknown> | Iterable<unknown> {
-  if (typeof value !== "object" || value === null) return false;
-  if (Symbol.asyncIterator in value) return true;
-  return Symbol.iterator in value && "next" in value && typeof value.next === "function";
+	if (typeof value !== "object" || value === null) return false;
+	if (Symbol.asyncIterator in value) return true;
+	return Symbol.iterator in value && "next" in value && typeof value.next === "function";
 }

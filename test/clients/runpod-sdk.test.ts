@@ -1,4 +1,7 @@
-/** RunPod's JavaScript SDK from npm, unmodified, against the service at both bases: at `/v2` it is known by its user agent (wire-protocol A.4, F.3; D1, D6, D7, D8). */
+/**
+ * RunPod's JavaScript SDK from npm, unmodified, against the service at both bases: at `/v2` it is
+ * known by its user agent (wire-protocol A.4, F.3; D1, D6, D7, D8).
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
 import { bench, stopsOf } from "../support/sdk-worker-bench.ts";
@@ -19,12 +22,12 @@ let b: Bench;
 let worker: SdkProtocol;
 let seen: ReturnType<typeof arrivals>;
 beforeAll(async () => {
-  b = await bench();
+	b = await bench();
 });
 beforeEach(async () => {
-  await b.fresh();
-  worker = await b.worker();
-  seen = arrivals(b.ep);
+	await b.fresh();
+	worker = await b.worker();
+	seen = arrivals(b.ep);
 });
 afterEach(() => seen.stop());
 afterAll(() => b?.end());
@@ -34,292 +37,412 @@ const chunk = (output: unknown): object => ({ output, metrics: {} });
 const TIMES = { delayTime: expect.any(Number), executionTime: expect.any(Number) };
 
 describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
-  /** The endpoint as the SDK gives it. */
-  function sdk(q: { key?: string; endpoint?: string } = {}): Endpoint {
-    return runpodSdk(q.key ?? KEY, { baseUrl: b.url + prefix }).endpoint(q.endpoint ?? b.ep)!;
-  }
+	/** The endpoint as the SDK gives it. */
+	function sdk(q: { key?: string; endpoint?: string } = {}): Endpoint {
+		return runpodSdk(q.key ?? KEY, { baseUrl: b.url + prefix }).endpoint(q.endpoint ?? b.ep)!;
+	}
 
-  /** What arrived beside the worker's calls, without the base. */
-  const lines = (): string[] => seen.list.map(({ line }) => line.replace(`${prefix}/${b.ep}/`, ""));
+	/** What arrived beside the worker's calls, without the base. */
+	const lines = (): string[] => seen.list.map(({ line }) => line.replace(`${prefix}/${b.ep}/`, ""));
 
-  /** Submits and hands out a job. */
-  async function running(): Promise<string> {
-    const { id } = await sdk().run(INPUT);
-    await b.takes(worker, id);
-    return id;
-  }
+	/** Submits and hands out a job. */
+	async function running(): Promise<string> {
+		const { id } = await sdk().run(INPUT);
+		await b.takes(worker, id);
+		return id;
+	}
 
-  it("F.3: it is the SDK of the traces", async () => {
-    const { id } = await sdk().run(INPUT);
-    await sdk().cancel(id);
-    expect(lines()).toEqual(["POST run", `POST cancel/${id}`]);
-    for (const { headers } of seen.list) expect(headers).toMatchObject({ "user-agent": expect.stringMatching(/^RunPod-JS-SDK\/1\./), "content-type": "application/json", authorization: `Bearer ${KEY}` });
-    expect(seen.list[1]!.headers["content-length"]).toBe("2");
-  });
+	it("F.3: it is the SDK of the traces", async () => {
+		const { id } = await sdk().run(INPUT);
+		await sdk().cancel(id);
+		expect(lines()).toEqual(["POST run", `POST cancel/${id}`]);
+		for (const { headers } of seen.list)
+			expect(headers).toMatchObject({
+				"user-agent": expect.stringMatching(/^RunPod-JS-SDK\/1\./),
+				"content-type": "application/json",
+				authorization: `Bearer ${KEY}`,
+			});
+		expect(seen.list[1]!.headers["content-length"]).toBe("2");
+	});
 
-  describe("run, status, statusSync", () => {
-    it("spec 4: a job is followed from the queue to its end", async () => {
-      const { id, status } = await sdk().run(INPUT);
-      expect(status).toBe("IN_QUEUE");
-      expect(await sdk().status(id)).toEqual({ id, status: "IN_QUEUE", ...TIMES, started: true, completed: false, succeeded: false });
-      await b.takes(worker, id);
-      await worker.done(id, { status: "IN_PROGRESS", output: { step: 1 } });
-      expect(await sdk().status(id)).toMatchObject({ status: "IN_PROGRESS", output: { step: 1 }, completed: false });
-      await worker.done(id, { output: [{ a: 1 }] });
-      expect(await sdk().status(id)).toEqual({ id, status: "COMPLETED", ...TIMES, output: [{ a: 1 }], workerId: worker.id, started: true, completed: true, succeeded: true });
-    });
+	describe("run, status, statusSync", () => {
+		it("spec 4: a job is followed from the queue to its end", async () => {
+			const { id, status } = await sdk().run(INPUT);
+			expect(status).toBe("IN_QUEUE");
+			expect(await sdk().status(id)).toEqual({
+				id,
+				status: "IN_QUEUE",
+				...TIMES,
+				started: true,
+				completed: false,
+				succeeded: false,
+			});
+			await b.takes(worker, id);
+			await worker.done(id, { status: "IN_PROGRESS", output: { step: 1 } });
+			expect(await sdk().status(id)).toMatchObject({
+				status: "IN_PROGRESS",
+				output: { step: 1 },
+				completed: false,
+			});
+			await worker.done(id, { output: [{ a: 1 }] });
+			expect(await sdk().status(id)).toEqual({
+				id,
+				status: "COMPLETED",
+				...TIMES,
+				output: [{ a: 1 }],
+				workerId: worker.id,
+				started: true,
+				completed: true,
+				succeeded: true,
+			});
+		});
 
-    it("D6: a failed job has its error, completed and not succeeded", async () => {
-      const id = await running();
-      await worker.done(id, { error: "no such model" });
-      const job = { id, status: "FAILED", error: "no such model", started: true, completed: true, succeeded: false };
-      expect(await sdk().status(id)).toMatchObject(job);
-      expect(await sdk().statusSync(id)).toMatchObject(job);
-    });
+		it("D6: a failed job has its error, completed and not succeeded", async () => {
+			const id = await running();
+			await worker.done(id, { error: "no such model" });
+			const job = {
+				id,
+				status: "FAILED",
+				error: "no such model",
+				started: true,
+				completed: true,
+				succeeded: false,
+			};
+			expect(await sdk().status(id)).toMatchObject(job);
+			expect(await sdk().statusSync(id)).toMatchObject(job);
+		});
 
-    it("D8: statusSync waits for the end, and for as long as it says", async () => {
-      const id = await running();
-      const held = arrived(b, /status-sync/);
-      const answer = sdk().statusSync(id, 7000);
-      expect((await held).line).toMatch(/^GET .*\?wait=7000$/);
-      await b.clock.advance(7000);
-      expect(await answer).toMatchObject({ id, status: "IN_PROGRESS", completed: false });
-      const again = arrived(b, /status-sync/);
-      const end = sdk().statusSync(id);
-      expect((await again).line).toMatch(/\?wait=90000$/);
-      await worker.done(id, { output: 1 });
-      expect(await end).toMatchObject({ id, status: "COMPLETED", output: 1, succeeded: true });
-    });
-  });
+		it("D8: statusSync waits for the end, and for as long as it says", async () => {
+			const id = await running();
+			const held = arrived(b, /status-sync/);
+			const answer = sdk().statusSync(id, 7000);
+			expect((await held).line).toMatch(/^GET .*\?wait=7000$/);
+			await b.clock.advance(7000);
+			expect(await answer).toMatchObject({ id, status: "IN_PROGRESS", completed: false });
+			const again = arrived(b, /status-sync/);
+			const end = sdk().statusSync(id);
+			expect((await again).line).toMatch(/\?wait=90000$/);
+			await worker.done(id, { output: 1 });
+			expect(await end).toMatchObject({ id, status: "COMPLETED", output: 1, succeeded: true });
+		});
+	});
 
-  describe("runSync", () => {
-    it.each<[string, object, object]>([
-      ["output", { output: { a: 1 } }, { status: "COMPLETED", output: { a: 1 }, succeeded: true }],
-      ["a failure", { error: "x" }, { status: "FAILED", error: "x", succeeded: false }],
-    ])("spec 4: a job that ends in time is one call: %s", async (_, report, job) => {
-      const queued = b.next("job.queued");
-      const answer = sdk().runSync(INPUT);
-      const { id } = await queued;
-      await b.takes(worker, id);
-      await worker.done(id, report);
-      expect(await answer).toMatchObject({ id, ...TIMES, ...job, started: true, completed: true });
-      expect(lines()).toEqual(["POST runsync?wait=90000"]);
-    });
+	describe("runSync", () => {
+		it.each<[string, object, object]>([
+			["output", { output: { a: 1 } }, { status: "COMPLETED", output: { a: 1 }, succeeded: true }],
+			["a failure", { error: "x" }, { status: "FAILED", error: "x", succeeded: false }],
+		])("spec 4: a job that ends in time is one call: %s", async (_, report, job) => {
+			const queued = b.next("job.queued");
+			const answer = sdk().runSync(INPUT);
+			const { id } = await queued;
+			await b.takes(worker, id);
+			await worker.done(id, report);
+			expect(await answer).toMatchObject({ id, ...TIMES, ...job, started: true, completed: true });
+			expect(lines()).toEqual(["POST runsync?wait=90000"]);
+		});
 
-    it("D8: one that takes longer than the wait is asked for by status-sync until it ends", async () => {
-      const [held, queued] = [arrived(b, /runsync/), b.next("job.queued")];
-      const answer = sdk().runSync(INPUT, 60_000);
-      const [{ id }] = await Promise.all([queued, held]);
-      const again = arrived(b, /status-sync/);
-      await b.clock.advance(60_000);
-      await again;
-      await b.takes(worker, id);
-      await worker.done(id, { output: 1 });
-      expect(await answer).toMatchObject({ id, status: "COMPLETED", output: 1, completed: true, succeeded: true });
-      expect(lines()).toEqual(["POST runsync?wait=60000", expect.stringMatching(new RegExp(`^GET status-sync/${id}\\?wait=\\d+$`))]);
-    });
+		it("D8: one that takes longer than the wait is asked for by status-sync until it ends", async () => {
+			const [held, queued] = [arrived(b, /runsync/), b.next("job.queued")];
+			const answer = sdk().runSync(INPUT, 60_000);
+			const [{ id }] = await Promise.all([queued, held]);
+			const again = arrived(b, /status-sync/);
+			await b.clock.advance(60_000);
+			await again;
+			await b.takes(worker, id);
+			await worker.done(id, { output: 1 });
+			expect(await answer).toMatchObject({
+				id,
+				status: "COMPLETED",
+				output: 1,
+				completed: true,
+				succeeded: true,
+			});
+			expect(lines()).toEqual([
+				"POST runsync?wait=60000",
+				expect.stringMatching(new RegExp(`^GET status-sync/${id}\\?wait=\\d+$`)),
+			]);
+		});
 
-    it("A.4: it gives up after its timeout with the job as it stands, whose id leads on", async () => {
-      const queued = b.next("job.queued");
-      let over = false;
-      const answer = sdk().runSync(INPUT, 1).finally(() => (over = true));
-      const { id } = await queued;
-      // Its timeout is of real time, its waits are of the service's: at least 1 s each.
-      while (!over) await b.clock.advance(500);
-      expect(await answer).toMatchObject({ id, status: "IN_QUEUE", started: true, completed: false });
-      await b.takes(worker, id);
-      await worker.done(id, { output: 1 });
-      expect(await sdk().status(id)).toMatchObject({ status: "COMPLETED", output: 1 });
-    });
-  });
+		it("A.4: it gives up after its timeout with the job as it stands, whose id leads on", async () => {
+			const queued = b.next("job.queued");
+			let over = false;
+			const answer = sdk()
+				.runSync(INPUT, 1)
+				.finally(() => (over = true));
+			const { id } = await queued;
+			// Its timeout is of real time, its waits are of the service's: at least 1 s each.
+			while (!over) await b.clock.advance(500);
+			expect(await answer).toMatchObject({
+				id,
+				status: "IN_QUEUE",
+				started: true,
+				completed: false,
+			});
+			await b.takes(worker, id);
+			await worker.done(id, { output: 1 });
+			expect(await sdk().status(id)).toMatchObject({ status: "COMPLETED", output: 1 });
+		});
+	});
 
-  describe("stream", () => {
-    it("D7: of a job that ended before: all chunks with the final state, in one call", async () => {
-      const id = await running();
-      for (const output of [{ text: "a" }, "b", null]) await worker.chunk(id, { output });
-      await worker.done(id, { output: [] });
-      expect(await all(sdk().stream(id))).toEqual([chunk({ text: "a" }), chunk("b"), chunk(null)]);
-      expect(lines()).toEqual(["POST run", `GET stream/${id}`]);
-    });
+	describe("stream", () => {
+		it("D7: of a job that ended before: all chunks with the final state, in one call", async () => {
+			const id = await running();
+			for (const output of [{ text: "a" }, "b", null]) await worker.chunk(id, { output });
+			await worker.done(id, { output: [] });
+			expect(await all(sdk().stream(id))).toEqual([chunk({ text: "a" }), chunk("b"), chunk(null)]);
+			expect(lines()).toEqual(["POST run", `GET stream/${id}`]);
+		});
 
-    it("D7: of a job that ends during it: each chunk once, in order, as it comes", async () => {
-      const id = await running();
-      const stream = sdk().stream(id);
-      for (const output of [1, 2, 3]) {
-        const held = arrived(b, /stream/);
-        const next = stream.next();
-        await held;
-        await worker.chunk(id, { output });
-        expect(await next).toEqual({ done: false, value: chunk(output) });
-      }
-      await worker.chunk(id, { output: 4 });
-      await worker.done(id, { output: [] });
-      expect(await all(stream)).toEqual([chunk(4)]);
-    });
+		it("D7: of a job that ends during it: each chunk once, in order, as it comes", async () => {
+			const id = await running();
+			const stream = sdk().stream(id);
+			for (const output of [1, 2, 3]) {
+				const held = arrived(b, /stream/);
+				const next = stream.next();
+				await held;
+				await worker.chunk(id, { output });
+				expect(await next).toEqual({ done: false, value: chunk(output) });
+			}
+			await worker.chunk(id, { output: 4 });
+			await worker.done(id, { output: [] });
+			expect(await all(stream)).toEqual([chunk(4)]);
+		});
 
-    it.each(["done", "failed", "cancelled"])("D7: of a job that ends after all was read: %s", async (how) => {
-      const id = await running();
-      await worker.chunk(id, { output: 1 });
-      const held = arrived(b, /stream/, 2);
-      const read = all(sdk().stream(id));
-      await held;
-      if (how === "cancelled") await sdk().cancel(id);
-      else await worker.done(id, how === "done" ? { output: [] } : { error: "x" });
-      expect(await read).toEqual([chunk(1)]);
-    });
+		it.each(["done", "failed", "cancelled"])(
+			"D7: of a job that ends after all was read: %s",
+			async (how) => {
+				const id = await running();
+				await worker.chunk(id, { output: 1 });
+				const held = arrived(b, /stream/, 2);
+				const read = all(sdk().stream(id));
+				await held;
+				if (how === "cancelled") await sdk().cancel(id);
+				else await worker.done(id, how === "done" ? { output: [] } : { error: "x" });
+				expect(await read).toEqual([chunk(1)]);
+			},
+		);
 
-    it("D7: an empty wait is held, not answered at once: the SDK asks again without a pause", async () => {
-      const id = await running();
-      const [held, again] = [arrived(b, /stream/), arrived(b, /stream/, 2)];
-      const read = all(sdk().stream(id));
-      await held;
-      expect(lines()).toHaveLength(2);
-      await b.clock.advance(5000);
-      await again;
-      expect(lines()).toHaveLength(3);
-      await worker.done(id, { output: [] });
-      expect(await read).toEqual([]);
-    });
+		it("D7: an empty wait is held, not answered at once: the SDK asks again without a pause", async () => {
+			const id = await running();
+			const [held, again] = [arrived(b, /stream/), arrived(b, /stream/, 2)];
+			const read = all(sdk().stream(id));
+			await held;
+			expect(lines()).toHaveLength(2);
+			await b.clock.advance(5000);
+			await again;
+			expect(lines()).toHaveLength(3);
+			await worker.done(id, { output: [] });
+			expect(await read).toEqual([]);
+		});
 
-    it("D7: of more than one answer holds, after the end: all chunks, though the SDK stops at the first final state", async () => {
-      const id = await running();
-      const large = "x".repeat(900_000);
-      for (let count = 0; count < 20; count += 1) await worker.chunk(id, `{"output":"${count} ${large}"}`);
-      await worker.done(id, { output: [] });
-      const got = (await all(sdk().stream(id))) as { output: string }[];
-      expect(got.map(({ output }) => output.split(" ")[0])).toEqual(Array.from({ length: 20 }, (_, index) => String(index)));
-    });
-  });
+		it("D7: of more than one answer holds, after the end: all chunks, though the SDK stops at the first final state", async () => {
+			const id = await running();
+			const large = "x".repeat(900_000);
+			for (let count = 0; count < 20; count += 1)
+				await worker.chunk(id, `{"output":"${count} ${large}"}`);
+			await worker.done(id, { output: [] });
+			const got = (await all(sdk().stream(id))) as { output: string }[];
+			expect(got.map(({ output }) => output.split(" ")[0])).toEqual(
+				Array.from({ length: 20 }, (_, index) => String(index)),
+			);
+		});
+	});
 
-  describe("cancel, health, purgeQueue", () => {
-    it("D10: a waiting job is cancelled, and again", async () => {
-      const { id } = await sdk().run(INPUT);
-      for (let round = 0; round < 2; round += 1) expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
-      expect(await sdk().status(id)).toMatchObject({ status: "CANCELLED", completed: true, succeeded: false });
-    });
+	describe("cancel, health, purgeQueue", () => {
+		it("D10: a waiting job is cancelled, and again", async () => {
+			const { id } = await sdk().run(INPUT);
+			for (let round = 0; round < 2; round += 1)
+				expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
+			expect(await sdk().status(id)).toMatchObject({
+				status: "CANCELLED",
+				completed: true,
+				succeeded: false,
+			});
+		});
 
-    it("D18: a running job is cancelled without waiting for its worker, which is told to stop", async () => {
-      const id = await running();
-      expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
-      expect(stopsOf(await worker.stop())).toEqual([id]);
-      expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
-    });
+		it("D18: a running job is cancelled without waiting for its worker, which is told to stop", async () => {
+			const id = await running();
+			expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
+			expect(stopsOf(await worker.stop())).toEqual([id]);
+			expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
+		});
 
-    it("D13: health has every member of its type", async () => {
-      await worker.done(await running(), { output: 1 });
-      await worker.done(await running(), { error: "x" });
-      await running();
-      await sdk().run(INPUT);
-      expect(await sdk().health()).toMatchObject({
-        jobs: { completed: 1, failed: 1, inProgress: 1, inQueue: 1, retried: 0 },
-        workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0 },
-      });
-    });
+		it("D13: health has every member of its type", async () => {
+			await worker.done(await running(), { output: 1 });
+			await worker.done(await running(), { error: "x" });
+			await running();
+			await sdk().run(INPUT);
+			expect(await sdk().health()).toMatchObject({
+				jobs: { completed: 1, failed: 1, inProgress: 1, inQueue: 1, retried: 0 },
+				workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0 },
+			});
+		});
 
-    it("D11: purgeQueue removes what waits and says how much; what runs goes on", async () => {
-      const id = await running();
-      const waiting = [await sdk().run(INPUT), await sdk().run(INPUT)];
-      expect(await sdk().purgeQueue()).toEqual({ removed: 2, status: "completed" });
-      for (const job of waiting) await expect(sdk().status(job.id)).rejects.toMatchObject({ response: { status: 404 } });
-      expect(await sdk().status(id)).toMatchObject({ status: "IN_PROGRESS" });
-    });
-  });
+		it("D11: purgeQueue removes what waits and says how much; what runs goes on", async () => {
+			const id = await running();
+			const waiting = [await sdk().run(INPUT), await sdk().run(INPUT)];
+			expect(await sdk().purgeQueue()).toEqual({ removed: 2, status: "completed" });
+			for (const job of waiting)
+				await expect(sdk().status(job.id)).rejects.toMatchObject({ response: { status: 404 } });
+			expect(await sdk().status(id)).toMatchObject({ status: "IN_PROGRESS" });
+		});
+	});
 
-  describe("webhook, policy, s3Config", () => {
-    it("spec 2.3, D22: they are taken, and s3Config reaches the worker and no answer", async () => {
-      const s3Config = { accessId: "id", accessSecret: "not to be seen", bucketName: "b", endpointUrl: "https://s3.example.com", objectPath: "a/b" };
-      const { id } = await sdk().run({ ...INPUT, s3Config, webhook: "https://example.com/hook", webhookV2: "https://example.com/2", policy: { executionTimeout: 6000, ttl: 10_000, lowPriority: true } });
-      expect(JSON.parse((await worker.take()).text)).toMatchObject({ id, input: INPUT.input, s3Config });
-      await worker.done(id, { output: 1 });
-      expect(JSON.stringify(await sdk().status(id))).not.toContain("not to be seen");
-    });
+	describe("webhook, policy, s3Config", () => {
+		it("spec 2.3, D22: they are taken, and s3Config reaches the worker and no answer", async () => {
+			const s3Config = {
+				accessId: "id",
+				accessSecret: "not to be seen",
+				bucketName: "b",
+				endpointUrl: "https://s3.example.com",
+				objectPath: "a/b",
+			};
+			const { id } = await sdk().run({
+				...INPUT,
+				s3Config,
+				webhook: "https://example.com/hook",
+				webhookV2: "https://example.com/2",
+				policy: { executionTimeout: 6000, ttl: 10_000, lowPriority: true },
+			});
+			expect(JSON.parse((await worker.take()).text)).toMatchObject({
+				id,
+				input: INPUT.input,
+				s3Config,
+			});
+			await worker.done(id, { output: 1 });
+			expect(JSON.stringify(await sdk().status(id))).not.toContain("not to be seen");
+		});
 
-    it("D15: policy.ttl ends the wait in the queue", async () => {
-      const { id } = await sdk().run({ ...INPUT, policy: { ttl: 10_000 } });
-      await b.clock.advance(10_000);
-      expect(await sdk().status(id)).toMatchObject({ status: "TIMED_OUT", error: expect.any(String), completed: true, succeeded: false });
-    });
+		it("D15: policy.ttl ends the wait in the queue", async () => {
+			const { id } = await sdk().run({ ...INPUT, policy: { ttl: 10_000 } });
+			await b.clock.advance(10_000);
+			expect(await sdk().status(id)).toMatchObject({
+				status: "TIMED_OUT",
+				error: expect.any(String),
+				completed: true,
+				succeeded: false,
+			});
+		});
 
-    it("D15: policy.executionTimeout ends the run", async () => {
-      const { id } = await sdk().run({ ...INPUT, policy: { executionTimeout: 6000 } });
-      await b.takes(worker, id);
-      await b.clock.advance(6000);
-      expect(await sdk().statusSync(id)).toMatchObject({ status: "TIMED_OUT", executionTime: 6000, completed: true, succeeded: false });
-    });
+		it("D15: policy.executionTimeout ends the run", async () => {
+			const { id } = await sdk().run({ ...INPUT, policy: { executionTimeout: 6000 } });
+			await b.takes(worker, id);
+			await b.clock.advance(6000);
+			expect(await sdk().statusSync(id)).toMatchObject({
+				status: "TIMED_OUT",
+				executionTime: 6000,
+				completed: true,
+				succeeded: false,
+			});
+		});
 
-    it.each<[string, object]>([
-      ["webhook", { webhook: "" }],
-      ["webhook", { webhook: "ftp://example.com" }],
-      ["policy.executionTimeout", { policy: { executionTimeout: 3000 } }],
-      ["policy.ttl", { policy: { ttl: 9999 } }],
-    ])("spec 2.3, 2.4: a bad %s is 400 and named: %j", async (field, beside) => {
-      await expect(sdk().run({ ...INPUT, ...beside })).rejects.toMatchObject({ response: { status: 400, data: { error: expect.any(String), details: [{ field }] } } });
-    });
-  });
+		it.each<[string, object]>([
+			["webhook", { webhook: "" }],
+			["webhook", { webhook: "ftp://example.com" }],
+			["policy.executionTimeout", { policy: { executionTimeout: 3000 } }],
+			["policy.ttl", { policy: { ttl: 9999 } }],
+		])("spec 2.3, 2.4: a bad %s is 400 and named: %j", async (field, beside) => {
+			await expect(sdk().run({ ...INPUT, ...beside })).rejects.toMatchObject({
+				response: { status: 400, data: { error: expect.any(String), details: [{ field }] } },
+			});
+		});
+	});
 
-  describe("errors: .response.status and .response.data", () => {
-    /** Every call is refused with this. */
-    async function refused(calls: Promise<unknown>[], status: number, code: string): Promise<void> {
-      const wanted = { reason: { message: `Request failed with status code ${status}`, response: { status, data: { error: expect.stringMatching(/\.$/), code } } } };
-      for (const result of await Promise.allSettled(calls)) expect(result).toMatchObject(wanted);
-    }
+	describe("errors: .response.status and .response.data", () => {
+		/** Every call is refused with this. */
+		async function refused(calls: Promise<unknown>[], status: number, code: string): Promise<void> {
+			const wanted = {
+				reason: {
+					message: `Request failed with status code ${status}`,
+					response: { status, data: { error: expect.stringMatching(/\.$/), code } },
+				},
+			};
+			for (const result of await Promise.allSettled(calls)) expect(result).toMatchObject(wanted);
+		}
 
-    const ofJob = (endpoint: Endpoint, id: string): Promise<unknown>[] => [endpoint.status(id), endpoint.statusSync(id), endpoint.cancel(id), all(endpoint.stream(id))];
-    const others = (endpoint: Endpoint): Promise<unknown>[] => [endpoint.run(INPUT), endpoint.runSync(INPUT), endpoint.health(), endpoint.purgeQueue()];
+		const ofJob = (endpoint: Endpoint, id: string): Promise<unknown>[] => [
+			endpoint.status(id),
+			endpoint.statusSync(id),
+			endpoint.cancel(id),
+			all(endpoint.stream(id)),
+		];
+		const others = (endpoint: Endpoint): Promise<unknown>[] => [
+			endpoint.run(INPUT),
+			endpoint.runSync(INPUT),
+			endpoint.health(),
+			endpoint.purgeQueue(),
+		];
 
-    it("spec 5, 7: a wrong key is 401", async () => {
-      const endpoint = sdk({ key: "wrong" });
-      await refused([...others(endpoint), ...ofJob(endpoint, "0")], 401, "unauthorized");
-    });
+		it("spec 5, 7: a wrong key is 401", async () => {
+			const endpoint = sdk({ key: "wrong" });
+			await refused([...others(endpoint), ...ofJob(endpoint, "0")], 401, "unauthorized");
+		});
 
-    it("spec 5, 7: an unknown endpoint is 404", async () => {
-      const endpoint = sdk({ endpoint: "none" });
-      await refused([...others(endpoint), ...ofJob(endpoint, "0")], 404, "endpoint_not_found");
-    });
+		it("spec 5, 7: an unknown endpoint is 404", async () => {
+			const endpoint = sdk({ endpoint: "none" });
+			await refused([...others(endpoint), ...ofJob(endpoint, "0")], 404, "endpoint_not_found");
+		});
 
-    it("D3: an unknown job, and one that has expired, is 404", async () => {
-      await refused(ofJob(sdk(), "none"), 404, "job_not_found");
-      const id = await running();
-      await worker.done(id, { output: 1 });
-      await b.clock.advance(30 * 60_000);
-      await refused(ofJob(sdk(), id), 404, "job_not_found");
-    });
+		it("D3: an unknown job, and one that has expired, is 404", async () => {
+			await refused(ofJob(sdk(), "none"), 404, "job_not_found");
+			const id = await running();
+			await worker.done(id, { output: 1 });
+			await b.clock.advance(30 * 60_000);
+			await refused(ofJob(sdk(), id), 404, "job_not_found");
+		});
 
-    it("spec 7: an input that is no object is 400", async () => {
-      await refused([sdk().run({ input: [1] }), sdk().runSync({ input: undefined })], 400, "bad_request");
-    });
+		it("spec 7: an input that is no object is 400", async () => {
+			await refused(
+				[sdk().run({ input: [1] }), sdk().runSync({ input: undefined })],
+				400,
+				"bad_request",
+			);
+		});
 
-    it("D23: a full queue is 429", async () => {
-      await b.fresh({ limits: { queue: 0 } });
-      await sdk().run(INPUT);
-      await refused([sdk().run(INPUT), sdk().runSync(INPUT)], 429, "queue_full");
-    });
-  });
+		it("D23: a full queue is 429", async () => {
+			await b.fresh({ limits: { queue: 0 } });
+			await sdk().run(INPUT);
+			await refused([sdk().run(INPUT), sdk().runSync(INPUT)], 429, "queue_full");
+		});
+	});
 
-  it("E.27: while others wait and no time passes, every call with a timeout of 3 s is answered", async () => {
-    const id = await running();
-    const waits = 40;
-    const held = arrived(b, /status-sync|stream/, 2 * waits);
-    const waiting = Array.from({ length: waits }, () => [sdk().statusSync(id), all(sdk().stream(id))]).flat();
-    await held;
-    const { id: next } = await sdk().run(INPUT);
-    expect(await sdk().status(next)).toMatchObject({ status: "IN_QUEUE" });
-    expect(await sdk().health()).toMatchObject({ jobs: { inQueue: 1, inProgress: 1 } });
-    expect(await sdk().cancel(next)).toEqual({ id: next, status: "CANCELLED" });
-    expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
-    await Promise.all(waiting);
-  });
+	it("E.27: while others wait and no time passes, every call with a timeout of 3 s is answered", async () => {
+		const id = await running();
+		const waits = 40;
+		const held = arrived(b, /status-sync|stream/, 2 * waits);
+		const waiting = Array.from({ length: waits }, () => [
+			sdk().statusSync(id),
+			all(sdk().stream(id)),
+		]).flat();
+		await held;
+		const { id: next } = await sdk().run(INPUT);
+		expect(await sdk().status(next)).toMatchObject({ status: "IN_QUEUE" });
+		expect(await sdk().health()).toMatchObject({ jobs: { inQueue: 1, inProgress: 1 } });
+		expect(await sdk().cancel(next)).toEqual({ id: next, status: "CANCELLED" });
+		expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
+		await Promise.all(waiting);
+	});
 
-  it("spec 4, A.4: with a worker that runs by itself: results, failures and streams side by side", async () => {
-    await b.sdk({ concurrency: 4, handler: workload });
-    const words = ["a", "b", "c"];
-    const [echo, failed, streamed] = await Promise.all([
-      sdk().runSync({ input: { p: 1 } }),
-      sdk().runSync({ input: { fail: true } }),
-      sdk().run({ input: { words } }).then(({ id }) => all(sdk().stream(id))),
-    ]);
-    expect(echo).toMatchObject({ status: "COMPLETED", output: { echo: { p: 1 } }, succeeded: true });
-    expect(failed).toMatchObject({ status: "FAILED", error: expect.stringContaining("no such model"), succeeded: false });
-    expect(streamed).toEqual(words.map(chunk));
-  });
+	it("spec 4, A.4: with a worker that runs by itself: results, failures and streams side by side", async () => {
+		await b.sdk({ concurrency: 4, handler: workload });
+		const words = ["a", "b", "c"];
+		const [echo, failed, streamed] = await Promise.all([
+			sdk().runSync({ input: { p: 1 } }),
+			sdk().runSync({ input: { fail: true } }),
+			sdk()
+				.run({ input: { words } })
+				.then(({ id }) => all(sdk().stream(id))),
+		]);
+		expect(echo).toMatchObject({
+			status: "COMPLETED",
+			output: { echo: { p: 1 } },
+			succeeded: true,
+		});
+		expect(failed).toMatchObject({
+			status: "FAILED",
+			error: expect.stringContaining("no such model"),
+			succeeded: false,
+		});
+		expect(streamed).toEqual(words.map(chunk));
+	});
 });

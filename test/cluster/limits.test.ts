@@ -1,4 +1,7 @@
-/** Limits over HTTP where several servers share a store: they hold for all of them together, wherever each request goes (spec 8, D24). */
+/**
+ * Limits over HTTP where several servers share a store: they hold for all of them together,
+ * wherever each request goes (spec 8, D24).
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { rawConnection, requestText } from "../spec/raw-http.ts";
 import { servers } from "../support/servers.ts";
@@ -6,62 +9,83 @@ import type { Servers, TestServer } from "../support/servers.ts";
 import { KEY, call } from "../support/service.ts";
 
 const endpoints = {
-  burst: { limits: { status: { per10s: 60, concurrent: "off" } } },
-  turns: { limits: { status: { per10s: "off", concurrent: 1 } } },
-  held: { limits: { runsync: { concurrent: 2 } } },
-  off: { limits: "off" },
+	burst: { limits: { status: { per10s: 60, concurrent: "off" } } },
+	turns: { limits: { status: { per10s: "off", concurrent: 1 } } },
+	held: { limits: { runsync: { concurrent: 2 } } },
+	off: { limits: "off" },
 };
 
 let group: Servers;
 let all: TestServer[];
 beforeAll(async () => {
-  group = await servers();
-  all = [];
-  for (let index = 0; index < 3; index += 1) all.push(await group.start({ endpoints }));
+	group = await servers();
+	all = [];
+	for (let index = 0; index < 3; index += 1) all.push(await group.start({ endpoints }));
 });
 afterAll(() => group?.end());
 
 const at = (index: number): TestServer => all[index % 3]!;
 
 it("spec 8.1, D24: of requests spread over all servers as many pass as the limit has, each is told what is left, and the next is 429 everywhere", async () => {
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => call(at(index).url, "/v2/burst/status/none")));
-  const passed = answers.filter(({ status }) => status === 404);
-  expect(passed.map(({ headers }) => Number(headers.get("ratelimit-remaining"))).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
-  for (const answer of answers.filter(({ status }) => status !== 404)) {
-    expect([answer.status, answer.json.code, answer.headers.get("ratelimit-remaining")]).toEqual([429, "rate_limited", "0"]);
-    expect(answer.headers.get("retry-after")).toMatch(/^([1-9]|10)$/);
-  }
-  for (const { url } of all) expect((await call(url, "/v2/burst/status/none")).status).toBe(429);
+	const answers = await Promise.all(
+		Array.from({ length: 200 }, (_, index) => call(at(index).url, "/v2/burst/status/none")),
+	);
+	const passed = answers.filter(({ status }) => status === 404);
+	expect(
+		passed
+			.map(({ headers }) => Number(headers.get("ratelimit-remaining")))
+			.toSorted((a, b) => a - b),
+	).toEqual(Array.from({ length: 60 }, (_, index) => index));
+	for (const answer of answers.filter(({ status }) => status !== 404)) {
+		expect([answer.status, answer.json.code, answer.headers.get("ratelimit-remaining")]).toEqual([
+			429,
+			"rate_limited",
+			"0",
+		]);
+		expect(answer.headers.get("retry-after")).toMatch(/^([1-9]|10)$/);
+	}
+	for (const { url } of all) expect((await call(url, "/v2/burst/status/none")).status).toBe(429);
 });
 
 it("D24: a client that asks one server after the other, each when it has its answer, is one request at a time", async () => {
-  let refused = 0;
-  for (let index = 0; index < 300; index += 1) if ((await call(at(index).url, "/v2/turns/status/none")).status !== 404) refused += 1;
-  expect(refused).toBe(0);
+	let refused = 0;
+	for (let index = 0; index < 300; index += 1)
+		if ((await call(at(index).url, "/v2/turns/status/none")).status !== 404) refused += 1;
+	expect(refused).toBe(0);
 });
 
 it("D24: a waiting request holds its place at all servers until its client has the answer or hangs up", async () => {
-  const text = requestText({ method: "POST", path: "/v2/held/runsync?wait=60000", headers: { Authorization: KEY }, body: '{"input":{}}' });
-  const held = [];
-  for (const server of all.slice(0, 2)) {
-    const queued = server.next("job.queued");
-    const connection = await rawConnection(server.url);
-    connection.write(text);
-    await queued;
-    held.push(connection);
-  }
-  for (const { url } of all) {
-    const refused = await call(url, "/v2/held/runsync", { text: "{}" });
-    expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([429, "too_many_at_once", "1"]);
-  }
-  held[0]!.socket.destroy();
-  for (let free = false; !free; ) free = (await call(all[2]!.url, "/v2/held/runsync", { text: "{}" })).status === 400;
-  held[1]!.socket.destroy();
+	const text = requestText({
+		method: "POST",
+		path: "/v2/held/runsync?wait=60000",
+		headers: { Authorization: KEY },
+		body: '{"input":{}}',
+	});
+	const held = [];
+	for (const server of all.slice(0, 2)) {
+		const queued = server.next("job.queued");
+		const connection = await rawConnection(server.url);
+		connection.write(text);
+		await queued;
+		held.push(connection);
+	}
+	for (const { url } of all) {
+		const refused = await call(url, "/v2/held/runsync", { text: "{}" });
+		expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([
+			429,
+			"too_many_at_once",
+			"1",
+		]);
+	}
+	held[0]!.socket.destroy();
+	for (let free = false; !free; )
+		free = (await call(all[2]!.url, "/v2/held/runsync", { text: "{}" })).status === 400;
+	held[1]!.socket.destroy();
 });
 
 it("D35: with limits off nothing is asked, counted or told", async () => {
-  for (let index = 0; index < 30; index += 1) {
-    const answer = await call(at(index).url, "/v2/off/status/none");
-    expect([answer.status, answer.headers.get("ratelimit-limit")]).toEqual([404, null]);
-  }
+	for (let index = 0; index < 30; index += 1) {
+		const answer = await call(at(index).url, "/v2/off/status/none");
+		expect([answer.status, answer.headers.get("ratelimit-limit")]).toEqual([404, null]);
+	}
 });

@@ -1,4 +1,7 @@
-/** One server whose PostgreSQL goes away and comes back: who is told, who is held, and what goes on afterwards (D16 Outages, D17, D40). */
+/**
+ * One server whose PostgreSQL goes away and comes back: who is told, who is held, and what goes on
+ * afterwards (D16 Outages, D17, D40).
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { EventName } from "../../src/events.ts";
@@ -29,194 +32,271 @@ const protocols: SdkProtocol[] = [];
 let endpoints = 0;
 
 beforeAll(async () => {
-  group = await servers();
-  proxy = await tcpProxy(Number(new URL(group.store).port));
-  server = await group.start({ by: proxy.through, endpoints: { old: { limits: { "purge-queue": { per10s: 100 }, requests: { per10s: 100, concurrent: 100 } } } } });
-  log({ events: server.events, clock: systemClock, write: (line) => lines.push(line) });
-  server.events.onAny((name, facts) => told.push({ name, facts }));
+	group = await servers();
+	proxy = await tcpProxy(Number(new URL(group.store).port));
+	server = await group.start({
+		by: proxy.through,
+		endpoints: {
+			old: {
+				limits: { "purge-queue": { per10s: 100 }, requests: { per10s: 100, concurrent: 100 } },
+			},
+		},
+	});
+	log({ events: server.events, clock: systemClock, write: (line) => lines.push(line) });
+	server.events.onAny((name, facts) => told.push({ name, facts }));
 });
 afterEach(async () => {
-  await proxy.pass();
-  while ((await get("/readyz", { key: null })).status !== 200) await systemClock.sleep(20);
+	await proxy.pass();
+	while ((await get("/readyz", { key: null })).status !== 200) await systemClock.sleep(20);
 });
 afterAll(async () => {
-  for (const each of protocols) each.close();
-  await proxy?.pass();
-  await group?.end();
-  proxy?.close();
+	for (const each of protocols) each.close();
+	await proxy?.pass();
+	await group?.end();
+	proxy?.close();
 });
 
 const get = (path: string, q: Parameters<typeof call>[2] = {}) => call(server.url, path, q);
 
 async function fresh(settings: object = {}): Promise<string> {
-  const id = `ep-${(endpoints += 1)}`;
-  expect((await get("/v1/endpoints", { body: { id, launcher: { type: "external" }, limits: "off", ...settings } })).status).toBe(201);
-  return id;
+	const id = `ep-${(endpoints += 1)}`;
+	expect(
+		(
+			await get("/v1/endpoints", {
+				body: { id, launcher: { type: "external" }, limits: "off", ...settings },
+			})
+		).status,
+	).toBe(201);
+	return id;
 }
 
 async function workerOf(ep: string): Promise<SdkProtocol> {
-  const made = sdkProtocol(await workerEnvOf(server.url, ep));
-  protocols.push(made);
-  return made;
+	const made = sdkProtocol(await workerEnvOf(server.url, ep));
+	protocols.push(made);
+	return made;
 }
 
 /** The database is gone, and back with the answer. */
 function outage(): () => Promise<number> {
-  proxy.refuse();
-  proxy.cut();
-  return async () => {
-    const back = server.next("store.back");
-    const began = performance.now();
-    await proxy.pass();
-    await back;
-    return performance.now() - began;
-  };
+	proxy.refuse();
+	proxy.cut();
+	return async () => {
+		const back = server.next("store.back");
+		const began = performance.now();
+		await proxy.pass();
+		await back;
+		return performance.now() - began;
+	};
 }
 
 /** The password of the database. */
 const secret = (): string => new URL(group.store).password;
 
 describe("clients", () => {
-  /** What routes need to come as far as the store. */
-  const BODIES: Readonly<Record<string, unknown>> = {
-    createEndpoint: { id: "new", launcher: { type: "external" } },
-    updateEndpoint: { workersMax: 2 },
-    createKey: { name: "k", scopes: ["read"] },
-    cancelJobs: { filter: {} },
-    retryJobs: { filter: {} },
-  };
+	/** What routes need to come as far as the store. */
+	const BODIES: Readonly<Record<string, unknown>> = {
+		createEndpoint: { id: "new", launcher: { type: "external" } },
+		updateEndpoint: { workersMax: 2 },
+		createKey: { name: "k", scopes: ["read"] },
+		cancelJobs: { filter: {} },
+		retryJobs: { filter: {} },
+	};
 
-  /** Routes that tell what this server knows by itself. */
-  const OWN: ReadonlySet<string> = new Set(["workerLogs", "listServers", "getSession", "createConsoleLink", "feed", "metrics"]);
+	/** Routes that tell what this server knows by itself. */
+	const OWN: ReadonlySet<string> = new Set([
+		"workerLogs",
+		"listServers",
+		"getSession",
+		"createConsoleLink",
+		"feed",
+		"metrics",
+	]);
 
-  it.each<[string, () => void]>([
-    ["silent", () => proxy.silent()],
-    ["gone", () => void outage()],
-  ])("D2, D40: while the database is %s every route is answered in time: 503 with Retry-After, or what this server knows by itself", { timeout: 60_000 }, async (what, fail) => {
-    const id = await submit(server.url, { input: {} }, "old");
-    const routes = ROUTES.filter(({ who }) => who !== "anybody" && who !== "worker").flatMap((route) => route.methods.map((method) => ({ ...route, method })));
-    fail();
-    const ends = await Promise.all(
-      routes.map(async ({ name, method, path }) => {
-        const at = path.replace(":endpoint", "old").replace(":job", id).replace(":worker", "w").replace(":delivery", "msg_1").replace(":key", "1").replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");
-        const began = performance.now();
-        const body = method === "GET" ? {} : { body: JSON.stringify(BODIES[name] ?? { input: {} }) };
-        const authorization = `Bearer ${name === "feed" ? "wrong-key-0123456789" : KEY}`;
-        const answer = await fetch(server.url + at, { method, headers: { authorization, "content-type": "application/json" }, ...body });
-        const text = await answer.text();
-        return { name, method, text, status: answer.status, headers: answer.headers, ms: performance.now() - began };
-      }),
-    );
-    const others: string[] = [];
-    for (const { name, method, status, headers, text, ms } of ends) {
-      expect(ms, `${method} ${name}`).toBeLessThan(TOLD_MS + BUSY_MS);
-      if (status !== 503) {
-        others.push(`${name} ${status}`);
-        continue;
-      }
-      expect(headers.get("retry-after"), name).toBe("2");
-      expect(text, name).toMatch(/store_unavailable|outcome_unknown/);
-      expect(text).not.toContain(secret());
-    }
-    expect(others.filter((each) => !OWN.has(each.split(" ")[0]!))).toEqual([]);
-    process.stdout.write(`${what}: ${ends.length} routes, 503 after at most ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ms; by themselves: ${others.join(", ")}\n`);
-    const known = performance.now();
-    expect((await get("/v2/old/run", { body: { input: {} } })).status).toBe(503);
-    process.stdout.write(`${what}: as soon as it is known 503 after ${(performance.now() - known).toFixed(0)} ms\n`);
-    expect((await get("/healthz", { key: null })).status).toBe(200);
-    expect((await get("/readyz", { key: null })).status).toBe(503);
-    const back = server.next("store.back");
-    const began = performance.now();
-    await proxy.pass();
-    await back;
-    while ((await get("/readyz", { key: null })).status !== 200) await systemClock.sleep(20);
-    process.stdout.write(`${what}: ready again ${(performance.now() - began).toFixed(0)} ms after its end\n`);
-    await submit(server.url, { input: {} }, "old");
-  });
+	it.each<[string, () => void]>([
+		["silent", () => proxy.silent()],
+		["gone", () => void outage()],
+	])(
+		"D2, D40: while the database is %s every route is answered in time: 503 with Retry-After, or what this server knows by itself",
+		{ timeout: 60_000 },
+		async (what, fail) => {
+			const id = await submit(server.url, { input: {} }, "old");
+			const routes = ROUTES.filter(({ who }) => who !== "anybody" && who !== "worker").flatMap(
+				(route) => route.methods.map((method) => ({ ...route, method })),
+			);
+			fail();
+			const ends = await Promise.all(
+				routes.map(async ({ name, method, path }) => {
+					const at =
+						path
+							.replace(":endpoint", "old")
+							.replace(":job", id)
+							.replace(":worker", "w")
+							.replace(":delivery", "msg_1")
+							.replace(":key", "1")
+							.replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");
+					const began = performance.now();
+					const body =
+						method === "GET" ? {} : { body: JSON.stringify(BODIES[name] ?? { input: {} }) };
+					const authorization = `Bearer ${name === "feed" ? "wrong-key-0123456789" : KEY}`;
+					const answer = await fetch(server.url + at, {
+						method,
+						headers: { authorization, "content-type": "application/json" },
+						...body,
+					});
+					const text = await answer.text();
+					return {
+						name,
+						method,
+						text,
+						status: answer.status,
+						headers: answer.headers,
+						ms: performance.now() - began,
+					};
+				}),
+			);
+			const others: string[] = [];
+			for (const { name, method, status, headers, text, ms } of ends) {
+				expect(ms, `${method} ${name}`).toBeLessThan(TOLD_MS + BUSY_MS);
+				if (status !== 503) {
+					others.push(`${name} ${status}`);
+					continue;
+				}
+				expect(headers.get("retry-after"), name).toBe("2");
+				expect(text, name).toMatch(/store_unavailable|outcome_unknown/);
+				expect(text).not.toContain(secret());
+			}
+			expect(others.filter((each) => !OWN.has(each.split(" ")[0]!))).toEqual([]);
+			process.stdout.write(
+				`${what}: ${ends.length} routes, 503 after at most ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ms; by themselves: ${others.join(", ")}\n`,
+			);
+			const known = performance.now();
+			expect((await get("/v2/old/run", { body: { input: {} } })).status).toBe(503);
+			process.stdout.write(
+				`${what}: as soon as it is known 503 after ${(performance.now() - known).toFixed(0)} ms\n`,
+			);
+			expect((await get("/healthz", { key: null })).status).toBe(200);
+			expect((await get("/readyz", { key: null })).status).toBe(503);
+			const back = server.next("store.back");
+			const began = performance.now();
+			await proxy.pass();
+			await back;
+			while ((await get("/readyz", { key: null })).status !== 200) await systemClock.sleep(20);
+			process.stdout.write(
+				`${what}: ready again ${(performance.now() - began).toFixed(0)} ms after its end\n`,
+			);
+			await submit(server.url, { input: {} }, "old");
+		},
+	);
 
-  it("a wait for a job that was accepted ends with the job as it was known, not with a 503 that asks to send it again", async () => {
-    const ep = await fresh();
-    const waits = get(`/v2/${ep}/runsync?wait=1000`, { body: { input: {} } });
-    await server.next("job.queued");
-    const end = outage();
-    const { status, json } = await waits;
-    expect([status, json.status]).toEqual([200, "IN_QUEUE"]);
-    await end();
-    expect(await statusOf(server.url, json.id, ep)).toMatchObject({ status: "IN_QUEUE" });
-  });
+	it("a wait for a job that was accepted ends with the job as it was known, not with a 503 that asks to send it again", async () => {
+		const ep = await fresh();
+		const waits = get(`/v2/${ep}/runsync?wait=1000`, { body: { input: {} } });
+		await server.next("job.queued");
+		const end = outage();
+		const { status, json } = await waits;
+		expect([status, json.status]).toEqual([200, "IN_QUEUE"]);
+		await end();
+		expect(await statusOf(server.url, json.id, ep)).toMatchObject({ status: "IN_QUEUE" });
+	});
 });
 
 describe("workers", () => {
-  it("D16, D40: polls and posts are held over a short outage and go on after it, each once; it is told once that the store is away, and that it is back", { timeout: 30_000 }, async () => {
-    const ep = await fresh();
-    const [busy, streaming, idle] = [await workerOf(ep), await workerOf(ep), await workerOf(ep)];
-    const waits = get(`/v2/${ep}/runsync`, { body: { input: { n: 1 } } });
-    const [first] = idsOf(await busy.take());
-    const second = await submit(server.url, { input: { n: 2 } }, ep);
-    expect(idsOf(await streaming.take())).toEqual([second]);
-    await streaming.chunk(second, { output: "a" });
-    const ready = server.next("worker.ready", ({ worker }) => worker === idle.id);
-    const poll = idle.take();
-    await ready;
-    const [at, toldBefore] = [lines.length, told.length];
+	it("D16, D40: polls and posts are held over a short outage and go on after it, each once; it is told once that the store is away, and that it is back", {
+		timeout: 30_000,
+	}, async () => {
+		const ep = await fresh();
+		const [busy, streaming, idle] = [await workerOf(ep), await workerOf(ep), await workerOf(ep)];
+		const waits = get(`/v2/${ep}/runsync`, { body: { input: { n: 1 } } });
+		const [first] = idsOf(await busy.take());
+		const second = await submit(server.url, { input: { n: 2 } }, ep);
+		expect(idsOf(await streaming.take())).toEqual([second]);
+		await streaming.chunk(second, { output: "a" });
+		const ready = server.next("worker.ready", ({ worker }) => worker === idle.id);
+		const poll = idle.take();
+		await ready;
+		const [at, toldBefore] = [lines.length, told.length];
 
-    const end = outage();
-    const away = server.next("store.away");
-    const posts = [busy.done(first!, { output: "held" }), streaming.chunk(second, { output: "b" }), streaming.ping([second]), busy.ping([])];
-    const answered: number[] = [];
-    for (const post of posts) void post.then(() => answered.push(performance.now()));
-    await away;
-    await systemClock.sleep(SHORT_MS);
-    expect(answered).toEqual([]);
-    const ms = await end();
-    const back = performance.now();
-    for (const post of posts) expect((await post).status).toBe(200);
-    process.stdout.write(`outage of ${SHORT_MS} ms: back ${ms.toFixed(0)} ms after its end, held posts answered ${(Math.max(...answered) - back).toFixed(0)} ms later\n`);
+		const end = outage();
+		const away = server.next("store.away");
+		const posts = [
+			busy.done(first!, { output: "held" }),
+			streaming.chunk(second, { output: "b" }),
+			streaming.ping([second]),
+			busy.ping([]),
+		];
+		const answered: number[] = [];
+		for (const post of posts) void post.then(() => answered.push(performance.now()));
+		await away;
+		await systemClock.sleep(SHORT_MS);
+		expect(answered).toEqual([]);
+		const ms = await end();
+		const back = performance.now();
+		for (const post of posts) expect((await post).status).toBe(200);
+		process.stdout.write(
+			`outage of ${SHORT_MS} ms: back ${ms.toFixed(0)} ms after its end, held posts answered ${(Math.max(...answered) - back).toFixed(0)} ms later\n`,
+		);
 
-    expect((await waits).json).toMatchObject({ status: "COMPLETED", output: "held" });
-    const fourth = await submit(server.url, { input: { n: 4 } }, ep);
-    expect(idsOf(await poll)).toEqual([fourth]);
-    await streaming.done(second, { output: [] }, { stream: true });
-    expect((await get(`/v2/${ep}/stream/${second}`)).json.map(({ output }: { output: string }) => output)).toEqual(["a", "b"]);
-    expect(await statusOf(server.url, second, ep)).not.toHaveProperty("retries");
-    const since = told.slice(toldBefore).map(({ name }) => name);
-    expect(since.filter((name) => name === "store.away" || name === "store.back")).toEqual(["store.away", "store.back"]);
-    const said = lines.slice(at);
-    expect(said.filter((line) => !/job .* (was lost|was returned)|lease|server|does/.test(line)).map((line) => line.slice(25, 52))).toEqual(["the store cannot be written", "the store can be written ag"]);
-    expect(lines.join("\n")).not.toContain(secret());
-    expect(lines.join("\n")).not.toContain(KEY);
-  });
+		expect((await waits).json).toMatchObject({ status: "COMPLETED", output: "held" });
+		const fourth = await submit(server.url, { input: { n: 4 } }, ep);
+		expect(idsOf(await poll)).toEqual([fourth]);
+		await streaming.done(second, { output: [] }, { stream: true });
+		expect(
+			(await get(`/v2/${ep}/stream/${second}`)).json.map(
+				({ output }: { output: string }) => output,
+			),
+		).toEqual(["a", "b"]);
+		expect(await statusOf(server.url, second, ep)).not.toHaveProperty("retries");
+		const since = told.slice(toldBefore).map(({ name }) => name);
+		expect(since.filter((name) => name === "store.away" || name === "store.back")).toEqual([
+			"store.away",
+			"store.back",
+		]);
+		const said = lines.slice(at);
+		expect(
+			said
+				.filter((line) => !/job .* (was lost|was returned)|lease|server|does/.test(line))
+				.map((line) => line.slice(25, 52)),
+		).toEqual(["the store cannot be written", "the store can be written ag"]);
+		expect(lines.join("\n")).not.toContain(secret());
+		expect(lines.join("\n")).not.toContain(KEY);
+	});
 
-  it("D16: every lease is extended by a full one before anything takes jobs back, also when no post was held", { timeout: 30_000 }, async () => {
-    const ep = await fresh({ leaseMs: 2000 });
-    const worker = await workerOf(ep);
-    const ids = [await submit(server.url, { input: {} }, ep), await submit(server.url, { input: {} }, ep)];
-    await worker.takeBatch({ size: 2 });
-    await worker.ping(ids);
-    const from = told.length;
-    const end = outage();
-    await server.next("store.away");
-    let over = false;
-    const looks = Promise.all(
-      ids.map(async (id) => {
-        const seen = new Set<string>();
-        while (!over) {
-          const { status, json } = await get(`/v2/${ep}/status/${id}`);
-          seen.add(status === 200 ? json.status : String(status));
-        }
-        return [...seen];
-      }),
-    );
-    await systemClock.sleep(SHORT_MS);
-    await end();
-    over = true;
-    expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "IN_PROGRESS" });
-    // Whoever looked, at whatever moment, saw it run.
-    for (const seen of await looks) expect(seen.filter((each) => each !== "503" && each !== "IN_PROGRESS")).toEqual([]);
-    expect((await worker.done(ids[0]!, { output: 1 })).status).toBe(200);
-    expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "COMPLETED" });
-    expect(told.slice(from).filter(({ name }) => name === "job.returned")).toEqual([]);
-    // Of the other one nothing is heard any more: it is lost by its new lease, and only then.
-    await server.next("job.returned", ({ id }) => id === ids[1]);
-  });
+	it("D16: every lease is extended by a full one before anything takes jobs back, also when no post was held", {
+		timeout: 30_000,
+	}, async () => {
+		const ep = await fresh({ leaseMs: 2000 });
+		const worker = await workerOf(ep);
+		const ids = [
+			await submit(server.url, { input: {} }, ep),
+			await submit(server.url, { input: {} }, ep),
+		];
+		await worker.takeBatch({ size: 2 });
+		await worker.ping(ids);
+		const from = told.length;
+		const end = outage();
+		await server.next("store.away");
+		let over = false;
+		const looks = Promise.all(
+			ids.map(async (id) => {
+				const seen = new Set<string>();
+				while (!over) {
+					const { status, json } = await get(`/v2/${ep}/status/${id}`);
+					seen.add(status === 200 ? json.status : String(status));
+				}
+				return [...seen];
+			}),
+		);
+		await systemClock.sleep(SHORT_MS);
+		await end();
+		over = true;
+		expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "IN_PROGRESS" });
+		// Whoever looked, at whatever moment, saw it run.
+		for (const seen of await looks)
+			expect(seen.filter((each) => each !== "503" && each !== "IN_PROGRESS")).toEqual([]);
+		expect((await worker.done(ids[0]!, { output: 1 })).status).toBe(200);
+		expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "COMPLETED" });
+		expect(told.slice(from).filter(({ name }) => name === "job.returned")).toEqual([]);
+		// Of the other one nothing is heard any more: it is lost by its new lease, and only then.
+		await server.next("job.returned", ({ id }) => id === ids[1]);
+	});
 });

@@ -1,4 +1,7 @@
-/** What every page of the console keeps: no barrier that axe knows, both themes, 360 px, the keyboard, a path behind a proxy, silence while nobody looks. */
+/**
+ * What every page of the console keeps: no barrier that axe knows, both themes, 360 px, the
+ * keyboard, a path behind a proxy, silence while nobody looks.
+ */
 import axe from "axe-core";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
@@ -9,47 +12,123 @@ import { pathProxy } from "../support/path-proxy.ts";
 import type { PathProxy } from "../support/path-proxy.ts";
 import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
-const here = site({ endpoints: (place) => ({ work: place.stage({ name: "Works" }), waiting: { name: "Waits" } }) });
+const here = site({
+	endpoints: (place) => ({ work: place.stage({ name: "Works" }), waiting: { name: "Waits" } }),
+});
 
 /** Ids of what the pages show. */
 const made = { good: "", bad: "", waits: "", runs: "", worker: "" };
 
 beforeAll(async () => {
-  if (noBrowser !== undefined) return;
-  made.bad = await here.ended("work", { log: "a line", fail: "broken" });
-  made.good = await here.ended("work", { chunks: ["a ", "b"], log: "another line" });
-  made.runs = await here.submit("work", { until: "never", log: "a third line" });
-  made.waits = await here.submit("waiting", { output: { list: Array.from({ length: 120 }, (_, index) => ({ index, text: "x".repeat(60) })) } }, { webhook: "http://127.0.0.1:1/" });
-  const over = here.service.next("webhook.failed", ({ retryMs }) => retryMs === undefined);
-  await call(here.service.url, `/v2/waiting/cancel/${await here.submit("waiting", {}, { webhook: "http://127.0.0.1:1/" })}`, { method: "POST" });
-  await over;
-  await here.key(["write"], ["waiting"]);
-  made.worker = (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id;
+	if (noBrowser !== undefined) return;
+	made.bad = await here.ended("work", { log: "a line", fail: "broken" });
+	made.good = await here.ended("work", { chunks: ["a ", "b"], log: "another line" });
+	made.runs = await here.submit("work", { until: "never", log: "a third line" });
+	made.waits = await here.submit(
+		"waiting",
+		{
+			output: {
+				list: Array.from({ length: 120 }, (_, index) => ({ index, text: "x".repeat(60) })),
+			},
+		},
+		{ webhook: "http://127.0.0.1:1/" },
+	);
+	const over = here.service.next("webhook.failed", ({ retryMs }) => retryMs === undefined);
+	await call(
+		here.service.url,
+		`/v2/waiting/cancel/${await here.submit("waiting", {}, { webhook: "http://127.0.0.1:1/" })}`,
+		{ method: "POST" },
+	);
+	await over;
+	await here.key(["write"], ["waiting"]);
+	made.worker = (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id;
 });
 
 /** Each page: its address, what tells that it is there, and what is to be opened on it first. */
-const PAGES: readonly { name: string; at: () => string; ready: () => string; before?: (page: Page) => Promise<void>; after?: (page: Page) => Promise<void> }[] = [
-  { name: "overview", at: () => "#/overview", ready: () => T.overview.spark },
-  { name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
-  { name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
-  { name: "job that completed", at: () => `#/endpoints/work/requests/${made.good}`, ready: () => "another line", before: (page) => page.locator("summary", { hasText: T.job.stream }).click() },
-  { name: "job that failed", at: () => `#/endpoints/work/requests/${made.bad}`, ready: () => "a line" },
-  { name: "job that runs", at: () => `#/endpoints/work/requests/${made.runs}`, ready: () => "a third line" },
-  { name: "job that waits", at: () => `#/endpoints/waiting/requests/${made.waits}`, ready: () => T.job.waits },
-  { name: "try it", at: () => "#/endpoints/work/try", ready: () => T.try.nothing, before: (page) => press(page, T.try.options) },
-  { name: "workers of an endpoint", at: () => `#/endpoints/work/workers/${made.worker}`, ready: () => "a third line" },
-  { name: "no workers", at: () => "#/endpoints/waiting/workers", ready: () => T.workers.attach },
-  { name: "connect", at: () => "#/endpoints/work/connect", ready: () => "runsync" },
-  { name: "settings", at: () => "#/endpoints/work/settings", ready: () => T.settings.delete },
-  { name: "workers", at: () => "#/workers", ready: () => made.worker },
-  { name: "webhooks", at: () => "#/webhooks", ready: () => T.webhooks.redeliver },
-  { name: "keys", at: () => "#/keys", ready: () => T.keys.never },
-  { name: "no such page", at: () => "#/nowhere", ready: () => T.noPage },
-  { name: "search", at: () => "#/overview", ready: () => "Works", before: (page) => page.keyboard.press("/"), after: (page) => page.keyboard.press("Escape") },
-  { name: "a question", at: () => "#/endpoints/waiting/charts", ready: () => T.charts.coldStarts, before: (page) => press(page, T.endpoint.purge), after: (page) => page.keyboard.press("Escape") },
-  { name: "new key", at: () => "#/keys", ready: () => T.keys.never, before: (page) => press(page, T.keys.make), after: (page) => page.keyboard.press("Escape") },
-  { name: "new endpoint", at: () => "#/overview", ready: () => T.overview.spark, before: (page) => press(page, T.newEndpoint.open), after: (page) => page.keyboard.press("Escape") },
-  { name: "bulk cancel", at: () => "#/endpoints/waiting/requests", ready: () => tail(made.waits), before: (page) => press(page, T.bulk.cancel.open), after: (page) => page.keyboard.press("Escape") },
+const PAGES: readonly {
+	name: string;
+	at: () => string;
+	ready: () => string;
+	before?: (page: Page) => Promise<void>;
+	after?: (page: Page) => Promise<void>;
+}[] = [
+	{ name: "overview", at: () => "#/overview", ready: () => T.overview.spark },
+	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
+	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
+	{
+		name: "job that completed",
+		at: () => `#/endpoints/work/requests/${made.good}`,
+		ready: () => "another line",
+		before: (page) => page.locator("summary", { hasText: T.job.stream }).click(),
+	},
+	{
+		name: "job that failed",
+		at: () => `#/endpoints/work/requests/${made.bad}`,
+		ready: () => "a line",
+	},
+	{
+		name: "job that runs",
+		at: () => `#/endpoints/work/requests/${made.runs}`,
+		ready: () => "a third line",
+	},
+	{
+		name: "job that waits",
+		at: () => `#/endpoints/waiting/requests/${made.waits}`,
+		ready: () => T.job.waits,
+	},
+	{
+		name: "try it",
+		at: () => "#/endpoints/work/try",
+		ready: () => T.try.nothing,
+		before: (page) => press(page, T.try.options),
+	},
+	{
+		name: "workers of an endpoint",
+		at: () => `#/endpoints/work/workers/${made.worker}`,
+		ready: () => "a third line",
+	},
+	{ name: "no workers", at: () => "#/endpoints/waiting/workers", ready: () => T.workers.attach },
+	{ name: "connect", at: () => "#/endpoints/work/connect", ready: () => "runsync" },
+	{ name: "settings", at: () => "#/endpoints/work/settings", ready: () => T.settings.delete },
+	{ name: "workers", at: () => "#/workers", ready: () => made.worker },
+	{ name: "webhooks", at: () => "#/webhooks", ready: () => T.webhooks.redeliver },
+	{ name: "keys", at: () => "#/keys", ready: () => T.keys.never },
+	{ name: "no such page", at: () => "#/nowhere", ready: () => T.noPage },
+	{
+		name: "search",
+		at: () => "#/overview",
+		ready: () => "Works",
+		before: (page) => page.keyboard.press("/"),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "a question",
+		at: () => "#/endpoints/waiting/charts",
+		ready: () => T.charts.coldStarts,
+		before: (page) => press(page, T.endpoint.purge),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "new key",
+		at: () => "#/keys",
+		ready: () => T.keys.never,
+		before: (page) => press(page, T.keys.make),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "new endpoint",
+		at: () => "#/overview",
+		ready: () => T.overview.spark,
+		before: (page) => press(page, T.newEndpoint.open),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "bulk cancel",
+		at: () => "#/endpoints/waiting/requests",
+		ready: () => tail(made.waits),
+		before: (page) => press(page, T.bulk.cancel.open),
+		after: (page) => page.keyboard.press("Escape"),
+	},
 ];
 
 /** Rules of axe about colours. */
@@ -57,156 +136,176 @@ const OF_COLOURS = ["color-contrast", "link-in-text-block"];
 
 /** What axe finds, as sentences; with these rules only, if there are any. */
 async function barriers(page: Page, only?: readonly string[]): Promise<string[]> {
-  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
-  // The list under the search field is walked and scrolled by the arrow keys of the field, which keeps the focus.
-  const { violations } = (await page.evaluate(`axe.run({ exclude: ['.palette-list'] }, ${JSON.stringify({ resultTypes: ["violations"], ...(only === undefined ? {} : { runOnly: only }) })})`)) as AxeResults;
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`));
+	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
+	// The list under the search field is walked and scrolled by the arrow keys of the field, which
+	// keeps the focus.
+	const { violations } = (await page.evaluate(
+		`axe.run({ exclude: ['.palette-list'] }, ${JSON.stringify({ resultTypes: ["violations"], ...(only === undefined ? {} : { runOnly: only }) })})`,
+	)) as AxeResults;
+	return violations.flatMap(({ id, nodes }) =>
+		nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
+	);
 }
 
 /** As `rgb(...)`. */
 async function backgroundOf(page: Page): Promise<string> {
-  return await page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
+	return await page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
 }
 
 /** Elements that reach beyond the page at its right. */
 async function tooWide(page: Page): Promise<string[]> {
-  return await page.evaluate<string[]>("document.documentElement.scrollWidth > innerWidth ? [`${document.documentElement.scrollWidth} px`, ...[...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((each) => each.outerHTML.slice(0, 150))] : []");
+	return await page.evaluate<string[]>(
+		"document.documentElement.scrollWidth > innerWidth ? [`${document.documentElement.scrollWidth} px`, ...[...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((each) => each.outerHTML.slice(0, 150))] : []",
+	);
 }
 
 describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
-  it("axe finds no violation on any page, in both themes, wide and at 360 px, where nothing scrolls sideways", { timeout: 90_000 }, async () => {
-    const page = await here.open();
-    const show = (colorScheme: "light" | "dark"): Promise<void> => page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const found: Record<string, string[]> = {};
-    for (const { name, at, ready, before, after } of PAGES) {
-      await show("light");
-      await goTo(page, at());
-      await page.locator("main").getByText(ready(), { exact: false }).first().waitFor();
-      await before?.(page);
-      const all = await barriers(page);
-      await show("dark");
-      // Themes differ in colours alone.
-      all.push(...(await barriers(page, OF_COLOURS)));
-      await page.setViewportSize(NARROW);
-      all.push(...(await barriers(page)));
-      // Charts follow the width of the page in the next frame.
-      await expect.poll(() => tooWide(page), { message: name }).toEqual([]);
-      if (all.length > 0) found[name] = all;
-      await page.setViewportSize(WIDE);
-      await after?.(page);
-    }
-    expect(found).toEqual({});
-  });
+	it("axe finds no violation on any page, in both themes, wide and at 360 px, where nothing scrolls sideways", {
+		timeout: 90_000,
+	}, async () => {
+		const page = await here.open();
+		const show = (colorScheme: "light" | "dark"): Promise<void> =>
+			page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+		const found: Record<string, string[]> = {};
+		for (const { name, at, ready, before, after } of PAGES) {
+			await show("light");
+			await goTo(page, at());
+			await page.locator("main").getByText(ready(), { exact: false }).first().waitFor();
+			await before?.(page);
+			const all = await barriers(page);
+			await show("dark");
+			// Themes differ in colours alone.
+			all.push(...(await barriers(page, OF_COLOURS)));
+			await page.setViewportSize(NARROW);
+			all.push(...(await barriers(page)));
+			// Charts follow the width of the page in the next frame.
+			await expect.poll(() => tooWide(page), { message: name }).toEqual([]);
+			if (all.length > 0) found[name] = all;
+			await page.setViewportSize(WIDE);
+			await after?.(page);
+		}
+		expect(found).toEqual({});
+	});
 
-  it.each(["light", "dark"] as const)("axe finds no violation where one signs in, %s", async (colorScheme) => {
-    const page = await here.open({ key: null, width: NARROW, forgive: /status of 401/ });
-    await page.emulateMedia({ colorScheme });
-    await page.getByLabel(T.signIn.key).waitFor();
-    expect([...(await barriers(page)), ...(await tooWide(page))]).toEqual([]);
-  });
+	it.each(["light", "dark"] as const)(
+		"axe finds no violation where one signs in, %s",
+		async (colorScheme) => {
+			const page = await here.open({ key: null, width: NARROW, forgive: /status of 401/ });
+			await page.emulateMedia({ colorScheme });
+			await page.getByLabel(T.signIn.key).waitFor();
+			expect([...(await barriers(page)), ...(await tooWide(page))]).toEqual([]);
+		},
+	);
 
-  it("the switch of colours is remembered, and goes before the system", async () => {
-    const page = await here.open();
-    await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-    const light = await backgroundOf(page);
-    await press(page, T.theme.dark);
-    const dark = await backgroundOf(page);
-    expect(dark).not.toBe(light);
-    await page.reload();
-    await page.getByText(T.live, { exact: true }).waitFor();
-    expect(await backgroundOf(page)).toBe(dark);
-    await press(page, T.theme.system);
-    expect(await backgroundOf(page)).toBe(light);
-  });
+	it("the switch of colours is remembered, and goes before the system", async () => {
+		const page = await here.open();
+		await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+		const light = await backgroundOf(page);
+		await press(page, T.theme.dark);
+		const dark = await backgroundOf(page);
+		expect(dark).not.toBe(light);
+		await page.reload();
+		await page.getByText(T.live, { exact: true }).waitFor();
+		expect(await backgroundOf(page)).toBe(dark);
+		await press(page, T.theme.system);
+		expect(await backgroundOf(page)).toBe(light);
+	});
 
-  it("with the keyboard alone one searches, jumps to an endpoint, submits a job and opens it", async () => {
-    const page = await here.open();
-    const search = page.getByRole("dialog", { name: T.palette.title }).locator("input:focus");
-    await page.keyboard.press("/");
-    await search.waitFor();
-    await page.keyboard.type("waits try");
-    await page.getByRole("menuitem", { name: "Waits (waiting): Try it" }).waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    await page.getByText(T.try.nothing).waitFor();
-    await page.getByLabel(T.try.input).focus();
-    await page.keyboard.press("Control+a");
-    await page.keyboard.type('{"by": "keyboard"}');
-    await page.keyboard.press("Control+Enter");
-    const link = page.getByRole("region", { name: T.try.result }).getByRole("link");
-    const id = (await link.getAttribute("title"))!;
-    // A whole id finds its job from anywhere.
-    await page.keyboard.press("Control+k");
-    await search.waitFor();
-    await page.keyboard.type(id);
-    await page.getByRole("menuitem", { name: id }).waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    await page.locator(".job-id", { hasText: id }).waitFor();
-    // Rows of a table are walked with j and k; what has the focus can be seen.
-    await goTo(page, "#/endpoints/waiting/requests");
-    await rowOf(page, tail(id)).getByRole("link").first().focus();
-    await page.keyboard.press("j");
-    const focus = (await page.evaluate("({ text: document.activeElement.title, outline: getComputedStyle(document.activeElement).outlineStyle })")) as { text: string; outline: string };
-    expect(focus).toEqual({ text: expect.not.stringContaining(id), outline: "solid" });
-    await page.keyboard.press("Enter");
-    await page.locator(".job-id", { hasText: focus.text }).waitFor();
-  });
+	it("with the keyboard alone one searches, jumps to an endpoint, submits a job and opens it", async () => {
+		const page = await here.open();
+		const search = page.getByRole("dialog", { name: T.palette.title }).locator("input:focus");
+		await page.keyboard.press("/");
+		await search.waitFor();
+		await page.keyboard.type("waits try");
+		await page.getByRole("menuitem", { name: "Waits (waiting): Try it" }).waitFor();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		await page.getByText(T.try.nothing).waitFor();
+		await page.getByLabel(T.try.input).focus();
+		await page.keyboard.press("Control+a");
+		await page.keyboard.type('{"by": "keyboard"}');
+		await page.keyboard.press("Control+Enter");
+		const link = page.getByRole("region", { name: T.try.result }).getByRole("link");
+		const id = (await link.getAttribute("title"))!;
+		// A whole id finds its job from anywhere.
+		await page.keyboard.press("Control+k");
+		await search.waitFor();
+		await page.keyboard.type(id);
+		await page.getByRole("menuitem", { name: id }).waitFor();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		await page.locator(".job-id", { hasText: id }).waitFor();
+		// Rows of a table are walked with j and k; what has the focus can be seen.
+		await goTo(page, "#/endpoints/waiting/requests");
+		await rowOf(page, tail(id)).getByRole("link").first().focus();
+		await page.keyboard.press("j");
+		const focus = (await page.evaluate(
+			"({ text: document.activeElement.title, outline: getComputedStyle(document.activeElement).outlineStyle })",
+		)) as { text: string; outline: string };
+		expect(focus).toEqual({ text: expect.not.stringContaining(id), outline: "solid" });
+		await page.keyboard.press("Enter");
+		await page.locator(".job-id", { hasText: focus.text }).waitFor();
+	});
 
-  it("the first key Tab finds leads past the menu", async () => {
-    const page = await here.open();
-    await page.keyboard.press("Tab");
-    expect(await page.evaluate("document.activeElement.textContent")).toBe(T.skip);
-    await page.keyboard.press("Enter");
-    expect(await page.evaluate("document.activeElement.id")).toBe("main");
-  });
+	it("the first key Tab finds leads past the menu", async () => {
+		const page = await here.open();
+		await page.keyboard.press("Tab");
+		expect(await page.evaluate("document.activeElement.textContent")).toBe(T.skip);
+		await page.keyboard.press("Enter");
+		expect(await page.evaluate("document.activeElement.id")).toBe("main");
+	});
 
-  describe("behind a proxy, below a path", () => {
-    let proxy: PathProxy;
-    beforeAll(async () => {
-      proxy = await pathProxy({ to: here.service.url, path: "/tools/sluice" });
-      return () => proxy.close();
-    });
+	describe("behind a proxy, below a path", () => {
+		let proxy: PathProxy;
+		beforeAll(async () => {
+			proxy = await pathProxy({ to: here.service.url, path: "/tools/sluice" });
+			return () => proxy.close();
+		});
 
-    it("everything works: signing in, the feed, calls, the addresses that are told", async () => {
-      const page = await here.open({ base: proxy.url });
-      await page.getByRole("link", { name: "Works" }).first().click();
-      await page.getByText(T.charts.coldStarts).first().waitFor();
-      await page.getByRole("link", { name: T.tabs.connect }).click();
-      await page.getByText(`${proxy.url}/v2/work/runsync`).waitFor();
-      await page.getByRole("link", { name: T.tabs.try }).click();
-      await page.getByLabel(T.try.input).fill('{"output": "by the proxy"}');
-      await press(page, T.try.send);
-      await page.getByRole("region", { name: T.try.result }).getByText("by the proxy").waitFor();
-      await page.reload();
-      await page.getByLabel(T.try.input).waitFor();
-      expect(proxy.astray).toEqual([]);
-    });
+		it("everything works: signing in, the feed, calls, the addresses that are told", async () => {
+			const page = await here.open({ base: proxy.url });
+			await page.getByRole("link", { name: "Works" }).first().click();
+			await page.getByText(T.charts.coldStarts).first().waitFor();
+			await page.getByRole("link", { name: T.tabs.connect }).click();
+			await page.getByText(`${proxy.url}/v2/work/runsync`).waitFor();
+			await page.getByRole("link", { name: T.tabs.try }).click();
+			await page.getByLabel(T.try.input).fill('{"output": "by the proxy"}');
+			await press(page, T.try.send);
+			await page.getByRole("region", { name: T.try.result }).getByText("by the proxy").waitFor();
+			await page.reload();
+			await page.getByLabel(T.try.input).waitFor();
+			expect(proxy.astray).toEqual([]);
+		});
 
-    it("a page has one feed; a tab that nobody sees has none, and no other open call, until it is seen again", async () => {
-      const page = await here.open({ base: proxy.url, at: `#/endpoints/work/requests/${made.runs}` });
-      const feeds = (): string[] => proxy.open().filter((path) => path.startsWith("/v1/feed"));
-      await page.getByRole("log").getByText("a third line").waitFor();
-      await page.getByText(T.stream.waiting).waitFor();
-      expect(feeds()).toHaveLength(1);
-      expect(proxy.open().length).toBeGreaterThan(1);
-      await setHidden(page, true);
-      await expect.poll(() => proxy.open()).toEqual([]);
-      await setHidden(page, false);
-      await expect.poll(feeds).toHaveLength(1);
-      await page.getByRole("log").getByText("a third line").waitFor();
-    });
-  });
+		it("a page has one feed; a tab that nobody sees has none, and no other open call, until it is seen again", async () => {
+			const page = await here.open({
+				base: proxy.url,
+				at: `#/endpoints/work/requests/${made.runs}`,
+			});
+			const feeds = (): string[] => proxy.open().filter((path) => path.startsWith("/v1/feed"));
+			await page.getByRole("log").getByText("a third line").waitFor();
+			await page.getByText(T.stream.waiting).waitFor();
+			expect(feeds()).toHaveLength(1);
+			expect(proxy.open().length).toBeGreaterThan(1);
+			await setHidden(page, true);
+			await expect.poll(() => proxy.open()).toEqual([]);
+			await setHidden(page, false);
+			await expect.poll(feeds).toHaveLength(1);
+			await page.getByRole("log").getByText("a third line").waitFor();
+		});
+	});
 
-  it("an installation without endpoints says what to do next", async () => {
-    // The feed of this page tells of none, as that of a fresh service does.
-    const { key } = await here.key(["read"], ["gone"]);
-    const page = await here.open({ key });
-    await page.getByText(T.overview.none).waitFor();
-  });
+	it("an installation without endpoints says what to do next", async () => {
+		// The feed of this page tells of none, as that of a fresh service does.
+		const { key } = await here.key(["read"], ["gone"]);
+		const page = await here.open({ key });
+		await page.getByText(T.overview.none).waitFor();
+	});
 });
 
 /** The browser has no call for this without a window: the page is told as by one. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
-  await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} }); Object.defineProperty(document, "visibilityState", { configurable: true, value: "${hidden ? "hidden" : "visible"}" }); document.dispatchEvent(new Event("visibilitychange"))`);
+	await page.evaluate(
+		`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} }); Object.defineProperty(document, "visibilityState", { configurable: true, value: "${hidden ? "hidden" : "visible"}" }); document.dispatchEvent(new Event("visibilitychange"))`,
+	);
 }

@@ -12,152 +12,246 @@ import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
 
 const time = { leap: 0 };
 const here = site({
-  endpoints: (place) => ({ work: place.stage({ name: "Works" }), other: { name: "Other" }, waiting: { name: "Waits" } }),
-  clock: { now: () => systemClock.now() + time.leap, sleep: systemClock.sleep },
+	endpoints: (place) => ({
+		work: place.stage({ name: "Works" }),
+		other: { name: "Other" },
+		waiting: { name: "Waits" },
+	}),
+	clock: { now: () => systemClock.now() + time.leap, sleep: systemClock.sleep },
 });
 
 /** What the browser itself says of a call that is refused. */
 const REFUSED = /status of 401/;
 
 async function signIn(page: Page, key: string): Promise<void> {
-  await page.getByLabel(T.signIn.key).fill(key);
-  await press(page, T.signIn.act);
+	await page.getByLabel(T.signIn.key).fill(key);
+	await press(page, T.signIn.act);
 }
 
 describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), () => {
-  it("D31, spec 5.2: by a link, once; then no call needs a key, and no script can read the cookie", async () => {
-    const { json } = await call(here.service.url, "/v1/console-link", { method: "POST" });
-    const page = await here.open({ key: null, forgive: REFUSED });
-    await page.getByLabel(T.signIn.key).waitFor();
-    await page.goto(here.service.url + json.path);
-    await page.getByRole("link", { name: "Works" }).first().waitFor();
-    expect(page.url()).toBe(`${here.service.url}/console/`);
-    expect(await page.evaluate("document.cookie")).toBe("");
-    expect(await page.context().cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict", path: "/" }]);
-    const other = await here.open({ key: null, forgive: /status of 4/ });
-    expect((await other.goto(here.service.url + json.path))!.status()).toBe(401);
-  });
+	it("D31, spec 5.2: by a link, once; then no call needs a key, and no script can read the cookie", async () => {
+		const { json } = await call(here.service.url, "/v1/console-link", { method: "POST" });
+		const page = await here.open({ key: null, forgive: REFUSED });
+		await page.getByLabel(T.signIn.key).waitFor();
+		await page.goto(here.service.url + json.path);
+		await page.getByRole("link", { name: "Works" }).first().waitFor();
+		expect(page.url()).toBe(`${here.service.url}/console/`);
+		expect(await page.evaluate("document.cookie")).toBe("");
+		expect(await page.context().cookies()).toMatchObject([
+			{ httpOnly: true, sameSite: "Strict", path: "/" },
+		]);
+		const other = await here.open({ key: null, forgive: /status of 4/ });
+		expect((await other.goto(here.service.url + json.path))!.status()).toBe(401);
+	});
 
-  it("D31: by a key; a wrong one is refused with its sentence, and the page keeps neither", async () => {
-    const page = await here.open({ key: null, forgive: REFUSED });
-    await signIn(page, "wrong-key-0123456789");
-    await page.getByRole("alert").getByText("unauthorized", { exact: true }).waitFor();
-    await signIn(page, KEY);
-    await page.getByRole("heading", { name: T.pages.overview }).waitFor();
-    expect(await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage }) + document.documentElement.outerHTML")).not.toContain(KEY);
-    await page.reload();
-    await page.getByRole("heading", { name: T.pages.overview }).waitFor();
-  });
+	it("D31: by a key; a wrong one is refused with its sentence, and the page keeps neither", async () => {
+		const page = await here.open({ key: null, forgive: REFUSED });
+		await signIn(page, "wrong-key-0123456789");
+		await page.getByRole("alert").getByText("unauthorized", { exact: true }).waitFor();
+		await signIn(page, KEY);
+		await page.getByRole("heading", { name: T.pages.overview }).waitFor();
+		expect(
+			await page.evaluate(
+				"JSON.stringify({ ...localStorage, ...sessionStorage }) + document.documentElement.outerHTML",
+			),
+		).not.toContain(KEY);
+		await page.reload();
+		await page.getByRole("heading", { name: T.pages.overview }).waitFor();
+	});
 
-  it("D31: signing out takes the session away", async () => {
-    const page = await here.open({ forgive: REFUSED });
-    await press(page, T.signOut);
-    await page.getByLabel(T.signIn.key).waitFor();
-    expect(await page.context().cookies()).toEqual([]);
-    await page.reload();
-    await page.getByLabel(T.signIn.key).waitFor();
-  });
+	it("D31: signing out takes the session away", async () => {
+		const page = await here.open({ forgive: REFUSED });
+		await press(page, T.signOut);
+		await page.getByLabel(T.signIn.key).waitFor();
+		expect(await page.context().cookies()).toEqual([]);
+		await page.reload();
+		await page.getByLabel(T.signIn.key).waitFor();
+	});
 
-  it("D31: a session that is over leads to the sign-in, and from there back to the same page", async () => {
-    const page = await here.open({ at: "#/endpoints/work/settings", forgive: REFUSED });
-    await page.getByLabel(T.settings.names.idleTimeout).waitFor();
-    time.leap += SESSION_MS;
-    await goTo(page, "#/endpoints/work/connect");
-    await goTo(page, "#/endpoints/other/settings");
-    await page.getByLabel(T.signIn.key).waitFor();
-    await signIn(page, KEY);
-    await page.getByLabel(T.settings.names.idleTimeout).waitFor();
-    expect(new URL(page.url()).hash).toBe("#/endpoints/other/settings");
-  });
+	it("D31: a session that is over leads to the sign-in, and from there back to the same page", async () => {
+		const page = await here.open({ at: "#/endpoints/work/settings", forgive: REFUSED });
+		await page.getByLabel(T.settings.names.idleTimeout).waitFor();
+		time.leap += SESSION_MS;
+		await goTo(page, "#/endpoints/work/connect");
+		await goTo(page, "#/endpoints/other/settings");
+		await page.getByLabel(T.signIn.key).waitFor();
+		await signIn(page, KEY);
+		await page.getByLabel(T.settings.names.idleTimeout).waitFor();
+		expect(new URL(page.url()).hash).toBe("#/endpoints/other/settings");
+	});
 
-  it("D30, spec 5.3: a key is shown once; when it is revoked its next call is 401, and so is that of a session signed in with it", async () => {
-    const page = await here.open({ at: "#/keys" });
-    await press(page, T.keys.make);
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel(T.keys.name, { exact: true }).fill("batch");
-    await press(page, T.keys.make);
-    await dialog.getByText(T.keys.once).waitFor();
-    const key = (await dialog.locator("pre").textContent())!;
-    await press(page, T.copy);
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
-    await press(page, T.keys.kept);
-    await rowOf(page, "batch").getByText(T.keys.never).waitFor();
-    expect(await page.content()).not.toContain(key);
+	it("D30, spec 5.3: a key is shown once; when it is revoked its next call is 401, and so is that of a session signed in with it", async () => {
+		const page = await here.open({ at: "#/keys" });
+		await press(page, T.keys.make);
+		const dialog = page.getByRole("dialog");
+		await dialog.getByLabel(T.keys.name, { exact: true }).fill("batch");
+		await press(page, T.keys.make);
+		await dialog.getByText(T.keys.once).waitFor();
+		const key = (await dialog.locator("pre").textContent())!;
+		await press(page, T.copy);
+		expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
+		await press(page, T.keys.kept);
+		await rowOf(page, "batch").getByText(T.keys.never).waitFor();
+		expect(await page.content()).not.toContain(key);
 
-    const before = await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } });
-    expect(before.status).toBe(200);
-    const held = await here.open({ key, at: "#/endpoints/waiting/requests", forgive: REFUSED });
-    await rowOf(held, before.json.id.slice(-12)).waitFor();
+		const before = await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } });
+		expect(before.status).toBe(200);
+		const held = await here.open({ key, at: "#/endpoints/waiting/requests", forgive: REFUSED });
+		await rowOf(held, before.json.id.slice(-12)).waitFor();
 
-    await rowOf(page, "batch").getByRole("button", { name: T.keys.revoke }).click();
-    await press(page, T.keys.revoke);
-    await rowOf(page, "batch").waitFor({ state: "detached" });
-    expect((await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } })).status).toBe(401);
-    await goTo(held, "#/endpoints/waiting/workers");
-    await held.getByLabel(T.signIn.key).waitFor();
-  });
+		await rowOf(page, "batch").getByRole("button", { name: T.keys.revoke }).click();
+		await press(page, T.keys.revoke);
+		await rowOf(page, "batch").waitFor({ state: "detached" });
+		expect(
+			(await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } })).status,
+		).toBe(401);
+		await goTo(held, "#/endpoints/waiting/workers");
+		await held.getByLabel(T.signIn.key).waitFor();
+	});
 
-  it("D30: a session of a key that may only read sees everything and nothing that it may not do", async () => {
-    const [failed, waiting, worker] = [await here.ended("work", { fail: "no" }), await here.submit("waiting", {}, { webhook: "http://127.0.0.1:1/" }), (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id as string];
-    const { key } = await here.key(["read"]);
-    const page = await here.open({ key, forgive: REFUSED });
-    /** All that the console itself may do for anybody. */
-    const harmless = [T.palette.open, T.menu.open, T.theme.system, T.theme.light, T.theme.dark, T.signOut, T.copy, T.job.copyId, T.requests.apply, T.close, T.reload, T.again, T.webhooks.endpoint, "Hide suggestions"].map(String);
-    for (const [hash, ready] of [
-      ["#/overview", "Works"],
-      ["#/endpoints/work/charts", T.charts.queue],
-      ["#/endpoints/work/requests", failed.slice(-12)],
-      [`#/endpoints/work/requests/${failed}`, T.job.timeline],
-      [`#/endpoints/waiting/requests/${waiting}`, T.pages.webhooks],
-      ["#/endpoints/work/try", T.try.mayNot],
-      ["#/endpoints/work/workers", worker],
-      ["#/endpoints/work/connect", T.connect.key],
-      ["#/endpoints/work/settings", T.settings.readOnly],
-      ["#/workers", worker],
-      ["#/webhooks", T.pages.webhooks],
-      ["#/keys", T.keys.mayNot],
-    ] as const) {
-      await goTo(page, hash);
-      await page.locator("main").getByText(ready, { exact: false }).first().waitFor();
-      const buttons = await page.locator("button:enabled").evaluateAll((all) => all.filter((each) => each.getAttribute("role") === null && !/json-(fold|more)|segment/.test(each.className)).map((each) => each.getAttribute("aria-label") ?? each.textContent));
-      expect(buttons.map((each) => (each ?? "").trim()).filter((each) => !harmless.some((known) => each.startsWith(known))), hash).toEqual([]);
-      expect(await page.locator("main input:enabled:not([type=search]):not([type=datetime-local]), main textarea:enabled").count(), hash).toBe(0);
-      expect(await page.getByRole("link", { name: new RegExp(`^(${T.pages.keys}|${T.job.again}|${T.requests.sendOne})$`) }).count(), hash).toBe(0);
-    }
-  });
+	it("D30: a session of a key that may only read sees everything and nothing that it may not do", async () => {
+		const [failed, waiting, worker] = [
+			await here.ended("work", { fail: "no" }),
+			await here.submit("waiting", {}, { webhook: "http://127.0.0.1:1/" }),
+			(await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id as string,
+		];
+		const { key } = await here.key(["read"]);
+		const page = await here.open({ key, forgive: REFUSED });
+		/** All that the console itself may do for anybody. */
+		const harmless = [
+			T.palette.open,
+			T.menu.open,
+			T.theme.system,
+			T.theme.light,
+			T.theme.dark,
+			T.signOut,
+			T.copy,
+			T.job.copyId,
+			T.requests.apply,
+			T.close,
+			T.reload,
+			T.again,
+			T.webhooks.endpoint,
+			"Hide suggestions",
+		].map(String);
+		for (const [hash, ready] of [
+			["#/overview", "Works"],
+			["#/endpoints/work/charts", T.charts.queue],
+			["#/endpoints/work/requests", failed.slice(-12)],
+			[`#/endpoints/work/requests/${failed}`, T.job.timeline],
+			[`#/endpoints/waiting/requests/${waiting}`, T.pages.webhooks],
+			["#/endpoints/work/try", T.try.mayNot],
+			["#/endpoints/work/workers", worker],
+			["#/endpoints/work/connect", T.connect.key],
+			["#/endpoints/work/settings", T.settings.readOnly],
+			["#/workers", worker],
+			["#/webhooks", T.pages.webhooks],
+			["#/keys", T.keys.mayNot],
+		] as const) {
+			await goTo(page, hash);
+			await page.locator("main").getByText(ready, { exact: false }).first().waitFor();
+			const buttons = await page
+				.locator("button:enabled")
+				.evaluateAll((all) =>
+					all
+						.filter(
+							(each) =>
+								each.getAttribute("role") === null &&
+								!/json-(fold|more)|segment/.test(each.className),
+						)
+						.map((each) => each.getAttribute("aria-label") ?? each.textContent),
+				);
+			expect(
+				buttons
+					.map((each) => (each ?? "").trim())
+					.filter((each) => !harmless.some((known) => each.startsWith(known))),
+				hash,
+			).toEqual([]);
+			expect(
+				await page
+					.locator(
+						"main input:enabled:not([type=search]):not([type=datetime-local]), main textarea:enabled",
+					)
+					.count(),
+				hash,
+			).toBe(0);
+			expect(
+				await page
+					.getByRole("link", {
+						name: new RegExp(`^(${T.pages.keys}|${T.job.again}|${T.requests.sendOne})$`),
+					})
+					.count(),
+				hash,
+			).toBe(0);
+		}
+	});
 
-  it("D30: a session of a key for one endpoint knows of no other", async () => {
-    const { key } = await here.key(["write"], ["other"]);
-    const page = await here.open({ key, forgive: /status of 40[14]/ });
-    await page.getByRole("link", { name: "Other" }).first().waitFor();
-    expect(await page.getByText("Works").count()).toBe(0);
-    await goTo(page, "#/endpoints/work/requests");
-    await page.getByRole("alert").waitFor();
-  });
+	it("D30: a session of a key for one endpoint knows of no other", async () => {
+		const { key } = await here.key(["write"], ["other"]);
+		const page = await here.open({ key, forgive: /status of 40[14]/ });
+		await page.getByRole("link", { name: "Other" }).first().waitFor();
+		expect(await page.getByText("Works").count()).toBe(0);
+		await goTo(page, "#/endpoints/work/requests");
+		await page.getByRole("alert").waitFor();
+	});
 
-  it("D31, D38: a page of another origin cannot use the session, whatever it tries", async () => {
-    const elsewhere = createServer((_, res) => res.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>elsewhere</title><iframe name=into></iframe>"));
-    await once(elsewhere.listen(0, "127.0.0.1"), "listening");
-    onTestFinished(() => void elsewhere.close());
-    const page = await here.open({ forgive: /./ });
-    const own = await page.evaluate(`fetch("../v1/endpoints").then(({ status }) => status)`);
-    expect(own).toBe(200);
-    // The same host on another port is the same site: the browser does send the cookie.
-    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
-    const before = (await call(here.service.url, "/v1/endpoints")).text;
-    const cookies: Promise<string>[] = [];
-    page.on("request", (request) => void (request.url().startsWith(here.service.url) && cookies.push(request.allHeaders().then(({ cookie = "" }) => cookie, () => ""))));
-    const tries = await page.evaluate(`Promise.all(${JSON.stringify([
-      ["POST", "/v2/other/run", '{"input":{}}'], ["POST", "/v1/endpoints/other/pause", ""], ["DELETE", "/v1/endpoints/other", ""], ["PATCH", "/v1/endpoints/other", "{}"], ["POST", "/v1/keys", '{"name":"x","scopes":["admin"]}'], ["GET", "/v1/endpoints", undefined], ["GET", "/v2/other/openai/v1/models", undefined],
-    ])}.map(([method, path, body]) => fetch(${JSON.stringify(here.service.url)} + path, { method, body, credentials: "include" }).then(({ status }) => status, () => "blocked").then((status) => method + " " + path + " " + status)))`);
-    expect(tries).toEqual(["POST /v2/other/run blocked", "POST /v1/endpoints/other/pause blocked", "DELETE /v1/endpoints/other blocked", "PATCH /v1/endpoints/other blocked", "POST /v1/keys blocked", "GET /v1/endpoints blocked", "GET /v2/other/openai/v1/models blocked"]);
-    // A form needs nobody's leave to send, and shows the answer: that one is a refusal.
-    const [answer] = await Promise.all([
-      page.waitForResponse((response) => response.url().endsWith("/v2/other/run")),
-      page.evaluate(`{ const form = document.createElement("form"); form.method = "POST"; form.enctype = "text/plain"; form.target = "into"; form.action = ${JSON.stringify(`${here.service.url}/v2/other/run`)}; const field = document.createElement("input"); field.name = '{"input":{"a":"'; field.value = '"}}'; form.append(field); document.body.append(form); form.submit(); }`),
-    ]);
-    expect(answer.status()).toBe(401);
-    expect((await Promise.all(cookies)).filter(Boolean).length).toBeGreaterThan(0);
-    expect((await call(here.service.url, "/v1/endpoints")).text).toBe(before);
-  });
+	it("D31, D38: a page of another origin cannot use the session, whatever it tries", async () => {
+		const elsewhere = createServer((_, res) =>
+			res
+				.writeHead(200, { "Content-Type": "text/html" })
+				.end("<!doctype html><title>elsewhere</title><iframe name=into></iframe>"),
+		);
+		await once(elsewhere.listen(0, "127.0.0.1"), "listening");
+		onTestFinished(() => void elsewhere.close());
+		const page = await here.open({ forgive: /./ });
+		const own = await page.evaluate(`fetch("../v1/endpoints").then(({ status }) => status)`);
+		expect(own).toBe(200);
+		// The same host on another port is the same site: the browser does send the cookie.
+		await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+		const before = (await call(here.service.url, "/v1/endpoints")).text;
+		const cookies: Promise<string>[] = [];
+		page.on(
+			"request",
+			(request) =>
+				void (
+					request.url().startsWith(here.service.url) &&
+					cookies.push(
+						request.allHeaders().then(
+							({ cookie = "" }) => cookie,
+							() => "",
+						),
+					)
+				),
+		);
+		const tries = await page.evaluate(
+			`Promise.all(${JSON.stringify([
+				["POST", "/v2/other/run", '{"input":{}}'],
+				["POST", "/v1/endpoints/other/pause", ""],
+				["DELETE", "/v1/endpoints/other", ""],
+				["PATCH", "/v1/endpoints/other", "{}"],
+				["POST", "/v1/keys", '{"name":"x","scopes":["admin"]}'],
+				["GET", "/v1/endpoints", undefined],
+				["GET", "/v2/other/openai/v1/models", undefined],
+			])}.map(([method, path, body]) => fetch(${JSON.stringify(here.service.url)} + path, { method, body, credentials: "include" }).then(({ status }) => status, () => "blocked").then((status) => method + " " + path + " " + status)))`,
+		);
+		expect(tries).toEqual([
+			"POST /v2/other/run blocked",
+			"POST /v1/endpoints/other/pause blocked",
+			"DELETE /v1/endpoints/other blocked",
+			"PATCH /v1/endpoints/other blocked",
+			"POST /v1/keys blocked",
+			"GET /v1/endpoints blocked",
+			"GET /v2/other/openai/v1/models blocked",
+		]);
+		// A form needs nobody's leave to send, and shows the answer: that one is a refusal.
+		const [answer] = await Promise.all([
+			page.waitForResponse((response) => response.url().endsWith("/v2/other/run")),
+			page.evaluate(
+				`{ const form = document.createElement("form"); form.method = "POST"; form.enctype = "text/plain"; form.target = "into"; form.action = ${JSON.stringify(`${here.service.url}/v2/other/run`)}; const field = document.createElement("input"); field.name = '{"input":{"a":"'; field.value = '"}}'; form.append(field); document.body.append(form); form.submit(); }`,
+			),
+		]);
+		expect(answer.status()).toBe(401);
+		expect((await Promise.all(cookies)).filter(Boolean).length).toBeGreaterThan(0);
+		expect((await call(here.service.url, "/v1/endpoints")).text).toBe(before);
+	});
 });

@@ -7,30 +7,53 @@ import { managed } from "./managed.ts";
 import { site, until } from "./site.ts";
 
 it.concurrent("D31, D33: serve on loopback prints a link that signs in, after its address; on all interfaces it prints none", async (test) => {
-  const { folder } = site(test);
-  const serve = (host: string) => start(test, ["serve", "--port", "0", "--host", host, "--store", `sqlite:${host}.db`], { cwd: folder.path, env: { SLUICE_API_KEY: KEY } });
-  const [own, open] = [serve("127.0.0.1"), serve("0.0.0.0")];
-  const [, url = "", path = ""] = await until("the link", () => /^Sluice listens on (\S+)\nConsole: \1(\/console\/link\/[0-9a-f]{48}) \(good once, for 10 minutes; then: sluice console\)\n/.exec(own.stdout()));
-  const page = browser({ url });
-  expect((await page.send(path)).status).toBe(303);
-  expect((await page.send("/v1/keys")).status).toBe(200);
-  await until("the greeting", () => /There is no endpoint yet/.test(open.stdout()));
-  expect(open.stdout()).not.toContain("Console");
-  for (const each of [own, open]) {
-    each.end();
-    expect((await each.ended).stderr).not.toContain("/console/link/");
-  }
+	const { folder } = site(test);
+	const serve = (host: string) =>
+		start(test, ["serve", "--port", "0", "--host", host, "--store", `sqlite:${host}.db`], {
+			cwd: folder.path,
+			env: { SLUICE_API_KEY: KEY },
+		});
+	const [own, open] = [serve("127.0.0.1"), serve("0.0.0.0")];
+	const [, url = "", path = ""] = await until("the link", () =>
+		/^Sluice listens on (\S+)\nConsole: \1(\/console\/link\/[0-9a-f]{48}) \(good once, for 10 minutes; then: sluice console\)\n/.exec(
+			own.stdout(),
+		),
+	);
+	const page = browser({ url });
+	expect((await page.send(path)).status).toBe(303);
+	expect((await page.send("/v1/keys")).status).toBe(200);
+	await until("the greeting", () => /There is no endpoint yet/.test(open.stdout()));
+	expect(open.stdout()).not.toContain("Console");
+	for (const each of [own, open]) {
+		each.end();
+		expect((await each.ended).stderr).not.toContain("/console/link/");
+	}
 });
 
 it.concurrent("D31, D36: sluice console prints another one, for the key that it calls with", async (test) => {
-  const { told, ask, as, service } = await managed(test);
-  const link = await told("console");
-  expect(link).toMatch(new RegExp(`^${service.url}/console/link/[0-9a-f]{48}\n$`));
-  const page = browser(service);
-  expect((await page.send(new URL(link.trim()).pathname)).status).toBe(303);
-  expect(JSON.parse((await page.send("/console/session")).text)).toEqual({ principal: { name: "SLUICE_API_KEY", scopes: ["admin"] } });
-  expect(JSON.parse(await told("console", "--json"))).toEqual({ path: expect.stringMatching(/^\/console\/link\//), expiresAt: expect.stringMatching(/Z$/) });
-  const { json } = await call(service.url, "/v1/keys", { body: { name: "reader", scopes: ["read"] } });
-  expect(await as(json.key, "console")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("scope admin") });
-  expect(await ask("console", "now")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("no argument 'now'") });
+	const { told, ask, as, service } = await managed(test);
+	const link = await told("console");
+	expect(link).toMatch(new RegExp(`^${service.url}/console/link/[0-9a-f]{48}\n$`));
+	const page = browser(service);
+	expect((await page.send(new URL(link.trim()).pathname)).status).toBe(303);
+	expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
+		principal: { name: "SLUICE_API_KEY", scopes: ["admin"] },
+	});
+	expect(JSON.parse(await told("console", "--json"))).toEqual({
+		path: expect.stringMatching(/^\/console\/link\//),
+		expiresAt: expect.stringMatching(/Z$/),
+	});
+	const { json } = await call(service.url, "/v1/keys", {
+		body: { name: "reader", scopes: ["read"] },
+	});
+	expect(await as(json.key, "console")).toMatchObject({
+		code: 1,
+		stdout: "",
+		stderr: expect.stringContaining("scope admin"),
+	});
+	expect(await ask("console", "now")).toMatchObject({
+		code: 2,
+		stdout: "",
+		stderr: expect.stringContaining("no argument 'now'"),
+	});
 });

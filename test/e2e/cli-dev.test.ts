@@ -16,300 +16,423 @@ import { isAlive, until, within } from "./site.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A folder with these files. */
-function room({ onTestFinished }: TestContext, files: Record<string, string>): { cwd: string; write(name: string, text: string): void } {
-  const place = folder();
-  onTestFinished(() => place.remove());
-  const write = (name: string, text: string): void => {
-    mkdirSync(dirname(join(place.path, name)), { recursive: true });
-    writeFileSync(join(place.path, name), text);
-  };
-  for (const [name, text] of Object.entries(files)) write(name, text);
-  return { cwd: place.path, write };
+function room(
+	{ onTestFinished }: TestContext,
+	files: Record<string, string>,
+): { cwd: string; write(name: string, text: string): void } {
+	const place = folder();
+	onTestFinished(() => place.remove());
+	const write = (name: string, text: string): void => {
+		mkdirSync(dirname(join(place.path, name)), { recursive: true });
+		writeFileSync(join(place.path, name), text);
+	};
+	for (const [name, text] of Object.entries(files)) write(name, text);
+	return { cwd: place.path, write };
 }
 
 interface Session extends Running {
-  url: string;
-  key: string;
-  endpoint: string;
-  /** Waits until the output holds this, in what follows the last find. */
-  says(what: RegExp): Promise<RegExpExecArray>;
-  /** Ends it by a signal; answers the exit code and how long that took, ms. */
-  close(signal?: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
+	url: string;
+	key: string;
+	endpoint: string;
+	/** Waits until the output holds this, in what follows the last find. */
+	says(what: RegExp): Promise<RegExpExecArray>;
+	/** Ends it by a signal; answers the exit code and how long that took, ms. */
+	close(signal?: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
 }
 
 /** Starts `sluice dev` and waits for its greeting. */
 async function session(test: TestContext, cwd: string, ...args: string[]): Promise<Session> {
-  const running = start(test, ["dev", "--port", "0", ...args], { cwd, env: { FORCE_COLOR: undefined } });
-  let from = 0;
-  const says = async (what: RegExp): Promise<RegExpExecArray> => {
-    const found = await until(`${what} in the output, which is:\n${running.stdout()}${running.stderr()}`, () => what.exec(running.stdout().slice(from)));
-    from += found.index + found[0].length;
-    return found;
-  };
-  const [, url = "", endpoint = "", key = ""] = await says(/Sluice listens on (\S+)\n {2}endpoint +(\S+)\n.*\n {2}API key +(\S+)\n/);
-  return {
-    ...running, url, endpoint, key, says,
-    async close(signal = "SIGINT") {
-      const before = performance.now();
-      running.end(signal);
-      const { code } = await within("dev to end", running.ended);
-      return { code, ms: performance.now() - before };
-    },
-  };
+	const running = start(test, ["dev", "--port", "0", ...args], {
+		cwd,
+		env: { FORCE_COLOR: undefined },
+	});
+	let from = 0;
+	const says = async (what: RegExp): Promise<RegExpExecArray> => {
+		const found = await until(
+			`${what} in the output, which is:\n${running.stdout()}${running.stderr()}`,
+			() => what.exec(running.stdout().slice(from)),
+		);
+		from += found.index + found[0].length;
+		return found;
+	};
+	const [, url = "", endpoint = "", key = ""] = await says(
+		/Sluice listens on (\S+)\n {2}endpoint +(\S+)\n.*\n {2}API key +(\S+)\n/,
+	);
+	return {
+		...running,
+		url,
+		endpoint,
+		key,
+		says,
+		async close(signal = "SIGINT") {
+			const before = performance.now();
+			running.end(signal);
+			const { code } = await within("dev to end", running.ended);
+			return { code, ms: performance.now() - before };
+		},
+	};
 }
 
 /** What a job of the session gave. */
 async function result({ url, endpoint, key }: Session, input: object): Promise<any> {
-  return (await call(url, `/v2/${endpoint}/runsync`, { key, body: { input } })).json;
+	return (await call(url, `/v2/${endpoint}/runsync`, { key, body: { input } })).json;
 }
 
 const HELLO = "export default async (job) => ({ hello: job.input.name, pid: process.pid });\n";
 
 describe("sluice dev", () => {
-  it.concurrent("D36: runs a TypeScript handler, and its curl, Python and JavaScript lines work when pasted", async (test) => {
-    const { cwd } = room(test, {
-      "greet/handler.ts": 'import { suffix } from "./suffix.ts";\ninterface Input { name: string }\nexport default async (job: { input: Input }): Promise<object> => {\n  console.log("at work");\n  return { hello: job.input.name + suffix };\n};\n',
-      "greet/suffix.ts": 'export const suffix: string = "!";\n',
-      "greet/test_input.json": '{\n  "input": { "name": "O\'Neil \\"Ann\\" $HOME" }\n}\n',
-    });
-    const dev = await session(test, cwd, "greet/handler.ts", "--run");
-    expect(dev.endpoint).toBe("greet");
-    const [, id] = await dev.says(/^\d\d:\d\d:\d\d job (\S+) queued$/m);
-    await dev.says(new RegExp(`job ${id} started`));
-    await dev.says(/worker \| at work/);
-    await dev.says(new RegExp(`job ${id} done in \\d+ ms`));
-    await dev.says(/output \{"hello":"O'Neil \\"Ann\\" \$HOME!"\}/);
+	it.concurrent("D36: runs a TypeScript handler, and its curl, Python and JavaScript lines work when pasted", async (test) => {
+		const { cwd } = room(test, {
+			"greet/handler.ts":
+				'import { suffix } from "./suffix.ts";\ninterface Input { name: string }\nexport default async (job: { input: Input }): Promise<object> => {\n  console.log("at work");\n  return { hello: job.input.name + suffix };\n};\n',
+			"greet/suffix.ts": 'export const suffix: string = "!";\n',
+			"greet/test_input.json": '{\n  "input": { "name": "O\'Neil \\"Ann\\" $HOME" }\n}\n',
+		});
+		const dev = await session(test, cwd, "greet/handler.ts", "--run");
+		expect(dev.endpoint).toBe("greet");
+		const [, id] = await dev.says(/^\d\d:\d\d:\d\d job (\S+) queued$/m);
+		await dev.says(new RegExp(`job ${id} started`));
+		await dev.says(/worker \| at work/);
+		await dev.says(new RegExp(`job ${id} done in \\d+ ms`));
+		await dev.says(/output \{"hello":"O'Neil \\"Ann\\" \$HOME!"\}/);
 
-    const lines = [...dev.stdout().matchAll(/^ {2}((?:curl|python3|node) .*)$/gm)].map(([, line]) => line!);
-    expect(lines.map((line) => line.split(" ")[0])).toEqual(["curl", "python3", "node"]);
-    for (const line of lines) {
-      const said = execFileSync("sh", ["-c", line], { encoding: "utf8", env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` } });
-      expect(JSON.parse(said), line).toMatchObject({ status: "COMPLETED", output: { hello: 'O\'Neil "Ann" $HOME!' } });
-    }
-    for (const base of [`RUNPOD_ENDPOINT_BASE_URL=${dev.url}/sdk/v2`, `baseUrl: "${dev.url}/v2"`, `${dev.url}/v2/greet/openai/v1`]) expect(dev.stdout()).toContain(base);
-    expect(dev.stdout()).toMatch(new RegExp(`^  console    ${dev.url}/console/link/[0-9a-f]{48} `, "m"));
-    expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
-  });
+		const lines = [...dev.stdout().matchAll(/^ {2}((?:curl|python3|node) .*)$/gm)].map(
+			([, line]) => line!,
+		);
+		expect(lines.map((line) => line.split(" ")[0])).toEqual(["curl", "python3", "node"]);
+		for (const line of lines) {
+			const said = execFileSync("sh", ["-c", line], {
+				encoding: "utf8",
+				env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
+			});
+			expect(JSON.parse(said), line).toMatchObject({
+				status: "COMPLETED",
+				output: { hello: 'O\'Neil "Ann" $HOME!' },
+			});
+		}
+		for (const base of [
+			`RUNPOD_ENDPOINT_BASE_URL=${dev.url}/sdk/v2`,
+			`baseUrl: "${dev.url}/v2"`,
+			`${dev.url}/v2/greet/openai/v1`,
+		])
+			expect(dev.stdout()).toContain(base);
+		expect(dev.stdout()).toMatch(
+			new RegExp(`^  console    ${dev.url}/console/link/[0-9a-f]{48} `, "m"),
+		);
+		expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
+	});
 
-  it.concurrent("D36, D16: a change of an imported file starts the worker anew; what ran goes on without a counted loss", async (test) => {
-    const { cwd, write } = room(test, {
-      "handler.js": 'import { say } from "./lib/say.js";\nexport default async (job, { log }) => {\n  log(`begun by ${say}`);\n  if (say === "one") await new Promise((done) => setTimeout(done, 600_000));\n  return say;\n};\n',
-      "lib/say.js": 'export const say = "one";\n',
-      "package.json": '{"type": "module"}',
-    });
-    const dev = await session(test, cwd, "handler.js");
-    const answer = result(dev, {});
-    await dev.says(/INFO +sync-\S+ begun by one/);
-    write("lib/say.js", 'export const say = "two";\n');
-    await dev.says(/lib\/say\.js changed: the worker is started anew/);
-    await dev.says(/job sync-\S+ waits again/);
-    await dev.says(/begun by two/);
-    const job = await within("the job to end", answer);
-    expect(job).toMatchObject({ status: "COMPLETED", output: "two" });
-    // Many changes lose nothing: three counted losses would fail the job (D16).
-    write("lib/say.js", 'export const say = "one";\n');
-    await dev.says(/changed/);
-    const long = result(dev, {});
-    for (let round = 0; round < 4; round += 1) {
-      await dev.says(/begun by one/);
-      write("lib/say.js", `export const say = "one"; // ${round}\n`);
-      await dev.says(/waits again/);
-    }
-    await dev.says(/begun by one/);
-    write("lib/say.js", 'export const say = "two";\n');
-    expect(await within("the job to end", long)).toMatchObject({ status: "COMPLETED", output: "two" });
-  });
+	it.concurrent("D36, D16: a change of an imported file starts the worker anew; what ran goes on without a counted loss", async (test) => {
+		const { cwd, write } = room(test, {
+			"handler.js":
+				'import { say } from "./lib/say.js";\nexport default async (job, { log }) => {\n  log(`begun by ${say}`);\n  if (say === "one") await new Promise((done) => setTimeout(done, 600_000));\n  return say;\n};\n',
+			"lib/say.js": 'export const say = "one";\n',
+			"package.json": '{"type": "module"}',
+		});
+		const dev = await session(test, cwd, "handler.js");
+		const answer = result(dev, {});
+		await dev.says(/INFO +sync-\S+ begun by one/);
+		write("lib/say.js", 'export const say = "two";\n');
+		await dev.says(/lib\/say\.js changed: the worker is started anew/);
+		await dev.says(/job sync-\S+ waits again/);
+		await dev.says(/begun by two/);
+		const job = await within("the job to end", answer);
+		expect(job).toMatchObject({ status: "COMPLETED", output: "two" });
+		// Many changes lose nothing: three counted losses would fail the job (D16).
+		write("lib/say.js", 'export const say = "one";\n');
+		await dev.says(/changed/);
+		const long = result(dev, {});
+		for (let round = 0; round < 4; round += 1) {
+			await dev.says(/begun by one/);
+			write("lib/say.js", `export const say = "one"; // ${round}\n`);
+			await dev.says(/waits again/);
+		}
+		await dev.says(/begun by one/);
+		write("lib/say.js", 'export const say = "two";\n');
+		expect(await within("the job to end", long)).toMatchObject({
+			status: "COMPLETED",
+			output: "two",
+		});
+	});
 
-  it.concurrent("D36: Ctrl-C ends the worker, what it started and the service within 2 s, also while a job runs", async (test) => {
-    const { cwd } = room(test, {
-      "handler.js": 'import { spawn } from "node:child_process";\nprocess.on("SIGTERM", () => {});\nexport default async (job, { log }) => {\n  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);\n  log(`pids ${process.pid} ${child.pid} .`);\n  await new Promise(() => setInterval(() => {}, 1000));\n};\n',
-      "package.json": '{"type": "module"}',
-    });
-    const dev = await session(test, cwd, "handler.js");
-    const waiting = result(dev, {}).catch(() => {});
-    const [, worker, child] = await dev.says(/pids (\d+) (\d+) \./);
-    const { code, ms } = await dev.close();
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(2000);
-    for (const pid of [worker, child]) expect(isAlive(Number(pid)), `process ${pid}`).toBe(false);
-    await waiting;
-    await expect(fetch(`${dev.url}/healthz`)).rejects.toThrow();
-  });
+	it.concurrent("D36: Ctrl-C ends the worker, what it started and the service within 2 s, also while a job runs", async (test) => {
+		const { cwd } = room(test, {
+			"handler.js":
+				'import { spawn } from "node:child_process";\nprocess.on("SIGTERM", () => {});\nexport default async (job, { log }) => {\n  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);\n  log(`pids ${process.pid} ${child.pid} .`);\n  await new Promise(() => setInterval(() => {}, 1000));\n};\n',
+			"package.json": '{"type": "module"}',
+		});
+		const dev = await session(test, cwd, "handler.js");
+		const waiting = result(dev, {}).catch(() => {});
+		const [, worker, child] = await dev.says(/pids (\d+) (\d+) \./);
+		const { code, ms } = await dev.close();
+		expect(code).toBe(0);
+		expect(ms).toBeLessThan(2000);
+		for (const pid of [worker, child]) expect(isAlive(Number(pid)), `process ${pid}`).toBe(false);
+		await waiting;
+		await expect(fetch(`${dev.url}/healthz`)).rejects.toThrow();
+	});
 
-  it.concurrent("D36, D16: killed outright it leaves no worker behind, and the next run goes on with its job at once", async (test) => {
-    const { cwd, write } = room(test, { "handler.js": "process.stdout.on('error', () => {});\nexport default async (job, { log }) => {\n  log(`pid ${process.pid} .`);\n  await new Promise(() => setInterval(() => {}, 1000));\n};\n" });
-    const first = await session(test, cwd, "handler.js");
-    const { json } = await call(first.url, `/v2/${first.endpoint}/run`, { key: first.key, body: { input: { name: "Ann" } } });
-    const [, worker] = await first.says(/pid (\d+) \./);
-    await first.close("SIGKILL");
-    await until("the worker to end", () => !isAlive(Number(worker)));
-    write("handler.js", HELLO);
-    const second = await session(test, cwd, "handler.js");
-    await second.says(new RegExp(`job ${json.id} done`));
-    const { json: job } = await call(second.url, `/v1/endpoints/${second.endpoint}/jobs/${json.id}`, { key: second.key });
-    expect(job).toMatchObject({ status: "COMPLETED", output: { hello: "Ann" }, attempts: [{ end: "released" }, { end: "completed" }] });
-  });
+	it.concurrent("D36, D16: killed outright it leaves no worker behind, and the next run goes on with its job at once", async (test) => {
+		const { cwd, write } = room(test, {
+			"handler.js":
+				"process.stdout.on('error', () => {});\nexport default async (job, { log }) => {\n  log(`pid ${process.pid} .`);\n  await new Promise(() => setInterval(() => {}, 1000));\n};\n",
+		});
+		const first = await session(test, cwd, "handler.js");
+		const { json } = await call(first.url, `/v2/${first.endpoint}/run`, {
+			key: first.key,
+			body: { input: { name: "Ann" } },
+		});
+		const [, worker] = await first.says(/pid (\d+) \./);
+		await first.close("SIGKILL");
+		await until("the worker to end", () => !isAlive(Number(worker)));
+		write("handler.js", HELLO);
+		const second = await session(test, cwd, "handler.js");
+		await second.says(new RegExp(`job ${json.id} done`));
+		const { json: job } = await call(
+			second.url,
+			`/v1/endpoints/${second.endpoint}/jobs/${json.id}`,
+			{ key: second.key },
+		);
+		expect(job).toMatchObject({
+			status: "COMPLETED",
+			output: { hello: "Ann" },
+			attempts: [{ end: "released" }, { end: "completed" }],
+		});
+	});
 
-  it.concurrent("D36: at a terminal Enter sends test_input.json, r starts the worker anew, Ctrl-C ends it", async (test) => {
-    const { cwd } = room(test, { "handler.js": HELLO, "test_input.json": '{"input": {"name": "Ann"}}' });
-    // A terminal of its own; what comes on standard input is typed there.
-    const typist = "import os, pty, sys\npty.spawn(sys.argv[1:])\n";
-    const child = spawn("python3", ["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"], { cwd, stdio: ["pipe", "pipe", "inherit"] });
-    test.onTestFinished(() => void child.kill("SIGKILL"));
-    let said = "";
-    child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
-    const ended = once(child, "close");
-    await until("the offer", () => said.includes("Press Enter to send test_input.json as a job"));
-    child.stdin.write("\n");
-    const [, first] = await until("the output", () => /output \{"hello":"Ann","pid":(\d+)\}/.exec(said));
-    child.stdin.write("r\n");
-    await until("the worker to end", () => !isAlive(Number(first)));
-    child.stdin.write("\n");
-    const second = await until("another output", () => [...said.matchAll(/output \{"hello":"Ann","pid":(\d+)\}/g)][1]?.[1]);
-    expect(second).not.toBe(first);
-    child.stdin.write("\u0003");
-    await within("dev to end", ended);
-    expect(isAlive(Number(second))).toBe(false);
-  });
+	it.concurrent("D36: at a terminal Enter sends test_input.json, r starts the worker anew, Ctrl-C ends it", async (test) => {
+		const { cwd } = room(test, {
+			"handler.js": HELLO,
+			"test_input.json": '{"input": {"name": "Ann"}}',
+		});
+		// A terminal of its own; what comes on standard input is typed there.
+		const typist = "import os, pty, sys\npty.spawn(sys.argv[1:])\n";
+		const child = spawn(
+			"python3",
+			["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"],
+			{ cwd, stdio: ["pipe", "pipe", "inherit"] },
+		);
+		test.onTestFinished(() => void child.kill("SIGKILL"));
+		let said = "";
+		child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
+		const ended = once(child, "close");
+		await until("the offer", () => said.includes("Press Enter to send test_input.json as a job"));
+		child.stdin.write("\n");
+		const [, first] = await until("the output", () =>
+			/output \{"hello":"Ann","pid":(\d+)\}/.exec(said),
+		);
+		child.stdin.write("r\n");
+		await until("the worker to end", () => !isAlive(Number(first)));
+		child.stdin.write("\n");
+		const second = await until(
+			"another output",
+			() => [...said.matchAll(/output \{"hello":"Ann","pid":(\d+)\}/g)][1]?.[1],
+		);
+		expect(second).not.toBe(first);
+		child.stdin.write("\u0003");
+		await within("dev to end", ended);
+		expect(isAlive(Number(second))).toBe(false);
+	});
 
-  it.concurrent("D36: a worker that cannot start is shown once, and started with the next change", async (test) => {
-    const { cwd, write } = room(test, { "handler.js": "export default async () => { return 1;\n" });
-    const dev = await session(test, cwd, "handler.js");
-    await dev.says(/worker \| SyntaxError/);
-    await dev.says(/The worker ended with code 1 before it asked for a job; its last lines are above\. It is started again when a source file in \S+ changes\./);
-    const { json } = await call(dev.url, `/v2/${dev.endpoint}/run`, { key: dev.key, body: { input: { name: "x" } } });
-    write("handler.js", HELLO);
-    await dev.says(/handler\.js changed/);
-    await dev.says(new RegExp(`job ${json.id} done`));
-    expect(dev.stdout().match(/worker \| SyntaxError/g)).toHaveLength(1);
-    write("handler.js", "export const nothing = 1;\n");
-    await dev.says(/neither calls start\(\) of sluice\/worker nor exports a handler/);
-    await dev.close();
-    const absent = await session(test, cwd, "--", "no-such-program", "worker.js");
-    await absent.says(/worker \| The program 'no-such-program' was not found\./);
-    await absent.says(/The worker could not be started before it asked for a job/);
-    expect((await absent.close()).code).toBe(0);
-  });
+	it.concurrent("D36: a worker that cannot start is shown once, and started with the next change", async (test) => {
+		const { cwd, write } = room(test, { "handler.js": "export default async () => { return 1;\n" });
+		const dev = await session(test, cwd, "handler.js");
+		await dev.says(/worker \| SyntaxError/);
+		await dev.says(
+			/The worker ended with code 1 before it asked for a job; its last lines are above\. It is started again when a source file in \S+ changes\./,
+		);
+		const { json } = await call(dev.url, `/v2/${dev.endpoint}/run`, {
+			key: dev.key,
+			body: { input: { name: "x" } },
+		});
+		write("handler.js", HELLO);
+		await dev.says(/handler\.js changed/);
+		await dev.says(new RegExp(`job ${json.id} done`));
+		expect(dev.stdout().match(/worker \| SyntaxError/g)).toHaveLength(1);
+		write("handler.js", "export const nothing = 1;\n");
+		await dev.says(/neither calls start\(\) of sluice\/worker nor exports a handler/);
+		await dev.close();
+		const absent = await session(test, cwd, "--", "no-such-program", "worker.js");
+		await absent.says(/worker \| The program 'no-such-program' was not found\./);
+		await absent.says(/The worker could not be started before it asked for a job/);
+		expect((await absent.close()).code).toBe(0);
+	});
 
-  it.concurrent("D36: a job that crashes its worker waits, and runs with the next change", async (test) => {
-    const { cwd, write } = room(test, { "handler.cjs": "module.exports = async () => process.exit(3);\n" });
-    const dev = await session(test, cwd, "handler.cjs");
-    const answer = result(dev, { name: "Ann" });
-    await dev.says(/The worker ended with code 3; .* The job that it had waits\. It is started again/);
-    write("handler.cjs", "module.exports = async (job) => job.input.name;\n");
-    expect(await within("the job to end", answer)).toMatchObject({ status: "COMPLETED", output: "Ann" });
-  });
+	it.concurrent("D36: a job that crashes its worker waits, and runs with the next change", async (test) => {
+		const { cwd, write } = room(test, {
+			"handler.cjs": "module.exports = async () => process.exit(3);\n",
+		});
+		const dev = await session(test, cwd, "handler.cjs");
+		const answer = result(dev, { name: "Ann" });
+		await dev.says(
+			/The worker ended with code 3; .* The job that it had waits\. It is started again/,
+		);
+		write("handler.cjs", "module.exports = async (job) => job.input.name;\n");
+		expect(await within("the job to end", answer)).toMatchObject({
+			status: "COMPLETED",
+			output: "Ann",
+		});
+	});
 
-  it.concurrent("D36: queue and key stay for the next run, --fresh begins anew", async (test) => {
-    const { cwd } = room(test, { "handler.js": "export default async (job) => { if (!job.input.now) process.exit(1); return job.input.n; };\n" });
-    const first = await session(test, cwd, "handler.js");
-    await result(first, { now: true });
-    const { json } = await call(first.url, `/v2/${first.endpoint}/run`, { key: first.key, body: { input: { n: 1 } } });
-    await first.says(/The job that it had waits/);
-    await first.close();
-    const second = await session(test, cwd, "handler.js");
-    expect(second.key).toBe(first.key);
-    await second.says(new RegExp(`job ${json.id} started`));
-    await second.says(/The job that it had waits/);
-    await second.close("SIGTERM");
-    const third = await session(test, cwd, "handler.js", "--fresh");
-    expect((await call(third.url, `/v2/${third.endpoint}/status/${json.id}`, { key: third.key })).status).toBe(404);
-    expect((await result(third, { now: true, n: 5 })).output).toBe(5);
-  });
+	it.concurrent("D36: queue and key stay for the next run, --fresh begins anew", async (test) => {
+		const { cwd } = room(test, {
+			"handler.js":
+				"export default async (job) => { if (!job.input.now) process.exit(1); return job.input.n; };\n",
+		});
+		const first = await session(test, cwd, "handler.js");
+		await result(first, { now: true });
+		const { json } = await call(first.url, `/v2/${first.endpoint}/run`, {
+			key: first.key,
+			body: { input: { n: 1 } },
+		});
+		await first.says(/The job that it had waits/);
+		await first.close();
+		const second = await session(test, cwd, "handler.js");
+		expect(second.key).toBe(first.key);
+		await second.says(new RegExp(`job ${json.id} started`));
+		await second.says(/The job that it had waits/);
+		await second.close("SIGTERM");
+		const third = await session(test, cwd, "handler.js", "--fresh");
+		expect(
+			(await call(third.url, `/v2/${third.endpoint}/status/${json.id}`, { key: third.key })).status,
+		).toBe(404);
+		expect((await result(third, { now: true, n: 5 })).output).toBe(5);
+	});
 
-  it.concurrent("D36: a usual port in use is no obstacle; a second session in the same folder is refused with a sentence", async (test) => {
-    const { cwd } = room(test, { "handler.js": HELLO });
-    const holder = createServer().listen(8080, "127.0.0.1");
-    test.onTestFinished(() => void holder.close());
-    // Either is in use then: by this test, or by another program of this machine.
-    await Promise.race([once(holder, "listening"), once(holder, "error")]).catch(() => {});
-    const dev = start(test, ["dev", "handler.js"], { cwd });
-    const url = await until("the address", () => /^Sluice listens on (\S+)$/m.exec(dev.stdout())?.[1]);
-    expect(dev.stdout()).toMatch(/^\d\d:\d\d:\d\d Port 8080 is in use: a free one is taken\.$/m);
-    expect(url).not.toContain(":8080");
-    expect(await sluice(test, ["dev", "handler.js", "--port", "0"], { cwd })).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The service could not start: .*dev\.db is in use by another process/) });
-    expect(await sluice(test, ["dev", "handler.js", "--port", "0", "--fresh"], { cwd })).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Another session has \S+dev\.db open\. End it first\.\n$/) });
-    expect(existsSync(join(cwd, ".sluice/dev.db"))).toBe(true);
-  });
+	it.concurrent("D36: a usual port in use is no obstacle; a second session in the same folder is refused with a sentence", async (test) => {
+		const { cwd } = room(test, { "handler.js": HELLO });
+		const holder = createServer().listen(8080, "127.0.0.1");
+		test.onTestFinished(() => void holder.close());
+		// Either is in use then: by this test, or by another program of this machine.
+		await Promise.race([once(holder, "listening"), once(holder, "error")]).catch(() => {});
+		const dev = start(test, ["dev", "handler.js"], { cwd });
+		const url = await until(
+			"the address",
+			() => /^Sluice listens on (\S+)$/m.exec(dev.stdout())?.[1],
+		);
+		expect(dev.stdout()).toMatch(/^\d\d:\d\d:\d\d Port 8080 is in use: a free one is taken\.$/m);
+		expect(url).not.toContain(":8080");
+		expect(await sluice(test, ["dev", "handler.js", "--port", "0"], { cwd })).toMatchObject({
+			code: 1,
+			stderr: expect.stringMatching(
+				/^The service could not start: .*dev\.db is in use by another process/,
+			),
+		});
+		expect(
+			await sluice(test, ["dev", "handler.js", "--port", "0", "--fresh"], { cwd }),
+		).toMatchObject({
+			code: 1,
+			stderr: expect.stringMatching(/^Another session has \S+dev\.db open\. End it first\.\n$/),
+		});
+		expect(existsSync(join(cwd, ".sluice/dev.db"))).toBe(true);
+	});
 
-  it.concurrent("D36: a handler that calls start() itself, and a whole command, run as they are", async (test) => {
-    const { cwd } = room(test, {
-      "own.js": 'import { start } from "sluice/worker";\nexport default () => "not this";\nawait start({ handler: (job) => `own ${job.input.name}`, concurrency: 2 });\n',
-      "package.json": '{"type": "module"}',
-    });
-    const own = await session(test, cwd, "own.js");
-    expect(own.endpoint).toBe("own");
-    expect((await result(own, { name: "x" })).output).toBe("own x");
-    await own.close();
-    const kit = join(ROOT, "dist/worker/index.js");
-    writeFileSync(join(cwd, "own.js"), readFileSync(join(cwd, "own.js"), "utf8").replace("sluice/worker", kit));
-    const command = await session(test, cwd, "--endpoint", "words", "--", process.execPath, "own.js");
-    expect((await result(command, { name: "y" })).output).toBe("own y");
-    expect(command.endpoint).toBe("words");
-  });
+	it.concurrent("D36: a handler that calls start() itself, and a whole command, run as they are", async (test) => {
+		const { cwd } = room(test, {
+			"own.js":
+				'import { start } from "sluice/worker";\nexport default () => "not this";\nawait start({ handler: (job) => `own ${job.input.name}`, concurrency: 2 });\n',
+			"package.json": '{"type": "module"}',
+		});
+		const own = await session(test, cwd, "own.js");
+		expect(own.endpoint).toBe("own");
+		expect((await result(own, { name: "x" })).output).toBe("own x");
+		await own.close();
+		const kit = join(ROOT, "dist/worker/index.js");
+		writeFileSync(
+			join(cwd, "own.js"),
+			readFileSync(join(cwd, "own.js"), "utf8").replace("sluice/worker", kit),
+		);
+		const command = await session(
+			test,
+			cwd,
+			"--endpoint",
+			"words",
+			"--",
+			process.execPath,
+			"own.js",
+		);
+		expect((await result(command, { name: "y" })).output).toBe("own y");
+		expect(command.endpoint).toBe("words");
+	});
 
-  it.concurrent("D21: webhooks may go to this machine", async (test) => {
-    const { cwd } = room(test, { "handler.js": HELLO });
-    const server = createServer((_, res) => void res.end()).listen(0, "127.0.0.1");
-    test.onTestFinished(() => void server.close());
-    await once(server, "listening");
-    const dev = await session(test, cwd, "handler.js");
-    const told = once(server, "request");
-    await call(dev.url, `/v2/${dev.endpoint}/run`, { key: dev.key, body: { input: {}, webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` } });
-    await within("the webhook", told);
-  });
+	it.concurrent("D21: webhooks may go to this machine", async (test) => {
+		const { cwd } = room(test, { "handler.js": HELLO });
+		const server = createServer((_, res) => void res.end()).listen(0, "127.0.0.1");
+		test.onTestFinished(() => void server.close());
+		await once(server, "listening");
+		const dev = await session(test, cwd, "handler.js");
+		const told = once(server, "request");
+		await call(dev.url, `/v2/${dev.endpoint}/run`, {
+			key: dev.key,
+			body: { input: {}, webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` },
+		});
+		await within("the webhook", told);
+	});
 
-  it.concurrent("D36: a Python handler without its SDK is exit 1 with what to install; one that needs none runs", async (test) => {
-    const { cwd, write } = room(test, {
-      "handler.py": "import runpod\nrunpod.serverless.start({'handler': lambda job: job})\n",
-      // Without any installed package, whatever this machine has.
-      ".venv/bin/python": '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n',
-    });
-    execFileSync("chmod", ["+x", join(cwd, ".venv/bin/python")]);
-    const { code, stdout, stderr } = await sluice(test, ["dev", "handler.py", "--port", "0"], { cwd });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^handler\.py imports runpod, and \S+\.venv\/bin\/python does not have it\..*\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/s);
-    expect(existsSync(join(cwd, ".sluice"))).toBe(false);
+	it.concurrent("D36: a Python handler without its SDK is exit 1 with what to install; one that needs none runs", async (test) => {
+		const { cwd, write } = room(test, {
+			"handler.py": "import runpod\nrunpod.serverless.start({'handler': lambda job: job})\n",
+			// Without any installed package, whatever this machine has.
+			".venv/bin/python": '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n',
+		});
+		execFileSync("chmod", ["+x", join(cwd, ".venv/bin/python")]);
+		const { code, stdout, stderr } = await sluice(test, ["dev", "handler.py", "--port", "0"], {
+			cwd,
+		});
+		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+		expect(stderr).toMatch(
+			/^handler\.py imports runpod, and \S+\.venv\/bin\/python does not have it\..*\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/s,
+		);
+		expect(existsSync(join(cwd, ".sluice"))).toBe(false);
 
-    write("plain.py", [
-      "import json, os, urllib.request",
-      "worker, key = os.environ['RUNPOD_POD_ID'], {'Authorization': os.environ['RUNPOD_AI_API_KEY']}",
-      "print('up', flush=False)",
-      "take = os.environ['RUNPOD_WEBHOOK_GET_JOB'].replace('$ID', worker) + '&job_in_progress=0'",
-      "job = json.load(urllib.request.urlopen(urllib.request.Request(take, headers=key)))",
-      "done = os.environ['RUNPOD_WEBHOOK_POST_OUTPUT'].replace('$RUNPOD_POD_ID', worker).replace('$ID', job['id']) + '&isStream=false'",
-      "urllib.request.urlopen(urllib.request.Request(done, json.dumps({'output': job['input']['n'] + 1}).encode(), key))",
-      "",
-    ].join("\n"));
-    const dev = await session(test, cwd, "plain.py");
-    await dev.says(/worker \| up/);
-    expect((await result(dev, { n: 1 })).output).toBe(2);
-    // It ended well after its job: the next one is there by itself.
-    expect((await result(dev, { n: 2 })).output).toBe(3);
-  });
+		write(
+			"plain.py",
+			[
+				"import json, os, urllib.request",
+				"worker, key = os.environ['RUNPOD_POD_ID'], {'Authorization': os.environ['RUNPOD_AI_API_KEY']}",
+				"print('up', flush=False)",
+				"take = os.environ['RUNPOD_WEBHOOK_GET_JOB'].replace('$ID', worker) + '&job_in_progress=0'",
+				"job = json.load(urllib.request.urlopen(urllib.request.Request(take, headers=key)))",
+				"done = os.environ['RUNPOD_WEBHOOK_POST_OUTPUT'].replace('$RUNPOD_POD_ID', worker).replace('$ID', job['id']) + '&isStream=false'",
+				"urllib.request.urlopen(urllib.request.Request(done, json.dumps({'output': job['input']['n'] + 1}).encode(), key))",
+				"",
+			].join("\n"),
+		);
+		const dev = await session(test, cwd, "plain.py");
+		await dev.says(/worker \| up/);
+		expect((await result(dev, { n: 1 })).output).toBe(2);
+		// It ended well after its job: the next one is there by itself.
+		expect((await result(dev, { n: 2 })).output).toBe(3);
+	});
 
-  it.concurrent("D36: says what cannot run, with the way out", async (test) => {
-    const { cwd } = room(test, { "notes.txt": "", "handler.js": HELLO, "empty/notes.txt": "" });
-    const cases: [string[], number, RegExp][] = [
-      [[], 2, /^dev takes a handler, a folder or a command: sluice dev handler\.py/],
-      [["absent.py"], 2, /^There is nothing at .*absent\.py\./],
-      [["notes.txt"], 2, /^How to run notes\.txt is not known\. Say the whole command/],
-      [["empty"], 2, /^No handler is in .*empty: .*sluice dev .*empty\/FILE/],
-      [["handler.js", "--run"], 2, /^There is no test_input\.json in /],
-      [["handler.js", "more"], 2, /^There is no place for 'more'/],
-      [["handler.js", "--endpoint", "a b"], 2, /endpoints\.a b/],
-      [["handler.js", "--port", "99999"], 2, /--port must be a whole number from 0 to 65535/],
-    ];
-    for (const [args, code, says] of cases) expect(await sluice(test, ["dev", ...args], { cwd }), args.join(" ")).toMatchObject({ code, stderr: expect.stringMatching(says) });
-  });
+	it.concurrent("D36: says what cannot run, with the way out", async (test) => {
+		const { cwd } = room(test, { "notes.txt": "", "handler.js": HELLO, "empty/notes.txt": "" });
+		const cases: [string[], number, RegExp][] = [
+			[[], 2, /^dev takes a handler, a folder or a command: sluice dev handler\.py/],
+			[["absent.py"], 2, /^There is nothing at .*absent\.py\./],
+			[["notes.txt"], 2, /^How to run notes\.txt is not known\. Say the whole command/],
+			[["empty"], 2, /^No handler is in .*empty: .*sluice dev .*empty\/FILE/],
+			[["handler.js", "--run"], 2, /^There is no test_input\.json in /],
+			[["handler.js", "more"], 2, /^There is no place for 'more'/],
+			[["handler.js", "--endpoint", "a b"], 2, /endpoints\.a b/],
+			[["handler.js", "--port", "99999"], 2, /--port must be a whole number from 0 to 65535/],
+		];
+		for (const [args, code, says] of cases)
+			expect(await sluice(test, ["dev", ...args], { cwd }), args.join(" ")).toMatchObject({
+				code,
+				stderr: expect.stringMatching(says),
+			});
+	});
 
-  it("D36: sluice dev examples/thumbnail/worker.js works", async (test) => {
-    test.onTestFinished(() => rmSync(join(ROOT, "examples/thumbnail/.sluice"), { recursive: true, force: true }));
-    const dev = await session(test, ROOT, "examples/thumbnail/worker.js");
-    expect(dev.endpoint).toBe("thumbnail");
-    const image = readFileSync(join(ROOT, "examples/pictures/receipt.jpg")).toString("base64");
-    const job = await result(dev, { image, sizes: [32] });
-    expect(job).toMatchObject({ status: "COMPLETED", output: [{ format: "webp" }] });
-    await dev.close();
-  });
+	it("D36: sluice dev examples/thumbnail/worker.js works", async (test) => {
+		test.onTestFinished(() =>
+			rmSync(join(ROOT, "examples/thumbnail/.sluice"), { recursive: true, force: true }),
+		);
+		const dev = await session(test, ROOT, "examples/thumbnail/worker.js");
+		expect(dev.endpoint).toBe("thumbnail");
+		const image = readFileSync(join(ROOT, "examples/pictures/receipt.jpg")).toString("base64");
+		const job = await result(dev, { image, sizes: [32] });
+		expect(job).toMatchObject({ status: "COMPLETED", output: [{ format: "webp" }] });
+		await dev.close();
+	});
 });

@@ -12,126 +12,256 @@ import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";
 import { run, until } from "./site.ts";
 
-interface Told { ok: boolean; findings: { check: string; level: string; message: string; fix?: string }[] }
+interface Told {
+	ok: boolean;
+	findings: { check: string; level: string; message: string; fix?: string }[];
+}
 
 /** What it says about one thing. */
 function about({ findings }: Told, check: string): Told["findings"] {
-  return findings.filter((each) => each.check === check);
+	return findings.filter((each) => each.check === check);
 }
 
 /** Listens on a free port; ends with the test. */
-async function listening({ onTestFinished }: TestContext, answer: (path: string) => { status: number; text?: string; headers?: Record<string, string> }): Promise<number> {
-  const server = createServer((req, res) => {
-    const { status, text = "", headers = {} } = answer(req.url!);
-    res.writeHead(status, headers).end(text);
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
+async function listening(
+	{ onTestFinished }: TestContext,
+	answer: (path: string) => { status: number; text?: string; headers?: Record<string, string> },
+): Promise<number> {
+	const server = createServer((req, res) => {
+		const { status, text = "", headers = {} } = answer(req.url!);
+		res.writeHead(status, headers).end(text);
+	}).listen(0, "127.0.0.1");
+	onTestFinished(() => void server.close());
+	await once(server, "listening");
+	return (server.address() as AddressInfo).port;
 }
 
 describe("sluice doctor", () => {
-  it.concurrent("D36: nothing is wrong with a set-up that works, exit 0", async (test) => {
-    const { told, service, cwd } = await managed(test, (place) => ({ words: place.launched() }));
-    writeFileSync(join(cwd, "sluice.yaml"), `publicUrl: ${service.url}\n`);
-    const text = await told("doctor");
-    expect(text).toMatch(/^ok {7}node: Node \d+/);
-    for (const part of ["ok       configuration: ", "ok       store: ", `ok       service: The service at ${service.url} is ready.`, "ok       key: ", "ok       endpoint words: ", `ok       publicUrl: ${service.url} leads to the service.`]) expect(text).toContain(part);
-    expect(text).toMatch(/\nNothing is wrong\.\n$/);
-    const json = JSON.parse(await told("doctor", "--json")) as Told;
-    expect(json.ok).toBe(true);
-    expect(about(json, "key")).toEqual([{ check: "key", level: "ok", message: "The key of SLUICE_API_KEY is good." }]);
-  });
+	it.concurrent("D36: nothing is wrong with a set-up that works, exit 0", async (test) => {
+		const { told, service, cwd } = await managed(test, (place) => ({ words: place.launched() }));
+		writeFileSync(join(cwd, "sluice.yaml"), `publicUrl: ${service.url}\n`);
+		const text = await told("doctor");
+		expect(text).toMatch(/^ok {7}node: Node \d+/);
+		for (const part of [
+			"ok       configuration: ",
+			"ok       store: ",
+			`ok       service: The service at ${service.url} is ready.`,
+			"ok       key: ",
+			"ok       endpoint words: ",
+			`ok       publicUrl: ${service.url} leads to the service.`,
+		])
+			expect(text).toContain(part);
+		expect(text).toMatch(/\nNothing is wrong\.\n$/);
+		const json = JSON.parse(await told("doctor", "--json")) as Told;
+		expect(json.ok).toBe(true);
+		expect(about(json, "key")).toEqual([
+			{ check: "key", level: "ok", message: "The key of SLUICE_API_KEY is good." },
+		]);
+	});
 
-  it.concurrent("D36: without a service it says so, and looks at configuration, store and port, exit 1", async (test) => {
-    const place = folder();
-    test.onTestFinished(() => place.remove());
-    const around = { cwd: place.path, env: { SLUICE_URL: "http://127.0.0.1:1", SLUICE_API_KEY: KEY } };
-    const port = await listening(test, () => ({ status: 200 }));
-    const ask = async (env: Record<string, string>, ...args: string[]): Promise<Told> => {
-      const { code, stdout, stderr } = await sluice(test, ["doctor", "--json", ...args], { ...around, env: { ...around.env, ...env } });
-      expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
-      return JSON.parse(stdout) as Told;
-    };
-    const alone = await ask({ SLUICE_PORT: String(port) });
-    expect(about(alone, "service")).toEqual([{ check: "service", level: "problem", message: expect.stringMatching(/^No service answers at http:\/\/127\.0\.0\.1:1 \(/), fix: expect.stringContaining("sluice serve") }]);
-    expect(about(alone, "port")).toEqual([expect.objectContaining({ level: "problem", message: `Port ${port} on 127.0.0.1 is in use by another program.` })]);
-    expect(about(alone, "store")).toEqual([expect.objectContaining({ level: "ok" })]);
+	it.concurrent("D36: without a service it says so, and looks at configuration, store and port, exit 1", async (test) => {
+		const place = folder();
+		test.onTestFinished(() => place.remove());
+		const around = {
+			cwd: place.path,
+			env: { SLUICE_URL: "http://127.0.0.1:1", SLUICE_API_KEY: KEY },
+		};
+		const port = await listening(test, () => ({ status: 200 }));
+		const ask = async (env: Record<string, string>, ...args: string[]): Promise<Told> => {
+			const { code, stdout, stderr } = await sluice(test, ["doctor", "--json", ...args], {
+				...around,
+				env: { ...around.env, ...env },
+			});
+			expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+			return JSON.parse(stdout) as Told;
+		};
+		const alone = await ask({ SLUICE_PORT: String(port) });
+		expect(about(alone, "service")).toEqual([
+			{
+				check: "service",
+				level: "problem",
+				message: expect.stringMatching(/^No service answers at http:\/\/127\.0\.0\.1:1 \(/),
+				fix: expect.stringContaining("sluice serve"),
+			},
+		]);
+		expect(about(alone, "port")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: `Port ${port} on 127.0.0.1 is in use by another program.`,
+			}),
+		]);
+		expect(about(alone, "store")).toEqual([expect.objectContaining({ level: "ok" })]);
 
-    writeFileSync(join(place.path, "file"), "");
-    const unwritable = await ask({}, "--store", "sqlite:./file/sluice.db");
-    expect(about(unwritable, "store")).toEqual([expect.objectContaining({ level: "problem", message: expect.stringMatching(/cannot be written/), fix: expect.stringContaining("--store") })]);
+		writeFileSync(join(place.path, "file"), "");
+		const unwritable = await ask({}, "--store", "sqlite:./file/sluice.db");
+		expect(about(unwritable, "store")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: expect.stringMatching(/cannot be written/),
+				fix: expect.stringContaining("--store"),
+			}),
+		]);
 
-    writeFileSync(join(place.path, "sluice.yaml"), "endpoints:\n  words: { workersMin: 5, workersMax: 2 }\ncolour: blue\n");
-    const wrong = await ask({});
-    expect(about(wrong, "configuration").map(({ level, message }) => [level, message.replace(/^\S+: /, "")])).toEqual([
-      ["problem", expect.stringContaining("colour is not a setting")],
-      ["problem", "endpoints.words.workersMin must not be over workersMax (2)."],
-    ]);
-    const { stdout } = await sluice(test, ["doctor"], around);
-    expect(stdout).toMatch(/^PROBLEM {2}configuration: .*colour.*\n {9}-> Correct it/m);
-    expect(stdout).toMatch(/There are 3 problems\.\n$/);
-  });
+		writeFileSync(
+			join(place.path, "sluice.yaml"),
+			"endpoints:\n  words: { workersMin: 5, workersMax: 2 }\ncolour: blue\n",
+		);
+		const wrong = await ask({});
+		expect(
+			about(wrong, "configuration").map(({ level, message }) => [
+				level,
+				message.replace(/^\S+: /, ""),
+			]),
+		).toEqual([
+			["problem", expect.stringContaining("colour is not a setting")],
+			["problem", "endpoints.words.workersMin must not be over workersMax (2)."],
+		]);
+		const { stdout } = await sluice(test, ["doctor"], around);
+		expect(stdout).toMatch(/^PROBLEM {2}configuration: .*colour.*\n {9}-> Correct it/m);
+		expect(stdout).toMatch(/There are 3 problems\.\n$/);
+	});
 
-  it.concurrent("D36: names a wrong key, one that is missing, another program, and clocks that are apart", async (test) => {
-    const { service, cwd } = await managed(test);
-    const ask = async (env: Record<string, string | undefined>): Promise<Told> => JSON.parse((await sluice(test, ["doctor", "--json"], { cwd, env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY, ...env } })).stdout) as Told;
-    expect(about(await ask({ SLUICE_API_KEY: "wrong-key-entirely" }), "key")).toEqual([expect.objectContaining({ level: "problem", fix: expect.stringContaining("sluice keys create") })]);
-    expect(about(await ask({ SLUICE_API_KEY: undefined }), "key")).toEqual([expect.objectContaining({ level: "problem", message: "SLUICE_API_KEY is not set." })]);
-    const other = await listening(test, () => ({ status: 404, text: "<html>" }));
-    expect(about(await ask({ SLUICE_URL: `http://127.0.0.1:${other}` }), "service")).toEqual([expect.objectContaining({ level: "problem", message: expect.stringContaining("is not Sluice (HTTP 404)") })]);
-    const late = await listening(test, (path) => ({ status: 200, text: path === "/v1/endpoints" ? '{"endpoints": []}' : "{}", headers: { date: "Thu, 01 Jan 2026 00:00:00 GMT" } }));
-    expect(about(await ask({ SLUICE_URL: `http://127.0.0.1:${late}` }), "clock")).toEqual([expect.objectContaining({ level: "warning", message: expect.stringMatching(/\d+ s apart/) })]);
-    writeFileSync(join(cwd, "sluice.yaml"), "publicUrl: http://127.0.0.1:1\n");
-    expect(about(await ask({}), "publicUrl")).toEqual([expect.objectContaining({ level: "problem", message: expect.stringContaining("does not lead to the service from here") })]);
-  });
+	it.concurrent("D36: names a wrong key, one that is missing, another program, and clocks that are apart", async (test) => {
+		const { service, cwd } = await managed(test);
+		const ask = async (env: Record<string, string | undefined>): Promise<Told> =>
+			JSON.parse(
+				(
+					await sluice(test, ["doctor", "--json"], {
+						cwd,
+						env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY, ...env },
+					})
+				).stdout,
+			) as Told;
+		expect(about(await ask({ SLUICE_API_KEY: "wrong-key-entirely" }), "key")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				fix: expect.stringContaining("sluice keys create"),
+			}),
+		]);
+		expect(about(await ask({ SLUICE_API_KEY: undefined }), "key")).toEqual([
+			expect.objectContaining({ level: "problem", message: "SLUICE_API_KEY is not set." }),
+		]);
+		const other = await listening(test, () => ({ status: 404, text: "<html>" }));
+		expect(about(await ask({ SLUICE_URL: `http://127.0.0.1:${other}` }), "service")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: expect.stringContaining("is not Sluice (HTTP 404)"),
+			}),
+		]);
+		const late = await listening(test, (path) => ({
+			status: 200,
+			text: path === "/v1/endpoints" ? '{"endpoints": []}' : "{}",
+			headers: { date: "Thu, 01 Jan 2026 00:00:00 GMT" },
+		}));
+		expect(about(await ask({ SLUICE_URL: `http://127.0.0.1:${late}` }), "clock")).toEqual([
+			expect.objectContaining({ level: "warning", message: expect.stringMatching(/\d+ s apart/) }),
+		]);
+		writeFileSync(join(cwd, "sluice.yaml"), "publicUrl: http://127.0.0.1:1\n");
+		expect(about(await ask({}), "publicUrl")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: expect.stringContaining("does not lead to the service from here"),
+			}),
+		]);
+	});
 
-  it.concurrent("D36, D29: says why jobs wait, with the way out, and shows the last exit of workers that crash", async (test) => {
-    const { ask, service } = await managed(test, () => ({
-      attached: { launcher: { type: "external" } },
-      lonely: { launcher: { type: "external" } },
-      closed: { workersMax: 0, launcher: { type: "process", command: ["node"] } },
-      crashing: { launcher: { type: "process", command: [process.execPath, "-e", "process.exit(7)"] } },
-    }));
-    for (const endpoint of ["attached", "closed", "crashing"]) await run(service, endpoint, {});
-    const told = await until("the crash to be known", async () => {
-      const { code, stdout } = await ask("doctor", "--json");
-      expect(code).toBe(1);
-      const found = JSON.parse(stdout) as Told;
-      return about(found, "endpoint crashing").some(({ level }) => level === "problem") && found;
-    });
-    expect(about(told, "endpoint attached")).toEqual([expect.objectContaining({ level: "problem", message: expect.stringContaining("(no_worker)"), fix: "Start a worker with the variables of: sluice worker-env attached" })]);
-    expect(about(told, "endpoint closed")).toEqual([expect.objectContaining({ level: "problem", message: expect.stringContaining("(no_worker_allowed)"), fix: "sluice endpoints update closed --set workersMax=3" })]);
-    expect(about(told, "endpoint crashing")).toEqual([expect.objectContaining({ level: "problem", message: expect.stringMatching(/exit code 7.*\(workers_crashing\)/) })]);
-    expect(about(told, "endpoint lonely")).toEqual([expect.objectContaining({ level: "warning", message: "No worker is attached: jobs will wait." })]);
-  });
+	it.concurrent("D36, D29: says why jobs wait, with the way out, and shows the last exit of workers that crash", async (test) => {
+		const { ask, service } = await managed(test, () => ({
+			attached: { launcher: { type: "external" } },
+			lonely: { launcher: { type: "external" } },
+			closed: { workersMax: 0, launcher: { type: "process", command: ["node"] } },
+			crashing: {
+				launcher: { type: "process", command: [process.execPath, "-e", "process.exit(7)"] },
+			},
+		}));
+		for (const endpoint of ["attached", "closed", "crashing"]) await run(service, endpoint, {});
+		const told = await until("the crash to be known", async () => {
+			const { code, stdout } = await ask("doctor", "--json");
+			expect(code).toBe(1);
+			const found = JSON.parse(stdout) as Told;
+			return about(found, "endpoint crashing").some(({ level }) => level === "problem") && found;
+		});
+		expect(about(told, "endpoint attached")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: expect.stringContaining("(no_worker)"),
+				fix: "Start a worker with the variables of: sluice worker-env attached",
+			}),
+		]);
+		expect(about(told, "endpoint closed")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: expect.stringContaining("(no_worker_allowed)"),
+				fix: "sluice endpoints update closed --set workersMax=3",
+			}),
+		]);
+		expect(about(told, "endpoint crashing")).toEqual([
+			expect.objectContaining({
+				level: "problem",
+				message: expect.stringMatching(/exit code 7.*\(workers_crashing\)/),
+			}),
+		]);
+		expect(about(told, "endpoint lonely")).toEqual([
+			expect.objectContaining({
+				level: "warning",
+				message: "No worker is attached: jobs will wait.",
+			}),
+		]);
+	});
 
-  it.concurrent("D36: finds programs, handlers and Python packages that launchers miss", async (test) => {
-    const place = folder();
-    test.onTestFinished(() => place.remove());
-    const python = join(place.path, "python3");
-    writeFileSync(python, '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n');
-    chmodSync(python, 0o755);
-    writeFileSync(join(place.path, "handler.py"), "import runpod\n");
-    const look = async (command: string[], cwd = place.path): Promise<string[]> => (await launcherFindings([{ id: "words", launcher: { type: "process", command, cwd } }], process.env)).map(({ level, message }) => `${level} ${message}`);
-    expect(await look(["node", "worker.js"])).toEqual([]);
-    expect(await look(["no-such-program"])).toEqual(["problem Its program 'no-such-program' was not found."]);
-    expect(await look(["node"], join(place.path, "absent"))).toEqual([`problem Its working directory ${join(place.path, "absent")} does not exist.`]);
-    expect(await look(["python3", "absent.py"])).toEqual([`problem Its handler ${join(place.path, "absent.py")} does not exist.`]);
-    expect(await look([python, "handler.py"])).toEqual([`problem ${python} does not have the runpod package that its workers import.`]);
-    writeFileSync(join(place.path, "runpod.py"), "");
-    expect(await look([python, "handler.py"])).toEqual([`ok ${python} has the runpod package.`]);
-  });
+	it.concurrent("D36: finds programs, handlers and Python packages that launchers miss", async (test) => {
+		const place = folder();
+		test.onTestFinished(() => place.remove());
+		const python = join(place.path, "python3");
+		writeFileSync(python, '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n');
+		chmodSync(python, 0o755);
+		writeFileSync(join(place.path, "handler.py"), "import runpod\n");
+		const look = async (command: string[], cwd = place.path): Promise<string[]> =>
+			(
+				await launcherFindings(
+					[{ id: "words", launcher: { type: "process", command, cwd } }],
+					process.env,
+				)
+			).map(({ level, message }) => `${level} ${message}`);
+		expect(await look(["node", "worker.js"])).toEqual([]);
+		expect(await look(["no-such-program"])).toEqual([
+			"problem Its program 'no-such-program' was not found.",
+		]);
+		expect(await look(["node"], join(place.path, "absent"))).toEqual([
+			`problem Its working directory ${join(place.path, "absent")} does not exist.`,
+		]);
+		expect(await look(["python3", "absent.py"])).toEqual([
+			`problem Its handler ${join(place.path, "absent.py")} does not exist.`,
+		]);
+		expect(await look([python, "handler.py"])).toEqual([
+			`problem ${python} does not have the runpod package that its workers import.`,
+		]);
+		writeFileSync(join(place.path, "runpod.py"), "");
+		expect(await look([python, "handler.py"])).toEqual([`ok ${python} has the runpod package.`]);
+	});
 
-  it.concurrent("D36: asks the Docker daemon where an endpoint uses it", async (test) => {
-    const endpoints = [{ id: "words", launcher: { type: "docker" } }];
-    const port = await listening(test, (path) => ({ status: path === "/_ping" ? 200 : 404 }));
-    expect(await launcherFindings(endpoints, { DOCKER_HOST: `tcp://127.0.0.1:${port}` })).toEqual([expect.objectContaining({ check: "docker", level: "ok" })]);
-    expect(await launcherFindings(endpoints, { DOCKER_HOST: "unix:///nowhere/docker.sock" })).toEqual([expect.objectContaining({ check: "docker", level: "problem", message: expect.stringContaining("'words' cannot start workers") })]);
-  });
+	it.concurrent("D36: asks the Docker daemon where an endpoint uses it", async (test) => {
+		const endpoints = [{ id: "words", launcher: { type: "docker" } }];
+		const port = await listening(test, (path) => ({ status: path === "/_ping" ? 200 : 404 }));
+		expect(await launcherFindings(endpoints, { DOCKER_HOST: `tcp://127.0.0.1:${port}` })).toEqual([
+			expect.objectContaining({ check: "docker", level: "ok" }),
+		]);
+		expect(
+			await launcherFindings(endpoints, { DOCKER_HOST: "unix:///nowhere/docker.sock" }),
+		).toEqual([
+			expect.objectContaining({
+				check: "docker",
+				level: "problem",
+				message: expect.stringContaining("'words' cannot start workers"),
+			}),
+		]);
+	});
 
-  it("D36: an old Node is a problem", () => {
-    expect(nodeFinding("22.11.0")).toMatchObject({ level: "problem", fix: "Install Node 24 or newer." });
-    expect(nodeFinding("24.0.0")).toMatchObject({ level: "ok" });
-  });
+	it("D36: an old Node is a problem", () => {
+		expect(nodeFinding("22.11.0")).toMatchObject({
+			level: "problem",
+			fix: "Install Node 24 or newer.",
+		});
+		expect(nodeFinding("24.0.0")).toMatchObject({ level: "ok" });
+	});
 });

@@ -8,63 +8,157 @@ import { managed } from "./managed.ts";
 import { run } from "./site.ts";
 
 describe("sluice endpoints", () => {
-  it.concurrent("D36: an endpoint's whole life", async (test) => {
-    const { ask, service, told } = await managed(test);
-    expect(await ask("endpoints")).toMatchObject({ code: 0, stdout: expect.stringMatching(/no endpoint yet.*sluice endpoints create/i), stderr: "" });
+	it.concurrent("D36: an endpoint's whole life", async (test) => {
+		const { ask, service, told } = await managed(test);
+		expect(await ask("endpoints")).toMatchObject({
+			code: 0,
+			stdout: expect.stringMatching(/no endpoint yet.*sluice endpoints create/i),
+			stderr: "",
+		});
 
-    const made = await ask("endpoints", "create", "words", "--set", "workersMax=7", "--set", "launcher.type=external", "--set", "env.VERSION=1.10", "--set", "env.A.B=x=y", "--set", "env.__proto__=z", "--set", "limits.run={per10s: 5, concurrent: off}", "--set", "name=12");
-    expect(made).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("sluice worker-env words") });
-    const { json } = await call(service.url, "/v1/endpoints/words");
-    expect(json).toMatchObject({ name: "12", workersMax: 7, launcher: { type: "external" }, limits: { run: { per10s: 5, concurrent: "off" } } });
-    expect(json.env).toEqual(["VERSION", "A.B", "__proto__"]);
-    expect(await ask("endpoints", "update", "words", "--set", "__proto__.x=1")).toMatchObject({ code: 1, stderr: expect.stringContaining("__proto__ is not a setting") });
+		const made = await ask(
+			"endpoints",
+			"create",
+			"words",
+			"--set",
+			"workersMax=7",
+			"--set",
+			"launcher.type=external",
+			"--set",
+			"env.VERSION=1.10",
+			"--set",
+			"env.A.B=x=y",
+			"--set",
+			"env.__proto__=z",
+			"--set",
+			"limits.run={per10s: 5, concurrent: off}",
+			"--set",
+			"name=12",
+		);
+		expect(made).toMatchObject({
+			code: 0,
+			stderr: "",
+			stdout: expect.stringContaining("sluice worker-env words"),
+		});
+		const { json } = await call(service.url, "/v1/endpoints/words");
+		expect(json).toMatchObject({
+			name: "12",
+			workersMax: 7,
+			launcher: { type: "external" },
+			limits: { run: { per10s: 5, concurrent: "off" } },
+		});
+		expect(json.env).toEqual(["VERSION", "A.B", "__proto__"]);
+		expect(await ask("endpoints", "update", "words", "--set", "__proto__.x=1")).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("__proto__ is not a setting"),
+		});
 
-    const listed = (await told("endpoints", "list")).split("\n");
-    expect(listed[0]).toMatch(/^ID +NAME +STATE +QUEUED +RUNNING +WORKERS +LAUNCHER$/);
-    expect(listed[1]).toMatch(/^words +12 +active +0 +0 +0 +external$/);
-    expect(listed[1]!.indexOf("active")).toBe(listed[0]!.indexOf("STATE"));
-    expect(parse(await told("endpoints", "get", "words"))).toEqual(json);
-    expect(JSON.parse(await told("endpoints", "get", "words", "--json"))).toEqual(json);
-    expect(JSON.parse(await told("endpoints", "--json"))).toEqual({ endpoints: [json] });
+		const listed = (await told("endpoints", "list")).split("\n");
+		expect(listed[0]).toMatch(/^ID +NAME +STATE +QUEUED +RUNNING +WORKERS +LAUNCHER$/);
+		expect(listed[1]).toMatch(/^words +12 +active +0 +0 +0 +external$/);
+		expect(listed[1]!.indexOf("active")).toBe(listed[0]!.indexOf("STATE"));
+		expect(parse(await told("endpoints", "get", "words"))).toEqual(json);
+		expect(JSON.parse(await told("endpoints", "get", "words", "--json"))).toEqual(json);
+		expect(JSON.parse(await told("endpoints", "--json"))).toEqual({ endpoints: [json] });
 
-    await told("endpoints", "update", "words", "--set", "idleTimeout=60", "--unset", "workersMax", "--unset", "env.A.B", "--unset", "env.__proto__");
-    expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({ idleTimeout: 60, workersMax: 3, env: ["VERSION"], name: "12" });
+		await told(
+			"endpoints",
+			"update",
+			"words",
+			"--set",
+			"idleTimeout=60",
+			"--unset",
+			"workersMax",
+			"--unset",
+			"env.A.B",
+			"--unset",
+			"env.__proto__",
+		);
+		expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({
+			idleTimeout: 60,
+			workersMax: 3,
+			env: ["VERSION"],
+			name: "12",
+		});
 
-    expect(await told("endpoints", "pause", "words")).toMatch(/paused/);
-    expect(await told("endpoints")).toMatch(/^words +12 +paused/m);
-    await told("endpoints", "resume", "words");
-    expect((await call(service.url, "/v1/endpoints/words")).json.paused).toBe(false);
-    expect(await told("endpoints", "webhook-secret", "words")).toMatch(/^whsec_\S{44}\n$/);
+		expect(await told("endpoints", "pause", "words")).toMatch(/paused/);
+		expect(await told("endpoints")).toMatch(/^words +12 +paused/m);
+		await told("endpoints", "resume", "words");
+		expect((await call(service.url, "/v1/endpoints/words")).json.paused).toBe(false);
+		expect(await told("endpoints", "webhook-secret", "words")).toMatch(/^whsec_\S{44}\n$/);
 
-    await run(service, "words", {});
-    expect(await ask("endpoints", "delete", "words")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/Delete endpoint 'words'.*--yes/) });
-    expect((await call(service.url, "/v2/words/health")).status).toBe(200);
-    expect(await told("endpoints", "delete", "words", "--yes")).toMatch(/deleted; 1 waiting and 0 running jobs are cancelled/);
-    expect((await call(service.url, "/v2/words/health")).status).toBe(404);
-    expect(await ask("endpoints", "get", "words")).toMatchObject({ code: 1, stdout: "", stderr: "There is no endpoint 'words'. GET /v1/endpoints lists those that exist.\n" });
-  });
+		await run(service, "words", {});
+		expect(await ask("endpoints", "delete", "words")).toMatchObject({
+			code: 2,
+			stdout: "",
+			stderr: expect.stringMatching(/Delete endpoint 'words'.*--yes/),
+		});
+		expect((await call(service.url, "/v2/words/health")).status).toBe(200);
+		expect(await told("endpoints", "delete", "words", "--yes")).toMatch(
+			/deleted; 1 waiting and 0 running jobs are cancelled/,
+		);
+		expect((await call(service.url, "/v2/words/health")).status).toBe(404);
+		expect(await ask("endpoints", "get", "words")).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: "There is no endpoint 'words'. GET /v1/endpoints lists those that exist.\n",
+		});
+	});
 
-  it.concurrent("D36: settings come from a file too, and --set wins over it", async (test) => {
-    const { ask, service, cwd } = await managed(test);
-    writeFileSync(join(cwd, "words.yaml"), "workersMax: 4\nidleTimeout: 9\nlauncher: { type: external }\nlimits: off\n");
-    expect((await ask("endpoints", "create", "words", "--file", "words.yaml", "--set", "idleTimeout=30")).code).toBe(0);
-    expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({ workersMax: 4, idleTimeout: 30, limits: "off" });
-    writeFileSync(join(cwd, "list.yaml"), "- 1\n");
-    writeFileSync(join(cwd, "broken.yaml"), "a: [\n");
-    const cases: [string[], RegExp][] = [
-      [["--file", "absent.yaml"], /no readable file at absent\.yaml/],
-      [["--file", "list.yaml"], /must hold settings/],
-      [["--file", "broken.yaml"], /broken\.yaml is not valid YAML/],
-      [["--set", "workersMax"], /NAME=VALUE/],
-      [["--set", "workersMax=["], /--set workersMax is not valid YAML/],
-    ];
-    for (const [args, says] of cases) expect(await ask("endpoints", "create", "other", ...args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(says) });
-  });
+	it.concurrent("D36: settings come from a file too, and --set wins over it", async (test) => {
+		const { ask, service, cwd } = await managed(test);
+		writeFileSync(
+			join(cwd, "words.yaml"),
+			"workersMax: 4\nidleTimeout: 9\nlauncher: { type: external }\nlimits: off\n",
+		);
+		expect(
+			(await ask("endpoints", "create", "words", "--file", "words.yaml", "--set", "idleTimeout=30"))
+				.code,
+		).toBe(0);
+		expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({
+			workersMax: 4,
+			idleTimeout: 30,
+			limits: "off",
+		});
+		writeFileSync(join(cwd, "list.yaml"), "- 1\n");
+		writeFileSync(join(cwd, "broken.yaml"), "a: [\n");
+		const cases: [string[], RegExp][] = [
+			[["--file", "absent.yaml"], /no readable file at absent\.yaml/],
+			[["--file", "list.yaml"], /must hold settings/],
+			[["--file", "broken.yaml"], /broken\.yaml is not valid YAML/],
+			[["--set", "workersMax"], /NAME=VALUE/],
+			[["--set", "workersMax=["], /--set workersMax is not valid YAML/],
+		];
+		for (const [args, says] of cases)
+			expect(await ask("endpoints", "create", "other", ...args)).toMatchObject({
+				code: 2,
+				stdout: "",
+				stderr: expect.stringMatching(says),
+			});
+	});
 
-  it.concurrent("D36, D2: every bad setting is told, and the exit code is 1", async (test) => {
-    const { ask } = await managed(test);
-    const { code, stdout, stderr } = await ask("endpoints", "create", "bad", "--set", "workersMin=5", "--set", "workersMax=2", "--set", "idleTimeout=0", "--set", "colour=blue");
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    for (const part of ["3 bad fields", "- workersMin must not be over workersMax (2).", "- idleTimeout must be a whole number", "- colour is not a setting"]) expect(stderr).toContain(part);
-  });
+	it.concurrent("D36, D2: every bad setting is told, and the exit code is 1", async (test) => {
+		const { ask } = await managed(test);
+		const { code, stdout, stderr } = await ask(
+			"endpoints",
+			"create",
+			"bad",
+			"--set",
+			"workersMin=5",
+			"--set",
+			"workersMax=2",
+			"--set",
+			"idleTimeout=0",
+			"--set",
+			"colour=blue",
+		);
+		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+		for (const part of [
+			"3 bad fields",
+			"- workersMin must not be over workersMax (2).",
+			"- idleTimeout must be a whole number",
+			"- colour is not a setting",
+		])
+			expect(stderr).toContain(part);
+	});
 });

@@ -1,4 +1,7 @@
-/** A RunPod repository: `sluice dev FOLDER [--test]` and `sluice endpoints create --from FOLDER` (D36). */
+/**
+ * A RunPod repository: `sluice dev FOLDER [--test]` and `sluice endpoints create --from FOLDER`
+ * (D36).
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -8,21 +11,30 @@ import { managed } from "./managed.ts";
 import { site, until } from "./site.ts";
 
 const HUB = {
-  title: "Greeter",
-  description: "Greets.",
-  type: "serverless",
-  config: {
-    runsOn: "GPU",
-    gpuCount: 2,
-    containerDiskInGb: 20,
-    env: [
-      { key: "GREETING", value: "Hello" },
-      { key: "MARK", input: { name: "Mark", type: "string", default: "!" } },
-      { key: "TIMES", input: { name: "Times", type: "number", default: 3 } },
-      { key: "LOUD", input: { name: "Loud", type: "boolean", default: false, trueValue: "yes", falseValue: "no" } },
-      { key: "HF_TOKEN", input: { name: "Token", type: "string" } },
-    ],
-  },
+	title: "Greeter",
+	description: "Greets.",
+	type: "serverless",
+	config: {
+		runsOn: "GPU",
+		gpuCount: 2,
+		containerDiskInGb: 20,
+		env: [
+			{ key: "GREETING", value: "Hello" },
+			{ key: "MARK", input: { name: "Mark", type: "string", default: "!" } },
+			{ key: "TIMES", input: { name: "Times", type: "number", default: 3 } },
+			{
+				key: "LOUD",
+				input: {
+					name: "Loud",
+					type: "boolean",
+					default: false,
+					trueValue: "yes",
+					falseValue: "no",
+				},
+			},
+			{ key: "HF_TOKEN", input: { name: "Token", type: "string" } },
+		],
+	},
 };
 
 const HANDLER = `import { setTimeout as sleep } from "node:timers/promises";
@@ -35,64 +47,126 @@ export default async ({ input }) => {
 `;
 
 function repository(path: string, files: Record<string, unknown>): string {
-  for (const [name, content] of Object.entries({ "src/handler.mjs": HANDLER, ...files })) {
-    mkdirSync(dirname(join(path, name)), { recursive: true });
-    writeFileSync(join(path, name), typeof content === "string" ? content : JSON.stringify(content));
-  }
-  return path;
+	for (const [name, content] of Object.entries({ "src/handler.mjs": HANDLER, ...files })) {
+		mkdirSync(dirname(join(path, name)), { recursive: true });
+		writeFileSync(
+			join(path, name),
+			typeof content === "string" ? content : JSON.stringify(content),
+		);
+	}
+	return path;
 }
 
 describe("a RunPod repository", () => {
-  it.concurrent("D36: --test runs its tests with its variables, prints a table, and exits by their outcome", async (test) => {
-    const cwd = site(test).folder.path;
-    const good = { name: "greets", input: { name: "Ann" }, timeout: 10_000, expected_output: "Hello Ann ! 3 no none dry" };
-    const config = { gpuTypeId: "NVIDIA", env: [{ key: "MODE", value: "dry" }] };
-    repository(cwd, { ".runpod/hub.json": HUB, ".runpod/tests.json": { tests: [good, { input: { name: "Bo" } }], config } });
-    const passed = await sluice(test, ["dev", ".", "--test"], { cwd });
-    expect(passed.stdout).toMatch(/^RESULT +TEST +MS *\npassed +greets +\d+\npassed +test 2 +\d+\nAll 2 tests passed\.\n(?![^])/m);
-    expect(passed.code).toBe(0);
+	it.concurrent("D36: --test runs its tests with its variables, prints a table, and exits by their outcome", async (test) => {
+		const cwd = site(test).folder.path;
+		const good = {
+			name: "greets",
+			input: { name: "Ann" },
+			timeout: 10_000,
+			expected_output: "Hello Ann ! 3 no none dry",
+		};
+		const config = { gpuTypeId: "NVIDIA", env: [{ key: "MODE", value: "dry" }] };
+		repository(cwd, {
+			".runpod/hub.json": HUB,
+			".runpod/tests.json": { tests: [good, { input: { name: "Bo" } }], config },
+		});
+		const passed = await sluice(test, ["dev", ".", "--test"], { cwd });
+		expect(passed.stdout).toMatch(
+			/^RESULT +TEST +MS *\npassed +greets +\d+\npassed +test 2 +\d+\nAll 2 tests passed\.\n(?![^])/m,
+		);
+		expect(passed.code).toBe(0);
 
-    const bad = [good, { name: "other", input: { name: "Bo" }, expected_output: "Hello" }, { name: "fails", input: { fail: true } }, { name: "late", input: { ms: 300 }, timeout: 100 }];
-    repository(cwd, { ".runpod/tests.json": { tests: bad, config } });
-    const dev = start(test, ["dev", ".", "--port", "0"], { cwd });
-    const greeting = await until("the greeting", () => /^Sluice listens on [^]*\n\nTry it\n/.exec(dev.stdout())?.[0]);
-    for (const line of ["  From .runpod/hub.json: GREETING, MARK, TIMES, LOUD.\n", "  Its tests: sluice dev . --test\n"]) expect(greeting).toContain(line);
+		const bad = [
+			good,
+			{ name: "other", input: { name: "Bo" }, expected_output: "Hello" },
+			{ name: "fails", input: { fail: true } },
+			{ name: "late", input: { ms: 300 }, timeout: 100 },
+		];
+		repository(cwd, { ".runpod/tests.json": { tests: bad, config } });
+		const dev = start(test, ["dev", ".", "--port", "0"], { cwd });
+		const greeting = await until(
+			"the greeting",
+			() => /^Sluice listens on [^]*\n\nTry it\n/.exec(dev.stdout())?.[0],
+		);
+		for (const line of [
+			"  From .runpod/hub.json: GREETING, MARK, TIMES, LOUD.\n",
+			"  Its tests: sluice dev . --test\n",
+		])
+			expect(greeting).toContain(line);
 
-    const failed = await sluice(test, ["dev", ".", "--test"], { cwd });
-    expect(failed.code).toBe(1);
-    expect(failed.stdout).toMatch(/^FAILED +other +\d+ +expected "Hello", got "Hello Bo .*"$/m);
-    expect(failed.stdout).toMatch(/^FAILED +fails +\d+ +FAILED: .*told to fail/m);
-    expect(failed.stdout).toMatch(/^FAILED +late +\d+ +took longer than its timeout of 100 ms$/m);
-    expect(failed.stdout).toContain("3 of 4 tests failed.");
-  });
+		const failed = await sluice(test, ["dev", ".", "--test"], { cwd });
+		expect(failed.code).toBe(1);
+		expect(failed.stdout).toMatch(/^FAILED +other +\d+ +expected "Hello", got "Hello Bo .*"$/m);
+		expect(failed.stdout).toMatch(/^FAILED +fails +\d+ +FAILED: .*told to fail/m);
+		expect(failed.stdout).toMatch(/^FAILED +late +\d+ +took longer than its timeout of 100 ms$/m);
+		expect(failed.stdout).toContain("3 of 4 tests failed.");
+	});
 
-  it.concurrent("D36: --test with a handler that does not start is exit 1 at once, and bad files are named", async (test) => {
-    const cwd = site(test).folder.path;
-    repository(cwd, { "src/handler.mjs": "throw new Error('no weights');\n" });
-    expect(await sluice(test, ["dev", ".", "--test"], { cwd })).toMatchObject({ code: 2, stderr: expect.stringMatching(/^There is no .*\.runpod\/tests\.json\. /) });
-    repository(cwd, { "src/handler.mjs": "throw new Error('no weights');\n", ".runpod/tests.json": { tests: [{ input: {} }] } });
-    const { code, stdout, stderr } = await sluice(test, ["dev", ".", "--test"], { cwd });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "The worker ended with code 1 before it asked for a job; its last lines are above.\n" });
-    expect(stdout).toContain("no weights");
-    repository(cwd, { ".runpod/tests.json": { tests: [{ input: 5 }] } });
-    expect(await sluice(test, ["dev", ".", "--test"], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining("tests[0] must have an object as its input.") });
-    repository(cwd, { ".runpod/hub.json": "{" });
-    expect(await sluice(test, ["dev", "."], { cwd })).toMatchObject({ code: 2, stderr: expect.stringMatching(/hub\.json is not JSON/) });
-  });
+	it.concurrent("D36: --test with a handler that does not start is exit 1 at once, and bad files are named", async (test) => {
+		const cwd = site(test).folder.path;
+		repository(cwd, { "src/handler.mjs": "throw new Error('no weights');\n" });
+		expect(await sluice(test, ["dev", ".", "--test"], { cwd })).toMatchObject({
+			code: 2,
+			stderr: expect.stringMatching(/^There is no .*\.runpod\/tests\.json\. /),
+		});
+		repository(cwd, {
+			"src/handler.mjs": "throw new Error('no weights');\n",
+			".runpod/tests.json": { tests: [{ input: {} }] },
+		});
+		const { code, stdout, stderr } = await sluice(test, ["dev", ".", "--test"], { cwd });
+		expect({ code, stderr }).toEqual({
+			code: 1,
+			stderr: "The worker ended with code 1 before it asked for a job; its last lines are above.\n",
+		});
+		expect(stdout).toContain("no weights");
+		repository(cwd, { ".runpod/tests.json": { tests: [{ input: 5 }] } });
+		expect(await sluice(test, ["dev", ".", "--test"], { cwd })).toMatchObject({
+			code: 2,
+			stderr: expect.stringContaining("tests[0] must have an object as its input."),
+		});
+		repository(cwd, { ".runpod/hub.json": "{" });
+		expect(await sluice(test, ["dev", "."], { cwd })).toMatchObject({
+			code: 2,
+			stderr: expect.stringMatching(/hub\.json is not JSON/),
+		});
+	});
 
-  it.concurrent("D36: endpoints create --from takes handler, name and env, says what it leaves out, and makes an endpoint that works", async (test) => {
-    const { ask, service, cwd } = await managed(test);
-    repository(cwd, { ".runpod/hub.json": HUB, "src/handler.mjs": "", "worker.js": `require("node:http");\n` });
-    const { code, stdout, stderr } = await ask("endpoints", "create", "greet", "--from", ".", "--set", "workersMax=1", "--set", "env.MARK=?");
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stdout).toContain("Endpoint 'greet' is made.");
-    expect(stderr).toMatch(/^From \.runpod\/hub\.json: GREETING, MARK, TIMES, LOUD\.$/m);
-    expect(stderr).toMatch(/^Without a default, .*: HF_TOKEN\.$/m);
-    expect(stderr).toMatch(/^Ignored, .*: description, type, config\.containerDiskInGb\.$/m);
-    expect(stderr).toMatch(/^Each worker gets 2 GPUs of those that the service is told of/m);
-    const { json } = await call(service.url, "/v1/endpoints/greet");
-    expect(json).toMatchObject({ name: "Greeter", workersMax: 1, gpusPerWorker: 2, launcher: { type: "process", command: ["node", join(cwd, "src/handler.mjs")], cwd } });
-    expect(json.env.toSorted()).toEqual(["GREETING", "LOUD", "MARK", "TIMES"]);
-    expect(await ask("endpoints", "create", "other", "--from", "absent")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--from takes the folder of a repository/) });
-  });
+	it.concurrent("D36: endpoints create --from takes handler, name and env, says what it leaves out, and makes an endpoint that works", async (test) => {
+		const { ask, service, cwd } = await managed(test);
+		repository(cwd, {
+			".runpod/hub.json": HUB,
+			"src/handler.mjs": "",
+			"worker.js": `require("node:http");\n`,
+		});
+		const { code, stdout, stderr } = await ask(
+			"endpoints",
+			"create",
+			"greet",
+			"--from",
+			".",
+			"--set",
+			"workersMax=1",
+			"--set",
+			"env.MARK=?",
+		);
+		expect({ code, stderr }).toMatchObject({ code: 0 });
+		expect(stdout).toContain("Endpoint 'greet' is made.");
+		expect(stderr).toMatch(/^From \.runpod\/hub\.json: GREETING, MARK, TIMES, LOUD\.$/m);
+		expect(stderr).toMatch(/^Without a default, .*: HF_TOKEN\.$/m);
+		expect(stderr).toMatch(/^Ignored, .*: description, type, config\.containerDiskInGb\.$/m);
+		expect(stderr).toMatch(/^Each worker gets 2 GPUs of those that the service is told of/m);
+		const { json } = await call(service.url, "/v1/endpoints/greet");
+		expect(json).toMatchObject({
+			name: "Greeter",
+			workersMax: 1,
+			gpusPerWorker: 2,
+			launcher: { type: "process", command: ["node", join(cwd, "src/handler.mjs")], cwd },
+		});
+		expect(json.env.toSorted()).toEqual(["GREETING", "LOUD", "MARK", "TIMES"]);
+		expect(await ask("endpoints", "create", "other", "--from", "absent")).toMatchObject({
+			code: 2,
+			stderr: expect.stringMatching(/^--from takes the folder of a repository/),
+		});
+	});
 });

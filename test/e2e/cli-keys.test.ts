@@ -8,70 +8,140 @@ import { managed } from "./managed.ts";
 import { run, until } from "./site.ts";
 
 describe("sluice keys", () => {
-  it.concurrent("D30, D36: create prints the key alone on stdout; the list never does; revoke ends it", async (test) => {
-    const { ask, as, told, service } = await managed(test, () => ({ words: { launcher: { type: "external" } }, other: { launcher: { type: "external" } } }));
-    expect(await told("keys")).toMatch(/no key but the one of SLUICE_API_KEY.*sluice keys create/);
-    const { code, stdout, stderr } = await ask("keys", "create", "--name", "nightly batch", "--scope", "read,write", "--endpoint", "words");
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^sluice_[0-9a-f]{48}\n$/);
-    const key = stdout.trim();
-    expect(stderr).toMatch(/^Key 'nightly batch' with the id \S+: read, write on words\. It is shown only this once\.\n$/);
-    const id = /the id (\S+):/.exec(stderr)![1]!;
+	it.concurrent("D30, D36: create prints the key alone on stdout; the list never does; revoke ends it", async (test) => {
+		const { ask, as, told, service } = await managed(test, () => ({
+			words: { launcher: { type: "external" } },
+			other: { launcher: { type: "external" } },
+		}));
+		expect(await told("keys")).toMatch(/no key but the one of SLUICE_API_KEY.*sluice keys create/);
+		const { code, stdout, stderr } = await ask(
+			"keys",
+			"create",
+			"--name",
+			"nightly batch",
+			"--scope",
+			"read,write",
+			"--endpoint",
+			"words",
+		);
+		expect(code).toBe(0);
+		expect(stdout).toMatch(/^sluice_[0-9a-f]{48}\n$/);
+		const key = stdout.trim();
+		expect(stderr).toMatch(
+			/^Key 'nightly batch' with the id \S+: read, write on words\. It is shown only this once\.\n$/,
+		);
+		const id = /the id (\S+):/.exec(stderr)![1]!;
 
-    expect((await call(service.url, "/v2/words/run", { key, body: { input: {} } })).status).toBe(200);
-    expect(await as(key, "jobs", "list", "words")).toMatchObject({ code: 0 });
-    expect(await as(key, "jobs", "list", "other")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("good for endpoint words only") });
-    expect(await as(key, "keys", "list")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("needs an API key with the scope admin") });
+		expect((await call(service.url, "/v2/words/run", { key, body: { input: {} } })).status).toBe(
+			200,
+		);
+		expect(await as(key, "jobs", "list", "words")).toMatchObject({ code: 0 });
+		expect(await as(key, "jobs", "list", "other")).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: expect.stringContaining("good for endpoint words only"),
+		});
+		expect(await as(key, "keys", "list")).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: expect.stringContaining("needs an API key with the scope admin"),
+		});
 
-    const list = await told("keys", "list");
-    expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +MADE +LAST USED\n/);
-    expect(list).toMatch(new RegExp(`^${id} +nightly batch +read,write +words +\\S+ \\S+Z +20\\S+ \\S+Z$`, "m"));
-    expect(list).not.toContain(key);
-    expect(await told("keys", "revoke", id)).toBe("Key 'nightly batch' is revoked.\n");
-    expect(await as(key, "jobs", "list", "words")).toMatchObject({ code: 1, stderr: expect.stringContaining("not known here") });
-    expect(await ask("keys", "revoke", id)).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(`There is no key '${id}'`) });
-  });
+		const list = await told("keys", "list");
+		expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +MADE +LAST USED\n/);
+		expect(list).toMatch(
+			new RegExp(`^${id} +nightly batch +read,write +words +\\S+ \\S+Z +20\\S+ \\S+Z$`, "m"),
+		);
+		expect(list).not.toContain(key);
+		expect(await told("keys", "revoke", id)).toBe("Key 'nightly batch' is revoked.\n");
+		expect(await as(key, "jobs", "list", "words")).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("not known here"),
+		});
+		expect(await ask("keys", "revoke", id)).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: expect.stringContaining(`There is no key '${id}'`),
+		});
+	});
 
-  it.concurrent("D36: flags may be repeated, --json tells all, and a bad scope is told by the service", async (test) => {
-    const { ask } = await managed(test);
-    const made = await ask("keys", "create", "--name", "two", "--scope", "read", "--scope", "write", "--endpoint", "a", "--endpoint", "b", "--json");
-    expect(made).toMatchObject({ code: 0, stderr: "" });
-    expect(JSON.parse(made.stdout)).toMatchObject({ name: "two", scopes: ["read", "write"], endpoints: ["a", "b"], key: expect.stringMatching(/^sluice_/) });
-    expect(JSON.parse((await ask("keys", "create", "--name", "least", "--json")).stdout)).toMatchObject({ scopes: ["read"] });
-    expect(await ask("keys", "create", "--name", "bad", "--scope", "root")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("read, write or admin") });
-    expect(await ask("keys", "create")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--name is missing") });
-  });
+	it.concurrent("D36: flags may be repeated, --json tells all, and a bad scope is told by the service", async (test) => {
+		const { ask } = await managed(test);
+		const made = await ask(
+			"keys",
+			"create",
+			"--name",
+			"two",
+			"--scope",
+			"read",
+			"--scope",
+			"write",
+			"--endpoint",
+			"a",
+			"--endpoint",
+			"b",
+			"--json",
+		);
+		expect(made).toMatchObject({ code: 0, stderr: "" });
+		expect(JSON.parse(made.stdout)).toMatchObject({
+			name: "two",
+			scopes: ["read", "write"],
+			endpoints: ["a", "b"],
+			key: expect.stringMatching(/^sluice_/),
+		});
+		expect(
+			JSON.parse((await ask("keys", "create", "--name", "least", "--json")).stdout),
+		).toMatchObject({ scopes: ["read"] });
+		expect(await ask("keys", "create", "--name", "bad", "--scope", "root")).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: expect.stringContaining("read, write or admin"),
+		});
+		expect(await ask("keys", "create")).toMatchObject({
+			code: 2,
+			stdout: "",
+			stderr: expect.stringContaining("--name is missing"),
+		});
+	});
 });
 
 describe("sluice webhooks", () => {
-  it.concurrent("D21, D36: lists deliveries, and sends one anew", async (test) => {
-    const got: string[] = [];
-    const receiver = createServer((req, res) => {
-      got.push(String(req.headers["webhook-id"]));
-      req.resume().on("end", () => res.end());
-    }).listen(0, "127.0.0.1");
-    test.onTestFinished(() => void receiver.close());
-    await once(receiver, "listening");
-    const { told, ask, service, place } = await managed(test, () => ({ words: { launcher: { type: "external" } } }));
-    expect(await told("webhooks")).toMatch(/no delivery.*"webhook"/);
-    await service.end();
-    const open = await place.serve({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
-    expect(open.url).toBe(service.url);
+	it.concurrent("D21, D36: lists deliveries, and sends one anew", async (test) => {
+		const got: string[] = [];
+		const receiver = createServer((req, res) => {
+			got.push(String(req.headers["webhook-id"]));
+			req.resume().on("end", () => res.end());
+		}).listen(0, "127.0.0.1");
+		test.onTestFinished(() => void receiver.close());
+		await once(receiver, "listening");
+		const { told, ask, service, place } = await managed(test, () => ({
+			words: { launcher: { type: "external" } },
+		}));
+		expect(await told("webhooks")).toMatch(/no delivery.*"webhook"/);
+		await service.end();
+		const open = await place.serve({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
+		expect(open.url).toBe(service.url);
 
-    const webhook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-    const { json } = await call(service.url, "/v2/words/run", { body: { input: {}, webhook } });
-    await run(service, "words", {});
-    await told("jobs", "cancel", "words", json.id);
-    const list = await until("the delivery", async () => {
-      const text = await told("webhooks", "list", "--endpoint", "words", "--job", json.id);
-      return / delivered /.test(text) && text;
-    });
-    expect(list).toMatch(/^ID +ENDPOINT +STATE +MADE +TRIES +LAST ANSWER +URL\n/);
-    const [id = ""] = list.split("\n")[1]!.split(" ");
-    expect(list).toMatch(new RegExp(`^${id} +words +delivered +\\S+ \\S+Z +1 +200 +${webhook}$`, "m"));
-    expect(await told("webhooks", "list", "--state", "failed")).toBe("No delivery fits.\n");
-    expect(await told("webhooks", "redeliver", id)).toBe(`Delivery ${id} is sent anew.\n`);
-    await until("it to come again", () => got.filter((each) => each === id).length === 2);
-    expect(await ask("webhooks", "redeliver", "none")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("There is no webhook delivery 'none'") });
-  });
+		const webhook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+		const { json } = await call(service.url, "/v2/words/run", { body: { input: {}, webhook } });
+		await run(service, "words", {});
+		await told("jobs", "cancel", "words", json.id);
+		const list = await until("the delivery", async () => {
+			const text = await told("webhooks", "list", "--endpoint", "words", "--job", json.id);
+			return / delivered /.test(text) && text;
+		});
+		expect(list).toMatch(/^ID +ENDPOINT +STATE +MADE +TRIES +LAST ANSWER +URL\n/);
+		const [id = ""] = list.split("\n")[1]!.split(" ");
+		expect(list).toMatch(
+			new RegExp(`^${id} +words +delivered +\\S+ \\S+Z +1 +200 +${webhook}$`, "m"),
+		);
+		expect(await told("webhooks", "list", "--state", "failed")).toBe("No delivery fits.\n");
+		expect(await told("webhooks", "redeliver", id)).toBe(`Delivery ${id} is sent anew.\n`);
+		await until("it to come again", () => got.filter((each) => each === id).length === 2);
+		expect(await ask("webhooks", "redeliver", "none")).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: expect.stringContaining("There is no webhook delivery 'none'"),
+		});
+	});
 });

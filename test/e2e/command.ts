@@ -10,40 +10,59 @@ export const SLUICE = fileURLToPath(new URL("../../bin/sluice.js", import.meta.u
 
 /** A command under way. */
 export interface Running {
-  stdout(): string;
-  stderr(): string;
-  /** Resolves when it has ended. */
-  ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
-  end(signal?: NodeJS.Signals): void;
+	stdout(): string;
+	stderr(): string;
+	/** Resolves when it has ended. */
+	ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+	end(signal?: NodeJS.Signals): void;
 }
 
-/** How a command is run: `node` is the program and its flags before the script; variables that are undefined are taken away. */
+/**
+ * How a command is run: `node` is the program and its flags before the script; variables that are
+ * undefined are taken away.
+ */
 export interface Surroundings {
-  cwd: string;
-  env?: Record<string, string | undefined>;
-  node?: readonly string[];
+	cwd: string;
+	env?: Record<string, string | undefined>;
+	node?: readonly string[];
 }
 
-/** Starts `sluice` with these arguments; it ends with the test. No `SLUICE_` variable is inherited. */
-export function start({ onTestFinished }: Pick<TestContext, "onTestFinished">, args: readonly string[], { cwd, env = {}, node = [process.execPath] }: Surroundings): Running {
-  const [file = "", ...flags] = node;
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SLUICE_")));
-  const child = spawn(file, [...flags, SLUICE, ...args], { cwd, env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (piece: Buffer) => (stdout += piece.toString()));
-  child.stderr.on("data", (piece: Buffer) => (stderr += piece.toString()));
-  const closed = once(child, "close") as Promise<[number | null]>;
-  return {
-    stdout: () => stdout,
-    stderr: () => stderr,
-    ended: closed.then(([code]) => ({ code, stdout, stderr })),
-    end: (signal = "SIGTERM") => void child.kill(signal),
-  };
+/**
+ * Starts `sluice` with these arguments; it ends with the test. No `SLUICE_` variable is inherited.
+ */
+export function start(
+	{ onTestFinished }: Pick<TestContext, "onTestFinished">,
+	args: readonly string[],
+	{ cwd, env = {}, node = [process.execPath] }: Surroundings,
+): Running {
+	const [file = "", ...flags] = node;
+	const inherited = Object.fromEntries(
+		Object.entries(process.env).filter(([name]) => !name.startsWith("SLUICE_")),
+	);
+	const child = spawn(file, [...flags, SLUICE, ...args], {
+		cwd,
+		env: { ...inherited, ...env },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	onTestFinished(() => void child.kill("SIGKILL"));
+	let stdout = "";
+	let stderr = "";
+	child.stdout.on("data", (piece: Buffer) => (stdout += piece.toString()));
+	child.stderr.on("data", (piece: Buffer) => (stderr += piece.toString()));
+	const closed = once(child, "close") as Promise<[number | null]>;
+	return {
+		stdout: () => stdout,
+		stderr: () => stderr,
+		ended: closed.then(([code]) => ({ code, stdout, stderr })),
+		end: (signal = "SIGTERM") => void child.kill(signal),
+	};
 }
 
 /** Runs `sluice` to its end. */
-export function sluice(test: Pick<TestContext, "onTestFinished">, args: readonly string[], around: Surroundings): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return within(`'sluice ${args.join(" ")}' to end`, start(test, args, around).ended);
+export function sluice(
+	test: Pick<TestContext, "onTestFinished">,
+	args: readonly string[],
+	around: Surroundings,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+	return within(`'sluice ${args.join(" ")}' to end`, start(test, args, around).ended);
 }

@@ -1,9 +1,15 @@
-/** A server that is killed in the middle of a deletion: the next one brings it to its end (D34, D39). */
+/**
+ * A server that is killed in the middle of a deletion: the next one brings it to its end (D34,
+ * D39).
+ */
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { isAlive, site, until } from "./site.ts";
 
-/** Pings once, holds no job, and never ends, whatever it is told: nothing but the deletion is a reason to end it. */
+/**
+ * Pings once, holds no job, and never ends, whatever it is told: nothing but the deletion is a
+ * reason to end it.
+ */
 const STUBBORN = `
   process.on("SIGTERM", () => {});
   const { RUNPOD_WEBHOOK_PING: url, RUNPOD_POD_ID: id, RUNPOD_AI_API_KEY: authorization, DIARY } = process.env;
@@ -13,21 +19,38 @@ const STUBBORN = `
 `;
 
 describe("DELETE /v1/endpoints/{endpoint} and kill -9", () => {
-  it.concurrent("D34, D39: the worker that outlived the server is ended by the next one, and the endpoint stays deleted", async (test) => {
-    const place = site(test);
-    const service = await place.serve({ endpoints: {} });
-    const settings = { ...place.launched({ launcher: { type: "process", command: [process.execPath, "-e", STUBBORN] } }), workersMin: 1, stopGraceMs: 600_000 };
-    expect((await call(service.url, "/v1/endpoints", { body: { id: "gone", ...settings } })).status).toBe(201);
-    await until("the worker to call", async () => (await call(service.url, "/v2/gone/health")).json.workers.idle === 1);
-    const [worker] = place.notes();
-    expect((await call(service.url, "/v1/endpoints/gone", { method: "DELETE" })).status).toBe(200);
-    await service.end("SIGKILL");
-    expect(isAlive(worker!.pid)).toBe(true);
+	it.concurrent("D34, D39: the worker that outlived the server is ended by the next one, and the endpoint stays deleted", async (test) => {
+		const place = site(test);
+		const service = await place.serve({ endpoints: {} });
+		const settings = {
+			...place.launched({
+				launcher: { type: "process", command: [process.execPath, "-e", STUBBORN] },
+			}),
+			workersMin: 1,
+			stopGraceMs: 600_000,
+		};
+		expect(
+			(await call(service.url, "/v1/endpoints", { body: { id: "gone", ...settings } })).status,
+		).toBe(201);
+		await until(
+			"the worker to call",
+			async () => (await call(service.url, "/v2/gone/health")).json.workers.idle === 1,
+		);
+		const [worker] = place.notes();
+		expect((await call(service.url, "/v1/endpoints/gone", { method: "DELETE" })).status).toBe(200);
+		await service.end("SIGKILL");
+		expect(isAlive(worker!.pid)).toBe(true);
 
-    const next = await place.serve();
-    expect((await call(next.url, "/v2/gone/health")).status).toBe(404);
-    await until("the worker to be gone", () => !isAlive(worker!.pid));
-    await until("the id to be free", async () => (await call(next.url, "/v1/endpoints", { body: { id: "gone" } })).status === 201);
-    expect((await call(next.url, "/v2/gone/health")).json.jobs).toMatchObject({ inQueue: 0, inProgress: 0 });
-  });
+		const next = await place.serve();
+		expect((await call(next.url, "/v2/gone/health")).status).toBe(404);
+		await until("the worker to be gone", () => !isAlive(worker!.pid));
+		await until(
+			"the id to be free",
+			async () => (await call(next.url, "/v1/endpoints", { body: { id: "gone" } })).status === 201,
+		);
+		expect((await call(next.url, "/v2/gone/health")).json.jobs).toMatchObject({
+			inQueue: 0,
+			inProgress: 0,
+		});
+	});
 });

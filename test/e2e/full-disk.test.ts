@@ -1,4 +1,7 @@
-/** The disk is full: submissions are refused, reads go on, workers' results wait, and nothing acknowledged is lost (D40, D17). */
+/**
+ * The disk is full: submissions are refused, reads go on, workers' results wait, and nothing
+ * acknowledged is lost (D40, D17).
+ */
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -11,194 +14,233 @@ import type { Site } from "./site.ts";
 
 /** A disk that can be full. */
 interface Disk {
-  fill(service: ServiceProcess): void;
-  free(service: ServiceProcess): void;
+	fill(service: ServiceProcess): void;
+	free(service: ServiceProcess): void;
 }
 
 interface Kind {
-  name: string;
-  /** Why it cannot be had on this machine. */
-  missing: string | undefined;
-  /** Makes it at this place; what it returns is undone at the end of the test. */
-  make(path: string): { disk: Disk; remove: () => void };
+	name: string;
+	/** Why it cannot be had on this machine. */
+	missing: string | undefined;
+	/** Makes it at this place; what it returns is undone at the end of the test. */
+	make(path: string): { disk: Disk; remove: () => void };
 }
 
 /** Runs a command; the sentence that says why it failed, if it did. */
 function trouble(...[file, ...args]: [string, ...string[]]): string | undefined {
-  try {
-    execFileSync(file, args, { stdio: "pipe" });
-    return undefined;
-  } catch (error) {
-    return `${file}: ${(error as Error).message.split("\n")[1] ?? (error as Error).message}`;
-  }
+	try {
+		execFileSync(file, args, { stdio: "pipe" });
+		return undefined;
+	} catch (error) {
+		return `${file}: ${(error as Error).message.split("\n")[1] ?? (error as Error).message}`;
+	}
 }
 
 function mount(path: string): string | undefined {
-  return trouble("mount", "-t", "tmpfs", "-o", "size=6m", "sluice-test", path);
+	return trouble("mount", "-t", "tmpfs", "-o", "size=6m", "sluice-test", path);
 }
 
 /** A small file system of its own, really full. */
 const TMPFS: Kind = {
-  name: "a tmpfs of 6 MB",
-  missing: tried((path) => mount(path) ?? trouble("umount", path)),
-  make(path) {
-    const why = mount(path);
-    if (why) throw new Error(why);
-    const filler = join(path, "filler");
-    return {
-      disk: {
-        fill() {
-          const file = openSync(filler, "a");
-          try {
-            for (let size = 65_536; size >= 1; ) {
-              try {
-                writeSync(file, Buffer.alloc(size));
-              } catch (error) {
-                if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-                size = Math.floor(size / 2);
-              }
-            }
-          } finally {
-            closeSync(file);
-          }
-        },
-        free: () => rmSync(filler),
-      },
-      remove: () => void trouble("umount", "-l", path),
-    };
-  },
+	name: "a tmpfs of 6 MB",
+	missing: tried((path) => mount(path) ?? trouble("umount", path)),
+	make(path) {
+		const why = mount(path);
+		if (why) throw new Error(why);
+		const filler = join(path, "filler");
+		return {
+			disk: {
+				fill() {
+					const file = openSync(filler, "a");
+					try {
+						for (let size = 65_536; size >= 1; ) {
+							try {
+								writeSync(file, Buffer.alloc(size));
+							} catch (error) {
+								if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+								size = Math.floor(size / 2);
+							}
+						}
+					} finally {
+						closeSync(file);
+					}
+				},
+				free: () => rmSync(filler),
+			},
+			remove: () => void trouble("umount", "-l", path),
+		};
+	},
 };
 
 /** No file of the service may grow: what a quota does, and possible without being root. */
 const LIMIT: Kind = {
-  name: "a limit on the size of files",
-  missing: trouble("prlimit", "--version"),
-  make: () => ({
-    disk: {
-      fill: ({ child }) => void execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=1:unlimited"]),
-      free({ child }) {
-        if (child.exitCode === null && child.signalCode === null) execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited:unlimited"]);
-      },
-    },
-    remove: () => {},
-  }),
+	name: "a limit on the size of files",
+	missing: trouble("prlimit", "--version"),
+	make: () => ({
+		disk: {
+			fill: ({ child }) =>
+				void execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=1:unlimited"]),
+			free({ child }) {
+				if (child.exitCode === null && child.signalCode === null)
+					execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited:unlimited"]);
+			},
+		},
+		remove: () => {},
+	}),
 };
 
 function tried(attempt: (path: string) => string | undefined): string | undefined {
-  const place = folder();
-  try {
-    return attempt(place.path);
-  } finally {
-    place.remove();
-  }
+	const place = folder();
+	try {
+		return attempt(place.path);
+	} finally {
+		place.remove();
+	}
 }
 
 /** A service whose store is on such a disk, with an external worker. */
-async function setting(test: TestContext, kind: Kind): Promise<{ place: Site; disk: Disk; serve: () => Promise<ServiceProcess>; service: ServiceProcess }> {
-  const place = site(test);
-  const path = join(place.folder.path, "disk");
-  mkdirSync(path);
-  const { disk, remove } = kind.make(path);
-  test.onTestFinished(remove);
-  const serve = (): Promise<ServiceProcess> =>
-    place.serve({
-      endpoints: {
-        theirs: { launcher: { type: "external" }, limits: "off", leaseMs: 2000 },
-        ours: place.launched({ workersMax: 1, stopGraceMs: 200 }),
-      },
-      args: ["--drain-timeout", "0", "--store", `sqlite:${join(path, "sluice.db")}`],
-    });
-  const service = await serve();
-  await place.attach(service, "theirs");
-  return { place, disk, serve, service };
+async function setting(
+	test: TestContext,
+	kind: Kind,
+): Promise<{
+	place: Site;
+	disk: Disk;
+	serve: () => Promise<ServiceProcess>;
+	service: ServiceProcess;
+}> {
+	const place = site(test);
+	const path = join(place.folder.path, "disk");
+	mkdirSync(path);
+	const { disk, remove } = kind.make(path);
+	test.onTestFinished(remove);
+	const serve = (): Promise<ServiceProcess> =>
+		place.serve({
+			endpoints: {
+				theirs: { launcher: { type: "external" }, limits: "off", leaseMs: 2000 },
+				ours: place.launched({ workersMax: 1, stopGraceMs: 200 }),
+			},
+			args: ["--drain-timeout", "0", "--store", `sqlite:${join(path, "sluice.db")}`],
+		});
+	const service = await serve();
+	await place.attach(service, "theirs");
+	return { place, disk, serve, service };
 }
 
-/** Submits until there is no room for such an input; answers the refusal, and the ids of those that still fitted. */
-async function refusal(service: ServiceProcess, input: object): Promise<{ answer: Awaited<ReturnType<typeof call>>; acknowledged: string[] }> {
-  const acknowledged: string[] = [];
-  const answer = await until("a refusal", async () => {
-    const seen = await call(service.url, "/v2/theirs/run", { body: { input } });
-    if (seen.status === 200) acknowledged.push(seen.json.id as string);
-    return seen.status !== 200 && seen;
-  });
-  return { answer, acknowledged };
+/**
+ * Submits until there is no room for such an input; answers the refusal, and the ids of those that
+ * still fitted.
+ */
+async function refusal(
+	service: ServiceProcess,
+	input: object,
+): Promise<{ answer: Awaited<ReturnType<typeof call>>; acknowledged: string[] }> {
+	const acknowledged: string[] = [];
+	const answer = await until("a refusal", async () => {
+		const seen = await call(service.url, "/v2/theirs/run", { body: { input } });
+		if (seen.status === 200) acknowledged.push(seen.json.id as string);
+		return seen.status !== 200 && seen;
+	});
+	return { answer, acknowledged };
 }
 
 /** Lets the run end and waits until the service holds its result. */
 async function held(place: Site, service: ServiceProcess, id: string): Promise<void> {
-  place.allow("allowed");
-  await until("the run to end", () => place.notes().some((each) => each.what === "end" && each.id === id));
-  await until("the result to be held", () => service.stderr().includes("the store cannot be written"));
+	place.allow("allowed");
+	await until("the run to end", () =>
+		place.notes().some((each) => each.what === "end" && each.id === id),
+	);
+	await until("the result to be held", () =>
+		service.stderr().includes("the store cannot be written"),
+	);
 }
 
 describe("a full disk", () => {
-  for (const kind of [TMPFS, LIMIT]) {
-    const title = `D40: ${kind.name}: /run is 503, reads go on, a result is held and kept when there is room again${kind.missing === undefined ? "" : ` (not here: ${kind.missing})`}`;
-    it.skipIf(kind.missing !== undefined)(title, { timeout: 40_000 }, async (test) => {
-      const { place, disk, service } = await setting(test, kind);
-      const running = await run(service, "theirs", { until: "allowed", size: 100_000 });
-      await started(place, running);
+	for (const kind of [TMPFS, LIMIT]) {
+		const title = `D40: ${kind.name}: /run is 503, reads go on, a result is held and kept when there is room again${kind.missing === undefined ? "" : ` (not here: ${kind.missing})`}`;
+		it.skipIf(kind.missing !== undefined)(title, { timeout: 40_000 }, async (test) => {
+			const { place, disk, service } = await setting(test, kind);
+			const running = await run(service, "theirs", { until: "allowed", size: 100_000 });
+			await started(place, running);
 
-      disk.fill(service);
-      const large = await refusal(service, { padding: "x".repeat(5000) });
-      expect(large.answer.status, large.answer.text).toBe(503);
-      expect(large.answer.json).toMatchObject({ code: "store_unavailable", error: expect.stringContaining("Nothing was accepted") });
-      expect(Number(large.answer.headers.get("retry-after"))).toBeGreaterThan(0);
-      const small = await refusal(service, {});
-      expect(small.answer.status).toBe(503);
-      const acknowledged = [...large.acknowledged, ...small.acknowledged];
-      const ready = await call(service.url, "/readyz", { key: null });
-      expect(ready).toMatchObject({ status: 503, json: { code: "store_unavailable" } });
-      for (const id of acknowledged) expect(await jobAt(service, "theirs", id)).toMatchObject({ status: "IN_QUEUE" });
+			disk.fill(service);
+			const large = await refusal(service, { padding: "x".repeat(5000) });
+			expect(large.answer.status, large.answer.text).toBe(503);
+			expect(large.answer.json).toMatchObject({
+				code: "store_unavailable",
+				error: expect.stringContaining("Nothing was accepted"),
+			});
+			expect(Number(large.answer.headers.get("retry-after"))).toBeGreaterThan(0);
+			const small = await refusal(service, {});
+			expect(small.answer.status).toBe(503);
+			const acknowledged = [...large.acknowledged, ...small.acknowledged];
+			const ready = await call(service.url, "/readyz", { key: null });
+			expect(ready).toMatchObject({ status: 503, json: { code: "store_unavailable" } });
+			for (const id of acknowledged)
+				expect(await jobAt(service, "theirs", id)).toMatchObject({ status: "IN_QUEUE" });
 
-      await held(place, service, running);
-      expect(await jobAt(service, "theirs", running)).toMatchObject({ status: "IN_PROGRESS" });
-      disk.free(service);
-      const job = await ended(service, "theirs", running);
-      expect(job.status, JSON.stringify(job).slice(0, 500)).toBe("COMPLETED");
-      expect(job.output.padding).toHaveLength(100_000);
-      expect(place.runs(running)).toHaveLength(1);
-      for (const id of acknowledged) expect(await ended(service, "theirs", id)).toMatchObject({ status: "COMPLETED" });
-      expect((await call(service.url, "/readyz", { key: null })).status).toBe(200);
-      await run(service, "theirs", {});
-    });
-  }
+			await held(place, service, running);
+			expect(await jobAt(service, "theirs", running)).toMatchObject({ status: "IN_PROGRESS" });
+			disk.free(service);
+			const job = await ended(service, "theirs", running);
+			expect(job.status, JSON.stringify(job).slice(0, 500)).toBe("COMPLETED");
+			expect(job.output.padding).toHaveLength(100_000);
+			expect(place.runs(running)).toHaveLength(1);
+			for (const id of acknowledged)
+				expect(await ended(service, "theirs", id)).toMatchObject({ status: "COMPLETED" });
+			expect((await call(service.url, "/readyz", { key: null })).status).toBe(200);
+			await run(service, "theirs", {});
+		});
+	}
 
-  const possible = [TMPFS, LIMIT].find((kind) => kind.missing === undefined);
-  it.skipIf(!possible)(`D17: a result that is held is not acknowledged: the service may be killed, and the worker brings it again${possible ? "" : " (no full disk to be had here)"}`, { timeout: 40_000 }, async (test) => {
-    const { place, disk, serve, service } = await setting(test, possible!);
-    const running = await run(service, "theirs", { until: "allowed", size: 100_000 });
-    await started(place, running);
-    disk.fill(service);
-    await held(place, service, running);
-    await service.end("SIGKILL");
-    disk.free(service);
-    const job = await ended(await serve(), "theirs", running);
-    expect(job).toMatchObject({ status: "COMPLETED" });
-    expect(job).not.toHaveProperty("retries");
-    expect(place.runs(running)).toHaveLength(1);
-  });
+	const possible = [TMPFS, LIMIT].find((kind) => kind.missing === undefined);
+	it.skipIf(!possible)(
+		`D17: a result that is held is not acknowledged: the service may be killed, and the worker brings it again${possible ? "" : " (no full disk to be had here)"}`,
+		{ timeout: 40_000 },
+		async (test) => {
+			const { place, disk, serve, service } = await setting(test, possible!);
+			const running = await run(service, "theirs", { until: "allowed", size: 100_000 });
+			await started(place, running);
+			disk.fill(service);
+			await held(place, service, running);
+			await service.end("SIGKILL");
+			disk.free(service);
+			const job = await ended(await serve(), "theirs", running);
+			expect(job).toMatchObject({ status: "COMPLETED" });
+			expect(job).not.toHaveProperty("retries");
+			expect(place.runs(running)).toHaveLength(1);
+		},
+	);
 
-  it.skipIf(!possible)("D34: does not hold up a stop; what ran runs again after the next start", { timeout: 40_000 }, async (test) => {
-    const { place, disk, serve, service } = await setting(test, possible!);
-    const running = await run(service, "ours", { until: "allowed" });
-    const { pid } = await started(place, running);
-    disk.fill(service);
-    expect(await within("the stop", service.end(), 10_000)).toBe(0);
-    expect(isAlive(pid)).toBe(false);
-    disk.free(service);
-    place.allow("allowed");
-    expect(await ended(await serve(), "ours", running)).toMatchObject({ status: "COMPLETED" });
-    expect(place.runs(running)).toHaveLength(2);
-  });
+	it.skipIf(!possible)(
+		"D34: does not hold up a stop; what ran runs again after the next start",
+		{ timeout: 40_000 },
+		async (test) => {
+			const { place, disk, serve, service } = await setting(test, possible!);
+			const running = await run(service, "ours", { until: "allowed" });
+			const { pid } = await started(place, running);
+			disk.fill(service);
+			expect(await within("the stop", service.end(), 10_000)).toBe(0);
+			expect(isAlive(pid)).toBe(false);
+			disk.free(service);
+			place.allow("allowed");
+			expect(await ended(await serve(), "ours", running)).toMatchObject({ status: "COMPLETED" });
+			expect(place.runs(running)).toHaveLength(2);
+		},
+	);
 
-  it.skipIf(TMPFS.missing !== undefined)(`lets the service not start, which says so in a sentence and ends with 1${TMPFS.missing === undefined ? "" : ` (not here: ${TMPFS.missing})`}`, { timeout: 40_000 }, async (test) => {
-    const { disk, serve, service } = await setting(test, TMPFS);
-    const id = await run(service, "theirs", { until: "allowed" });
-    await service.end("SIGKILL");
-    disk.fill(service);
-    await expect(serve()).rejects.toThrow(/ended with 1: The service could not start: \S+sluice\.db cannot be written: database or disk is full\.$/m);
-    disk.free(service);
-    expect(await jobAt(await serve(), "theirs", id)).toHaveProperty("id", id);
-  });
+	it.skipIf(TMPFS.missing !== undefined)(
+		`lets the service not start, which says so in a sentence and ends with 1${TMPFS.missing === undefined ? "" : ` (not here: ${TMPFS.missing})`}`,
+		{ timeout: 40_000 },
+		async (test) => {
+			const { disk, serve, service } = await setting(test, TMPFS);
+			const id = await run(service, "theirs", { until: "allowed" });
+			await service.end("SIGKILL");
+			disk.fill(service);
+			await expect(serve()).rejects.toThrow(
+				/ended with 1: The service could not start: \S+sluice\.db cannot be written: database or disk is full\.$/m,
+			);
+			disk.free(service);
+			expect(await jobAt(await serve(), "theirs", id)).toHaveProperty("id", id);
+		},
+	);
 });

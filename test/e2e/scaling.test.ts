@@ -1,4 +1,6 @@
-/** Launched workers come and go with the work (D27, D28) and die of a run that will not stop (D18). */
+/**
+ * Launched workers come and go with the work (D27, D28) and die of a run that will not stop (D18).
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
@@ -7,116 +9,188 @@ import type { Site } from "./site.ts";
 
 /** Pids of the workers that came up and run. */
 function living(place: Site): number[] {
-  return place.notes().filter((each) => each.what === "up" && isAlive(each.pid)).map((each) => each.pid);
+	return place
+		.notes()
+		.filter((each) => each.what === "up" && isAlive(each.pid))
+		.map((each) => each.pid);
 }
 
 /** The attempts of a job of `ours`, as operators see them. */
 async function attemptsAt({ url }: { url: string }, id: string): Promise<any[]> {
-  return (await call(url, `/v1/endpoints/ours/jobs/${id}`)).json.attempts;
+	return (await call(url, `/v1/endpoints/ours/jobs/${id}`)).json.attempts;
 }
 
 describe("the number of launched workers", () => {
-  it.concurrent("D27, D28: starts at workersMin, grows on demand to workersMax, and shrinks after idleTimeout", { timeout: 40_000 }, async (test) => {
-    const place = site(test);
-    const service = await place.serve({ endpoints: { ours: place.launched({ workersMin: 1, workersMax: 3, idleTimeout: 1, scalerValue: 1 }) } });
-    await until("the worker of workersMin", () => living(place).length === 1);
-    const jobs = [];
-    for (let n = 0; n < 4; n += 1) jobs.push(await run(service, "ours", { until: "allowed" }));
-    await until("three runs at once", () => place.notes().filter((each) => each.what === "run").length === 3);
-    expect(living(place)).toHaveLength(3);
-    expect((await call(service.url, "/v2/ours/health")).json).toMatchObject({ jobs: { inQueue: 1, inProgress: 3 }, workers: { running: 3, idle: 0 } });
-    place.allow("allowed");
-    for (const id of jobs) expect(await ended(service, "ours", id)).toMatchObject({ status: "COMPLETED" });
-    await until("two workers to be stopped", () => living(place).length === 1);
-    expect(place.notes().filter((each) => each.what === "down"), "stopped gracefully").toHaveLength(2);
-    expect(place.notes().filter((each) => each.what === "up"), "never more than workersMax").toHaveLength(3);
-    expect(service.stderr()).toContain("idle for over 1 s");
-    await until("health to agree", async () => (await call(service.url, "/v2/ours/health")).json.workers.idle === 1);
-  });
+	it.concurrent("D27, D28: starts at workersMin, grows on demand to workersMax, and shrinks after idleTimeout", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = site(test);
+		const service = await place.serve({
+			endpoints: {
+				ours: place.launched({ workersMin: 1, workersMax: 3, idleTimeout: 1, scalerValue: 1 }),
+			},
+		});
+		await until("the worker of workersMin", () => living(place).length === 1);
+		const jobs = [];
+		for (let n = 0; n < 4; n += 1) jobs.push(await run(service, "ours", { until: "allowed" }));
+		await until(
+			"three runs at once",
+			() => place.notes().filter((each) => each.what === "run").length === 3,
+		);
+		expect(living(place)).toHaveLength(3);
+		expect((await call(service.url, "/v2/ours/health")).json).toMatchObject({
+			jobs: { inQueue: 1, inProgress: 3 },
+			workers: { running: 3, idle: 0 },
+		});
+		place.allow("allowed");
+		for (const id of jobs)
+			expect(await ended(service, "ours", id)).toMatchObject({ status: "COMPLETED" });
+		await until("two workers to be stopped", () => living(place).length === 1);
+		expect(
+			place.notes().filter((each) => each.what === "down"),
+			"stopped gracefully",
+		).toHaveLength(2);
+		expect(
+			place.notes().filter((each) => each.what === "up"),
+			"never more than workersMax",
+		).toHaveLength(3);
+		expect(service.stderr()).toContain("idle for over 1 s");
+		await until(
+			"health to agree",
+			async () => (await call(service.url, "/v2/ours/health")).json.workers.idle === 1,
+		);
+	});
 
-  it.concurrent("D27: without workersMin there is none until a job comes, and none after idleTimeout", { timeout: 40_000 }, async (test) => {
-    const place = site(test);
-    const service = await place.serve({ endpoints: { ours: place.launched({ idleTimeout: 1 }) } });
-    expect(place.notes()).toEqual([]);
-    const { json } = await call(service.url, "/v2/ours/runsync", { body: { input: { n: 1 } } });
-    expect(json).toMatchObject({ status: "COMPLETED", output: { n: 1 } });
-    await until("the worker to be stopped", () => living(place).length === 0);
-    await until("health to say none", async () => {
-      const { workers } = (await call(service.url, "/v2/ours/health")).json;
-      return workers.idle + workers.running + workers.initializing === 0;
-    });
-  });
+	it.concurrent("D27: without workersMin there is none until a job comes, and none after idleTimeout", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = site(test);
+		const service = await place.serve({ endpoints: { ours: place.launched({ idleTimeout: 1 }) } });
+		expect(place.notes()).toEqual([]);
+		const { json } = await call(service.url, "/v2/ours/runsync", { body: { input: { n: 1 } } });
+		expect(json).toMatchObject({ status: "COMPLETED", output: { n: 1 } });
+		await until("the worker to be stopped", () => living(place).length === 0);
+		await until("health to say none", async () => {
+			const { workers } = (await call(service.url, "/v2/ours/health")).json;
+			return workers.idle + workers.running + workers.initializing === 0;
+		});
+	});
 
-  it.concurrent("D28: a command that crashes is tried less and less often, and the log says why", { timeout: 40_000 }, async (test) => {
-    const place = site(test);
-    const crash = [process.execPath, "-e", "console.error('no model here'); process.exit(7)"];
-    const service = await place.serve({ endpoints: { ours: { launcher: { type: "process", command: crash }, workersMax: 2 } } });
-    const id = await run(service, "ours", {});
-    const pauses = await until("three failed starts", () => {
-      const found = [...service.stderr().matchAll(/^(\S+) ours: no worker could be started: .*; next try in ([\d.]+) s$/gm)];
-      return found.length >= 3 && found;
-    });
-    expect(pauses.slice(0, 3).map((match) => Number(match[2]))).toEqual([1, 2, 4]);
-    const [first, , third] = pauses.map((match) => Date.parse(match[1]!));
-    expect(third! - first!, "ms between the first and the third failure").toBeGreaterThanOrEqual(3000);
-    expect(service.stderr().match(/worker \S+ started/g)).toHaveLength(3);
-    expect(service.stderr()).toMatch(/ended with code 7; its last lines:\n {4}no model here/);
-    expect(await jobAt(service, "ours", id)).toMatchObject({ status: "IN_QUEUE" });
-  });
+	it.concurrent("D28: a command that crashes is tried less and less often, and the log says why", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = site(test);
+		const crash = [process.execPath, "-e", "console.error('no model here'); process.exit(7)"];
+		const service = await place.serve({
+			endpoints: { ours: { launcher: { type: "process", command: crash }, workersMax: 2 } },
+		});
+		const id = await run(service, "ours", {});
+		const pauses = await until("three failed starts", () => {
+			const found = [
+				...service
+					.stderr()
+					.matchAll(/^(\S+) ours: no worker could be started: .*; next try in ([\d.]+) s$/gm),
+			];
+			return found.length >= 3 && found;
+		});
+		expect(pauses.slice(0, 3).map((match) => Number(match[2]))).toEqual([1, 2, 4]);
+		const [first, , third] = pauses.map((match) => Date.parse(match[1]!));
+		expect(third! - first!, "ms between the first and the third failure").toBeGreaterThanOrEqual(
+			3000,
+		);
+		expect(service.stderr().match(/worker \S+ started/g)).toHaveLength(3);
+		expect(service.stderr()).toMatch(/ended with code 7; its last lines:\n {4}no model here/);
+		expect(await jobAt(service, "ours", id)).toMatchObject({ status: "IN_QUEUE" });
+	});
 });
 
 describe("GPUs of the machine", () => {
-  it.concurrent("D27, D34: a worker that is taken over after a crash of the service keeps its own", { timeout: 40_000 }, async (test) => {
-    const place = site(test);
-    const env = { SLUICE_GPUS: "2" };
-    const gpus = async (endpoint: string): Promise<number[][]> => (await call(service.url, `/v1/endpoints/${endpoint}/workers`)).json.workers.map((worker: { gpus?: number[] }) => worker.gpus);
-    let service = await place.serve({ endpoints: { ours: place.launched({ gpusPerWorker: 1, idleTimeout: 60 }), others: place.launched({ gpusPerWorker: 1 }) }, env });
-    expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({ status: "COMPLETED" });
-    expect(await gpus("ours")).toEqual([[0]]);
-    await service.end("SIGKILL");
-    service = await place.serve({ env });
-    expect(await gpus("ours")).toEqual([[0]]);
-    await run(service, "others", {});
-    await until("a worker beside it", async () => (await gpus("others")).length === 1);
-    expect(await gpus("others")).toEqual([[1]]);
-  });
+	it.concurrent("D27, D34: a worker that is taken over after a crash of the service keeps its own", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = site(test);
+		const env = { SLUICE_GPUS: "2" };
+		const gpus = async (endpoint: string): Promise<number[][]> =>
+			(await call(service.url, `/v1/endpoints/${endpoint}/workers`)).json.workers.map(
+				(worker: { gpus?: number[] }) => worker.gpus,
+			);
+		let service = await place.serve({
+			endpoints: {
+				ours: place.launched({ gpusPerWorker: 1, idleTimeout: 60 }),
+				others: place.launched({ gpusPerWorker: 1 }),
+			},
+			env,
+		});
+		expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({
+			status: "COMPLETED",
+		});
+		expect(await gpus("ours")).toEqual([[0]]);
+		await service.end("SIGKILL");
+		service = await place.serve({ env });
+		expect(await gpus("ours")).toEqual([[0]]);
+		await run(service, "others", {});
+		await until("a worker beside it", async () => (await gpus("others")).length === 1);
+		expect(await gpus("others")).toEqual([[1]]);
+	});
 });
 
 describe("a cancelled run", () => {
-  it.concurrent("D18: of a handler that blocks: the process is killed after stopGraceMs and replaced", { timeout: 40_000 }, async (test) => {
-    const place = site(test);
-    const service = await place.serve({ endpoints: { ours: place.launched({ workersMax: 1, stopGraceMs: 500 }) } });
-    const id = await run(service, "ours", { block: 60_000 });
-    const { pid } = await started(place, id);
-    const began = performance.now();
-    expect((await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" })).json).toMatchObject({ status: "CANCELLED" });
-    const next = await run(service, "ours", {});
-    await until("the blocking process to be killed", () => !isAlive(pid));
-    const goneMs = performance.now() - began;
-    expect(goneMs).toBeGreaterThanOrEqual(450);
-    expect(goneMs, "grace + 1 s").toBeLessThan(1500);
-    const job = await ended(service, "ours", next);
-    expect(job).toMatchObject({ status: "COMPLETED" });
-    expect(job.output.pid).not.toBe(pid);
-    expect(await jobAt(service, "ours", id)).toMatchObject({ status: "CANCELLED" });
-    expect(await attemptsAt(service, id)).toMatchObject([{ end: "cancelled", open: false, stop: "killed" }]);
-  });
+	it.concurrent("D18: of a handler that blocks: the process is killed after stopGraceMs and replaced", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = site(test);
+		const service = await place.serve({
+			endpoints: { ours: place.launched({ workersMax: 1, stopGraceMs: 500 }) },
+		});
+		const id = await run(service, "ours", { block: 60_000 });
+		const { pid } = await started(place, id);
+		const began = performance.now();
+		expect(
+			(await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" })).json,
+		).toMatchObject({ status: "CANCELLED" });
+		const next = await run(service, "ours", {});
+		await until("the blocking process to be killed", () => !isAlive(pid));
+		const goneMs = performance.now() - began;
+		expect(goneMs).toBeGreaterThanOrEqual(450);
+		expect(goneMs, "grace + 1 s").toBeLessThan(1500);
+		const job = await ended(service, "ours", next);
+		expect(job).toMatchObject({ status: "COMPLETED" });
+		expect(job.output.pid).not.toBe(pid);
+		expect(await jobAt(service, "ours", id)).toMatchObject({ status: "CANCELLED" });
+		expect(await attemptsAt(service, id)).toMatchObject([
+			{ end: "cancelled", open: false, stop: "killed" },
+		]);
+	});
 
-  it.concurrent("D18: of a handler that heeds its signal: the worker stays, and is not killed after the grace", { timeout: 40_000 }, async (test) => {
-    const GRACE_MS = 1000;
-    const place = site(test);
-    const service = await place.serve({ endpoints: { ours: place.launched({ workersMax: 1, stopGraceMs: GRACE_MS }) } });
-    const id = await run(service, "ours", { until: "never" });
-    const { pid } = await started(place, id);
-    await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" });
-    await until("the handler to stop", () => place.notes().some((each) => each.what === "stopped" && each.id === id));
-    expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({ status: "COMPLETED", output: { pid } });
-    // Idle when the grace is over: nothing but its own word can keep it.
-    await sleep(1.5 * GRACE_MS);
-    expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({ status: "COMPLETED", output: { pid } });
-    expect(living(place)).toEqual([pid]);
-    expect(service.stderr()).not.toContain("has not confirmed");
-    expect(await attemptsAt(service, id)).toMatchObject([{ end: "cancelled", open: false, stop: "confirmed" }]);
-    expect(await jobAt(service, "ours", id)).toMatchObject({ status: "CANCELLED" });
-  });
+	it.concurrent("D18: of a handler that heeds its signal: the worker stays, and is not killed after the grace", {
+		timeout: 40_000,
+	}, async (test) => {
+		const GRACE_MS = 1000;
+		const place = site(test);
+		const service = await place.serve({
+			endpoints: { ours: place.launched({ workersMax: 1, stopGraceMs: GRACE_MS }) },
+		});
+		const id = await run(service, "ours", { until: "never" });
+		const { pid } = await started(place, id);
+		await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" });
+		await until("the handler to stop", () =>
+			place.notes().some((each) => each.what === "stopped" && each.id === id),
+		);
+		expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({
+			status: "COMPLETED",
+			output: { pid },
+		});
+		// Idle when the grace is over: nothing but its own word can keep it.
+		await sleep(1.5 * GRACE_MS);
+		expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({
+			status: "COMPLETED",
+			output: { pid },
+		});
+		expect(living(place)).toEqual([pid]);
+		expect(service.stderr()).not.toContain("has not confirmed");
+		expect(await attemptsAt(service, id)).toMatchObject([
+			{ end: "cancelled", open: false, stop: "confirmed" },
+		]);
+		expect(await jobAt(service, "ours", id)).toMatchObject({ status: "CANCELLED" });
+	});
 });

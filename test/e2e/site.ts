@@ -1,4 +1,7 @@
-/** What the end-to-end tests share: a folder with its services and workers as processes, all gone when the test ends, and what their workers wrote down. */
+/**
+ * What the end-to-end tests share: a folder with its services and workers as processes, all gone
+ * when the test ends, and what their workers wrote down.
+ */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,177 +14,240 @@ import { call, folder, spawnService } from "../support/service.ts";
 import type { Folder, ServiceProcess } from "../support/service.ts";
 
 /** The command of a worker that keeps a diary. */
-export const WORKER = [process.execPath, fileURLToPath(new URL("workers/diary.ts", import.meta.url))] as const;
+export const WORKER = [
+	process.execPath,
+	fileURLToPath(new URL("workers/diary.ts", import.meta.url)),
+] as const;
 
 /** How a run of the diary worker behaves; all members may be absent. */
 export interface Act {
-  /** Given back in the output. */
-  n?: number;
-  /** Sleeps so long, ms. */
-  ms?: number;
-  /** Blocks the event loop so long, ms. */
-  block?: number;
-  /** Runs until {@link Site.allow} was called with this word. */
-  until?: string;
-  /** Characters of padding in the output. */
-  size?: number;
+	/** Given back in the output. */
+	n?: number;
+	/** Sleeps so long, ms. */
+	ms?: number;
+	/** Blocks the event loop so long, ms. */
+	block?: number;
+	/** Runs until {@link Site.allow} was called with this word. */
+	until?: string;
+	/** Characters of padding in the output. */
+	size?: number;
 }
 
 /** One line of the diary. */
 export interface Note {
-  what: "up" | "run" | "stopped" | "end" | "down";
-  id: string;
-  worker: string;
-  pid: number;
+	what: "up" | "run" | "stopped" | "end" | "down";
+	id: string;
+	worker: string;
+	pid: number;
 }
 
 /** A place for one test. */
 export interface Site {
-  folder: Folder;
-  /** Settings of an endpoint whose diary workers the service launches. */
-  launched(settings?: object): object;
-  /** Starts the service; again on the port of the last one unless `port` says otherwise. */
-  serve(q?: { endpoints?: Record<string, object>; port?: number; args?: readonly string[]; env?: Record<string, string> }): Promise<ServiceProcess>;
-  /** Starts a diary worker as somebody else would, and waits until it is up. */
-  attach(service: { url: string }, endpoint: string, env?: Record<string, string>): Promise<ChildProcess>;
-  /** Starts any process with this environment; it ends with the test. */
-  spawn(command: readonly string[], env: Record<string, string>): ChildProcess;
-  notes(): Note[];
-  /** The runs of a job so far. */
-  runs(id: string): Note[];
-  /** Lets runs with `until: word` end. */
-  allow(word: string): void;
+	folder: Folder;
+	/** Settings of an endpoint whose diary workers the service launches. */
+	launched(settings?: object): object;
+	/** Starts the service; again on the port of the last one unless `port` says otherwise. */
+	serve(q?: {
+		endpoints?: Record<string, object>;
+		port?: number;
+		args?: readonly string[];
+		env?: Record<string, string>;
+	}): Promise<ServiceProcess>;
+	/** Starts a diary worker as somebody else would, and waits until it is up. */
+	attach(
+		service: { url: string },
+		endpoint: string,
+		env?: Record<string, string>,
+	): Promise<ChildProcess>;
+	/** Starts any process with this environment; it ends with the test. */
+	spawn(command: readonly string[], env: Record<string, string>): ChildProcess;
+	notes(): Note[];
+	/** The runs of a job so far. */
+	runs(id: string): Note[];
+	/** Lets runs with `until: word` end. */
+	allow(word: string): void;
 }
 
 /** A site that is cleared, with all its processes, when the test of this context ends. */
 export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): Site {
-  const place = folder();
-  const diary = join(place.path, "diary");
-  const children: ChildProcess[] = [];
-  let endpoints: Record<string, object> = {};
-  let port = 0;
+	const place = folder();
+	const diary = join(place.path, "diary");
+	const children: ChildProcess[] = [];
+	let endpoints: Record<string, object> = {};
+	let port = 0;
 
-  function notes(): Note[] {
-    if (!existsSync(diary)) return [];
-    return readFileSync(diary, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Note);
-  }
+	function notes(): Note[] {
+		if (!existsSync(diary)) return [];
+		return readFileSync(diary, "utf8")
+			.split("\n")
+			.filter((line) => line !== "")
+			.map((line) => JSON.parse(line) as Note);
+	}
 
-  onTestFinished(() => {
-    for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
-    for (const pid of new Set(notes().map((each) => each.pid))) if (isOurs(pid, diary)) kill(pid);
-    place.remove();
-  });
+	onTestFinished(() => {
+		for (const child of children)
+			if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+		for (const pid of new Set(notes().map((each) => each.pid))) if (isOurs(pid, diary)) kill(pid);
+		place.remove();
+	});
 
-  return {
-    folder: place,
-    notes,
-    runs: (id) => notes().filter((each) => each.what === "run" && each.id === id),
-    allow: (word) => writeFileSync(join(place.path, word), ""),
-    launched: (settings = {}) => ({ launcher: { type: "process", command: WORKER }, env: { DIARY: diary }, ...settings }),
-    async serve(q = {}) {
-      endpoints = q.endpoints ?? endpoints;
-      const service = await spawnService({ in: place, endpoints, port: q.port ?? port, args: q.args ?? ["--drain-timeout", "0"], ...(q.env ? { env: q.env } : {}) });
-      children.push(service.child);
-      port = Number(new URL(service.url).port);
-      return service;
-    },
-    spawn(command, env) {
-      const [file = "", ...args] = command;
-      const child = spawn(file, args, { cwd: place.path, env: { ...process.env, ...env }, stdio: "ignore" });
-      children.push(child);
-      return child;
-    },
-    async attach({ url }, endpoint, env = {}) {
-      const answer = await call(url, `/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`, { method: "POST" });
-      const child = this.spawn(WORKER, { ...(answer.json as { env: Record<string, string> }).env, DIARY: diary, ...env });
-      await until(`a worker of ${endpoint} to come up`, () => notes().some((each) => each.what === "up" && each.pid === child.pid));
-      return child;
-    },
-  };
+	return {
+		folder: place,
+		notes,
+		runs: (id) => notes().filter((each) => each.what === "run" && each.id === id),
+		allow: (word) => writeFileSync(join(place.path, word), ""),
+		launched: (settings = {}) => ({
+			launcher: { type: "process", command: WORKER },
+			env: { DIARY: diary },
+			...settings,
+		}),
+		async serve(q = {}) {
+			endpoints = q.endpoints ?? endpoints;
+			const service = await spawnService({
+				in: place,
+				endpoints,
+				port: q.port ?? port,
+				args: q.args ?? ["--drain-timeout", "0"],
+				...(q.env ? { env: q.env } : {}),
+			});
+			children.push(service.child);
+			port = Number(new URL(service.url).port);
+			return service;
+		},
+		spawn(command, env) {
+			const [file = "", ...args] = command;
+			const child = spawn(file, args, {
+				cwd: place.path,
+				env: { ...process.env, ...env },
+				stdio: "ignore",
+			});
+			children.push(child);
+			return child;
+		},
+		async attach({ url }, endpoint, env = {}) {
+			const answer = await call(
+				url,
+				`/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`,
+				{ method: "POST" },
+			);
+			const child = this.spawn(WORKER, {
+				...(answer.json as { env: Record<string, string> }).env,
+				DIARY: diary,
+				...env,
+			});
+			await until(`a worker of ${endpoint} to come up`, () =>
+				notes().some((each) => each.what === "up" && each.pid === child.pid),
+			);
+			return child;
+		},
+	};
 }
 
-/** Whether the process runs and was started with this diary; where that cannot be told, whether it runs. */
+/**
+ * Whether the process runs and was started with this diary; where that cannot be told, whether it
+ * runs.
+ */
 function isOurs(pid: number, diary: string): boolean {
-  try {
-    return isAlive(pid) && (process.platform !== "linux" || readFileSync(`/proc/${pid}/environ`, "utf8").includes(diary));
-  } catch {
-    return false;
-  }
+	try {
+		return (
+			isAlive(pid) &&
+			(process.platform !== "linux" || readFileSync(`/proc/${pid}/environ`, "utf8").includes(diary))
+		);
+	} catch {
+		return false;
+	}
 }
 
 function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It ended meanwhile.
-  }
+	try {
+		process.kill(pid, "SIGKILL");
+	} catch {
+		// It ended meanwhile.
+	}
 }
 
 /** Whether the process exists and has not ended. */
 export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return process.platform !== "linux" || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
+	try {
+		process.kill(pid, 0);
+		return process.platform !== "linux" || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+	} catch {
+		return false;
+	}
 }
 
 /** What counts as something. */
 type Seen<T> = Exclude<T, false | null | undefined>;
 
-/** Looks until there is something; fails with a sentence after `ms`. No connection counts as nothing yet, a failed expectation ends it at once. */
-export async function until<T>(what: string, look: () => T | Promise<T>, ms = 20_000): Promise<Seen<T>> {
-  const end = performance.now() + ms;
-  for (let fault: unknown; ; await sleep(25)) {
-    try {
-      const seen = await look();
-      if (seen !== undefined && seen !== null && seen !== false) return seen as Seen<T>;
-      fault = undefined;
-    } catch (error) {
-      // A wrong answer stays wrong; no answer may become one.
-      if ((error as Error).name === "AssertionError") throw error;
-      fault = error;
-    }
-    if (performance.now() > end) throw new Error(`Waited ${ms / 1000} s in vain for ${what}.`, { cause: fault });
-  }
+/**
+ * Looks until there is something; fails with a sentence after `ms`. No connection counts as nothing
+ * yet, a failed expectation ends it at once.
+ */
+export async function until<T>(
+	what: string,
+	look: () => T | Promise<T>,
+	ms = 20_000,
+): Promise<Seen<T>> {
+	const end = performance.now() + ms;
+	for (let fault: unknown; ; await sleep(25)) {
+		try {
+			const seen = await look();
+			if (seen !== undefined && seen !== null && seen !== false) return seen as Seen<T>;
+			fault = undefined;
+		} catch (error) {
+			// A wrong answer stays wrong; no answer may become one.
+			if ((error as Error).name === "AssertionError") throw error;
+			fault = error;
+		}
+		if (performance.now() > end)
+			throw new Error(`Waited ${ms / 1000} s in vain for ${what}.`, { cause: fault });
+	}
 }
 
 /** The answer, or a failure with a sentence after `ms`. */
 export async function within<T>(what: string, promise: Promise<T>, ms = 20_000): Promise<T> {
-  const over = new AbortController();
-  const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`Waited ${ms / 1000} s in vain for ${what}.`);
-  });
-  return await Promise.race([promise, late]).finally(() => {
-    late.catch(() => {});
-    over.abort();
-  });
+	const over = new AbortController();
+	const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
+		throw new Error(`Waited ${ms / 1000} s in vain for ${what}.`);
+	});
+	return await Promise.race([promise, late]).finally(() => {
+		late.catch(() => {});
+		over.abort();
+	});
 }
 
 /** Submits a job by `/run`; answers its id. */
 export async function run({ url }: { url: string }, endpoint: string, input: Act): Promise<string> {
-  const { status, json, text } = await call(url, `/v2/${endpoint}/run`, { body: { input } });
-  expect(status, text).toBe(200);
-  return json.id as string;
+	const { status, json, text } = await call(url, `/v2/${endpoint}/run`, { body: { input } });
+	expect(status, text).toBe(200);
+	return json.id as string;
 }
 
 /** The job object. */
 export async function jobAt({ url }: { url: string }, endpoint: string, id: string): Promise<any> {
-  const { status, json, text } = await call(url, `/v2/${endpoint}/status/${id}`);
-  expect(status, text).toBe(200);
-  return json;
+	const { status, json, text } = await call(url, `/v2/${endpoint}/status/${id}`);
+	expect(status, text).toBe(200);
+	return json;
 }
 
 /** The job object once it is final. */
-export function ended(service: { url: string }, endpoint: string, id: string, ms?: number): Promise<any> {
-  return until(`job ${id} of ${endpoint} to end`, async () => {
-    const job = await jobAt(service, endpoint, id);
-    return ["COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"].includes(job.status) && job;
-  }, ms);
+export function ended(
+	service: { url: string },
+	endpoint: string,
+	id: string,
+	ms?: number,
+): Promise<any> {
+	return until(
+		`job ${id} of ${endpoint} to end`,
+		async () => {
+			const job = await jobAt(service, endpoint, id);
+			return ["COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"].includes(job.status) && job;
+		},
+		ms,
+	);
 }
 
 /** The run of a job that began after `before` others. */
 export function started(place: Site, id: string, before = 0): Promise<Note> {
-  return until(`run ${before + 1} of job ${id}`, () => place.runs(id)[before]);
+	return until(`run ${before + 1} of job ${id}`, () => place.runs(id)[before]);
 }

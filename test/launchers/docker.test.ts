@@ -12,7 +12,16 @@ import type { DockerSettings } from "../../src/core/endpoint.ts";
 import { dockerLauncher } from "../../src/launchers/docker.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { logPath } from "../../src/launchers/process-output.ts";
-import { containersOf, docker, IMAGE, makeImage, noDocker, processesOf, removeAll, titled } from "../support/docker.ts";
+import {
+	containersOf,
+	docker,
+	IMAGE,
+	makeImage,
+	noDocker,
+	processesOf,
+	removeAll,
+	titled,
+} from "../support/docker.ts";
 import { conformance, exitsOf, until } from "./index.ts";
 import { SCRIPTS } from "./sample-workers.ts";
 
@@ -24,196 +33,280 @@ const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function script(text: string, change: Partial<WorkerSpec> = {}): WorkerSpec {
-  const workerId = `worker-${randomUUID()}`;
-  mkdirSync(join(root, workerId));
-  const container: DockerSettings = { type: "docker", image: IMAGE, volumes: [`${root}:${root}`], network: "none" };
-  return { workerId, endpoint: "sample", command: ["sh", "-c", text], cwd: ".", env: { PATH: "/bin", PIDS: join(root, workerId) }, serviceId, container, ...change };
+	const workerId = `worker-${randomUUID()}`;
+	mkdirSync(join(root, workerId));
+	const container: DockerSettings = {
+		type: "docker",
+		image: IMAGE,
+		volumes: [`${root}:${root}`],
+		network: "none",
+	};
+	return {
+		workerId,
+		endpoint: "sample",
+		command: ["sh", "-c", text],
+		cwd: ".",
+		env: { PATH: "/bin", PIDS: join(root, workerId) },
+		serviceId,
+		container,
+		...change,
+	};
 }
 
 describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
-  /** A container that is nobody's worker. */
-  let foreign: Handle;
-  const opened: Launcher[] = [];
+	/** A container that is nobody's worker. */
+	let foreign: Handle;
+	const opened: Launcher[] = [];
 
-  function open(): { launcher: Launcher; exits: ReturnType<typeof exitsOf>; said: string[] } {
-    const said: string[] = [];
-    const launcher = dockerLauncher({ clock, logDir, log: (message) => said.push(message) });
-    opened.push(launcher);
-    return { launcher, exits: exitsOf(launcher), said };
-  }
+	function open(): { launcher: Launcher; exits: ReturnType<typeof exitsOf>; said: string[] } {
+		const said: string[] = [];
+		const launcher = dockerLauncher({ clock, logDir, log: (message) => said.push(message) });
+		opened.push(launcher);
+		return { launcher, exits: exitsOf(launcher), said };
+	}
 
-  /** Runs a worker to its end. */
-  async function run(spec: WorkerSpec): Promise<Exit> {
-    const { launcher, exits } = open();
-    await launcher.start(spec);
-    return await exits.next(spec.workerId);
-  }
+	/** Runs a worker to its end. */
+	async function run(spec: WorkerSpec): Promise<Exit> {
+		const { launcher, exits } = open();
+		await launcher.start(spec);
+		return await exits.next(spec.workerId);
+	}
 
-  beforeAll(async () => {
-    await makeImage();
-    const other = await docker.createContainer({ Image: IMAGE, Cmd: ["/bin/sleep", "300"], Labels: { [`foreign-${serviceId}`]: "" }, HostConfig: { NetworkMode: "none" } });
-    await other.start();
-    foreign = { container: other.id };
-  }, 60_000);
-  afterEach(async () => {
-    for (const launcher of opened.splice(0)) await launcher.close();
-  });
-  afterAll(async () => {
-    await removeAll(`sluice.service=${serviceId}`);
-    await removeAll(`sluice.service=${serviceId}-contract`);
-    await removeAll(`foreign-${serviceId}`);
-  }, 60_000);
+	beforeAll(async () => {
+		await makeImage();
+		const other = await docker.createContainer({
+			Image: IMAGE,
+			Cmd: ["/bin/sleep", "300"],
+			Labels: { [`foreign-${serviceId}`]: "" },
+			HostConfig: { NetworkMode: "none" },
+		});
+		await other.start();
+		foreign = { container: other.id };
+	}, 60_000);
+	afterEach(async () => {
+		for (const launcher of opened.splice(0)) await launcher.close();
+	});
+	afterAll(async () => {
+		await removeAll(`sluice.service=${serviceId}`);
+		await removeAll(`sluice.service=${serviceId}-contract`);
+		await removeAll(`foreign-${serviceId}`);
+	}, 60_000);
 
-  conformance("docker", {
-    open: () => dockerLauncher({ clock, logDir }),
-    spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
-    ready: (spec) => until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
-    release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
-    processes: ({ workerId }) => processesOf(workerId),
-    reused: () => foreign,
-    tellsAdopted: true,
-  });
+	conformance("docker", {
+		open: () => dockerLauncher({ clock, logDir }),
+		spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
+		ready: (spec) =>
+			until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
+		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
+		processes: ({ workerId }) => processesOf(workerId),
+		reused: () => foreign,
+		tellsAdopted: true,
+	});
 
-  describe("start", () => {
-    it("gives the worker its environment, and no other variable of the service", async () => {
-      const spec = script("");
-      const { lastOutput } = await run({ ...spec, command: ["node", "-e", "console.log(JSON.stringify(process.env))"], env: { PATH: "/bin", ODD: "a=b c\nd" } });
-      expect(JSON.parse(lastOutput)).toEqual({ PATH: "/bin", ODD: "a=b c\nd", HOSTNAME: expect.any(String), HOME: expect.any(String) });
-    });
+	describe("start", () => {
+		it("gives the worker its environment, and no other variable of the service", async () => {
+			const spec = script("");
+			const { lastOutput } = await run({
+				...spec,
+				command: ["node", "-e", "console.log(JSON.stringify(process.env))"],
+				env: { PATH: "/bin", ODD: "a=b c\nd" },
+			});
+			expect(JSON.parse(lastOutput)).toEqual({
+				PATH: "/bin",
+				ODD: "a=b c\nd",
+				HOSTNAME: expect.any(String),
+				HOME: expect.any(String),
+			});
+		});
 
-    it.each<[string, { image?: string; network?: string; volumes?: string[] }, RegExp]>([
-      ["an image that is not there", { image: "no-such-image:1" }, /No such image: no-such-image:1; it must be on the machine/],
-      ["a network that is not there", { network: "no-such-network" }, /network no-such-network not found/],
-      ["a folder that cannot be mounted", { volumes: ["relative/path:/x"] }, /relative\/path/],
-    ])("refuses %s with a sentence, and leaves no container", async (_, change, sentence) => {
-      const { launcher } = open();
-      const spec = script("exit 0");
-      await expect(launcher.start({ ...spec, ...(change.network === undefined ? {} : { url: "http://127.0.0.1:9" }), container: { ...spec.container!, ...change } })).rejects.toThrow(sentence);
-      expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
-    });
+		it.each<[string, { image?: string; network?: string; volumes?: string[] }, RegExp]>([
+			[
+				"an image that is not there",
+				{ image: "no-such-image:1" },
+				/No such image: no-such-image:1; it must be on the machine/,
+			],
+			[
+				"a network that is not there",
+				{ network: "no-such-network" },
+				/network no-such-network not found/,
+			],
+			["a folder that cannot be mounted", { volumes: ["relative/path:/x"] }, /relative\/path/],
+		])("refuses %s with a sentence, and leaves no container", async (_, change, sentence) => {
+			const { launcher } = open();
+			const spec = script("exit 0");
+			await expect(
+				launcher.start({
+					...spec,
+					...(change.network === undefined ? {} : { url: "http://127.0.0.1:9" }),
+					container: { ...spec.container!, ...change },
+				}),
+			).rejects.toThrow(sentence);
+			expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
+		});
 
-    it("D29: says which daemon does not answer, and goes on without it", async () => {
-      const before = process.env["DOCKER_HOST"];
-      process.env["DOCKER_HOST"] = `unix://${join(root, "no.sock")}`;
-      try {
-        const { launcher, said } = open();
-        await expect(launcher.start(script(""))).rejects.toThrow(`cannot start a worker of endpoint "sample": no Docker daemon answers at ${join(root, "no.sock")}; start it, or set DOCKER_HOST`);
-        expect(await launcher.adopt("worker", foreign)).toBe(false);
-        expect(await launcher.list()).toEqual([]);
-        await launcher.stop("worker", 0);
-        expect(await launcher.endStrays!({ serviceId, known: [] })).toBe(0);
-        expect(said).toHaveLength(2);
-      } finally {
-        if (before === undefined) delete process.env["DOCKER_HOST"];
-        else process.env["DOCKER_HOST"] = before;
-      }
-    });
-  });
+		it("D29: says which daemon does not answer, and goes on without it", async () => {
+			const before = process.env["DOCKER_HOST"];
+			process.env["DOCKER_HOST"] = `unix://${join(root, "no.sock")}`;
+			try {
+				const { launcher, said } = open();
+				await expect(launcher.start(script(""))).rejects.toThrow(
+					`cannot start a worker of endpoint "sample": no Docker daemon answers at ${join(root, "no.sock")}; start it, or set DOCKER_HOST`,
+				);
+				expect(await launcher.adopt("worker", foreign)).toBe(false);
+				expect(await launcher.list()).toEqual([]);
+				await launcher.stop("worker", 0);
+				expect(await launcher.endStrays!({ serviceId, known: [] })).toBe(0);
+				expect(said).toHaveLength(2);
+			} finally {
+				if (before === undefined) delete process.env["DOCKER_HOST"];
+				else process.env["DOCKER_HOST"] = before;
+			}
+		});
+	});
 
-  describe("network", () => {
-    const CALL = "require('net').connect(new URL(process.env.AT).port, new URL(process.env.AT).hostname).on('error', (e) => console.log(e.code)).on('data', (d) => { console.log(String(d)); process.exit(); })";
+	describe("network", () => {
+		const CALL =
+			"require('net').connect(new URL(process.env.AT).port, new URL(process.env.AT).hostname).on('error', (e) => console.log(e.code)).on('data', (d) => { console.log(String(d)); process.exit(); })";
 
-    async function listener(host: string): Promise<{ url: string; close: () => void }> {
-      const server = createServer((socket) => socket.on("error", () => {}).write("hello"));
-      await once(server.listen(0, host), "listening");
-      return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
-    }
+		async function listener(host: string): Promise<{ url: string; close: () => void }> {
+			const server = createServer((socket) => socket.on("error", () => {}).write("hello"));
+			await once(server.listen(0, host), "listening");
+			return {
+				url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+				close: () => server.close(),
+			};
+		}
 
-    function caller(url: string, network?: string): WorkerSpec {
-      const { network: _, ...container } = script("").container!;
-      return script("", { url, command: ["node", "-e", CALL], env: { PATH: "/bin", AT: `${url}/x` }, container: { ...container, ...(network === undefined ? {} : { network }) } });
-    }
+		function caller(url: string, network?: string): WorkerSpec {
+			const { network: _, ...container } = script("").container!;
+			return script("", {
+				url,
+				command: ["node", "-e", CALL],
+				env: { PATH: "/bin", AT: `${url}/x` },
+				container: { ...container, ...(network === undefined ? {} : { network }) },
+			});
+		}
 
-    it("D25: by default the worker shares the network of the machine and reaches a service on loopback", async () => {
-      const { url, close } = await listener("127.0.0.1");
-      expect(await run(caller(url))).toMatchObject({ lastOutput: "hello" });
-      close();
-    });
+		it("D25: by default the worker shares the network of the machine and reaches a service on loopback", async () => {
+			const { url, close } = await listener("127.0.0.1");
+			expect(await run(caller(url))).toMatchObject({ lastOutput: "hello" });
+			close();
+		});
 
-    it("D25: on a network of its own it reaches a service on all addresses; on loopback alone the start says what to do", async () => {
-      const network = await docker.createNetwork({ Name: serviceId, Driver: "bridge" });
-      try {
-        const everywhere = await listener("0.0.0.0");
-        expect(await run(caller(everywhere.url, serviceId))).toMatchObject({ lastOutput: "hello" });
-        everywhere.close();
-        const alone = await listener("127.0.0.1");
-        await expect(open().launcher.start(caller(alone.url, serviceId))).rejects.toThrow(/the service is not reached, which listens at http:\/\/127.0.0.1:\d+: start it with --host \d+\.\d+\.\d+\.\d+ or --host 0.0.0.0, set publicUrl, or use network: host/);
-        alone.close();
-      } finally {
-        await network.remove();
-      }
-    });
-  });
+		it("D25: on a network of its own it reaches a service on all addresses; on loopback alone the start says what to do", async () => {
+			const network = await docker.createNetwork({ Name: serviceId, Driver: "bridge" });
+			try {
+				const everywhere = await listener("0.0.0.0");
+				expect(await run(caller(everywhere.url, serviceId))).toMatchObject({ lastOutput: "hello" });
+				everywhere.close();
+				const alone = await listener("127.0.0.1");
+				await expect(open().launcher.start(caller(alone.url, serviceId))).rejects.toThrow(
+					/the service is not reached, which listens at http:\/\/127.0.0.1:\d+: start it with --host \d+\.\d+\.\d+\.\d+ or --host 0.0.0.0, set publicUrl, or use network: host/,
+				);
+				alone.close();
+			} finally {
+				await network.remove();
+			}
+		});
+	});
 
-  describe("the service dies", () => {
-    it("D34: what is written meanwhile is in the log of the worker that the next one adopts, each line once", async () => {
-      const first = open();
-      const spec = script('i=0; while [ ! -e "$PIDS/release" ]; do i=$((i+1)); echo "line $i"; sleep 0.01; done; echo end');
-      const handle = await first.launcher.start(spec);
-      const log = logPath(logDir, spec.workerId);
-      await until(() => readFileSync(log, "utf8").includes("line 10\n"), "lines are copied");
-      await first.launcher.close();
-      const second = open();
-      expect(await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle)).toBe(true);
-      const before = readFileSync(log, "utf8").length;
-      await until(() => readFileSync(log, "utf8").length > before + 200, "lines are copied again");
-      writeFileSync(join(folder(spec), "release"), "");
-      expect(await second.exits.next(spec.workerId)).toMatchObject({ code: 0, lastOutput: expect.stringMatching(/end$/) });
-      const numbers = [...readFileSync(log, "utf8").matchAll(/line (\d+)/g)].map((match) => Number(match[1]));
-      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
-    });
+	describe("the service dies", () => {
+		it("D34: what is written meanwhile is in the log of the worker that the next one adopts, each line once", async () => {
+			const first = open();
+			const spec = script(
+				'i=0; while [ ! -e "$PIDS/release" ]; do i=$((i+1)); echo "line $i"; sleep 0.01; done; echo end',
+			);
+			const handle = await first.launcher.start(spec);
+			const log = logPath(logDir, spec.workerId);
+			await until(() => readFileSync(log, "utf8").includes("line 10\n"), "lines are copied");
+			await first.launcher.close();
+			const second = open();
+			expect(
+				await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle),
+			).toBe(true);
+			const before = readFileSync(log, "utf8").length;
+			await until(() => readFileSync(log, "utf8").length > before + 200, "lines are copied again");
+			writeFileSync(join(folder(spec), "release"), "");
+			expect(await second.exits.next(spec.workerId)).toMatchObject({
+				code: 0,
+				lastOutput: expect.stringMatching(/end$/),
+			});
+			const numbers = [...readFileSync(log, "utf8").matchAll(/line (\d+)/g)].map((match) =>
+				Number(match[1]),
+			);
+			expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+		});
 
-    it("D34: a worker that ended meanwhile is not adopted; its output is kept, its container is not", async () => {
-      const first = open();
-      const spec = script(SCRIPTS.orphans.replace("exit 3", "echo last words; exit 3"));
-      const handle = await first.launcher.start(spec);
-      await first.launcher.close();
-      writeFileSync(join(folder(spec), "release"), "");
-      await docker.getContainer(String(handle["container"])).wait();
-      const { launcher } = open();
-      expect(await launcher.adopt(spec.workerId, handle)).toBe(false);
-      expect(readFileSync(logPath(logDir, spec.workerId), "utf8")).toBe("last words\n");
-      expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
-    });
+		it("D34: a worker that ended meanwhile is not adopted; its output is kept, its container is not", async () => {
+			const first = open();
+			const spec = script(SCRIPTS.orphans.replace("exit 3", "echo last words; exit 3"));
+			const handle = await first.launcher.start(spec);
+			await first.launcher.close();
+			writeFileSync(join(folder(spec), "release"), "");
+			await docker.getContainer(String(handle["container"])).wait();
+			const { launcher } = open();
+			expect(await launcher.adopt(spec.workerId, handle)).toBe(false);
+			expect(readFileSync(logPath(logDir, spec.workerId), "utf8")).toBe("last words\n");
+			expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
+		});
 
-    it("D34: containers that nobody recorded are ended, those of others are not", async () => {
-      const [mine, others] = [`${serviceId}-mine`, `${serviceId}-others`];
-      const first = open();
-      const kept = script(SCRIPTS.runs, { serviceId: mine });
-      const lost = script(SCRIPTS.runs, { serviceId: mine });
-      const other = script(SCRIPTS.runs, { serviceId: others });
-      for (const spec of [kept, lost, other]) await first.launcher.start(spec);
-      await first.launcher.close();
-      try {
-        const second = open();
-        expect(await second.launcher.endStrays!({ serviceId: mine, known: [kept.workerId] })).toBe(1);
-        expect(await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId)))).toEqual([1, 0, 1]);
-        const third = open();
-        const next = script(SCRIPTS.runs, { serviceId: mine });
-        await third.launcher.start(next);
-        expect(await Promise.all([kept, next, other].map(({ workerId }) => processesOf(workerId))), "also before a first start").toEqual([0, 1, 1]);
-        await third.launcher.stop(next.workerId, 0);
-      } finally {
-        await removeAll(`sluice.service=${mine}`);
-        await removeAll(`sluice.service=${others}`);
-      }
-    });
-  });
+		it("D34: containers that nobody recorded are ended, those of others are not", async () => {
+			const [mine, others] = [`${serviceId}-mine`, `${serviceId}-others`];
+			const first = open();
+			const kept = script(SCRIPTS.runs, { serviceId: mine });
+			const lost = script(SCRIPTS.runs, { serviceId: mine });
+			const other = script(SCRIPTS.runs, { serviceId: others });
+			for (const spec of [kept, lost, other]) await first.launcher.start(spec);
+			await first.launcher.close();
+			try {
+				const second = open();
+				expect(await second.launcher.endStrays!({ serviceId: mine, known: [kept.workerId] })).toBe(
+					1,
+				);
+				expect(
+					await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId))),
+				).toEqual([1, 0, 1]);
+				const third = open();
+				const next = script(SCRIPTS.runs, { serviceId: mine });
+				await third.launcher.start(next);
+				expect(
+					await Promise.all([kept, next, other].map(({ workerId }) => processesOf(workerId))),
+					"also before a first start",
+				).toEqual([0, 1, 1]);
+				await third.launcher.stop(next.workerId, 0);
+			} finally {
+				await removeAll(`sluice.service=${mine}`);
+				await removeAll(`sluice.service=${others}`);
+			}
+		});
+	});
 
-  it("a container that somebody else removed is a worker that ended, also for a stop in that moment", async () => {
-    const { launcher, exits } = open();
-    const [one, two] = [script(SCRIPTS.runs), script(SCRIPTS.runs)];
-    const handles = [await launcher.start(one), await launcher.start(two)];
-    await Promise.all(handles.map(({ container }) => docker.getContainer(String(container)).remove({ force: true })));
-    await launcher.stop(one.workerId, 600_000);
-    await exits.next(two.workerId);
-    expect([exits.of(one.workerId).length, exits.of(two.workerId).length, await launcher.list()]).toEqual([1, 1, []]);
-  });
+	it("a container that somebody else removed is a worker that ended, also for a stop in that moment", async () => {
+		const { launcher, exits } = open();
+		const [one, two] = [script(SCRIPTS.runs), script(SCRIPTS.runs)];
+		const handles = [await launcher.start(one), await launcher.start(two)];
+		await Promise.all(
+			handles.map(({ container }) =>
+				docker.getContainer(String(container)).remove({ force: true }),
+			),
+		);
+		await launcher.stop(one.workerId, 600_000);
+		await exits.next(two.workerId);
+		expect([
+			exits.of(one.workerId).length,
+			exits.of(two.workerId).length,
+			await launcher.list(),
+		]).toEqual([1, 1, []]);
+	});
 
-  it("a container that uses too much memory ends, and the last line says so", async () => {
-    const spec = script("");
-    const exit = await run({ ...spec, command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"], container: { ...spec.container!, memory: "64m" } });
-    expect(exit.code).toBe(137);
-    expect(exit.lastOutput).toMatch(/The container was killed: it used more than its memory\.$/);
-  });
+	it("a container that uses too much memory ends, and the last line says so", async () => {
+		const spec = script("");
+		const exit = await run({
+			...spec,
+			command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"],
+			container: { ...spec.container!, memory: "64m" },
+		});
+		expect(exit.code).toBe(137);
+		expect(exit.lastOutput).toMatch(/The container was killed: it used more than its memory\.$/);
+	});
 });

@@ -6,26 +6,27 @@ import { externalLauncher } from "../../src/launchers/external.ts";
 import { launchers } from "../../src/launchers/index.ts";
 
 describe("external launcher", () => {
-  it("D25: refuses to start, with the way to attach workers", async () => {
-    const spec = { workerId: "w", endpoint: "thumbnail", command: ["true"], cwd: "/", env: {} };
-    await expect(externalLauncher().start(spec)).rejects.toThrow(
-      "workers of this endpoint are started by somebody else: see `sluice worker-env thumbnail`",
-    );
-  });
+	it("D25: refuses to start, with the way to attach workers", async () => {
+		const spec = { workerId: "w", endpoint: "thumbnail", command: ["true"], cwd: "/", env: {} };
+		await expect(externalLauncher().start(spec)).rejects.toThrow(
+			"workers of this endpoint are started by somebody else: see `sluice worker-env thumbnail`",
+		);
+	});
 
-  it("has nothing to adopt, list, stop, report or close", async () => {
-    const launcher = externalLauncher();
-    launcher.onExit(() => expect.unreachable());
-    expect(await launcher.adopt("w", { pid: process.pid, startTime: 1 })).toBe(false);
-    expect(await launcher.list()).toEqual([]);
-    await launcher.stop("w", 0);
-    await launcher.close();
-  });
+	it("has nothing to adopt, list, stop, report or close", async () => {
+		const launcher = externalLauncher();
+		launcher.onExit(() => expect.unreachable());
+		expect(await launcher.adopt("w", { pid: process.pid, startTime: 1 })).toBe(false);
+		expect(await launcher.list()).toEqual([]);
+		await launcher.stop("w", 0);
+		await launcher.close();
+	});
 });
 
 describe("table of launchers", () => {
-  it("D25: makes each launcher under its name", () => {
-    expect(Object.keys(launchers)).toEqual(["process", "docker", "external"]);
-    for (const [name, make] of Object.entries(launchers)) expect(make({ clock, logDir: tmpdir() }).name).toBe(name);
-  });
+	it("D25: makes each launcher under its name", () => {
+		expect(Object.keys(launchers)).toEqual(["process", "docker", "external"]);
+		for (const [name, make] of Object.entries(launchers))
+			expect(make({ clock, logDir: tmpdir() }).name).toBe(name);
+	});
 });

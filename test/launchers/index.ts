@@ -1,51 +1,59 @@
-/** What every launcher that starts workers must do, run against a real one: `conformance(name, subject)` inside a test file. */
+/**
+ * What every launcher that starts workers must do, run against a real one: `conformance(name,
+ * subject)` inside a test file.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
 
 /**
- * What a sample worker does. `runs`: until it is asked to end. `exits`: prints "last words" and ends with code 7.
- * `drains`: when asked to end it takes a moment, prints "drained" and ends with code 5. `deaf`: it and its child ignore being asked. `orphans`: starts a child and ends with code 3 once `release` was called.
+ * What a sample worker does. `runs`: until it is asked to end. `exits`: prints "last words" and
+ * ends with code 7. `drains`: when asked to end it takes a moment, prints "drained" and ends with
+ * code 5. `deaf`: it and its child ignore being asked. `orphans`: starts a child and ends with code
+ * 3 once `release` was called.
  */
 export type Behaviour = "runs" | "exits" | "drains" | "deaf" | "orphans";
 
 /** A launcher under test and what the suite must know about its platform. */
 export interface Subject {
-  /** A new launcher object on the same platform. */
-  open(): Launcher;
-  /** A worker with an id of its own. */
-  spec(behaviour: Behaviour): WorkerSpec;
-  /** Resolves when the worker and its child, if any, do what they are meant to. */
-  ready(spec: WorkerSpec): Promise<void>;
-  /** Lets an `orphans` worker end. */
-  release(spec: WorkerSpec): void;
-  /** How many processes of the worker run, not asked of the launcher. */
-  processes(spec: WorkerSpec): number | Promise<number>;
-  /** The same place held by another process: what a handle names after its pid was given away. */
-  reused(handle: Handle): Handle;
-  /** Whether the platform tells the exit code of a worker that another launcher started. */
-  tellsAdopted?: true;
+	/** A new launcher object on the same platform. */
+	open(): Launcher;
+	/** A worker with an id of its own. */
+	spec(behaviour: Behaviour): WorkerSpec;
+	/** Resolves when the worker and its child, if any, do what they are meant to. */
+	ready(spec: WorkerSpec): Promise<void>;
+	/** Lets an `orphans` worker end. */
+	release(spec: WorkerSpec): void;
+	/** How many processes of the worker run, not asked of the launcher. */
+	processes(spec: WorkerSpec): number | Promise<number>;
+	/** The same place held by another process: what a handle names after its pid was given away. */
+	reused(handle: Handle): Handle;
+	/** Whether the platform tells the exit code of a worker that another launcher started. */
+	tellsAdopted?: true;
 }
 
 /** Resolves when `condition` holds; throws when it does not within 10 s. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const deadline = performance.now() + 10_000; !(await condition()); ) {
-    if (performance.now() > deadline) throw new Error(`not within 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+export async function until(
+	condition: () => boolean | Promise<boolean>,
+	what: string,
+): Promise<void> {
+	for (const deadline = performance.now() + 10_000; !(await condition()); ) {
+		if (performance.now() > deadline) throw new Error(`not within 10 s: ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
 }
 
 /** The exits a launcher reports from now on, in order, and a wait for the first of one worker. */
 export function exitsOf(launcher: Launcher) {
-  const all: Exit[] = [];
-  launcher.onExit((exit) => all.push(exit));
-  const of = (workerId: string) => all.filter((exit) => exit.workerId === workerId);
-  return {
-    of,
-    async next(workerId: string): Promise<Exit> {
-      await until(() => of(workerId).length > 0, `the exit of ${workerId} is reported`);
-      return of(workerId)[0]!;
-    },
-  };
+	const all: Exit[] = [];
+	launcher.onExit((exit) => all.push(exit));
+	const of = (workerId: string) => all.filter((exit) => exit.workerId === workerId);
+	return {
+		of,
+		async next(workerId: string): Promise<Exit> {
+			await until(() => of(workerId).length > 0, `the exit of ${workerId} is reported`);
+			return of(workerId)[0]!;
+		},
+	};
 }
 
 /** A grace that no test lives to see the end of, in ms. */
@@ -53,163 +61,170 @@ const FOREVER = 600_000;
 
 /** Declares the suite. */
 export function conformance(name: string, subject: Subject): void {
-  describe(`launcher contract: ${name}`, () => {
-    const opened: { launcher: Launcher; started: string[] }[] = [];
-    function open() {
-      const launcher = subject.open();
-      const started: string[] = [];
-      opened.push({ launcher, started });
-      return {
-        launcher,
-        exits: exitsOf(launcher),
-        start: async (behaviour: Behaviour) => {
-          const spec = subject.spec(behaviour);
-          started.push(spec.workerId);
-          return { spec, id: spec.workerId, handle: await launcher.start(spec) };
-        },
-      };
-    }
-    afterEach(async () => {
-      for (const { launcher, started } of opened.splice(0)) {
-        await Promise.allSettled(started.map((id) => launcher.stop(id, 0)));
-        await launcher.close();
-      }
-    });
+	describe(`launcher contract: ${name}`, () => {
+		const opened: { launcher: Launcher; started: string[] }[] = [];
+		function open() {
+			const launcher = subject.open();
+			const started: string[] = [];
+			opened.push({ launcher, started });
+			return {
+				launcher,
+				exits: exitsOf(launcher),
+				start: async (behaviour: Behaviour) => {
+					const spec = subject.spec(behaviour);
+					started.push(spec.workerId);
+					return { spec, id: spec.workerId, handle: await launcher.start(spec) };
+				},
+			};
+		}
+		afterEach(async () => {
+			for (const { launcher, started } of opened.splice(0)) {
+				await Promise.allSettled(started.map((id) => launcher.stop(id, 0)));
+				await launcher.close();
+			}
+		});
 
-    it("carries its name", () => {
-      expect(open().launcher.name).toBe(name);
-    });
+		it("carries its name", () => {
+			expect(open().launcher.name).toBe(name);
+		});
 
-    it("lists what it started, and no longer once it was stopped", async () => {
-      const { launcher, start, exits } = open();
-      const one = await start("runs");
-      const two = await start("runs");
-      await subject.ready(one.spec);
-      await subject.ready(two.spec);
-      expect(new Set(await launcher.list())).toEqual(new Set([one.id, two.id]));
-      await launcher.stop(one.id, FOREVER);
-      expect(await launcher.list()).toEqual([two.id]);
-      expect(await subject.processes(one.spec)).toBe(0);
-      expect(exits.of(one.id)).toHaveLength(1);
-    });
+		it("lists what it started, and no longer once it was stopped", async () => {
+			const { launcher, start, exits } = open();
+			const one = await start("runs");
+			const two = await start("runs");
+			await subject.ready(one.spec);
+			await subject.ready(two.spec);
+			expect(new Set(await launcher.list())).toEqual(new Set([one.id, two.id]));
+			await launcher.stop(one.id, FOREVER);
+			expect(await launcher.list()).toEqual([two.id]);
+			expect(await subject.processes(one.spec)).toBe(0);
+			expect(exits.of(one.id)).toHaveLength(1);
+		});
 
-    it("reports an end once, with code and last output", async () => {
-      const { launcher, start, exits } = open();
-      const { id } = await start("exits");
-      const exit = await exits.next(id);
-      expect(exit).toEqual({ workerId: id, code: 7, lastOutput: "last words" });
-      expect(await launcher.list()).toEqual([]);
-      await launcher.stop(id, 0);
-      await exits.next((await start("exits")).id);
-      expect(exits.of(id)).toHaveLength(1);
-    });
+		it("reports an end once, with code and last output", async () => {
+			const { launcher, start, exits } = open();
+			const { id } = await start("exits");
+			const exit = await exits.next(id);
+			expect(exit).toEqual({ workerId: id, code: 7, lastOutput: "last words" });
+			expect(await launcher.list()).toEqual([]);
+			await launcher.stop(id, 0);
+			await exits.next((await start("exits")).id);
+			expect(exits.of(id)).toHaveLength(1);
+		});
 
-    it("takes stops of an unknown, an ended and a stopping worker", async () => {
-      const { launcher, start, exits } = open();
-      await launcher.stop("never-started", 0);
-      const { spec, id } = await start("runs");
-      await subject.ready(spec);
-      await Promise.all([launcher.stop(id, FOREVER), launcher.stop(id, FOREVER), launcher.stop(id, FOREVER)]);
-      await launcher.stop(id, FOREVER);
-      expect(exits.of(id)).toHaveLength(1);
-    });
+		it("takes stops of an unknown, an ended and a stopping worker", async () => {
+			const { launcher, start, exits } = open();
+			await launcher.stop("never-started", 0);
+			const { spec, id } = await start("runs");
+			await subject.ready(spec);
+			await Promise.all([
+				launcher.stop(id, FOREVER),
+				launcher.stop(id, FOREVER),
+				launcher.stop(id, FOREVER),
+			]);
+			await launcher.stop(id, FOREVER);
+			expect(exits.of(id)).toHaveLength(1);
+		});
 
-    it("D18: kills a worker that does not end in its grace, and its children", async () => {
-      const { launcher, start, exits } = open();
-      const { spec, id } = await start("deaf");
-      await subject.ready(spec);
-      expect(await subject.processes(spec)).toBe(2);
-      await launcher.stop(id, 200);
-      expect(await subject.processes(spec)).toBe(0);
-      expect(exits.of(id)).toHaveLength(1);
-    });
+		it("D18: kills a worker that does not end in its grace, and its children", async () => {
+			const { launcher, start, exits } = open();
+			const { spec, id } = await start("deaf");
+			await subject.ready(spec);
+			expect(await subject.processes(spec)).toBe(2);
+			await launcher.stop(id, 200);
+			expect(await subject.processes(spec)).toBe(0);
+			expect(exits.of(id)).toHaveLength(1);
+		});
 
-    it("lets a worker finish in its grace, and lists it until it did", async () => {
-      const { launcher, start, exits } = open();
-      const { spec, id } = await start("drains");
-      await subject.ready(spec);
-      const stop = launcher.stop(id, FOREVER);
-      expect(await launcher.list()).toEqual([id]);
-      await stop;
-      expect(exits.of(id)).toEqual([{ workerId: id, code: 5, lastOutput: "drained" }]);
-    });
+		it("lets a worker finish in its grace, and lists it until it did", async () => {
+			const { launcher, start, exits } = open();
+			const { spec, id } = await start("drains");
+			await subject.ready(spec);
+			const stop = launcher.stop(id, FOREVER);
+			expect(await launcher.list()).toEqual([id]);
+			await stop;
+			expect(exits.of(id)).toEqual([{ workerId: id, code: 5, lastOutput: "drained" }]);
+		});
 
-    it("lets a shorter grace shorten a stop under way", async () => {
-      const { launcher, start } = open();
-      const { spec, id } = await start("deaf");
-      await subject.ready(spec);
-      const long = launcher.stop(id, FOREVER);
-      await launcher.stop(id, 100);
-      await long;
-      expect(await subject.processes(spec)).toBe(0);
-    });
+		it("lets a shorter grace shorten a stop under way", async () => {
+			const { launcher, start } = open();
+			const { spec, id } = await start("deaf");
+			await subject.ready(spec);
+			const long = launcher.stop(id, FOREVER);
+			await launcher.stop(id, 100);
+			await long;
+			expect(await subject.processes(spec)).toBe(0);
+		});
 
-    it("D16: a worker that ended by itself is reported when its children are gone too", async () => {
-      const { start, exits } = open();
-      const { spec, id } = await start("orphans");
-      await subject.ready(spec);
-      expect(await subject.processes(spec)).toBe(2);
-      subject.release(spec);
-      expect(await exits.next(id)).toMatchObject({ code: 3 });
-      expect(await subject.processes(spec)).toBe(0);
-    });
+		it("D16: a worker that ended by itself is reported when its children are gone too", async () => {
+			const { start, exits } = open();
+			const { spec, id } = await start("orphans");
+			await subject.ready(spec);
+			expect(await subject.processes(spec)).toBe(2);
+			subject.release(spec);
+			expect(await exits.next(id)).toMatchObject({ code: 3 });
+			expect(await subject.processes(spec)).toBe(0);
+		});
 
-    it("D34: leaves workers running on close, and another launcher adopts them", async () => {
-      const first = open();
-      const { spec, id, handle } = await first.start("runs");
-      await subject.ready(spec);
-      await first.launcher.close();
-      expect(await subject.processes(spec)).toBe(1);
+		it("D34: leaves workers running on close, and another launcher adopts them", async () => {
+			const first = open();
+			const { spec, id, handle } = await first.start("runs");
+			await subject.ready(spec);
+			await first.launcher.close();
+			expect(await subject.processes(spec)).toBe(1);
 
-      const second = open();
-      expect(await second.launcher.list()).toEqual([]);
-      const recorded = JSON.parse(JSON.stringify(handle)) as Handle;
-      expect(await second.launcher.adopt(id, recorded)).toBe(true);
-      expect(await second.launcher.list()).toEqual([id]);
-      await second.launcher.stop(id, FOREVER);
-      expect(await second.launcher.list()).toEqual([]);
-      expect(await subject.processes(spec)).toBe(0);
-      expect(second.exits.of(id)).toHaveLength(1);
-      expect(first.exits.of(id)).toEqual([]);
-    });
+			const second = open();
+			expect(await second.launcher.list()).toEqual([]);
+			const recorded = JSON.parse(JSON.stringify(handle)) as Handle;
+			expect(await second.launcher.adopt(id, recorded)).toBe(true);
+			expect(await second.launcher.list()).toEqual([id]);
+			await second.launcher.stop(id, FOREVER);
+			expect(await second.launcher.list()).toEqual([]);
+			expect(await subject.processes(spec)).toBe(0);
+			expect(second.exits.of(id)).toHaveLength(1);
+			expect(first.exits.of(id)).toEqual([]);
+		});
 
-    it("D34: reports the end of an adopted worker once, with a code where it is told, and clears up its children", async () => {
-      const first = open();
-      const one = await first.start("orphans");
-      const two = await first.start("orphans");
-      await subject.ready(one.spec);
-      await subject.ready(two.spec);
-      await first.launcher.close();
-      const { launcher, exits } = open();
-      for (const { id, handle } of [one, one, two]) expect(await launcher.adopt(id, handle)).toBe(true);
-      subject.release(one.spec);
-      expect((await exits.next(one.id)).code).toBe(subject.tellsAdopted ? 3 : undefined);
-      expect(await subject.processes(one.spec)).toBe(0);
-      await launcher.stop(one.id, 0);
-      subject.release(two.spec);
-      await exits.next(two.id);
-      expect(exits.of(one.id)).toHaveLength(1);
-    });
+		it("D34: reports the end of an adopted worker once, with a code where it is told, and clears up its children", async () => {
+			const first = open();
+			const one = await first.start("orphans");
+			const two = await first.start("orphans");
+			await subject.ready(one.spec);
+			await subject.ready(two.spec);
+			await first.launcher.close();
+			const { launcher, exits } = open();
+			for (const { id, handle } of [one, one, two])
+				expect(await launcher.adopt(id, handle)).toBe(true);
+			subject.release(one.spec);
+			expect((await exits.next(one.id)).code).toBe(subject.tellsAdopted ? 3 : undefined);
+			expect(await subject.processes(one.spec)).toBe(0);
+			await launcher.stop(one.id, 0);
+			subject.release(two.spec);
+			await exits.next(two.id);
+			expect(exits.of(one.id)).toHaveLength(1);
+		});
 
-    it("D34: does not adopt a worker that ended, nor one whose place another process has", async () => {
-      const { launcher, start } = open();
-      const ended = await start("runs");
-      const running = await start("runs");
-      await launcher.stop(ended.id, FOREVER);
-      const other = open().launcher;
-      expect(await other.adopt(ended.id, ended.handle)).toBe(false);
-      expect(await other.adopt(running.id, subject.reused(running.handle))).toBe(false);
-      expect(await other.adopt(running.id, {})).toBe(false);
-      expect(await other.list()).toEqual([]);
-      await other.stop(running.id, 0);
-      expect(await launcher.list()).toEqual([running.id]);
-    });
+		it("D34: does not adopt a worker that ended, nor one whose place another process has", async () => {
+			const { launcher, start } = open();
+			const ended = await start("runs");
+			const running = await start("runs");
+			await launcher.stop(ended.id, FOREVER);
+			const other = open().launcher;
+			expect(await other.adopt(ended.id, ended.handle)).toBe(false);
+			expect(await other.adopt(running.id, subject.reused(running.handle))).toBe(false);
+			expect(await other.adopt(running.id, {})).toBe(false);
+			expect(await other.list()).toEqual([]);
+			await other.stop(running.id, 0);
+			expect(await launcher.list()).toEqual([running.id]);
+		});
 
-    it("says in a sentence why a worker cannot start", async () => {
-      const { launcher } = open();
-      const spec = { ...subject.spec("runs"), command: ["no-such-command-anywhere"] };
-      await expect(launcher.start(spec)).rejects.toThrow(/cannot start a worker of endpoint "sample": .*no-such-command-anywhere/);
-      expect(await launcher.list()).toEqual([]);
-    });
-  });
+		it("says in a sentence why a worker cannot start", async () => {
+			const { launcher } = open();
+			const spec = { ...subject.spec("runs"), command: ["no-such-command-anywhere"] };
+			await expect(launcher.start(spec)).rejects.toThrow(
+				/cannot start a worker of endpoint "sample": .*no-such-command-anywhere/,
+			);
+			expect(await launcher.list()).toEqual([]);
+		});
+	});
 }

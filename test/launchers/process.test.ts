@@ -20,301 +20,381 @@ const open = () => processLauncher({ clock, logDir });
 const linux = process.platform === "linux";
 
 afterAll(async () => {
-  if (linux) await sweepStrays({ clock, serviceId, known: [] });
-  samples.clear();
+	if (linux) await sweepStrays({ clock, serviceId, known: [] });
+	samples.clear();
 });
 
 conformance("process", {
-  ...samples,
-  open,
-  reused: (handle) => ({ ...handle, startTime: typeof handle["startTime"] === "number" ? handle["startTime"] + 1 : "earlier" }),
+	...samples,
+	open,
+	reused: (handle) => ({
+		...handle,
+		startTime: typeof handle["startTime"] === "number" ? handle["startTime"] + 1 : "earlier",
+	}),
 });
 
 /** Runs a script to its end and returns the exit. */
 async function run(spec: WorkerSpec) {
-  const launcher = open();
-  const exits = exitsOf(launcher);
-  await launcher.start(spec);
-  const exit = await exits.next(spec.workerId);
-  await launcher.close();
-  return exit;
+	const launcher = open();
+	const exits = exitsOf(launcher);
+	await launcher.start(spec);
+	const exit = await exits.next(spec.workerId);
+	await launcher.close();
+	return exit;
 }
 
 /** One worker of another launcher from start to reported exit: longer than a report takes. */
 const exitsOfAnother = () => run(samples.spec("exits"));
 
-/** Starts a service process that starts one worker; resolves when it printed the worker's handle. */
+/**
+ * Starts a service process that starts one worker; resolves when it printed the worker's handle.
+ */
 async function doomedService(spec: WorkerSpec, then = "") {
-  const file = fileURLToPath(new URL("./doomed-service.ts", import.meta.url));
-  const service = spawn(process.execPath, [file, logDir, JSON.stringify(spec), then], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(service, "exit") as Promise<[number | null, string | null]>;
-  let printed = "";
-  for await (const chunk of service.stdout) {
-    printed += String(chunk);
-    if (printed.includes("\n")) break;
-  }
-  return { service, ended, handle: JSON.parse(printed) as Handle };
+	const file = fileURLToPath(new URL("./doomed-service.ts", import.meta.url));
+	const service = spawn(process.execPath, [file, logDir, JSON.stringify(spec), then], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	const ended = once(service, "exit") as Promise<[number | null, string | null]>;
+	let printed = "";
+	for await (const chunk of service.stdout) {
+		printed += String(chunk);
+		if (printed.includes("\n")) break;
+	}
+	return { service, ended, handle: JSON.parse(printed) as Handle };
 }
 
 describe("process launcher: start", () => {
-  it("gives the worker exactly its environment and its working directory", async () => {
-    const spec = samples.script("");
-    const env = { ...spec.env, ODD: "a=b c\nd" };
-    const script = "process.stdout.write(JSON.stringify([process.cwd(), process.env]))";
-    const exit = await run({ ...spec, command: [process.execPath, "-e", script], env });
-    expect(JSON.parse(exit.lastOutput)).toEqual([spec.cwd, env]);
-  });
+	it("gives the worker exactly its environment and its working directory", async () => {
+		const spec = samples.script("");
+		const env = { ...spec.env, ODD: "a=b c\nd" };
+		const script = "process.stdout.write(JSON.stringify([process.cwd(), process.env]))";
+		const exit = await run({ ...spec, command: [process.execPath, "-e", script], env });
+		expect(JSON.parse(exit.lastOutput)).toEqual([spec.cwd, env]);
+	});
 
-  it.each([
-    ["an empty command", { command: [] }, /its command is empty/],
-    ["a missing folder", { cwd: "/no/such/folder" }, /the working directory \/no\/such\/folder does not exist/],
-    ["a missing file", { command: ["./absent.sh"] }, /"\.\/absent\.sh", or the interpreter .* was not found/],
-    ["a file that is no program", { command: [samples.root] }, /may not be executed/],
-    ["a name that PATH does not have", { command: ["absent"] }, /"absent" was not found on its PATH/],
-    ["an impossible argument", { command: ["sh", "\0"] }, /failed to start/],
-  ])("refuses %s with a sentence", async (_, change, sentence) => {
-    const launcher = open();
-    await expect(launcher.start({ ...samples.spec("exits"), ...change })).rejects.toThrow(sentence);
-    await launcher.close();
-  });
+	it.each([
+		["an empty command", { command: [] }, /its command is empty/],
+		[
+			"a missing folder",
+			{ cwd: "/no/such/folder" },
+			/the working directory \/no\/such\/folder does not exist/,
+		],
+		[
+			"a missing file",
+			{ command: ["./absent.sh"] },
+			/"\.\/absent\.sh", or the interpreter .* was not found/,
+		],
+		["a file that is no program", { command: [samples.root] }, /may not be executed/],
+		[
+			"a name that PATH does not have",
+			{ command: ["absent"] },
+			/"absent" was not found on its PATH/,
+		],
+		["an impossible argument", { command: ["sh", "\0"] }, /failed to start/],
+	])("refuses %s with a sentence", async (_, change, sentence) => {
+		const launcher = open();
+		await expect(launcher.start({ ...samples.spec("exits"), ...change })).rejects.toThrow(sentence);
+		await launcher.close();
+	});
 
-  it("refuses a second worker under the same id", async () => {
-    const launcher = open();
-    const spec = samples.spec("runs");
-    await launcher.start(spec);
-    await expect(launcher.start(spec)).rejects.toThrow(/already runs/);
-    await launcher.stop(spec.workerId, 0);
-  });
+	it("refuses a second worker under the same id", async () => {
+		const launcher = open();
+		const spec = samples.spec("runs");
+		await launcher.start(spec);
+		await expect(launcher.start(spec)).rejects.toThrow(/already runs/);
+		await launcher.stop(spec.workerId, 0);
+	});
 
-  it("runs without a log folder, with no output to show", async () => {
-    const launcher = processLauncher({ clock });
-    const exits = exitsOf(launcher);
-    const spec = samples.spec("exits");
-    await launcher.start(spec);
-    expect(await exits.next(spec.workerId)).toEqual({ workerId: spec.workerId, code: 7, lastOutput: "" });
-  });
+	it("runs without a log folder, with no output to show", async () => {
+		const launcher = processLauncher({ clock });
+		const exits = exitsOf(launcher);
+		const spec = samples.spec("exits");
+		await launcher.start(spec);
+		expect(await exits.next(spec.workerId)).toEqual({
+			workerId: spec.workerId,
+			code: 7,
+			lastOutput: "",
+		});
+	});
 });
 
 describe("process launcher: exit", () => {
-  it("tells the signal, and leaves no zombie", async () => {
-    const launcher = open();
-    const exits = exitsOf(launcher);
-    const spec = samples.script("kill -KILL $$");
-    const { pid } = await launcher.start(spec);
-    expect(await exits.next(spec.workerId)).toEqual({ workerId: spec.workerId, signal: "SIGKILL", lastOutput: "" });
-    expect(() => process.kill(pid as number, 0)).toThrow(/ESRCH/);
-  });
+	it("tells the signal, and leaves no zombie", async () => {
+		const launcher = open();
+		const exits = exitsOf(launcher);
+		const spec = samples.script("kill -KILL $$");
+		const { pid } = await launcher.start(spec);
+		expect(await exits.next(spec.workerId)).toEqual({
+			workerId: spec.workerId,
+			signal: "SIGKILL",
+			lastOutput: "",
+		});
+		expect(() => process.kill(pid as number, 0)).toThrow(/ESRCH/);
+	});
 
-  it("shows the last whole lines of a long output, at most 2,000 characters", async () => {
-    const exit = await run(samples.script('i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "line $i"; done; echo "the end" >&2'));
-    expect(exit.lastOutput.length).toBeLessThanOrEqual(2000);
-    expect(exit.lastOutput.length).toBeGreaterThan(1900);
-    expect(exit.lastOutput).toMatch(/^line \d{4}\nline \d{4}\n/);
-    expect(exit.lastOutput).toMatch(/line 4999\nline 5000\nthe end$/);
-  });
+	it("shows the last whole lines of a long output, at most 2,000 characters", async () => {
+		const exit = await run(
+			samples.script(
+				'i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "line $i"; done; echo "the end" >&2',
+			),
+		);
+		expect(exit.lastOutput.length).toBeLessThanOrEqual(2000);
+		expect(exit.lastOutput.length).toBeGreaterThan(1900);
+		expect(exit.lastOutput).toMatch(/^line \d{4}\nline \d{4}\n/);
+		expect(exit.lastOutput).toMatch(/line 4999\nline 5000\nthe end$/);
+	});
 
-  it("reports nothing after close", async () => {
-    const launcher = open();
-    const exits = exitsOf(launcher);
-    const spec = samples.spec("orphans");
-    await launcher.start(spec);
-    await samples.ready(spec);
-    await launcher.close();
-    samples.release(spec);
-    await until(() => samples.processes(spec) === 1, "the leader has ended and its child is left alone");
-    await exitsOfAnother();
-    expect(exits.of(spec.workerId)).toEqual([]);
-    expect(samples.processes(spec)).toBe(1);
-  });
+	it("reports nothing after close", async () => {
+		const launcher = open();
+		const exits = exitsOf(launcher);
+		const spec = samples.spec("orphans");
+		await launcher.start(spec);
+		await samples.ready(spec);
+		await launcher.close();
+		samples.release(spec);
+		await until(
+			() => samples.processes(spec) === 1,
+			"the leader has ended and its child is left alone",
+		);
+		await exitsOfAnother();
+		expect(exits.of(spec.workerId)).toEqual([]);
+		expect(samples.processes(spec)).toBe(1);
+	});
 
-  it("goes on when a listener throws, and says so", async () => {
-    const said: string[] = [];
-    const launcher = processLauncher({ clock, logDir, log: (message) => said.push(message) });
-    launcher.onExit(() => {
-      throw new Error("broken listener");
-    });
-    const exits = exitsOf(launcher);
-    const spec = samples.spec("exits");
-    await launcher.start(spec);
-    await exits.next(spec.workerId);
-    expect(said).toEqual([expect.stringContaining("broken listener")]);
-  });
+	it("goes on when a listener throws, and says so", async () => {
+		const said: string[] = [];
+		const launcher = processLauncher({ clock, logDir, log: (message) => said.push(message) });
+		launcher.onExit(() => {
+			throw new Error("broken listener");
+		});
+		const exits = exitsOf(launcher);
+		const spec = samples.spec("exits");
+		await launcher.start(spec);
+		await exits.next(spec.workerId);
+		expect(said).toEqual([expect.stringContaining("broken listener")]);
+	});
 });
 
 describe("process launcher: stop", () => {
-  it.runIf(linux)("ends a grandchild that left the process group", async () => {
-    const launcher = open();
-    const spec = samples.script(`${lines.HERE}; setsid sh -c '${lines.HERE}; ${lines.READY}; exec sleep 300' & wait`);
-    await launcher.start(spec);
-    await samples.ready(spec);
-    expect(samples.processes(spec)).toBe(2);
-    await launcher.stop(spec.workerId, 600_000);
-    expect(samples.processes(spec)).toBe(0);
-  });
+	it.runIf(linux)("ends a grandchild that left the process group", async () => {
+		const launcher = open();
+		const spec = samples.script(
+			`${lines.HERE}; setsid sh -c '${lines.HERE}; ${lines.READY}; exec sleep 300' & wait`,
+		);
+		await launcher.start(spec);
+		await samples.ready(spec);
+		expect(samples.processes(spec)).toBe(2);
+		await launcher.stop(spec.workerId, 600_000);
+		expect(samples.processes(spec)).toBe(0);
+	});
 
-  it("reports a leader that it meets ended, before it resolves; such a one is not listed", async () => {
-    const launcher = open();
-    const exits = exitsOf(launcher);
-    const spec = samples.spec("exits");
-    const { pid } = await launcher.start(spec);
-    // Without a turn of the event loop, so that the launcher cannot have been told.
-    for (const deadline = performance.now() + 10_000; runs(pid as number) && performance.now() < deadline; );
-    expect(await launcher.list()).toEqual([]);
-    await launcher.stop(spec.workerId, 0);
-    expect(exits.of(spec.workerId)).toEqual([{ workerId: spec.workerId, code: 7, lastOutput: "last words" }]);
-  });
+	it("reports a leader that it meets ended, before it resolves; such a one is not listed", async () => {
+		const launcher = open();
+		const exits = exitsOf(launcher);
+		const spec = samples.spec("exits");
+		const { pid } = await launcher.start(spec);
+		// Without a turn of the event loop, so that the launcher cannot have been told.
+		for (
+			const deadline = performance.now() + 10_000;
+			runs(pid as number) && performance.now() < deadline;
+		);
+		expect(await launcher.list()).toEqual([]);
+		await launcher.stop(spec.workerId, 0);
+		expect(exits.of(spec.workerId)).toEqual([
+			{ workerId: spec.workerId, code: 7, lastOutput: "last words" },
+		]);
+	});
 
-  it("reports an adopted worker once when its leader is seen to end during the stop", async () => {
-    const starter = open();
-    const spec = samples.script(`${lines.HERE}; sh -c 'trap "" TERM; ${lines.HERE}; ${lines.READY}; exec sleep 300' & wait`);
-    const handle = await starter.start(spec);
-    await samples.ready(spec);
-    await starter.close();
-    const launcher = open();
-    const exits = exitsOf(launcher);
-    await launcher.adopt(spec.workerId, handle);
-    const stop = launcher.stop(spec.workerId, 1_200);
-    await until(() => samples.processes(spec) === 1, "the leader has ended and its child has not");
-    expect(await launcher.list()).toEqual([spec.workerId]);
-    await stop;
-    await exitsOfAnother();
-    expect(exits.of(spec.workerId)).toHaveLength(1);
-  });
+	it("reports an adopted worker once when its leader is seen to end during the stop", async () => {
+		const starter = open();
+		const spec = samples.script(
+			`${lines.HERE}; sh -c 'trap "" TERM; ${lines.HERE}; ${lines.READY}; exec sleep 300' & wait`,
+		);
+		const handle = await starter.start(spec);
+		await samples.ready(spec);
+		await starter.close();
+		const launcher = open();
+		const exits = exitsOf(launcher);
+		await launcher.adopt(spec.workerId, handle);
+		const stop = launcher.stop(spec.workerId, 1_200);
+		await until(() => samples.processes(spec) === 1, "the leader has ended and its child has not");
+		expect(await launcher.list()).toEqual([spec.workerId]);
+		await stop;
+		await exitsOfAnother();
+		expect(exits.of(spec.workerId)).toHaveLength(1);
+	});
 
-  it("waits for a child that outlives the leader in its grace", async () => {
-    const launcher = open();
-    const child = `trap "sleep 0.3; echo drained; exit" TERM; ${lines.HERE}; ${lines.READY}; while :; do sleep 0.01; done`;
-    const spec = samples.script(`${lines.HERE}; sh -c '${child}' & wait`);
-    const exits = exitsOf(launcher);
-    await launcher.start(spec);
-    await samples.ready(spec);
-    await launcher.stop(spec.workerId, 600_000);
-    expect(exits.of(spec.workerId)[0]?.lastOutput).toMatch(/drained$/);
-  });
+	it("waits for a child that outlives the leader in its grace", async () => {
+		const launcher = open();
+		const child = `trap "sleep 0.3; echo drained; exit" TERM; ${lines.HERE}; ${lines.READY}; while :; do sleep 0.01; done`;
+		const spec = samples.script(`${lines.HERE}; sh -c '${child}' & wait`);
+		const exits = exitsOf(launcher);
+		await launcher.start(spec);
+		await samples.ready(spec);
+		await launcher.stop(spec.workerId, 600_000);
+		expect(exits.of(spec.workerId)[0]?.lastOutput).toMatch(/drained$/);
+	});
 });
 
 describe("process launcher: the service dies", () => {
-  it("D34: a worker goes on writing after kill -9 of the service, and the next one adopts it", async () => {
-    const spec = samples.script(`${lines.HERE}; i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`);
-    const { service, ended, handle } = await doomedService(spec);
-    service.kill("SIGKILL");
-    expect(await ended).toEqual([null, "SIGKILL"]);
+	it("D34: a worker goes on writing after kill -9 of the service, and the next one adopts it", async () => {
+		const spec = samples.script(
+			`${lines.HERE}; i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`,
+		);
+		const { service, ended, handle } = await doomedService(spec);
+		service.kill("SIGKILL");
+		expect(await ended).toEqual([null, "SIGKILL"]);
 
-    const log = logPath(logDir, spec.workerId);
-    const { size } = statSync(log);
-    await until(() => statSync(log).size > size + 100, "the worker goes on writing");
-    const launcher = open();
-    const exits = exitsOf(launcher);
-    expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
-    expect(await launcher.list()).toEqual([spec.workerId]);
-    await launcher.stop(spec.workerId, 600_000);
-    expect(samples.processes(spec)).toBe(0);
-    const [exit, ...more] = exits.of(spec.workerId);
-    expect(more).toEqual([]);
-    expect(exit?.lastOutput).toBe(readFileSync(log, "utf8").trimEnd().slice(-exit!.lastOutput.length));
-    expect(exit?.lastOutput).toMatch(/line \d+$/);
-  });
+		const log = logPath(logDir, spec.workerId);
+		const { size } = statSync(log);
+		await until(() => statSync(log).size > size + 100, "the worker goes on writing");
+		const launcher = open();
+		const exits = exitsOf(launcher);
+		expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+		expect(await launcher.list()).toEqual([spec.workerId]);
+		await launcher.stop(spec.workerId, 600_000);
+		expect(samples.processes(spec)).toBe(0);
+		const [exit, ...more] = exits.of(spec.workerId);
+		expect(more).toEqual([]);
+		expect(exit?.lastOutput).toBe(
+			readFileSync(log, "utf8").trimEnd().slice(-exit!.lastOutput.length),
+		);
+		expect(exit?.lastOutput).toMatch(/line \d+$/);
+	});
 
-  it.runIf(linux)("D34: a handle names one process of one boot", async () => {
-    const launcher = open();
-    const spec = samples.spec("runs");
-    const handle = await launcher.start(spec);
-    expect(handle).toEqual({ pid: expect.any(Number), startTime: expect.any(Number), boot: expect.any(String) });
-    expect(await open().adopt(spec.workerId, { ...handle, boot: "an earlier one" })).toBe(false);
-    await launcher.stop(spec.workerId, 0);
-  });
+	it.runIf(linux)("D34: a handle names one process of one boot", async () => {
+		const launcher = open();
+		const spec = samples.spec("runs");
+		const handle = await launcher.start(spec);
+		expect(handle).toEqual({
+			pid: expect.any(Number),
+			startTime: expect.any(Number),
+			boot: expect.any(String),
+		});
+		expect(await open().adopt(spec.workerId, { ...handle, boot: "an earlier one" })).toBe(false);
+		await launcher.stop(spec.workerId, 0);
+	});
 
-  it("D34: a service that closed its launcher can end while its worker runs", async () => {
-    const spec = samples.spec("runs");
-    const { ended, handle } = await doomedService(spec, "close");
-    expect(await ended).toEqual([0, null]);
-    await samples.ready(spec);
-    const launcher = open();
-    expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
-    await launcher.stop(spec.workerId, 0);
-  });
+	it("D34: a service that closed its launcher can end while its worker runs", async () => {
+		const spec = samples.spec("runs");
+		const { ended, handle } = await doomedService(spec, "close");
+		expect(await ended).toEqual([0, null]);
+		await samples.ready(spec);
+		const launcher = open();
+		expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+		await launcher.stop(spec.workerId, 0);
+	});
 
-  it.runIf(linux)("D34: finds and ends workers nobody recorded, and spares recorded ones with all they started", async () => {
-    const other = sampleWorkers();
-    const { HERE, READY } = lines;
-    const launcher = open();
-    const recorded = other.script(`${HERE}; setsid sh -c '${HERE}; ${READY}; exec sleep 300' & wait`);
-    const unrecorded = other.spec("deaf");
-    const nameless = other.spec("deaf");
-    const { RUNPOD_POD_ID: _, ...env } = nameless.env;
-    try {
-      const second = await launcher.start({ ...nameless, env });
-      await other.ready(nameless);
-      const { pid } = await launcher.start(recorded);
-      const { service, ended, handle } = await doomedService(unrecorded);
-      service.kill("SIGKILL");
-      await ended;
-      await other.ready(recorded);
-      await other.ready(unrecorded);
-      const which = { serviceId: other.serviceId, known: [pid as number, second["pid"] as number] };
-      const strays = findStrays(which);
-      expect(new Set(strays)).toEqual(new Set(other.pids(unrecorded)));
-      expect(strays).toContain(handle["pid"]);
-      expect(new Set(await sweepStrays({ clock, ...which }))).toEqual(new Set(strays));
-      expect(other.processes(unrecorded)).toBe(0);
-      expect(other.processes(recorded)).toBe(2);
-      expect(other.processes(nameless)).toBe(2);
-      expect(await sweepStrays({ clock, ...which })).toEqual([]);
-    } finally {
-      await Promise.all([launcher.stop(recorded.workerId, 0), launcher.stop(nameless.workerId, 0)]);
-      other.clear();
-    }
-  });
+	it.runIf(linux)(
+		"D34: finds and ends workers nobody recorded, and spares recorded ones with all they started",
+		async () => {
+			const other = sampleWorkers();
+			const { HERE, READY } = lines;
+			const launcher = open();
+			const recorded = other.script(
+				`${HERE}; setsid sh -c '${HERE}; ${READY}; exec sleep 300' & wait`,
+			);
+			const unrecorded = other.spec("deaf");
+			const nameless = other.spec("deaf");
+			const { RUNPOD_POD_ID: _, ...env } = nameless.env;
+			try {
+				const second = await launcher.start({ ...nameless, env });
+				await other.ready(nameless);
+				const { pid } = await launcher.start(recorded);
+				const { service, ended, handle } = await doomedService(unrecorded);
+				service.kill("SIGKILL");
+				await ended;
+				await other.ready(recorded);
+				await other.ready(unrecorded);
+				const which = {
+					serviceId: other.serviceId,
+					known: [pid as number, second["pid"] as number],
+				};
+				const strays = findStrays(which);
+				expect(new Set(strays)).toEqual(new Set(other.pids(unrecorded)));
+				expect(strays).toContain(handle["pid"]);
+				expect(new Set(await sweepStrays({ clock, ...which }))).toEqual(new Set(strays));
+				expect(other.processes(unrecorded)).toBe(0);
+				expect(other.processes(recorded)).toBe(2);
+				expect(other.processes(nameless)).toBe(2);
+				expect(await sweepStrays({ clock, ...which })).toEqual([]);
+			} finally {
+				await Promise.all([
+					launcher.stop(recorded.workerId, 0),
+					launcher.stop(nameless.workerId, 0),
+				]);
+				other.clear();
+			}
+		},
+	);
 
-  it.runIf(linux)("D34: never takes the service itself or another service's worker for a stray", async () => {
-    const spec = samples.spec("runs");
-    const script = 'const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} = await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, serviceId: "nested", known: []})))';
-    const paths = ["process-strays.ts", "../clock.ts"].map((name) => new URL(`../../src/launchers/${name}`, import.meta.url).href);
-    const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
-    const launcher = open();
-    await launcher.start(spec);
-    const nested = samples.script("");
-    const exit = await run({ ...nested, command, env: { ...nested.env, SLUICE_SERVICE_ID: "nested" } });
-    expect(exit).toMatchObject({ code: 0, lastOutput: "[]" });
-    expect(await launcher.list()).toEqual([spec.workerId]);
-    await launcher.stop(spec.workerId, 0);
-  });
+	it.runIf(linux)(
+		"D34: never takes the service itself or another service's worker for a stray",
+		async () => {
+			const spec = samples.spec("runs");
+			const script =
+				'const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} = await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, serviceId: "nested", known: []})))';
+			const paths = ["process-strays.ts", "../clock.ts"].map(
+				(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
+			);
+			const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
+			const launcher = open();
+			await launcher.start(spec);
+			const nested = samples.script("");
+			const exit = await run({
+				...nested,
+				command,
+				env: { ...nested.env, SLUICE_SERVICE_ID: "nested" },
+			});
+			expect(exit).toMatchObject({ code: 0, lastOutput: "[]" });
+			expect(await launcher.list()).toEqual([spec.workerId]);
+			await launcher.stop(spec.workerId, 0);
+		},
+	);
 });
 
 describe("process launcher: logs", () => {
-  it("keeps what a worker wrote in a file of its own that only this user can read", async () => {
-    const spec = samples.script("echo to stdout; echo to stderr >&2");
-    await run(spec);
-    const path = logPath(logDir, spec.workerId);
-    expect(readFileSync(path, "utf8")).toBe("to stdout\nto stderr\n");
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-  });
+	it("keeps what a worker wrote in a file of its own that only this user can read", async () => {
+		const spec = samples.script("echo to stdout; echo to stderr >&2");
+		await run(spec);
+		const path = logPath(logDir, spec.workerId);
+		expect(readFileSync(path, "utf8")).toBe("to stdout\nto stderr\n");
+		expect(statSync(path).mode & 0o777).toBe(0o600);
+	});
 
-  it.each(["started", "adopted"])("begins the log of a worker it has %s anew when it is over 16 MiB", async (how) => {
-    const manual = manualClock(0);
-    const spec = samples.spec("runs");
-    const [first, watching] = [open(), processLauncher({ clock: manual, logDir })];
-    const handle = await (how === "started" ? watching : first).start(spec);
-    if (how === "adopted") expect(await watching.adopt(spec.workerId, handle)).toBe(true);
-    const path = logPath(logDir, spec.workerId);
-    truncateSync(path, 16 * 1024 * 1024);
-    await manual.advance(2000);
-    expect(statSync(path).size).toBe(16 * 1024 * 1024);
-    truncateSync(path, 16 * 1024 * 1024 + 1);
-    await manual.advance(2000);
-    expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([0, 16 * 1024 * 1024 + 1]);
-    await watching.close();
-    // Ending a group takes time that passes.
-    await first.adopt(spec.workerId, handle);
-    await first.stop(spec.workerId, 0);
-    await first.close();
-  });
+	it.each(["started", "adopted"])(
+		"begins the log of a worker it has %s anew when it is over 16 MiB",
+		async (how) => {
+			const manual = manualClock(0);
+			const spec = samples.spec("runs");
+			const [first, watching] = [open(), processLauncher({ clock: manual, logDir })];
+			const handle = await (how === "started" ? watching : first).start(spec);
+			if (how === "adopted") expect(await watching.adopt(spec.workerId, handle)).toBe(true);
+			const path = logPath(logDir, spec.workerId);
+			truncateSync(path, 16 * 1024 * 1024);
+			await manual.advance(2000);
+			expect(statSync(path).size).toBe(16 * 1024 * 1024);
+			truncateSync(path, 16 * 1024 * 1024 + 1);
+			await manual.advance(2000);
+			expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([
+				0,
+				16 * 1024 * 1024 + 1,
+			]);
+			await watching.close();
+			// Ending a group takes time that passes.
+			await first.adopt(spec.workerId, handle);
+			await first.stop(spec.workerId, 0);
+			await first.close();
+		},
+	);
 
-  it("does not start a worker whose log cannot be opened", async () => {
-    const file = join(samples.root, "a-file");
-    writeFileSync(file, "");
-    const launcher = processLauncher({ clock, logDir: file });
-    await expect(launcher.start(samples.spec("exits"))).rejects.toThrow(/cannot open the log of worker/);
-    expect(await launcher.list()).toEqual([]);
-  });
+	it("does not start a worker whose log cannot be opened", async () => {
+		const file = join(samples.root, "a-file");
+		writeFileSync(file, "");
+		const launcher = processLauncher({ clock, logDir: file });
+		await expect(launcher.start(samples.spec("exits"))).rejects.toThrow(
+			/cannot open the log of worker/,
+		);
+		expect(await launcher.list()).toEqual([]);
+	});
 });

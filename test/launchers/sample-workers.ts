@@ -1,4 +1,7 @@
-/** Shell scripts that behave as the launcher suite needs, in a folder where each of their processes leaves its pid. */
+/**
+ * Shell scripts that behave as the launcher suite needs, in a folder where each of their processes
+ * leaves its pid.
+ */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,60 +19,67 @@ const READY = ': > "$PIDS/ready"';
 
 /** What a shell runs for each behaviour, with the folder in `PIDS`. */
 export const SCRIPTS: Record<Behaviour, string> = {
-  runs: `${HERE}; ${READY}; exec sleep 300`,
-  exits: `${HERE}; echo last words; exit 7`,
-  drains: `exec 2>/dev/null; trap 'sleep 0.2; echo drained; exit 5' TERM; ${HERE}; ${READY}; while :; do sleep 0.01; done`,
-  deaf: `trap "" TERM; ${HERE}; ${CHILD}; ${READY}; wait`,
-  orphans: `${HERE}; ${CHILD}; ${READY}; while [ ! -e "$PIDS/release" ]; do sleep 0.01; done; exit 3`,
+	runs: `${HERE}; ${READY}; exec sleep 300`,
+	exits: `${HERE}; echo last words; exit 7`,
+	drains: `exec 2>/dev/null; trap 'sleep 0.2; echo drained; exit 5' TERM; ${HERE}; ${READY}; while :; do sleep 0.01; done`,
+	deaf: `trap "" TERM; ${HERE}; ${CHILD}; ${READY}; wait`,
+	orphans: `${HERE}; ${CHILD}; ${READY}; while [ ! -e "$PIDS/release" ]; do sleep 0.01; done; exit 3`,
 };
 
-/** A folder for samples, and what can be asked of them. `clear` kills what still runs and removes it. */
+/**
+ * A folder for samples, and what can be asked of them. `clear` kills what still runs and removes
+ * it.
+ */
 export function sampleWorkers() {
-  const root = mkdtempSync(join(tmpdir(), "sluice-launchers-"));
-  const serviceId = `test-${randomUUID()}`;
-  const folder = ({ workerId }: WorkerSpec) => join(root, workerId);
+	const root = mkdtempSync(join(tmpdir(), "sluice-launchers-"));
+	const serviceId = `test-${randomUUID()}`;
+	const folder = ({ workerId }: WorkerSpec) => join(root, workerId);
 
-  function pids(spec: WorkerSpec): number[] {
-    return readdirSync(folder(spec)).filter((name) => /^\d+$/.test(name)).map(Number).filter(runs);
-  }
+	function pids(spec: WorkerSpec): number[] {
+		return readdirSync(folder(spec))
+			.filter((name) => /^\d+$/.test(name))
+			.map(Number)
+			.filter(runs);
+	}
 
-  /** A worker with this script. */
-  function script(text: string): WorkerSpec {
-    const workerId = `worker-${randomUUID()}`;
-    mkdirSync(join(root, workerId));
-    return {
-      workerId,
-      endpoint: "sample",
-      command: ["sh", "-c", text],
-      cwd: root,
-      env: {
-        PATH: process.env["PATH"] ?? "/usr/bin:/bin",
-        PIDS: join(root, workerId),
-        [WORKER_VARIABLE]: workerId,
-        [SERVICE_VARIABLE]: serviceId,
-      },
-    };
-  }
+	/** A worker with this script. */
+	function script(text: string): WorkerSpec {
+		const workerId = `worker-${randomUUID()}`;
+		mkdirSync(join(root, workerId));
+		return {
+			workerId,
+			endpoint: "sample",
+			command: ["sh", "-c", text],
+			cwd: root,
+			env: {
+				PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+				PIDS: join(root, workerId),
+				[WORKER_VARIABLE]: workerId,
+				[SERVICE_VARIABLE]: serviceId,
+			},
+		};
+	}
 
-  return {
-    root,
-    serviceId,
-    /** Where a launcher under test may keep its logs. */
-    logDir: join(root, "logs"),
-    script,
-    spec: (behaviour: Behaviour) => script(SCRIPTS[behaviour]),
-    ready: (spec: WorkerSpec) => until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
-    release: (spec: WorkerSpec) => writeFileSync(join(folder(spec), "release"), ""),
-    pids,
-    processes: (spec: WorkerSpec) => pids(spec).length,
-    clear() {
-      for (const path of readdirSync(root, { recursive: true, encoding: "utf8" })) {
-        const pid = Number(basename(path));
-        if (pid > 1 && runs(pid)) process.kill(pid, "SIGKILL");
-      }
-      rmSync(root, { recursive: true, force: true });
-    },
-  };
+	return {
+		root,
+		serviceId,
+		/** Where a launcher under test may keep its logs. */
+		logDir: join(root, "logs"),
+		script,
+		spec: (behaviour: Behaviour) => script(SCRIPTS[behaviour]),
+		ready: (spec: WorkerSpec) =>
+			until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
+		release: (spec: WorkerSpec) => writeFileSync(join(folder(spec), "release"), ""),
+		pids,
+		processes: (spec: WorkerSpec) => pids(spec).length,
+		clear() {
+			for (const path of readdirSync(root, { recursive: true, encoding: "utf8" })) {
+				const pid = Number(basename(path));
+				if (pid > 1 && runs(pid)) process.kill(pid, "SIGKILL");
+			}
+			rmSync(root, { recursive: true, force: true });
+		},
+	};
 }
 
 /** The shell lines the scripts are made of, for tests with a script of their own. */
@@ -77,10 +87,11 @@ export const lines = { HERE, CHILD, READY };
 
 /** Whether a process is there and no zombie. */
 export function runs(pid: number): boolean {
-  try {
-    if (process.platform === "linux") return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+	try {
+		if (process.platform === "linux")
+			return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+		return process.kill(pid, 0);
+	} catch {
+		return false;
+	}
 }

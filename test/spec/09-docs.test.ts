@@ -1,4 +1,7 @@
-/** `/docs` of a running service: its policy, the address and the endpoint that it names, and its lines for a shell, which work as they stand. */
+/**
+ * `/docs` of a running service: its policy, the address and the endpoint that it names, and its
+ * lines for a shell, which work as they stand.
+ */
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
@@ -18,89 +21,134 @@ let worker: HandWorker;
 let document: OpenApi;
 
 beforeAll(async () => {
-  service = await startService({ endpoints: { [EP]: {} }, clock });
-  worker = await handWorker(service, EP);
-  document = (await call(service.url, "/openapi.json", { key: null })).json as OpenApi;
+	service = await startService({ endpoints: { [EP]: {} }, clock });
+	worker = await handWorker(service, EP);
+	document = (await call(service.url, "/openapi.json", { key: null })).json as OpenApi;
 });
 afterAll(() => endWith(service, clock));
 
 describe("/docs of a running service", () => {
-  /** The lines for a shell by operation. */
-  function lines(page: string): Map<string, string> {
-    const found = page.matchAll(/<article id="(\w+)">(?:(?!<article).)*?<pre class="curl"[^>]*><code>(.*?)<\/code>/gs);
-    return new Map([...found].map((match) => [match[1]!, match[2]!.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))]));
-  }
+	/** The lines for a shell by operation. */
+	function lines(page: string): Map<string, string> {
+		const found = page.matchAll(
+			/<article id="(\w+)">(?:(?!<article).)*?<pre class="curl"[^>]*><code>(.*?)<\/code>/gs,
+		);
+		return new Map(
+			[...found].map((match) => [
+				match[1]!,
+				match[2]!.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
+			]),
+		);
+	}
 
-  /** What curl would be given by a real shell. */
-  function words(line: string, variables: Record<string, string>): string[] {
-    const text = execFileSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${line}`], { env: { ...process.env, ...variables }, encoding: "utf8" });
-    return text.split("\0").slice(0, -1);
-  }
+	/** What curl would be given by a real shell. */
+	function words(line: string, variables: Record<string, string>): string[] {
+		const text = execFileSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${line}`], {
+			env: { ...process.env, ...variables },
+			encoding: "utf8",
+		});
+		return text.split("\0").slice(0, -1);
+	}
 
-  /** Does what waits, up to a request of OpenAI's API. */
-  async function workUntilOpenai(): Promise<void> {
-    for (let route: unknown; route === undefined; ) {
-      const taken = await worker.take();
-      await worker.done(taken!.id, { output: {} });
-      route = taken!.input.openai_route;
-    }
-  }
+	/** Does what waits, up to a request of OpenAI's API. */
+	async function workUntilOpenai(): Promise<void> {
+		for (let route: unknown; route === undefined; ) {
+			const taken = await worker.take();
+			await worker.done(taken!.id, { output: {} });
+			route = taken!.input.openai_route;
+		}
+	}
 
-  it("D2: is HTML without a script, for anybody, under a policy that allows nothing else", async () => {
-    const answer = await fetch(`${service.url}/docs`);
-    const text = await answer.text();
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/);
-    expect(text).not.toMatch(/<script/i);
-    expect(Number(answer.headers.get("content-length"))).toBe(Buffer.byteLength(text));
-  });
+	it("D2: is HTML without a script, for anybody, under a policy that allows nothing else", async () => {
+		const answer = await fetch(`${service.url}/docs`);
+		const text = await answer.text();
+		expect(answer.status).toBe(200);
+		expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+		expect(answer.headers.get("content-security-policy")).toMatch(
+			/^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+		);
+		expect(text).not.toMatch(/<script/i);
+		expect(Number(answer.headers.get("content-length"))).toBe(Buffer.byteLength(text));
+	});
 
-  it("names the address it is asked at, in the document too, and the endpoint asked for", async () => {
-    const page = await (await fetch(`${service.url}/docs?endpoint=mine`)).text();
-    expect(lines(page).get("health")).toBe(`curl -s "${service.url}/v2/mine/health" \\\n  -H "Authorization: Bearer $SLUICE_API_KEY"`);
-    expect(document).toMatchObject({ openapi: "3.1.1", servers: [{ url: service.url }] });
-    const behind = await call(service.url, "/openapi.json", { key: null, headers: { "x-forwarded-proto": "https" } });
-    expect(behind.json.servers).toEqual([{ url: service.url.replace("http:", "https:") }]);
-  });
+	it("names the address it is asked at, in the document too, and the endpoint asked for", async () => {
+		const page = await (await fetch(`${service.url}/docs?endpoint=mine`)).text();
+		expect(lines(page).get("health")).toBe(
+			`curl -s "${service.url}/v2/mine/health" \\\n  -H "Authorization: Bearer $SLUICE_API_KEY"`,
+		);
+		expect(document).toMatchObject({ openapi: "3.1.1", servers: [{ url: service.url }] });
+		const behind = await call(service.url, "/openapi.json", {
+			key: null,
+			headers: { "x-forwarded-proto": "https" },
+		});
+		expect(behind.json.servers).toEqual([{ url: service.url.replace("http:", "https:") }]);
+	});
 
-  it("puts nothing into the page that is no endpoint's id", async () => {
-    const page = await (await fetch(`${service.url}/docs?endpoint=${encodeURIComponent('"><b>$(id)')}`)).text();
-    expect(page).not.toContain("$(id)");
-    expect(lines(page).get("health")).toContain(`/v2/${EP}/health`);
-  });
+	it("puts nothing into the page that is no endpoint's id", async () => {
+		const page = await (
+			await fetch(`${service.url}/docs?endpoint=${encodeURIComponent('"><b>$(id)')}`)
+		).text();
+		expect(page).not.toContain("$(id)");
+		expect(lines(page).get("health")).toContain(`/v2/${EP}/health`);
+	});
 
-  it("has a line for every operation that works when pasted", async () => {
-    const all = lines(await (await fetch(`${service.url}/docs`)).text());
-    const ids = operationsOf(document).map(({ id }) => id);
-    expect([...all.keys()]).toEqual(expect.arrayContaining(ids));
-    const last = ["deleteEndpoint"];
-    const key = (await call(service.url, "/v1/keys", { body: { name: "k", scopes: ["read"] } })).json.id as string;
-    const over = await submitted(service, EP, { input: {}, webhook: "http://127.0.0.1:9/" });
-    await call(service.url, `/v2/${EP}/cancel/${over}`, { method: "POST" });
-    // Refused at once, since it is this machine's own (D21): then it can be sent anew.
-    for (let state = "pending"; state === "pending"; await clock.advance(1000)) state = (await call(service.url, "/v1/webhooks")).json.deliveries[0].state;
-    const { deliveries } = (await call(service.url, "/v1/webhooks")).json;
-    const refused: string[] = [];
-    for (const id of [...ids.filter((each) => !last.includes(each)), ...last]) {
-      const variables = { SLUICE_API_KEY: KEY, RUNPOD_AI_API_KEY: worker.token, RUNPOD_POD_ID: worker.id, KEY_ID: key, DELIVERY: deliveries[0].id as string, LINK: (await operator(service).post("/console-link")).json.path.split("/").at(-1) as string, JOB: await submitted(service, EP) };
-      const given = words(all.get(id)!, variables);
-      const url = given.find((word) => word.startsWith("http"))!;
-      const after = (flag: string): string | undefined => (given.includes(flag) ? given[given.indexOf(flag) + 1] : undefined);
-      const body = after("-d");
-      const authorization = after("-H")?.replace("Authorization: ", "");
-      const method = after("-X") ?? (body === undefined ? "GET" : "POST");
-      expect(method, id).toBe(operationsOf(document).find((each) => each.id === id)!.method);
-      const asked = fetch(url, { method, ...(body === undefined ? {} : { body }), ...(authorization === undefined ? {} : { headers: { authorization } }) });
-      const needsWork = url.includes("/openai/");
-      if (needsWork) await workUntilOpenai();
-      const answer = await held(clock, asked, needsWork ? 0 : 1000);
-      // A feed does not end by itself.
-      await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
-      // A job that waits cannot be retried, and of a worker that somebody else started no log is kept, and it is not ended from here. The example of a sign-in has no real key; at / machines find nothing, and files are those that were built.
-      const elsewhere = (id === "signIn" && answer.status === 401) || (["root", "consoleFile"].includes(id) && answer.status === 404) || (id === "stopWorker" && [404, 409].includes(answer.status));
-      if (answer.status >= 300 && !elsewhere && !(url.includes("/retry/") && answer.status === 409) && !(url.endsWith("/logs") && answer.status === 404)) refused.push(`${id}: ${answer.status}`);
-    }
-    expect(refused).toEqual([]);
-  });
+	it("has a line for every operation that works when pasted", async () => {
+		const all = lines(await (await fetch(`${service.url}/docs`)).text());
+		const ids = operationsOf(document).map(({ id }) => id);
+		expect([...all.keys()]).toEqual(expect.arrayContaining(ids));
+		const last = ["deleteEndpoint"];
+		const key = (await call(service.url, "/v1/keys", { body: { name: "k", scopes: ["read"] } }))
+			.json.id as string;
+		const over = await submitted(service, EP, { input: {}, webhook: "http://127.0.0.1:9/" });
+		await call(service.url, `/v2/${EP}/cancel/${over}`, { method: "POST" });
+		// Refused at once, since it is this machine's own (D21): then it can be sent anew.
+		for (let state = "pending"; state === "pending"; await clock.advance(1000))
+			state = (await call(service.url, "/v1/webhooks")).json.deliveries[0].state;
+		const { deliveries } = (await call(service.url, "/v1/webhooks")).json;
+		const refused: string[] = [];
+		for (const id of [...ids.filter((each) => !last.includes(each)), ...last]) {
+			const variables = {
+				SLUICE_API_KEY: KEY,
+				RUNPOD_AI_API_KEY: worker.token,
+				RUNPOD_POD_ID: worker.id,
+				KEY_ID: key,
+				DELIVERY: deliveries[0].id as string,
+				LINK: (await operator(service).post("/console-link")).json.path.split("/").at(-1) as string,
+				JOB: await submitted(service, EP),
+			};
+			const given = words(all.get(id)!, variables);
+			const url = given.find((word) => word.startsWith("http"))!;
+			const after = (flag: string): string | undefined =>
+				given.includes(flag) ? given[given.indexOf(flag) + 1] : undefined;
+			const body = after("-d");
+			const authorization = after("-H")?.replace("Authorization: ", "");
+			const method = after("-X") ?? (body === undefined ? "GET" : "POST");
+			expect(method, id).toBe(operationsOf(document).find((each) => each.id === id)!.method);
+			const asked = fetch(url, {
+				method,
+				...(body === undefined ? {} : { body }),
+				...(authorization === undefined ? {} : { headers: { authorization } }),
+			});
+			const needsWork = url.includes("/openai/");
+			if (needsWork) await workUntilOpenai();
+			const answer = await held(clock, asked, needsWork ? 0 : 1000);
+			// A feed does not end by itself.
+			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
+			// A job that waits cannot be retried, and of a worker that somebody else started no log is
+			// kept, and it is not ended from here. The example of a sign-in has no real key; at /
+			// machines find nothing, and files are those that were built.
+			const elsewhere =
+				(id === "signIn" && answer.status === 401) ||
+				(["root", "consoleFile"].includes(id) && answer.status === 404) ||
+				(id === "stopWorker" && [404, 409].includes(answer.status));
+			if (
+				answer.status >= 300 &&
+				!elsewhere &&
+				!(url.includes("/retry/") && answer.status === 409) &&
+				!(url.endsWith("/logs") && answer.status === 404)
+			)
+				refused.push(`${id}: ${answer.status}`);
+		}
+		expect(refused).toEqual([]);
+	});
 });

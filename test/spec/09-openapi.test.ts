@@ -1,4 +1,7 @@
-/** What `/openapi.json` says, held against a running service: real answers of each operation fit its schemas, and refusals are those it names. */
+/**
+ * What `/openapi.json` says, held against a running service: real answers of each operation fit its
+ * schemas, and refusals are those it names.
+ */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
@@ -16,240 +19,349 @@ const clock = manualClock();
 let service: TestService;
 let worker: HandWorker;
 let document: OpenApi;
-const ajv = new Ajv2020({ strict: false, formats: { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, uri: true, origin: true } });
+const ajv = new Ajv2020({
+	strict: false,
+	formats: { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, uri: true, origin: true },
+});
 
 beforeAll(async () => {
-  service = await startService({ endpoints: { [EP]: {}, full: { limits: { queue: 0 } }, gone: {}, slow: { limits: { status: { concurrent: 0 } } } }, clock });
-  worker = await handWorker(service, EP);
-  document = (await call(service.url, "/openapi.json", { key: null })).json as OpenApi;
-  ajv.addSchema({ $id: "doc", components: closed(document.components) as object });
+	service = await startService({
+		endpoints: {
+			[EP]: {},
+			full: { limits: { queue: 0 } },
+			gone: {},
+			slow: { limits: { status: { concurrent: 0 } } },
+		},
+		clock,
+	});
+	worker = await handWorker(service, EP);
+	document = (await call(service.url, "/openapi.json", { key: null })).json as OpenApi;
+	ajv.addSchema({ $id: "doc", components: closed(document.components) as object });
 });
 // What a test that fails leaves waiting is not for the next one.
 afterEach(async () => {
-  const { jobs } = (await call(service.url, `/v1/endpoints/${EP}/jobs?status=IN_QUEUE&limit=100`)).json;
-  for (const { id } of jobs) await call(service.url, `/v2/${EP}/cancel/${id}`, { method: "POST" });
+	const { jobs } = (await call(service.url, `/v1/endpoints/${EP}/jobs?status=IN_QUEUE&limit=100`))
+		.json;
+	for (const { id } of jobs) await call(service.url, `/v2/${EP}/cancel/${id}`, { method: "POST" });
 });
 afterAll(() => endWith(service, clock));
 
-/** A schema whose objects have no members but those it names: an answer may not hold what the document does not tell. */
+/**
+ * A schema whose objects have no members but those it names: an answer may not hold what the
+ * document does not tell.
+ */
 function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== "object" || schema === null) return schema;
-  const inner: Record<string, unknown> = Object.fromEntries(Object.entries(schema).map(([name, member]) => [name, closed(member)]));
-  return inner["type"] === "object" && "properties" in inner ? { additionalProperties: false, ...inner } : inner;
+	if (Array.isArray(schema)) return schema.map(closed);
+	if (typeof schema !== "object" || schema === null) return schema;
+	const inner: Record<string, unknown> = Object.fromEntries(
+		Object.entries(schema).map(([name, member]) => [name, closed(member)]),
+	);
+	return inner["type"] === "object" && "properties" in inner
+		? { additionalProperties: false, ...inner }
+		: inner;
 }
 
 function faultsOf(schema: unknown, value: unknown): unknown {
-  const fits = ajv.compile(JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/')) as object);
-  return fits(value) ? [] : fits.errors;
+	const fits = ajv.compile(
+		JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/')) as object,
+	);
+	return fits(value) ? [] : fits.errors;
 }
 
 /** Operations whose success was held against its schema. */
 const answered = new Set<string>();
 
-/** Calls an operation and holds the answer against what the document says of it; answers status, code and body. `step`: time goes on while it is held. */
-async function ask(id: string, q: Partial<Record<"endpoint" | "job" | "worker" | "delivery" | "key" | "route", string>> & { query?: string; step?: number } = {}, init: Parameters<typeof call>[2] = {}): Promise<{ status: number; json: any; code?: string }> {
-  const { method, path, operation } = operationsOf(document).find((each) => each.id === id)!;
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: "endpoint") => q[name] ?? (name === "endpoint" ? EP : worker.id));
-  const headers = path.startsWith("/worker/") ? { authorization: worker.token, ...init.headers } : init.headers;
-  const answer = await held(clock, call(service.url, filled + (q.query ?? ""), { method, ...init, ...(headers ? { headers } : {}) }), q.step ?? 0);
-  const said = operation.responses[answer.status];
-  expect(said, `${id} answered ${answer.status}: ${answer.text}`).toBeDefined();
-  for (const name of Object.keys(said!.headers ?? {})) expect([...answer.headers.keys()]).toContain(name.toLowerCase());
-  const media = said!.content?.["application/json"];
-  expect([id, answer.status, media === undefined ? answer.text : faultsOf(media.schema, answer.json)]).toEqual([id, answer.status, media === undefined ? "" : []]);
-  if (answer.status < 300) {
-    answered.add(id);
-    return answer;
-  }
-  const code: string = answer.json.code ?? answer.json.error.code;
-  expect(Object.keys(media?.examples ?? {})).toContain(code);
-  return { ...answer, code };
+/**
+ * Calls an operation and holds the answer against what the document says of it; answers status,
+ * code and body. `step`: time goes on while it is held.
+ */
+async function ask(
+	id: string,
+	q: Partial<Record<"endpoint" | "job" | "worker" | "delivery" | "key" | "route", string>> & {
+		query?: string;
+		step?: number;
+	} = {},
+	init: Parameters<typeof call>[2] = {},
+): Promise<{ status: number; json: any; code?: string }> {
+	const { method, path, operation } = operationsOf(document).find((each) => each.id === id)!;
+	const filled = path.replace(
+		/\{(\w+)\}/g,
+		(_, name: "endpoint") => q[name] ?? (name === "endpoint" ? EP : worker.id),
+	);
+	const headers = path.startsWith("/worker/")
+		? { authorization: worker.token, ...init.headers }
+		: init.headers;
+	const answer = await held(
+		clock,
+		call(service.url, filled + (q.query ?? ""), {
+			method,
+			...init,
+			...(headers ? { headers } : {}),
+		}),
+		q.step ?? 0,
+	);
+	const said = operation.responses[answer.status];
+	expect(said, `${id} answered ${answer.status}: ${answer.text}`).toBeDefined();
+	for (const name of Object.keys(said!.headers ?? {}))
+		expect([...answer.headers.keys()]).toContain(name.toLowerCase());
+	const media = said!.content?.["application/json"];
+	expect([
+		id,
+		answer.status,
+		media === undefined ? answer.text : faultsOf(media.schema, answer.json),
+	]).toEqual([id, answer.status, media === undefined ? "" : []]);
+	if (answer.status < 300) {
+		answered.add(id);
+		return answer;
+	}
+	const code: string = answer.json.code ?? answer.json.error.code;
+	expect(Object.keys(media?.examples ?? {})).toContain(code);
+	return { ...answer, code };
 }
 
 async function ended(body: object): Promise<string> {
-  const id = await submitted(service, EP);
-  await worker.takeThis(id);
-  await worker.done(id, body);
-  return id;
+	const id = await submitted(service, EP);
+	await worker.takeThis(id);
+	await worker.done(id, body);
+	return id;
 }
 
 describe("spec 4: answers of clients' operations fit their schemas", () => {
-  it.each(["", "sdk"])("from submission to the end, prefix '%s'", async (prefix) => {
-    const name = (operation: string): string => (prefix === "" ? operation : `${prefix}${operation.charAt(0).toUpperCase()}${operation.slice(1)}`);
-    const job = (await ask(name("run"), {}, { body: { input: {} } })).json.id as string;
-    await ask(name("status"), { job });
-    await worker.takeThis(job);
-    await worker.chunk(job, { output: "a", metrics: { tokens: 1 } });
-    await worker.done(job, { status: "IN_PROGRESS", output: { step: 1 } });
-    await ask(name("status"), { job });
-    for (const each of ["stream", "streamPost"]) await ask(name(each), { job, query: "?offset=0&wait=1000" });
-    await worker.done(job, { output: [1] });
-    for (const each of ["status", "statusPost", "statusSync", "statusSyncPost"]) expect((await ask(name(each), { job })).json.status).toBe("COMPLETED");
-    const failed = await ended({ error: "no" });
-    expect((await ask(name("status"), { job: failed })).json.error).toBe("no");
-    await ask(name("retry"), { job: failed });
-    await ask(name("cancel"), { job: failed });
-    const waited = ask(name("runsync"), { query: "?wait=1000", step: 1000 }, { body: { input: {} } });
-    expect((await waited).json.status).toBe("IN_QUEUE");
-    await ask(name("requests"), { query: "?limit=2" });
-    await ask(name("requests"), { query: "?limit=100" });
-    await ask(name("health"));
-    expect((await ask(name("purgeQueue"))).json.removed).toBe(1);
-  });
+	it.each(["", "sdk"])("from submission to the end, prefix '%s'", async (prefix) => {
+		const name = (operation: string): string =>
+			prefix === ""
+				? operation
+				: `${prefix}${operation.charAt(0).toUpperCase()}${operation.slice(1)}`;
+		const job = (await ask(name("run"), {}, { body: { input: {} } })).json.id as string;
+		await ask(name("status"), { job });
+		await worker.takeThis(job);
+		await worker.chunk(job, { output: "a", metrics: { tokens: 1 } });
+		await worker.done(job, { status: "IN_PROGRESS", output: { step: 1 } });
+		await ask(name("status"), { job });
+		for (const each of ["stream", "streamPost"])
+			await ask(name(each), { job, query: "?offset=0&wait=1000" });
+		await worker.done(job, { output: [1] });
+		for (const each of ["status", "statusPost", "statusSync", "statusSyncPost"])
+			expect((await ask(name(each), { job })).json.status).toBe("COMPLETED");
+		const failed = await ended({ error: "no" });
+		expect((await ask(name("status"), { job: failed })).json.error).toBe("no");
+		await ask(name("retry"), { job: failed });
+		await ask(name("cancel"), { job: failed });
+		const waited = ask(
+			name("runsync"),
+			{ query: "?wait=1000", step: 1000 },
+			{ body: { input: {} } },
+		);
+		expect((await waited).json.status).toBe("IN_QUEUE");
+		await ask(name("requests"), { query: "?limit=2" });
+		await ask(name("requests"), { query: "?limit=100" });
+		await ask(name("health"));
+		expect((await ask(name("purgeQueue"))).json.removed).toBe(1);
+	});
 
-  it.each(["", "sdk"])("D32: under /openai, prefix '%s'", async (prefix) => {
-    for (const method of ["", "Get"]) {
-      const id = `${prefix === "" ? "openai" : "sdkOpenai"}${method}`;
-      const answer = ask(id, { route: "v1/models" }, method === "" ? { body: { model: "small" } } : {});
-      const taken = await worker.take();
-      await worker.done(taken!.id, { output: { object: "list" } });
-      expect((await answer).json).toEqual({ object: "list" });
-    }
-  });
+	it.each(["", "sdk"])("D32: under /openai, prefix '%s'", async (prefix) => {
+		for (const method of ["", "Get"]) {
+			const id = `${prefix === "" ? "openai" : "sdkOpenai"}${method}`;
+			const answer = ask(
+				id,
+				{ route: "v1/models" },
+				method === "" ? { body: { model: "small" } } : {},
+			);
+			const taken = await worker.take();
+			await worker.done(taken!.id, { output: { object: "list" } });
+			expect((await answer).json).toEqual({ object: "list" });
+		}
+	});
 });
 
 describe("answers of workers' operations fit their schemas", () => {
-  it("wire-protocol B: a job is taken, told of, and stopped", async () => {
-    expect((await ask("jobTake", { step: 1000 })).status).toBe(204);
-    const job = await submitted(service, EP, { input: {}, s3Config: { bucketName: "b" } });
-    await ask("jobTake");
-    await ask("jobStream", { job }, { body: { output: 1 } });
-    await ask("ping", { query: `?job_id=${job}` });
-    await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
-    expect((await ask("jobStop")).json).toEqual({ jobsToStop: [job] });
-    await ask("jobDone", { job }, { body: { output: 1 } });
-    await ask("jobTake", { query: "?job_in_progress=0", step: 1000 });
-    await submitted(service, EP);
-    const [taken] = (await ask("jobTakeBatch", { query: "?batch_size=5" })).json;
-    expect((await ask("jobDoneBatch", {}, { text: JSON.stringify({ id: taken.id, output: 1 }) })).json).toEqual([200]);
-  });
+	it("wire-protocol B: a job is taken, told of, and stopped", async () => {
+		expect((await ask("jobTake", { step: 1000 })).status).toBe(204);
+		const job = await submitted(service, EP, { input: {}, s3Config: { bucketName: "b" } });
+		await ask("jobTake");
+		await ask("jobStream", { job }, { body: { output: 1 } });
+		await ask("ping", { query: `?job_id=${job}` });
+		await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
+		expect((await ask("jobStop")).json).toEqual({ jobsToStop: [job] });
+		await ask("jobDone", { job }, { body: { output: 1 } });
+		await ask("jobTake", { query: "?job_in_progress=0", step: 1000 });
+		await submitted(service, EP);
+		const [taken] = (await ask("jobTakeBatch", { query: "?batch_size=5" })).json;
+		expect(
+			(await ask("jobDoneBatch", {}, { text: JSON.stringify({ id: taken.id, output: 1 }) })).json,
+		).toEqual([200]);
+	});
 });
 
 describe("D39: answers of operators' operations fit their schemas", () => {
-  it("endpoints and workers", async () => {
-    await ask("createEndpoint", {}, { body: { id: "own", launcher: { type: "process", command: ["node", "-e", "0"] }, workersMax: 0, limits: { run: { per10s: "off" } }, env: { A: "1" } } });
-    await ask("updateEndpoint", { endpoint: "own" }, { body: { name: "Mine", limits: "off" } });
-    for (const id of ["getEndpoint", "pauseEndpoint", "resumeEndpoint", "renewWebhookSecret", "listWorkers"]) await ask(id, { endpoint: "own" });
-    await ask("workerEnv", { query: "?url=http://127.0.0.1:1" });
-    await ask("listEndpoints");
-    expect((await ask("listWorkers")).json.workers).toHaveLength(1);
-    await ask("endpointMetrics", { endpoint: "own" });
-    const launched = service.next("worker.launched", ({ endpoint }) => endpoint === "own");
-    await ask("updateEndpoint", { endpoint: "own" }, { body: { launcher: { type: "process", command: ["sleep", "300"] }, workersMax: 1, workersMin: 1, stopGraceMs: 0 } });
-    const { worker: id } = await held(clock, launched, 1000);
-    await ask("stopWorker", { endpoint: "own", worker: id });
-    await ask("deleteEndpoint", { endpoint: "own" });
-  });
+	it("endpoints and workers", async () => {
+		await ask(
+			"createEndpoint",
+			{},
+			{
+				body: {
+					id: "own",
+					launcher: { type: "process", command: ["node", "-e", "0"] },
+					workersMax: 0,
+					limits: { run: { per10s: "off" } },
+					env: { A: "1" },
+				},
+			},
+		);
+		await ask("updateEndpoint", { endpoint: "own" }, { body: { name: "Mine", limits: "off" } });
+		for (const id of [
+			"getEndpoint",
+			"pauseEndpoint",
+			"resumeEndpoint",
+			"renewWebhookSecret",
+			"listWorkers",
+		])
+			await ask(id, { endpoint: "own" });
+		await ask("workerEnv", { query: "?url=http://127.0.0.1:1" });
+		await ask("listEndpoints");
+		expect((await ask("listWorkers")).json.workers).toHaveLength(1);
+		await ask("endpointMetrics", { endpoint: "own" });
+		const launched = service.next("worker.launched", ({ endpoint }) => endpoint === "own");
+		await ask(
+			"updateEndpoint",
+			{ endpoint: "own" },
+			{
+				body: {
+					launcher: { type: "process", command: ["sleep", "300"] },
+					workersMax: 1,
+					workersMin: 1,
+					stopGraceMs: 0,
+				},
+			},
+		);
+		const { worker: id } = await held(clock, launched, 1000);
+		await ask("stopWorker", { endpoint: "own", worker: id });
+		await ask("deleteEndpoint", { endpoint: "own" });
+	});
 
-  it("jobs that wait, run, were lost, retried and cancelled", async () => {
-    const job = await submitted(service, EP, { input: { a: 1 }, webhook: NEVER });
-    const detail = async (): Promise<any> => (await ask("getJob", { job })).json;
-    expect((await detail()).reason).toBeDefined();
-    await worker.takeThis(job);
-    await detail();
-    await worker.done(job, { error: "no" });
-    await call(service.url, `/v2/${EP}/retry/${job}`, { method: "POST" });
-    await worker.takeThis(job);
-    await clock.advance(21_000);
-    expect((await detail()).attempts.map(({ end }: { end: string }) => end)).toContain("lost");
-    await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
-    await detail();
-    await ask("listJobs", { query: "?limit=2" });
-    await ask("listJobs", { query: "?limit=100&expired=true" });
-  });
+	it("jobs that wait, run, were lost, retried and cancelled", async () => {
+		const job = await submitted(service, EP, { input: { a: 1 }, webhook: NEVER });
+		const detail = async (): Promise<any> => (await ask("getJob", { job })).json;
+		expect((await detail()).reason).toBeDefined();
+		await worker.takeThis(job);
+		await detail();
+		await worker.done(job, { error: "no" });
+		await call(service.url, `/v2/${EP}/retry/${job}`, { method: "POST" });
+		await worker.takeThis(job);
+		await clock.advance(21_000);
+		expect((await detail()).attempts.map(({ end }: { end: string }) => end)).toContain("lost");
+		await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
+		await detail();
+		await ask("listJobs", { query: "?limit=2" });
+		await ask("listJobs", { query: "?limit=100&expired=true" });
+	});
 
-  it("D39: deeds on many jobs", async () => {
-    const failed = await ended({ error: "no" });
-    expect((await ask("retryJobs", {}, { body: { dryRun: true } })).json.matched).toBeGreaterThan(0);
-    await ask("retryJobs", {}, { body: {} });
-    expect((await ask("cancelJobs", {}, { body: {} })).json.done).toBeGreaterThan(0);
-    expect((await ask("getJob", { job: failed })).json.status).toBe("CANCELLED");
-  });
+	it("D39: deeds on many jobs", async () => {
+		const failed = await ended({ error: "no" });
+		expect((await ask("retryJobs", {}, { body: { dryRun: true } })).json.matched).toBeGreaterThan(
+			0,
+		);
+		await ask("retryJobs", {}, { body: {} });
+		expect((await ask("cancelJobs", {}, { body: {} })).json.done).toBeGreaterThan(0);
+		expect((await ask("getJob", { job: failed })).json.status).toBe("CANCELLED");
+	});
 
-  it("D21: deliveries", async () => {
-    const job = await submitted(service, EP, { input: {}, webhook: NEVER });
-    await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
-    for (let state = "pending"; state === "pending"; await clock.advance(1000)) state = (await ask("listDeliveries", { query: `?job=${job}` })).json.deliveries[0]?.state ?? "pending";
-    const { deliveries } = (await ask("listDeliveries", { query: `?job=${job}` })).json;
-    expect(deliveries[0].tries).not.toEqual([]);
-    await ask("redeliver", { delivery: deliveries[0].id });
-  });
+	it("D21: deliveries", async () => {
+		const job = await submitted(service, EP, { input: {}, webhook: NEVER });
+		await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
+		for (let state = "pending"; state === "pending"; await clock.advance(1000))
+			state =
+				(await ask("listDeliveries", { query: `?job=${job}` })).json.deliveries[0]?.state ??
+				"pending";
+		const { deliveries } = (await ask("listDeliveries", { query: `?job=${job}` })).json;
+		expect(deliveries[0].tries).not.toEqual([]);
+		await ask("redeliver", { delivery: deliveries[0].id });
+	});
 
-  it("D30: keys", async () => {
-    const { id, key } = (await ask("createKey", {}, { body: { name: "a", scopes: ["read"], endpoints: [EP] } })).json;
-    await call(service.url, `/v2/${EP}/health`, { key });
-    await ask("listKeys");
-    await ask("revokeKey", { key: id });
-  });
+	it("D30: keys", async () => {
+		const { id, key } = (
+			await ask("createKey", {}, { body: { name: "a", scopes: ["read"], endpoints: [EP] } })
+		).json;
+		await call(service.url, `/v2/${EP}/health`, { key });
+		await ask("listKeys");
+		await ask("revokeKey", { key: id });
+	});
 
-  it("D31: the console's sign-in", async () => {
-    await ask("createConsoleLink");
-    const { json } = await ask("signIn", {}, { key: null, body: { key: KEY } });
-    expect((await ask("getSession")).json).toEqual(json);
-    await ask("signOut", {}, { key: null });
-  });
+	it("D31: the console's sign-in", async () => {
+		await ask("createConsoleLink");
+		const { json } = await ask("signIn", {}, { key: null, body: { key: KEY } });
+		expect((await ask("getSession")).json).toEqual(json);
+		await ask("signOut", {}, { key: null });
+	});
 
-  it("servers", async () => {
-    expect((await ask("listServers")).json.servers).toHaveLength(ON_POSTGRES ? 1 : 0);
-  });
+	it("servers", async () => {
+		expect((await ask("listServers")).json.servers).toHaveLength(ON_POSTGRES ? 1 : 0);
+	});
 
-  it("D40: the process, and the document itself", async () => {
-    for (const id of ["healthz", "readyz", "openapi"]) await ask(id, {}, { key: null });
-  });
+	it("D40: the process, and the document itself", async () => {
+		for (const id of ["healthz", "readyz", "openapi"]) await ask(id, {}, { key: null });
+	});
 });
 
 describe("D2: refusals are those that the document names", () => {
-  const DOES_NOT_EXIST = "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77";
-  it.each<[string, string, Parameters<typeof ask>[1], Parameters<typeof ask>[2]]>([
-    ["bad_json", "run", {}, { text: "{" }],
-    ["bad_json", "openai", { route: "v1/models" }, { text: "[]" }],
-    ["bad_json", "pauseEndpoint", {}, { text: "1" }],
-    ["bad_request", "runsync", {}, { body: { input: 1 } }],
-    ["bad_request", "createKey", {}, { body: {} }],
-    ["bad_request", "createEndpoint", {}, { body: { id: "x", workersMax: -1 } }],
-    ["bad_query", "stream", { job: "x", query: "?wait=soon" }, {}],
-    ["bad_query", "requests", { query: "?limit=0" }, {}],
-    ["bad_query", "workerEnv", {}, {}],
-    ["unauthorized", "status", { job: "x" }, { key: null }],
-    ["unauthorized", "openai", { route: "v1/models" }, { key: "no-such-key", body: {} }],
-    ["unauthorized", "listKeys", {}, { key: null }],
-    ["worker_unauthorized", "ping", {}, { headers: { authorization: "no" } }],
-    ["worker_unauthorized", "jobTake", { step: 1000 }, { headers: { authorization: "no" } }],
-    ["endpoint_not_found", "health", { endpoint: "nowhere" }, {}],
-    ["job_not_found", "cancel", { job: DOES_NOT_EXIST }, {}],
-    ["job_not_found", "getJob", { job: DOES_NOT_EXIST }, {}],
-    ["worker_not_found", "workerLogs", { worker: "none" }, {}],
-    ["bad_query", "workerLogs", { query: "?tail=10001" }, {}],
-    ["worker_gone", "stopWorker", { worker: "none" }, {}],
-    ["bad_request", "cancelJobs", {}, { body: { filter: 1 } }],
-    ["bad_query", "retryJobs", {}, { body: { cursor: "%" } }],
-    ["bad_query", "endpointMetrics", { query: "?step=1" }, {}],
-    ["endpoint_not_found", "feed", { query: "?endpoint=nowhere" }, {}],
-    ["delivery_not_found", "redeliver", { delivery: "msg_1" }, {}],
-    ["key_not_found", "revokeKey", { key: "1" }, {}],
-    ["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
-    ["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],
-    ["body_too_large", "createKey", {}, { text: `"${"x".repeat(70_000)}"` }],
-  ])("%s of %s", async (code, id, q, init) => {
-    expect((await ask(id, q, init)).code).toBe(code);
-  });
+	const DOES_NOT_EXIST = "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77";
+	it.each<[string, string, Parameters<typeof ask>[1], Parameters<typeof ask>[2]]>([
+		["bad_json", "run", {}, { text: "{" }],
+		["bad_json", "openai", { route: "v1/models" }, { text: "[]" }],
+		["bad_json", "pauseEndpoint", {}, { text: "1" }],
+		["bad_request", "runsync", {}, { body: { input: 1 } }],
+		["bad_request", "createKey", {}, { body: {} }],
+		["bad_request", "createEndpoint", {}, { body: { id: "x", workersMax: -1 } }],
+		["bad_query", "stream", { job: "x", query: "?wait=soon" }, {}],
+		["bad_query", "requests", { query: "?limit=0" }, {}],
+		["bad_query", "workerEnv", {}, {}],
+		["unauthorized", "status", { job: "x" }, { key: null }],
+		["unauthorized", "openai", { route: "v1/models" }, { key: "no-such-key", body: {} }],
+		["unauthorized", "listKeys", {}, { key: null }],
+		["worker_unauthorized", "ping", {}, { headers: { authorization: "no" } }],
+		["worker_unauthorized", "jobTake", { step: 1000 }, { headers: { authorization: "no" } }],
+		["endpoint_not_found", "health", { endpoint: "nowhere" }, {}],
+		["job_not_found", "cancel", { job: DOES_NOT_EXIST }, {}],
+		["job_not_found", "getJob", { job: DOES_NOT_EXIST }, {}],
+		["worker_not_found", "workerLogs", { worker: "none" }, {}],
+		["bad_query", "workerLogs", { query: "?tail=10001" }, {}],
+		["worker_gone", "stopWorker", { worker: "none" }, {}],
+		["bad_request", "cancelJobs", {}, { body: { filter: 1 } }],
+		["bad_query", "retryJobs", {}, { body: { cursor: "%" } }],
+		["bad_query", "endpointMetrics", { query: "?step=1" }, {}],
+		["endpoint_not_found", "feed", { query: "?endpoint=nowhere" }, {}],
+		["delivery_not_found", "redeliver", { delivery: "msg_1" }, {}],
+		["key_not_found", "revokeKey", { key: "1" }, {}],
+		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
+		["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],
+		["body_too_large", "createKey", {}, { text: `"${"x".repeat(70_000)}"` }],
+	])("%s of %s", async (code, id, q, init) => {
+		expect((await ask(id, q, init)).code).toBe(code);
+	});
 
-  it("job_not_retryable, queue_full and idempotency_reused", async () => {
-    const job = await ended({ output: 1 });
-    expect((await ask("retry", { job })).code).toBe("job_not_retryable");
-    await submitted(service, "full");
-    expect((await ask("run", { endpoint: "full" }, { body: { input: {} } })).code).toBe("queue_full");
-    const headers = { "idempotency-key": "k" };
-    await submitted(service, "gone");
-    await ask("run", { endpoint: "gone" }, { body: { input: {} }, headers });
-    expect((await ask("run", { endpoint: "gone" }, { body: { input: { a: 1 } }, headers })).code).toBe("idempotency_reused");
-  });
+	it("job_not_retryable, queue_full and idempotency_reused", async () => {
+		const job = await ended({ output: 1 });
+		expect((await ask("retry", { job })).code).toBe("job_not_retryable");
+		await submitted(service, "full");
+		expect((await ask("run", { endpoint: "full" }, { body: { input: {} } })).code).toBe(
+			"queue_full",
+		);
+		const headers = { "idempotency-key": "k" };
+		await submitted(service, "gone");
+		await ask("run", { endpoint: "gone" }, { body: { input: {} }, headers });
+		expect(
+			(await ask("run", { endpoint: "gone" }, { body: { input: { a: 1 } }, headers })).code,
+		).toBe("idempotency_reused");
+	});
 });
 
 describe("all together", () => {
-  it("every operation but pages, files, ways to them, lines of logs, the feed and what Prometheus reads, which are no JSON, had a success held against its schema", () => {
-    const site = ["openConsoleLink", "consoleFile", "console", "consoleFolder", "root"];
-    expect(operationsOf(document).map(({ id }) => id).filter((id) => !answered.has(id))).toEqual(["workerLogs", "feed", ...site, "metrics", "docs"]);
-  });
+	it("every operation but pages, files, ways to them, lines of logs, the feed and what Prometheus reads, which are no JSON, had a success held against its schema", () => {
+		const site = ["openConsoleLink", "consoleFile", "console", "consoleFolder", "root"];
+		expect(
+			operationsOf(document)
+				.map(({ id }) => id)
+				.filter((id) => !answered.has(id)),
+		).toEqual(["workerLogs", "feed", ...site, "metrics", "docs"]);
+	});
 });

@@ -1,4 +1,7 @@
-/** Section 7: every code of the table of errors is produced by a real request, with the status the table has. */
+/**
+ * Section 7: every code of the table of errors is produced by a real request, with the status the
+ * table has.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
@@ -16,192 +19,232 @@ import { rawConnection, requestText } from "./raw-http.ts";
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
-  service = await startService({ endpoints: { ep: { limits: { queue: 0 } }, open: {}, tight: { limits: { cancel: { per10s: 1 }, requests: { concurrent: 0 } } } }, clock });
+	service = await startService({
+		endpoints: {
+			ep: { limits: { queue: 0 } },
+			open: {},
+			tight: { limits: { cancel: { per10s: 1 }, requests: { concurrent: 0 } } },
+		},
+		clock,
+	});
 });
 afterAll(() => endWith(service, clock));
 
 interface Answer {
-  status: number;
-  text: string;
-  headers: Headers | Record<string, string>;
+	status: number;
+	text: string;
+	headers: Headers | Record<string, string>;
 }
 
-const get = (path: string, init: Parameters<typeof call>[2] = {}): Promise<Answer> => call(service.url, path, init);
+const get = (path: string, init: Parameters<typeof call>[2] = {}): Promise<Answer> =>
+	call(service.url, path, init);
 
 async function raw(bytes: string): Promise<Answer> {
-  const connection = await rawConnection(service.url);
-  connection.write(bytes);
-  const answer = await connection.answer();
-  connection.socket.destroy();
-  return answer;
+	const connection = await rawConnection(service.url);
+	connection.write(bytes);
+	const answer = await connection.answer();
+	connection.socket.destroy();
+	return answer;
 }
 
 /** Runs a request with one engine method replaced by a fault. */
 async function withFault(error: Error, request: () => Promise<Answer>): Promise<Answer> {
-  const { health } = service.engine;
-  service.engine.health = () => Promise.reject(error);
-  try {
-    return await request();
-  } finally {
-    service.engine.health = health;
-  }
+	const { health } = service.engine;
+	service.engine.health = () => Promise.reject(error);
+	try {
+		return await request();
+	} finally {
+		service.engine.health = health;
+	}
 }
 
 /** Runs a request against a service that is stopping and waits for a job. */
-async function whileStopping(request: (url: string, worker: { id: string; token: string }) => Promise<Answer>): Promise<Answer> {
-  const time = manualClock();
-  const stopping = await startService({ endpoints: { ep: {} }, clock: time, drainSeconds: 3600 });
-  const worker = await handWorker(stopping, "ep");
-  const id = await submitted(stopping, "ep");
-  await worker.takeThis(id);
-  const draining = stopping.next("service.draining");
-  const end = stopping.end();
-  await draining;
-  let answered = false;
-  const answer = request(stopping.url, worker).finally(() => (answered = true));
-  while (!answered) await time.advance(100);
-  await worker.done(id, {});
-  let ended = false;
-  void end.finally(() => (ended = true));
-  while (!ended) await time.advance(1000);
-  await end;
-  return await answer;
+async function whileStopping(
+	request: (url: string, worker: { id: string; token: string }) => Promise<Answer>,
+): Promise<Answer> {
+	const time = manualClock();
+	const stopping = await startService({ endpoints: { ep: {} }, clock: time, drainSeconds: 3600 });
+	const worker = await handWorker(stopping, "ep");
+	const id = await submitted(stopping, "ep");
+	await worker.takeThis(id);
+	const draining = stopping.next("service.draining");
+	const end = stopping.end();
+	await draining;
+	let answered = false;
+	const answer = request(stopping.url, worker).finally(() => (answered = true));
+	while (!answered) await time.advance(100);
+	await worker.done(id, {});
+	let ended = false;
+	void end.finally(() => (ended = true));
+	while (!ended) await time.advance(1000);
+	await end;
+	return await answer;
 }
 
 /** How each code is produced. */
 const HOW: Record<ErrorCode, () => Promise<Answer>> = {
-  bad_json: () => get("/v2/open/run", { text: "nonsense" }),
-  bad_request: () => get("/v2/open/run", { text: "{}" }),
-  bad_query: () => get("/v2/open/runsync?wait=soon", { body: { input: {} } }),
-  bad_http: () => raw("NONSENSE\r\n\r\n"),
-  unauthorized: () => get("/v2/open/health", { key: "wrong-key-0123456789" }),
-  worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
-  console_link_over: () => get("/console/link/none", { key: null }),
-  endpoint_not_found: () => get("/v2/nowhere/health"),
-  job_not_found: () => get("/v2/open/status/none"),
-  endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
-  key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
-  async last_admin_key() {
-    const { app, key, end } = await keylessService();
-    try {
-      const [only] = (await operator(app, key).seen("/keys")).keys;
-      return await operator(app, key).remove(`/keys/${only.id}`);
-    } finally {
-      await end();
-    }
-  },
-  worker_gone: () => get("/v1/endpoints/open/workers/none/stop", { method: "POST" }),
-  async worker_not_launched() {
-    const worker = await handWorker(service, "open");
-    await worker.ping();
-    return await get(`/v1/endpoints/open/workers/${worker.id}/stop`, { method: "POST" });
-  },
-  worker_not_found: () => get("/v1/endpoints/open/workers/none/logs"),
-  path_not_found: () => get("/v2/open/none"),
-  method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),
-  async duplicate_worker_id() {
-    const worker = await handWorker(service, "open");
-    const path = `/worker/open/job-take/${worker.id}`;
-    const init = { headers: { authorization: worker.token } };
-    const first = await begun(service.url, path, init);
-    const told = service.next("worker.duplicate");
-    const second = await begun(service.url, path, init);
-    await told;
-    await clock.advance(4999);
-    expect(second.over()).toBe(false);
-    await clock.advance(1);
-    const answer = await atOnce(clock, second.answer);
-    await clock.advance(50_000);
-    await atOnce(clock, first.answer);
-    return answer;
-  },
-  body_too_large: () => raw(requestText({ method: "POST", path: "/v2/open/run", headers: { Authorization: KEY, "Content-Length": "99999999" } })),
-  headers_too_large: () => raw(requestText({ method: "GET", path: "/healthz", headers: { X: "x".repeat(200_000) } })),
-  async request_timeout() {
-    // The server's own timeout is a minute: its event is given by hand, on a connection whose next request is half sent.
-    const found = new Promise<{ server: Server; socket: Socket }>((resolve) => {
-      const listener = (message: unknown): void => {
-        unsubscribe("http.server.request.start", listener);
-        resolve(message as { server: Server; socket: Socket });
-      };
-      subscribe("http.server.request.start", listener);
-    });
-    const connection = await rawConnection(service.url);
-    connection.write(`${requestText({ method: "GET", path: "/healthz" })}GET /heal`);
-    expect((await connection.answer()).status).toBe(200);
-    const { server, socket } = await found;
-    server.emit("clientError", Object.assign(new Error("Request timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
-    const answer = await connection.answer();
-    await connection.closed;
-    return answer;
-  },
-  async rate_limited() {
-    await get("/v2/tight/cancel/none", { method: "POST" });
-    await clock.advance(9000);
-    return await get("/v2/tight/cancel/none", { method: "POST" });
-  },
-  too_many_at_once: () => get("/v2/tight/requests"),
-  delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
-  async delivery_pending() {
-    const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
-    await get(`/v2/open/cancel/${id}`, { method: "POST" });
-    const { deliveries } = (await call(service.url, `/v1/webhooks?job=${id}`)).json;
-    return await get(`/v1/webhooks/${deliveries[0].id}/redeliver`, { method: "POST" });
-  },
-  async job_not_retryable() {
-    const id = await submitted(service, "open");
-    const answer = await get(`/v2/open/retry/${id}`, { method: "POST" });
-    await get(`/v2/open/cancel/${id}`, { method: "POST" });
-    return answer;
-  },
-  async idempotency_reused() {
-    const headers = { "idempotency-key": "reused" };
-    const { json } = await call(service.url, "/v2/open/run", { text: '{"input":{}}', headers });
-    const answer = await get("/v2/open/run", { text: '{"input":{"a":1}}', headers });
-    await get(`/v2/open/cancel/${json.id}`, { method: "POST" });
-    return answer;
-  },
-  async idempotency_expired() {
-    const again = (): Promise<Answer> => get("/v2/open/run", { text: '{"input":{}}', headers: { "idempotency-key": "expired" } });
-    await again();
-    await get("/v2/open/purge-queue", { method: "POST" });
-    return await again();
-  },
-  async queue_full() {
-    await submitted(service, "ep");
-    return await get("/v2/ep/run", { body: { input: {} } });
-  },
-  draining: () => whileStopping((url, worker) => call(url, `/worker/ep/job-take/${worker.id}?job_in_progress=1`, { headers: { authorization: worker.token } })),
-  internal: () => withFault(new Error("a secret of ours"), () => get("/v2/open/health")),
-  not_ready: () => whileStopping((url) => call(url, "/readyz", { key: null })),
-  store_unavailable: () => withFault(new StoreUnavailable("full", "the disk is full"), () => get("/v2/open/health")),
-  outcome_unknown: () => withFault(new StoreUnavailable("unreachable", "the connection broke", { unsure: true }), () => get("/v2/open/health")),
+	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
+	bad_request: () => get("/v2/open/run", { text: "{}" }),
+	bad_query: () => get("/v2/open/runsync?wait=soon", { body: { input: {} } }),
+	bad_http: () => raw("NONSENSE\r\n\r\n"),
+	unauthorized: () => get("/v2/open/health", { key: "wrong-key-0123456789" }),
+	worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
+	console_link_over: () => get("/console/link/none", { key: null }),
+	endpoint_not_found: () => get("/v2/nowhere/health"),
+	job_not_found: () => get("/v2/open/status/none"),
+	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
+	key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
+	async last_admin_key() {
+		const { app, key, end } = await keylessService();
+		try {
+			const [only] = (await operator(app, key).seen("/keys")).keys;
+			return await operator(app, key).remove(`/keys/${only.id}`);
+		} finally {
+			await end();
+		}
+	},
+	worker_gone: () => get("/v1/endpoints/open/workers/none/stop", { method: "POST" }),
+	async worker_not_launched() {
+		const worker = await handWorker(service, "open");
+		await worker.ping();
+		return await get(`/v1/endpoints/open/workers/${worker.id}/stop`, { method: "POST" });
+	},
+	worker_not_found: () => get("/v1/endpoints/open/workers/none/logs"),
+	path_not_found: () => get("/v2/open/none"),
+	method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),
+	async duplicate_worker_id() {
+		const worker = await handWorker(service, "open");
+		const path = `/worker/open/job-take/${worker.id}`;
+		const init = { headers: { authorization: worker.token } };
+		const first = await begun(service.url, path, init);
+		const told = service.next("worker.duplicate");
+		const second = await begun(service.url, path, init);
+		await told;
+		await clock.advance(4999);
+		expect(second.over()).toBe(false);
+		await clock.advance(1);
+		const answer = await atOnce(clock, second.answer);
+		await clock.advance(50_000);
+		await atOnce(clock, first.answer);
+		return answer;
+	},
+	body_too_large: () =>
+		raw(
+			requestText({
+				method: "POST",
+				path: "/v2/open/run",
+				headers: { Authorization: KEY, "Content-Length": "99999999" },
+			}),
+		),
+	headers_too_large: () =>
+		raw(requestText({ method: "GET", path: "/healthz", headers: { X: "x".repeat(200_000) } })),
+	async request_timeout() {
+		// The server's own timeout is a minute: its event is given by hand, on a connection whose next
+		// request is half sent.
+		const found = new Promise<{ server: Server; socket: Socket }>((resolve) => {
+			const listener = (message: unknown): void => {
+				unsubscribe("http.server.request.start", listener);
+				resolve(message as { server: Server; socket: Socket });
+			};
+			subscribe("http.server.request.start", listener);
+		});
+		const connection = await rawConnection(service.url);
+		connection.write(`${requestText({ method: "GET", path: "/healthz" })}GET /heal`);
+		expect((await connection.answer()).status).toBe(200);
+		const { server, socket } = await found;
+		server.emit(
+			"clientError",
+			Object.assign(new Error("Request timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
+			socket,
+		);
+		const answer = await connection.answer();
+		await connection.closed;
+		return answer;
+	},
+	async rate_limited() {
+		await get("/v2/tight/cancel/none", { method: "POST" });
+		await clock.advance(9000);
+		return await get("/v2/tight/cancel/none", { method: "POST" });
+	},
+	too_many_at_once: () => get("/v2/tight/requests"),
+	delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
+	async delivery_pending() {
+		const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
+		await get(`/v2/open/cancel/${id}`, { method: "POST" });
+		const { deliveries } = (await call(service.url, `/v1/webhooks?job=${id}`)).json;
+		return await get(`/v1/webhooks/${deliveries[0].id}/redeliver`, { method: "POST" });
+	},
+	async job_not_retryable() {
+		const id = await submitted(service, "open");
+		const answer = await get(`/v2/open/retry/${id}`, { method: "POST" });
+		await get(`/v2/open/cancel/${id}`, { method: "POST" });
+		return answer;
+	},
+	async idempotency_reused() {
+		const headers = { "idempotency-key": "reused" };
+		const { json } = await call(service.url, "/v2/open/run", { text: '{"input":{}}', headers });
+		const answer = await get("/v2/open/run", { text: '{"input":{"a":1}}', headers });
+		await get(`/v2/open/cancel/${json.id}`, { method: "POST" });
+		return answer;
+	},
+	async idempotency_expired() {
+		const again = (): Promise<Answer> =>
+			get("/v2/open/run", { text: '{"input":{}}', headers: { "idempotency-key": "expired" } });
+		await again();
+		await get("/v2/open/purge-queue", { method: "POST" });
+		return await again();
+	},
+	async queue_full() {
+		await submitted(service, "ep");
+		return await get("/v2/ep/run", { body: { input: {} } });
+	},
+	draining: () =>
+		whileStopping((url, worker) =>
+			call(url, `/worker/ep/job-take/${worker.id}?job_in_progress=1`, {
+				headers: { authorization: worker.token },
+			}),
+		),
+	internal: () => withFault(new Error("a secret of ours"), () => get("/v2/open/health")),
+	not_ready: () => whileStopping((url) => call(url, "/readyz", { key: null })),
+	store_unavailable: () =>
+		withFault(new StoreUnavailable("full", "the disk is full"), () => get("/v2/open/health")),
+	outcome_unknown: () =>
+		withFault(new StoreUnavailable("unreachable", "the connection broke", { unsure: true }), () =>
+			get("/v2/open/health"),
+		),
 };
 
 describe("every code", () => {
-  it("D2: is in the table of this test", () => {
-    expect(Object.keys(HOW).toSorted()).toEqual(Object.keys(ERRORS).toSorted());
-  });
+	it("D2: is in the table of this test", () => {
+		expect(Object.keys(HOW).toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+	});
 
-  it.each(Object.keys(HOW) as ErrorCode[])("D2, D3: %s", async (code) => {
-    const failed: unknown[] = [];
-    const remove = service.events.on("request.failed", (facts) => failed.push(facts));
-    const answer = await HOW[code]();
-    remove();
-    const entry: { status: number; retryAfter?: number } = ERRORS[code];
-    const body = expectError(answer, entry.status, code);
-    expect(body.error).not.toMatch(/undefined|\[object|\{\w+\}/);
-    const header = (name: string): string | undefined => (answer.headers instanceof Headers ? (answer.headers.get(name) ?? undefined) : answer.headers[name]);
-    expect(header("content-type")).toBe("application/json");
-    expect(header("retry-after")).toBe(entry.retryAfter === undefined ? undefined : String(entry.retryAfter));
-    if (entry.status === 405) expect(header("allow")).toBe("POST");
-    expect(failed).toHaveLength(["internal", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0);
-    if (code === "internal") {
-      const [{ reference }] = failed as [{ reference: string }];
-      expect(reference).toMatch(/^[0-9a-f]{8}$/);
-      expect(body.error).toContain(reference);
-      expect(body.error).not.toContain("secret");
-    }
-    expect((await call(service.url, "/v2/open/health")).status).toBe(200);
-  });
+	it.each(Object.keys(HOW) as ErrorCode[])("D2, D3: %s", async (code) => {
+		const failed: unknown[] = [];
+		const remove = service.events.on("request.failed", (facts) => failed.push(facts));
+		const answer = await HOW[code]();
+		remove();
+		const entry: { status: number; retryAfter?: number } = ERRORS[code];
+		const body = expectError(answer, entry.status, code);
+		expect(body.error).not.toMatch(/undefined|\[object|\{\w+\}/);
+		const header = (name: string): string | undefined =>
+			answer.headers instanceof Headers
+				? (answer.headers.get(name) ?? undefined)
+				: answer.headers[name];
+		expect(header("content-type")).toBe("application/json");
+		expect(header("retry-after")).toBe(
+			entry.retryAfter === undefined ? undefined : String(entry.retryAfter),
+		);
+		if (entry.status === 405) expect(header("allow")).toBe("POST");
+		expect(failed).toHaveLength(
+			["internal", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0,
+		);
+		if (code === "internal") {
+			const [{ reference }] = failed as [{ reference: string }];
+			expect(reference).toMatch(/^[0-9a-f]{8}$/);
+			expect(body.error).toContain(reference);
+			expect(body.error).not.toContain("secret");
+		}
+		expect((await call(service.url, "/v2/open/health")).status).toBe(200);
+	});
 });

@@ -1,4 +1,7 @@
-/** A worker whose every call the test makes itself, as in the worker traces of the wire protocol, and what goes with it. */
+/**
+ * A worker whose every call the test makes itself, as in the worker traces of the wire protocol,
+ * and what goes with it.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { expect } from "vitest";
@@ -8,143 +11,185 @@ import type { TestService } from "../support/service.ts";
 
 /** A job as a worker gets it. */
 export interface Taken {
-  id: string;
-  input: any;
-  s3Config?: unknown;
-  /** The whole answer as text. */
-  text: string;
+	id: string;
+	input: any;
+	s3Config?: unknown;
+	/** The whole answer as text. */
+	text: string;
 }
 
 /** One worker of an endpoint. */
 export interface HandWorker {
-  id: string;
-  token: string;
-  /** One job; undefined when the poll ended without one. */
-  take(q?: { busy?: boolean }): Promise<Taken | undefined>;
-  /** Posts a result or progress; `body` is sent as JSON, text as it is. */
-  done(id: string, body: object | string): Promise<void>;
-  chunk(id: string, body: object | string): Promise<void>;
-  ping(...ids: string[]): Promise<void>;
-  /** Takes the one job there is, which must be `id`. */
-  takeThis(id: string): Promise<Taken>;
+	id: string;
+	token: string;
+	/** One job; undefined when the poll ended without one. */
+	take(q?: { busy?: boolean }): Promise<Taken | undefined>;
+	/** Posts a result or progress; `body` is sent as JSON, text as it is. */
+	done(id: string, body: object | string): Promise<void>;
+	chunk(id: string, body: object | string): Promise<void>;
+	ping(...ids: string[]): Promise<void>;
+	/** Takes the one job there is, which must be `id`. */
+	takeThis(id: string): Promise<Taken>;
 }
 
 /** Attaches a worker to an endpoint with a token of its own. */
 export async function handWorker({ url }: TestService, endpoint: string): Promise<HandWorker> {
-  const { json } = await call(url, `/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`, { method: "POST" });
-  const { RUNPOD_POD_ID: id, RUNPOD_AI_API_KEY: token } = json.env as { RUNPOD_POD_ID: string; RUNPOD_AI_API_KEY: string };
-  const headers = { authorization: token };
-  const base = `/worker/${endpoint}`;
+	const { json } = await call(
+		url,
+		`/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`,
+		{ method: "POST" },
+	);
+	const { RUNPOD_POD_ID: id, RUNPOD_AI_API_KEY: token } = json.env as {
+		RUNPOD_POD_ID: string;
+		RUNPOD_AI_API_KEY: string;
+	};
+	const headers = { authorization: token };
+	const base = `/worker/${endpoint}`;
 
-  async function post(operation: string, job: string, body: object | string): Promise<void> {
-    const text = typeof body === "string" ? body : JSON.stringify(body);
-    const answer = await call(url, `${base}/${operation}/${id}/${job}?gpu=none&isStream=false`, { text, headers: { ...headers, "content-type": "application/x-www-form-urlencoded" } });
-    expect(answer.status, answer.text).toBe(200);
-  }
+	async function post(operation: string, job: string, body: object | string): Promise<void> {
+		const text = typeof body === "string" ? body : JSON.stringify(body);
+		const answer = await call(url, `${base}/${operation}/${id}/${job}?gpu=none&isStream=false`, {
+			text,
+			headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+		});
+		expect(answer.status, answer.text).toBe(200);
+	}
 
-  const worker: HandWorker = {
-    id,
-    token,
-    async take({ busy = false } = {}) {
-      const answer = await call(url, `${base}/job-take/${id}?gpu=none&job_in_progress=${busy ? 1 : 0}`, { headers });
-      expect([200, 204], answer.text).toContain(answer.status);
-      return answer.status === 204 ? undefined : { ...answer.json, text: answer.text };
-    },
-    done: (job, body) => post("job-done", job, body),
-    chunk: (job, body) => post("job-stream", job, body),
-    async ping(...ids) {
-      const answer = await call(url, `${base}/ping/${id}?gpu=none${ids.length === 0 ? "" : `&job_id=${ids.join(",")}`}`, { headers });
-      expect(answer.status).toBe(200);
-    },
-    async takeThis(wanted) {
-      const taken = await worker.take();
-      expect(taken?.id).toBe(wanted);
-      return taken!;
-    },
-  };
-  return worker;
+	const worker: HandWorker = {
+		id,
+		token,
+		async take({ busy = false } = {}) {
+			const answer = await call(
+				url,
+				`${base}/job-take/${id}?gpu=none&job_in_progress=${busy ? 1 : 0}`,
+				{ headers },
+			);
+			expect([200, 204], answer.text).toContain(answer.status);
+			return answer.status === 204 ? undefined : { ...answer.json, text: answer.text };
+		},
+		done: (job, body) => post("job-done", job, body),
+		chunk: (job, body) => post("job-stream", job, body),
+		async ping(...ids) {
+			const answer = await call(
+				url,
+				`${base}/ping/${id}?gpu=none${ids.length === 0 ? "" : `&job_id=${ids.join(",")}`}`,
+				{ headers },
+			);
+			expect(answer.status).toBe(200);
+		},
+		async takeThis(wanted) {
+			const taken = await worker.take();
+			expect(taken?.id).toBe(wanted);
+			return taken!;
+		},
+	};
+	return worker;
 }
 
 /** Submits a job with `/run` and answers its id. */
-export async function submitted({ url }: TestService, endpoint: string, body: object = { input: {} }): Promise<string> {
-  const { status, json, text } = await call(url, `/v2/${endpoint}/run`, { body });
-  expect(status, text).toBe(200);
-  return json.id as string;
+export async function submitted(
+	{ url }: TestService,
+	endpoint: string,
+	body: object = { input: {} },
+): Promise<string> {
+	const { status, json, text } = await call(url, `/v2/${endpoint}/run`, { body });
+	expect(status, text).toBe(200);
+	return json.id as string;
 }
 
 /** The job object of `/status`. */
 export async function statusOf({ url }: TestService, endpoint: string, id: string): Promise<any> {
-  const { status, json, text } = await call(url, `/v2/${endpoint}/status/${id}`);
-  expect(status, text).toBe(200);
-  return json;
+	const { status, json, text } = await call(url, `/v2/${endpoint}/status/${id}`);
+	expect(status, text).toBe(200);
+	return json;
 }
 
 /** A call that may be held. */
 export interface HeldCall {
-  answer: ReturnType<typeof call>;
-  over(): boolean;
+	answer: ReturnType<typeof call>;
+	over(): boolean;
 }
 
 /** Begins a call and resolves when the service, in this process, has it in hand. */
-export async function begun(url: string, path: string, init: Parameters<typeof call>[2] = {}): Promise<HeldCall> {
-  const received = new Promise<void>((resolve) => {
-    const listener = (message: unknown): void => {
-      if ((message as { request: IncomingMessage }).request.url !== path) return;
-      unsubscribe("http.server.request.start", listener);
-      resolve();
-    };
-    subscribe("http.server.request.start", listener);
-  });
-  let over = false;
-  const answer = call(url, path, init).finally(() => (over = true));
-  answer.catch(() => {});
-  await received;
-  // Who calls is found out next; the wait begins with that.
-  await new Promise((resolve) => setImmediate(resolve));
-  return { answer, over: () => over };
+export async function begun(
+	url: string,
+	path: string,
+	init: Parameters<typeof call>[2] = {},
+): Promise<HeldCall> {
+	const received = new Promise<void>((resolve) => {
+		const listener = (message: unknown): void => {
+			if ((message as { request: IncomingMessage }).request.url !== path) return;
+			unsubscribe("http.server.request.start", listener);
+			resolve();
+		};
+		subscribe("http.server.request.start", listener);
+	});
+	let over = false;
+	const answer = call(url, path, init).finally(() => (over = true));
+	answer.catch(() => {});
+	await received;
+	// Who calls is found out next; the wait begins with that.
+	await new Promise((resolve) => setImmediate(resolve));
+	return { answer, over: () => over };
 }
 
-/** What comes without time passing: lets those go on who are due now, or work in hand, until the promise is settled. */
+/**
+ * What comes without time passing: lets those go on who are due now, or work in hand, until the
+ * promise is settled.
+ */
 export async function atOnce<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
-  let over = false;
-  const end = (): void => void (over = true);
-  promise.then(end, end);
-  while (!over) await clock.advance(0);
-  return await promise;
+	let over = false;
+	const end = (): void => void (over = true);
+	promise.then(end, end);
+	while (!over) await clock.advance(0);
+	return await promise;
 }
 
 /** Ends a service on a manual clock: time moves until it has stopped. */
 export async function endWith(service: TestService | undefined, clock: ManualClock): Promise<void> {
-  let ended = false;
-  const end = service?.end().finally(() => (ended = true));
-  while (service && !ended) await clock.advance(1000);
-  await end;
+	let ended = false;
+	const end = service?.end().finally(() => (ended = true));
+	while (service && !ended) await clock.advance(1000);
+	await end;
 }
 
-/** What every error body keeps to (D2, D3): a sentence, a code, never `status` or `id`. Answers the body. */
-export function expectError(answer: { status: number; text: string }, status: number, code: string, fields?: readonly string[]): any {
-  expect(answer.status, answer.text).toBe(status);
-  const body = JSON.parse(answer.text);
-  expect(body).toMatchObject({ error: expect.stringMatching(/^\S.*\.$/s), code });
-  expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual([]);
-  if (fields) expect(body.details?.map((fault: { field: string }) => fault.field)).toEqual(fields);
-  return body;
+/**
+ * What every error body keeps to (D2, D3): a sentence, a code, never `status` or `id`. Answers the
+ * body.
+ */
+export function expectError(
+	answer: { status: number; text: string },
+	status: number,
+	code: string,
+	fields?: readonly string[],
+): any {
+	expect(answer.status, answer.text).toBe(status);
+	const body = JSON.parse(answer.text);
+	expect(body).toMatchObject({ error: expect.stringMatching(/^\S.*\.$/s), code });
+	expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual(
+		[],
+	);
+	if (fields) expect(body.details?.map((fault: { field: string }) => fault.field)).toEqual(fields);
+	return body;
 }
 
 /** Endpoints for tests that are tried again. */
 const SPARE = 5;
 
 /** Endpoints for one service, so that each test can have one of its own without a start. */
-export function endpointsByName(count: number, settings: object = {}): { settings: Record<string, object>; next(): string } {
-  const names = Array.from({ length: count + SPARE }, (_, index) => `e${index}`);
-  let at = 0;
-  return {
-    settings: Object.fromEntries(names.map((name) => [name, settings])),
-    next() {
-      const name = names[at];
-      if (name === undefined) throw new Error(`More than ${names.length} endpoints are asked for.`);
-      at += 1;
-      return name;
-    },
-  };
+export function endpointsByName(
+	count: number,
+	settings: object = {},
+): { settings: Record<string, object>; next(): string } {
+	const names = Array.from({ length: count + SPARE }, (_, index) => `e${index}`);
+	let at = 0;
+	return {
+		settings: Object.fromEntries(names.map((name) => [name, settings])),
+		next() {
+			const name = names[at];
+			if (name === undefined) throw new Error(`More than ${names.length} endpoints are asked for.`);
+			at += 1;
+			return name;
+		},
+	};
 }

@@ -3,15 +3,24 @@ import type { OpenApi, Operation } from "../../src/http/docs/openapi-types.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 
 /** All operations with their places. */
-export function operationsOf(document: OpenApi): { id: string; method: string; path: string; operation: Operation }[] {
-  return Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ id: operation.operationId, method: method.toUpperCase(), path, operation })));
+export function operationsOf(
+	document: OpenApi,
+): { id: string; method: string; path: string; operation: Operation }[] {
+	return Object.entries(document.paths).flatMap(([path, item]) =>
+		Object.entries(item).map(([method, operation]) => ({
+			id: operation.operationId,
+			method: method.toUpperCase(),
+			path,
+			operation,
+		})),
+	);
 }
 
 /** Time goes on, `step` ms by `step` ms, until the answer is there. */
 export async function held<T>(clock: ManualClock, promise: Promise<T>, step: number): Promise<T> {
-  let over = false;
-  const end = (): void => void (over = true);
-  promise.then(end, end);
-  while (!over) await clock.advance(step);
-  return await promise;
+	let over = false;
+	const end = (): void => void (over = true);
+	promise.then(end, end);
+	while (!over) await clock.advance(step);
+	return await promise;
 }

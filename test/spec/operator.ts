@@ -13,52 +13,66 @@ type Answer = Awaited<ReturnType<typeof call>>;
 
 /** Calls of `/v1` with one key; paths stand without the prefix. */
 export interface Operator {
-  get(path: string): Promise<Answer>;
-  post(path: string, body?: unknown): Promise<Answer>;
-  patch(path: string, body: unknown): Promise<Answer>;
-  remove(path: string): Promise<Answer>;
-  /** The body of a GET that must succeed. */
-  seen(path: string): Promise<any>;
+	get(path: string): Promise<Answer>;
+	post(path: string, body?: unknown): Promise<Answer>;
+	patch(path: string, body: unknown): Promise<Answer>;
+	remove(path: string): Promise<Answer>;
+	/** The body of a GET that must succeed. */
+	seen(path: string): Promise<any>;
 }
 
 /** The holder of this key. */
 export function operator({ url }: { url: string }, key: string = KEY): Operator {
-  const get = (path: string): Promise<Answer> => call(url, `/v1${path}`, { key });
-  return {
-    get,
-    post: (path, body) => call(url, `/v1${path}`, { key, method: "POST", ...(body === undefined ? {} : { body }) }),
-    patch: (path, body) => call(url, `/v1${path}`, { key, method: "PATCH", body }),
-    remove: (path) => call(url, `/v1${path}`, { key, method: "DELETE" }),
-    async seen(path) {
-      const { status, json, text } = await get(path);
-      expect(status, text).toBe(200);
-      return json;
-    },
-  };
+	const get = (path: string): Promise<Answer> => call(url, `/v1${path}`, { key });
+	return {
+		get,
+		post: (path, body) =>
+			call(url, `/v1${path}`, { key, method: "POST", ...(body === undefined ? {} : { body }) }),
+		patch: (path, body) => call(url, `/v1${path}`, { key, method: "PATCH", body }),
+		remove: (path) => call(url, `/v1${path}`, { key, method: "DELETE" }),
+		async seen(path) {
+			const { status, json, text } = await get(path);
+			expect(status, text).toBe(200);
+			return json;
+		},
+	};
 }
 
 /** A new key. */
-export async function keyWith(service: TestService, scopes: readonly string[], endpoints?: readonly string[]): Promise<{ id: string; key: string }> {
-  const { status, json, text } = await operator(service).post("/keys", { name: scopes.join(), scopes, ...(endpoints ? { endpoints } : {}) });
-  expect(status, text).toBe(201);
-  return json;
+export async function keyWith(
+	service: TestService,
+	scopes: readonly string[],
+	endpoints?: readonly string[],
+): Promise<{ id: string; key: string }> {
+	const { status, json, text } = await operator(service).post("/keys", {
+		name: scopes.join(),
+		scopes,
+		...(endpoints ? { endpoints } : {}),
+	});
+	expect(status, text).toBe(201);
+	return json;
 }
 
 /** A service without a key in its environment, and the admin key that its first start made. */
 export async function keylessService(): Promise<{ app: App; key: string; end(): Promise<void> }> {
-  const place = folder();
-  const store = await storeIn(place.path);
-  const loaded = loadConfig({ flags: { port: "0", "drain-timeout": "0", ...store.flags }, env: store.env, cwd: place.path, readFile: () => undefined });
-  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-  const app = await startApp(loaded.config, { clock: systemClock, events: eventBus(), env: {} });
-  return {
-    app,
-    key: app.firstKey!,
-    async end() {
-      await app.stop();
-      place.remove();
-    },
-  };
+	const place = folder();
+	const store = await storeIn(place.path);
+	const loaded = loadConfig({
+		flags: { port: "0", "drain-timeout": "0", ...store.flags },
+		env: store.env,
+		cwd: place.path,
+		readFile: () => undefined,
+	});
+	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+	const app = await startApp(loaded.config, { clock: systemClock, events: eventBus(), env: {} });
+	return {
+		app,
+		key: app.firstKey!,
+		async end() {
+			await app.stop();
+			place.remove();
+		},
+	};
 }
 
 /** A moment as `/v1` tells it. */

@@ -1,4 +1,6 @@
-/** One call of every operation of the contract, by its name, as a store without any rows takes it. */
+/**
+ * One call of every operation of the contract, by its name, as a store without any rows takes it.
+ */
 import type { Store } from "../../src/store/store.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
@@ -8,81 +10,109 @@ const now = T0;
 
 /** The calls of a store that several servers can open. */
 export function everyCall(store: Store): Calls {
-  const { cluster, limits } = store;
-  if (!cluster || !limits) throw new Error("Only one server can open this store.");
-  const site = siteOf(store);
-  const { endpoint } = site;
-  const named = { endpoint, id: nextId(), now };
-  const of = { endpoint, worker: "w1", now };
-  return {
-    "jobs.insert": () => site.insert(),
-    "jobs.get": () => store.jobs.get(named),
-    "jobs.counts": () => store.jobs.counts({ endpoint, now }),
-    "jobs.allCounts": () => store.jobs.allCounts({ now }),
-    "jobs.waiting": () => store.jobs.waiting({ endpoint, now }),
-    "jobs.claim": () => site.take(),
-    "jobs.report": () => site.report(named.id),
-    "jobs.progress": () => store.jobs.progress({ ...named, worker: "w1", value: "1" }),
-    "jobs.move": () => site.move(named.id, "cancel"),
-    "jobs.retain": () => site.retain(named.id, 1),
-    "jobs.purge": () => site.purge(),
-    "jobs.cancelAll": () => site.cancelAll(),
-    "jobs.list": () => site.list(),
-    "jobs.record": () => store.jobs.record(named),
-    "jobs.settle": () => site.settle(now),
-    "jobs.extendAll": () => store.jobs.extendAll({ now }),
-    "jobs.running": () => store.jobs.running(),
-    "jobs.unstopped": () => store.jobs.unstopped(),
-    "jobs.attempts": () => store.jobs.attempts(named),
-    "chunks.append": () => store.chunks.append({ ...named, worker: "w1", chunks: ["1"], unlessLast: false }),
-    "chunks.read": () => store.chunks.read({ ...named, from: 0, maxBytes: 1 }),
-    "chunks.reserve": () => store.chunks.reserve({ ...named, reader: "r", maxBytes: 1 }),
-    "chunks.deliver": () => store.chunks.deliver({ ...named, reader: "r", delivered: true }),
-    "endpoints.put": () => store.endpoints.put({ id: endpoint, settings: "{}", now }),
-    "endpoints.list": () => store.endpoints.list(),
-    "endpoints.pause": () => store.endpoints.pause({ id: endpoint, paused: true }),
-    "endpoints.remove": () => store.endpoints.remove({ id: "none" }),
-    "endpoints.forget": () => store.endpoints.forget({ id: "none", now }),
-    "workers.put": () => store.workers.put({ id: "w1", endpoint, launcher: "external", createdAt: now }),
-    "workers.list": () => store.workers.list(),
-    "workers.remove": () => store.workers.remove({ id: "w1" }),
-    "workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now }),
-    "workers.idle": () => store.workers.idle({ ...of, before: now }),
-    "workers.renew": () => store.workers.renew(of),
-    "tokens.put": () => store.tokens.put({ hash: "h", endpoint, createdAt: now }),
-    "tokens.find": () => store.tokens.find({ hash: "h" }),
-    "tokens.remove": () => store.tokens.remove({ worker: "w1" }),
-    "keys.insert": () => store.keys.insert({ row: { id: nextId(), hash: nextId(), name: "k", scopes: ["read"], createdAt: now }, ifNone: false }),
-    "keys.find": () => store.keys.find({ hash: "h" }),
-    "keys.list": () => store.keys.list(),
-    "keys.used": () => store.keys.used({ id: named.id, now }),
-    "keys.remove": () => store.keys.remove({ id: named.id }),
-    "webhooks.claim": () => store.webhooks.claim({ limit: 1, maxBytes: 1, holdMs: 1, now }),
-    "webhooks.tried": () => store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),
-    "webhooks.redeliver": () => store.webhooks.redeliver(named),
-    "webhooks.find": () => store.webhooks.find(named),
-    "webhooks.list": () => store.webhooks.list({ limit: 1 }),
-    "webhooks.expire": () => store.webhooks.expire({ before: now, limit: 1 }),
-    "metrics.put": () => store.metrics.put({ rows: [{ endpoint, step: 60_000, at: now, source: "s", tally: "[]" }] }),
-    "metrics.read": () => store.metrics.read({ step: 60_000, from: now, to: now + 1 }),
-    "metrics.expire": () => store.metrics.expire({ step: 60_000, before: now, limit: 1 }),
-    "cluster.servers": () => cluster.servers({ now }),
-    "cluster.beat": () => cluster.beat({ server: "s", run: "r", url: "u", startedAt: now, first: true, bury: true, aliveMs: 1000, known: new Map(), now }),
-    "cluster.leave": () => cluster.leave({ server: "s", run: "r" }),
-    "cluster.lead": () => cluster.lead({ names: ["a"], atMost: 1, server: "s", run: "r" }),
-    "cluster.yield": () => cluster.yield({ names: ["a"], server: "s" }),
-    "cluster.clock": () => cluster.clock(),
-    "cluster.over": () => cluster.over({ jobs: [named] }),
-    "cluster.running": () => cluster.running({ endpoint }),
-    "cluster.versions": () => cluster.versions(),
-    "limits.take": () => limits.take({ server: "s", asks: [{ endpoint, operation: "run", per10s: 10, held: 0, count: 1 }], windowMs: 1000, aliveMs: 1000, now }),
-    "limits.forget": () => limits.forget({ windowMs: 1000, now }),
-    ping: () => store.ping(),
-  };
+	const { cluster, limits } = store;
+	if (!cluster || !limits) throw new Error("Only one server can open this store.");
+	const site = siteOf(store);
+	const { endpoint } = site;
+	const named = { endpoint, id: nextId(), now };
+	const of = { endpoint, worker: "w1", now };
+	return {
+		"jobs.insert": () => site.insert(),
+		"jobs.get": () => store.jobs.get(named),
+		"jobs.counts": () => store.jobs.counts({ endpoint, now }),
+		"jobs.allCounts": () => store.jobs.allCounts({ now }),
+		"jobs.waiting": () => store.jobs.waiting({ endpoint, now }),
+		"jobs.claim": () => site.take(),
+		"jobs.report": () => site.report(named.id),
+		"jobs.progress": () => store.jobs.progress({ ...named, worker: "w1", value: "1" }),
+		"jobs.move": () => site.move(named.id, "cancel"),
+		"jobs.retain": () => site.retain(named.id, 1),
+		"jobs.purge": () => site.purge(),
+		"jobs.cancelAll": () => site.cancelAll(),
+		"jobs.list": () => site.list(),
+		"jobs.record": () => store.jobs.record(named),
+		"jobs.settle": () => site.settle(now),
+		"jobs.extendAll": () => store.jobs.extendAll({ now }),
+		"jobs.running": () => store.jobs.running(),
+		"jobs.unstopped": () => store.jobs.unstopped(),
+		"jobs.attempts": () => store.jobs.attempts(named),
+		"chunks.append": () =>
+			store.chunks.append({ ...named, worker: "w1", chunks: ["1"], unlessLast: false }),
+		"chunks.read": () => store.chunks.read({ ...named, from: 0, maxBytes: 1 }),
+		"chunks.reserve": () => store.chunks.reserve({ ...named, reader: "r", maxBytes: 1 }),
+		"chunks.deliver": () => store.chunks.deliver({ ...named, reader: "r", delivered: true }),
+		"endpoints.put": () => store.endpoints.put({ id: endpoint, settings: "{}", now }),
+		"endpoints.list": () => store.endpoints.list(),
+		"endpoints.pause": () => store.endpoints.pause({ id: endpoint, paused: true }),
+		"endpoints.remove": () => store.endpoints.remove({ id: "none" }),
+		"endpoints.forget": () => store.endpoints.forget({ id: "none", now }),
+		"workers.put": () =>
+			store.workers.put({ id: "w1", endpoint, launcher: "external", createdAt: now }),
+		"workers.list": () => store.workers.list(),
+		"workers.remove": () => store.workers.remove({ id: "w1" }),
+		"workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now }),
+		"workers.idle": () => store.workers.idle({ ...of, before: now }),
+		"workers.renew": () => store.workers.renew(of),
+		"tokens.put": () => store.tokens.put({ hash: "h", endpoint, createdAt: now }),
+		"tokens.find": () => store.tokens.find({ hash: "h" }),
+		"tokens.remove": () => store.tokens.remove({ worker: "w1" }),
+		"keys.insert": () =>
+			store.keys.insert({
+				row: { id: nextId(), hash: nextId(), name: "k", scopes: ["read"], createdAt: now },
+				ifNone: false,
+			}),
+		"keys.find": () => store.keys.find({ hash: "h" }),
+		"keys.list": () => store.keys.list(),
+		"keys.used": () => store.keys.used({ id: named.id, now }),
+		"keys.remove": () => store.keys.remove({ id: named.id }),
+		"webhooks.claim": () => store.webhooks.claim({ limit: 1, maxBytes: 1, holdMs: 1, now }),
+		"webhooks.tried": () =>
+			store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),
+		"webhooks.redeliver": () => store.webhooks.redeliver(named),
+		"webhooks.find": () => store.webhooks.find(named),
+		"webhooks.list": () => store.webhooks.list({ limit: 1 }),
+		"webhooks.expire": () => store.webhooks.expire({ before: now, limit: 1 }),
+		"metrics.put": () =>
+			store.metrics.put({ rows: [{ endpoint, step: 60_000, at: now, source: "s", tally: "[]" }] }),
+		"metrics.read": () => store.metrics.read({ step: 60_000, from: now, to: now + 1 }),
+		"metrics.expire": () => store.metrics.expire({ step: 60_000, before: now, limit: 1 }),
+		"cluster.servers": () => cluster.servers({ now }),
+		"cluster.beat": () =>
+			cluster.beat({
+				server: "s",
+				run: "r",
+				url: "u",
+				startedAt: now,
+				first: true,
+				bury: true,
+				aliveMs: 1000,
+				known: new Map(),
+				now,
+			}),
+		"cluster.leave": () => cluster.leave({ server: "s", run: "r" }),
+		"cluster.lead": () => cluster.lead({ names: ["a"], atMost: 1, server: "s", run: "r" }),
+		"cluster.yield": () => cluster.yield({ names: ["a"], server: "s" }),
+		"cluster.clock": () => cluster.clock(),
+		"cluster.over": () => cluster.over({ jobs: [named] }),
+		"cluster.running": () => cluster.running({ endpoint }),
+		"cluster.versions": () => cluster.versions(),
+		"limits.take": () =>
+			limits.take({
+				server: "s",
+				asks: [{ endpoint, operation: "run", per10s: 10, held: 0, count: 1 }],
+				windowMs: 1000,
+				aliveMs: 1000,
+				now,
+			}),
+		"limits.forget": () => limits.forget({ windowMs: 1000, now }),
+		ping: () => store.ping(),
+	};
 }
 
 /** Names of all operations of a store that ask its database. */
 export function operationsOf(store: Store): string[] {
-  const groups = Object.entries(store).flatMap(([group, methods]) => (typeof methods === "object" ? Object.keys(methods).map((method) => `${group}.${method}`) : []));
-  return [...groups, "ping"];
+	const groups = Object.entries(store).flatMap(([group, methods]) =>
+		typeof methods === "object" ? Object.keys(methods).map((method) => `${group}.${method}`) : [],
+	);
+	return [...groups, "ping"];
 }

@@ -1,6 +1,6 @@
 /**
- * The conformance suite: what every store promises by its contract, in one file per noun. Anything found wrong in one dialect is first
- * written here. The suite uses nothing but the contract.
+ * The conformance suite: what every store promises by its contract, in one file per noun. Anything
+ * found wrong in one dialect is first written here. The suite uses nothing but the contract.
  */
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Store } from "../../src/store/store.ts";
@@ -26,52 +26,60 @@ import { workerCases } from "./workers.ts";
 
 /** What the cases of one noun are given. */
 export interface Bed {
-  /** A store that many cases share; each uses an endpoint of its own. */
-  store: () => Store;
-  /** A fresh store of this case alone, for operations that touch all endpoints. The case closes it. */
-  open: () => Promise<Store>;
+	/** A store that many cases share; each uses an endpoint of its own. */
+	store: () => Store;
+	/**
+	 * A fresh store of this case alone, for operations that touch all endpoints. The case closes it.
+	 */
+	open: () => Promise<Store>;
 }
 
 const CASES: Record<string, (bed: Bed) => void> = {
-  jobs: jobCases,
-  claim: claimCases,
-  counts: countCases,
-  deadlines: deadlineCases,
-  retention: retentionCases,
-  idempotency: idempotencyCases,
-  lists: listCases,
-  purge: purgeCases,
-  machine: machineCases,
-  attempts: attemptCases,
-  chunks: chunkCases,
-  payloads: payloadCases,
-  workers: workerCases,
-  endpoints: endpointCases,
-  keys: keyCases,
-  webhooks: webhookCases,
-  metrics: metricsCases,
-  signals: signalCases,
-  properties: propertyCases,
+	jobs: jobCases,
+	claim: claimCases,
+	counts: countCases,
+	deadlines: deadlineCases,
+	retention: retentionCases,
+	idempotency: idempotencyCases,
+	lists: listCases,
+	purge: purgeCases,
+	machine: machineCases,
+	attempts: attemptCases,
+	chunks: chunkCases,
+	payloads: payloadCases,
+	workers: workerCases,
+	endpoints: endpointCases,
+	keys: keyCases,
+	webhooks: webhookCases,
+	metrics: metricsCases,
+	signals: signalCases,
+	properties: propertyCases,
 };
 
-/** Declares the suite for one dialect. `open` gives a fresh, empty store; `skip` names nouns it cannot keep. */
-export function conformance(name: string, { open, skip = [] }: { open: () => Promise<Store>; skip?: readonly string[] }): void {
-  describe(`store contract: ${name}`, () => {
-    for (const [noun, cases] of Object.entries(CASES)) {
-      describe.skipIf(skip.includes(noun))(`${noun}`, () => {
-        let store: Store | undefined;
-        beforeAll(async () => {
-          store = await open();
-        });
-        afterAll(() => store?.close());
-        cases({
-          open,
-          store() {
-            if (!store) throw new Error("The store of this group is not open.");
-            return store;
-          },
-        });
-      });
-    }
-  });
+/**
+ * Declares the suite for one dialect. `open` gives a fresh, empty store; `skip` names nouns it
+ * cannot keep.
+ */
+export function conformance(
+	name: string,
+	{ open, skip = [] }: { open: () => Promise<Store>; skip?: readonly string[] },
+): void {
+	describe(`store contract: ${name}`, () => {
+		for (const [noun, cases] of Object.entries(CASES)) {
+			describe.skipIf(skip.includes(noun))(`${noun}`, () => {
+				let store: Store | undefined;
+				beforeAll(async () => {
+					store = await open();
+				});
+				afterAll(() => store?.close());
+				cases({
+					open,
+					store() {
+						if (!store) throw new Error("The store of this group is not open.");
+						return store;
+					},
+				});
+			});
+		}
+	});
 }

@@ -1,4 +1,7 @@
-/** Cases: payloads of every size come back byte for byte, small ones as strings, large ones in blocks (D5). */
+/**
+ * Cases: payloads of every size come back byte for byte, small ones as strings, large ones in
+ * blocks (D5).
+ */
 import { expect, it } from "vitest";
 import { asOne, BLOCK_BYTES, LARGE_BYTES, sizeOf } from "../../src/core/json/json-text.ts";
 import type { JsonText } from "../../src/core/json/json-text.ts";
@@ -8,143 +11,211 @@ import { alone, RETAIN, siteOf, T0 } from "./site.ts";
 
 /** Bytes of a text, whatever its form. */
 function bytesOf(text: JsonText | undefined): Buffer {
-  return Buffer.concat(typeof text === "string" ? [Buffer.from(text)] : (text ?? []));
+	return Buffer.concat(typeof text === "string" ? [Buffer.from(text)] : (text ?? []));
 }
 
 /** The bytes as blocks that share no memory, `size` bytes each. */
 function blocksOf(bytes: Uint8Array, size: number): Uint8Array[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => new Uint8Array(bytes.subarray(index * size, (index + 1) * size)));
+	return Array.from(
+		{ length: Math.ceil(bytes.length / size) },
+		(_, index) => new Uint8Array(bytes.subarray(index * size, (index + 1) * size)),
+	);
 }
 
 function letters(bytes: number): Buffer {
-  return Buffer.from(bytes < 2 ? "1".repeat(bytes) : `"${"x".repeat(bytes - 2)}"`);
+	return Buffer.from(bytes < 2 ? "1".repeat(bytes) : `"${"x".repeat(bytes - 2)}"`);
 }
 
-/** Two, three and four bytes a character, so that blocks of these sizes cut each of them at each of its bytes. */
+/**
+ * Two, three and four bytes a character, so that blocks of these sizes cut each of them at each of
+ * its bytes.
+ */
 const BEYOND_ASCII = Buffer.from(`"${"é€😀\\u0000 ".repeat(9000)}"`);
 
 const SIZES = [0, 1, LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1, 3 * BLOCK_BYTES + 1];
 
 /** What a case is given: made anew for each use, since a store may keep what it is given. */
 const PAYLOADS: [name: string, make: () => JsonText][] = [
-  ...SIZES.map((size): [string, () => JsonText] => [`a string of ${size} bytes`, () => letters(size).toString()]),
-  ...SIZES.map((size): [string, () => JsonText] => [`blocks of ${size} bytes`, () => blocksOf(letters(size), BLOCK_BYTES)]),
-  ...[65_536, 65_537, 65_539, 65_541].map((size): [string, () => JsonText] => [`characters cut every ${size} bytes`, () => blocksOf(BEYOND_ASCII, size)]),
-  ["blocks with empty ones between and last", () => [new Uint8Array(), ...blocksOf(BEYOND_ASCII, 100_000).flatMap((block) => [block, new Uint8Array()])]],
+	...SIZES.map((size): [string, () => JsonText] => [
+		`a string of ${size} bytes`,
+		() => letters(size).toString(),
+	]),
+	...SIZES.map((size): [string, () => JsonText] => [
+		`blocks of ${size} bytes`,
+		() => blocksOf(letters(size), BLOCK_BYTES),
+	]),
+	...[65_536, 65_537, 65_539, 65_541].map((size): [string, () => JsonText] => [
+		`characters cut every ${size} bytes`,
+		() => blocksOf(BEYOND_ASCII, size),
+	]),
+	[
+		"blocks with empty ones between and last",
+		() => [
+			new Uint8Array(),
+			...blocksOf(BEYOND_ASCII, 100_000).flatMap((block) => [block, new Uint8Array()]),
+		],
+	],
 ];
 
 export function payloadCases({ store, open }: Bed): void {
-  function expectSame(found: JsonText | undefined, make: () => JsonText): void {
-    const given = make();
-    expect(bytesOf(found).equals(bytesOf(given))).toBe(true);
-    // What is small may be either, and a dialect may keep large strings as blocks, never the other way round.
-    if (typeof given !== "string" && sizeOf(given) >= LARGE_BYTES) expect(typeof found).toBe("object");
-  }
+	function expectSame(found: JsonText | undefined, make: () => JsonText): void {
+		const given = make();
+		expect(bytesOf(found).equals(bytesOf(given))).toBe(true);
+		// What is small may be either, and a dialect may keep large strings as blocks, never the other
+		// way round.
+		if (typeof given !== "string" && sizeOf(given) >= LARGE_BYTES)
+			expect(typeof found).toBe("object");
+	}
 
-  it.each(PAYLOADS)("D5: %s, as an input: handed out in the batch of its insert or later, and again after a return and a retry", async (_, make) => {
-    const site = siteOf(store());
-    const [{ id }, atOnce] = await Promise.all([site.add({ input: make() }), site.take()]);
-    expectSame(atOnce.jobs[0]?.input, make);
-    expectSame((await site.record(id))?.input, make);
-    await site.move(id, "release", { attempt: 1, over: true });
-    expectSame((await site.take()).jobs[0]?.input, make);
-    await site.report(id, { on: "fail", error: "no" });
-    await site.move(id, "retry");
-    expectSame((await site.take()).jobs[0]?.input, make);
-  });
+	it.each(PAYLOADS)(
+		"D5: %s, as an input: handed out in the batch of its insert or later, and again after a return and a retry",
+		async (_, make) => {
+			const site = siteOf(store());
+			const [{ id }, atOnce] = await Promise.all([site.add({ input: make() }), site.take()]);
+			expectSame(atOnce.jobs[0]?.input, make);
+			expectSame((await site.record(id))?.input, make);
+			await site.move(id, "release", { attempt: 1, over: true });
+			expectSame((await site.take()).jobs[0]?.input, make);
+			await site.report(id, { on: "fail", error: "no" });
+			await site.move(id, "retry");
+			expectSame((await site.take()).jobs[0]?.input, make);
+		},
+	);
 
-  it.each(PAYLOADS)("D5: %s, as an output: kept, shown as often as wanted, and still the caller's own", async (_, make) => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    const output = make();
-    await site.report(id, { output });
-    expectSame(output, make);
-    for (const found of [await site.get(id), await site.get(id), await site.record(id), await site.retain(id, 5000)]) expectSame(found?.output, make);
-    expect(await site.get(id, T0 + 5000)).toBeUndefined();
-  });
+	it.each(PAYLOADS)(
+		"D5: %s, as an output: kept, shown as often as wanted, and still the caller's own",
+		async (_, make) => {
+			const site = siteOf(store());
+			const { id } = await site.running();
+			const output = make();
+			await site.report(id, { output });
+			expectSame(output, make);
+			for (const found of [
+				await site.get(id),
+				await site.get(id),
+				await site.record(id),
+				await site.retain(id, 5000),
+			])
+				expectSame(found?.output, make);
+			expect(await site.get(id, T0 + 5000)).toBeUndefined();
+		},
+	);
 
-  it.each(PAYLOADS)("D6: %s, as a progress value: replaces and is replaced", async (_, make) => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    const progress = (value: JsonText) => store().jobs.progress({ endpoint: site.endpoint, id, worker: "w1", value, now: T0 });
-    for (const each of [make, () => blocksOf(letters(LARGE_BYTES * 2), LARGE_BYTES), make, () => "1"]) {
-      expect(await progress(each())).toBe(true);
-      expectSame((await site.get(id))?.output, each);
-    }
-    await progress(make());
-    await site.report(id, { output: "2" });
-    expect(await site.get(id)).toMatchObject({ output: "2" });
-  });
+	it.each(PAYLOADS)("D6: %s, as a progress value: replaces and is replaced", async (_, make) => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		const progress = (value: JsonText) =>
+			store().jobs.progress({ endpoint: site.endpoint, id, worker: "w1", value, now: T0 });
+		for (const each of [
+			make,
+			() => blocksOf(letters(LARGE_BYTES * 2), LARGE_BYTES),
+			make,
+			() => "1",
+		]) {
+			expect(await progress(each())).toBe(true);
+			expectSame((await site.get(id))?.output, each);
+		}
+		await progress(make());
+		await site.report(id, { output: "2" });
+		expect(await site.get(id)).toMatchObject({ output: "2" });
+	});
 
-  it.each(PAYLOADS)("D21: %s, as the output in the body of a delivery, which outlives the job's own", (_, make) =>
-    alone(open, async (site) => {
-      const { id } = await site.running({ webhook: "https://example.com/hook" });
-      await site.report(id, { on: "fail", output: make(), error: "no" });
-      const ended = (await site.get(id))!;
-      const expected = bytesOf(asOne(jobView({ ...ended, output: make() }, T0)));
-      await site.move(id, "retry");
-      await site.settle(T0);
-      for (let round = 0; round < 2; round += 1) {
-        const { due } = await site.store.webhooks.claim({ limit: 1, maxBytes: 1, holdMs: 1000, now: T0 + round * 1000 });
-        expect(bytesOf(due[0]?.body).equals(expected)).toBe(true);
-      }
-    }));
+	it.each(PAYLOADS)(
+		"D21: %s, as the output in the body of a delivery, which outlives the job's own",
+		(_, make) =>
+			alone(open, async (site) => {
+				const { id } = await site.running({ webhook: "https://example.com/hook" });
+				await site.report(id, { on: "fail", output: make(), error: "no" });
+				const ended = (await site.get(id))!;
+				const expected = bytesOf(asOne(jobView({ ...ended, output: make() }, T0)));
+				await site.move(id, "retry");
+				await site.settle(T0);
+				for (let round = 0; round < 2; round += 1) {
+					const { due } = await site.store.webhooks.claim({
+						limit: 1,
+						maxBytes: 1,
+						holdMs: 1000,
+						now: T0 + round * 1000,
+					});
+					expect(bytesOf(due[0]?.body).equals(expected)).toBe(true);
+				}
+			}),
+	);
 
-  it("D37: the output of a failed job is gone after a retry, its input is not", async () => {
-    const site = siteOf(store());
-    const make = (): JsonText => blocksOf(BEYOND_ASCII, 70_000);
-    const { id } = await site.running({ input: make() });
-    await site.report(id, { on: "fail", output: make(), error: "no" });
-    await site.move(id, "retry");
-    await site.settle(T0);
-    const { input, output } = (await site.record(id))!;
-    expect(output).toBeUndefined();
-    expectSame(input, () => make());
-  });
+	it("D37: the output of a failed job is gone after a retry, its input is not", async () => {
+		const site = siteOf(store());
+		const make = (): JsonText => blocksOf(BEYOND_ASCII, 70_000);
+		const { id } = await site.running({ input: make() });
+		await site.report(id, { on: "fail", output: make(), error: "no" });
+		await site.move(id, "retry");
+		await site.settle(T0);
+		const { input, output } = (await site.record(id))!;
+		expect(output).toBeUndefined();
+		expectSame(input, () => make());
+	});
 
-  it("D9, D11: an expired or purged job takes nothing of another with it", () =>
-    alone(open, async (site) => {
-      const make = (byte: string) => (): JsonText => blocksOf(Buffer.from(`"${byte.repeat(200_000)}"`), 50_000);
-      const [gone, kept] = [await site.running({ input: make("a")() }), await site.running({ input: make("b")() })];
-      const [purged] = [await site.add({ input: make("c")() })];
-      await site.report(gone.id, { output: make("d")(), now: T0 });
-      await site.report(kept.id, { output: make("e")(), now: T0 + 10 });
-      await site.purge();
-      for (let due: number | undefined = 0; due !== undefined && due <= T0 + RETAIN; ) due = (await site.settle(T0 + RETAIN, 1)).nextDueAt;
-      const later = await site.add({ input: make("f")(), now: T0 + RETAIN });
-      expect(await site.record(gone.id, T0 + RETAIN)).toMatchObject({ job: { erased: true }, input: undefined, output: undefined });
-      expect(await site.record(purged.id, T0 + RETAIN)).toBeUndefined();
-      const found = await site.record(kept.id, T0 + RETAIN);
-      expectSame(found?.input, make("b"));
-      expectSame(found?.output, make("e"));
-      expectSame((await site.record(later.id, T0 + RETAIN))?.input, make("f"));
-    }));
+	it("D9, D11: an expired or purged job takes nothing of another with it", () =>
+		alone(open, async (site) => {
+			const make = (byte: string) => (): JsonText =>
+				blocksOf(Buffer.from(`"${byte.repeat(200_000)}"`), 50_000);
+			const [gone, kept] = [
+				await site.running({ input: make("a")() }),
+				await site.running({ input: make("b")() }),
+			];
+			const [purged] = [await site.add({ input: make("c")() })];
+			await site.report(gone.id, { output: make("d")(), now: T0 });
+			await site.report(kept.id, { output: make("e")(), now: T0 + 10 });
+			await site.purge();
+			for (let due: number | undefined = 0; due !== undefined && due <= T0 + RETAIN; )
+				due = (await site.settle(T0 + RETAIN, 1)).nextDueAt;
+			const later = await site.add({ input: make("f")(), now: T0 + RETAIN });
+			expect(await site.record(gone.id, T0 + RETAIN)).toMatchObject({
+				job: { erased: true },
+				input: undefined,
+				output: undefined,
+			});
+			expect(await site.record(purged.id, T0 + RETAIN)).toBeUndefined();
+			const found = await site.record(kept.id, T0 + RETAIN);
+			expectSame(found?.input, make("b"));
+			expectSame(found?.output, make("e"));
+			expectSame((await site.record(later.id, T0 + RETAIN))?.input, make("f"));
+		}));
 
-  it("claims and deliveries take as many bytes as they are told, but at least one job", () =>
-    alone(open, async (site) => {
-      const large = (): JsonText => blocksOf(letters(100_000), 40_000);
-      const ids = [];
-      for (let job = 0; job < 3; job += 1) ids.push((await site.add({ input: large(), webhook: "https://example.com/hook" })).id);
-      expect(await site.takeIds({ limit: 3, maxBytes: 199_999 })).toEqual(ids.slice(0, 1));
-      expect(await site.takeIds({ limit: 3, maxBytes: 200_000 })).toEqual(ids.slice(1));
-      for (const id of ids) await site.report(id, { output: large() });
-      const claim = async (maxBytes: number): Promise<number> => (await site.store.webhooks.claim({ limit: 3, maxBytes, holdMs: 1000, now: T0 })).due.length;
-      // A body is the output and about 200 bytes more.
-      expect(await claim(200_000)).toBe(1);
-      expect(await claim(202_000)).toBe(2);
-    }));
+	it("claims and deliveries take as many bytes as they are told, but at least one job", () =>
+		alone(open, async (site) => {
+			const large = (): JsonText => blocksOf(letters(100_000), 40_000);
+			const ids = [];
+			for (let job = 0; job < 3; job += 1)
+				ids.push((await site.add({ input: large(), webhook: "https://example.com/hook" })).id);
+			expect(await site.takeIds({ limit: 3, maxBytes: 199_999 })).toEqual(ids.slice(0, 1));
+			expect(await site.takeIds({ limit: 3, maxBytes: 200_000 })).toEqual(ids.slice(1));
+			for (const id of ids) await site.report(id, { output: large() });
+			const claim = async (maxBytes: number): Promise<number> =>
+				(await site.store.webhooks.claim({ limit: 3, maxBytes, holdMs: 1000, now: T0 })).due.length;
+			// A body is the output and about 200 bytes more.
+			expect(await claim(200_000)).toBe(1);
+			expect(await claim(202_000)).toBe(2);
+		}));
 
-  it("D15: one operation of a batch that fails leaves the large payloads of the others whole", async () => {
-    const site = siteOf(store());
-    const make = (): JsonText => blocksOf(BEYOND_ASCII, 70_000);
-    const first = await site.running();
-    const reported = make();
-    const [added, refused, claimed, moved] = await Promise.allSettled([
-      site.add({ input: make() }), site.add({ id: first.id, input: make() }), site.take(), site.report(first.id, { output: reported }),
-    ]);
-    expect([added.status, refused.status, claimed.status, moved.status]).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
-    expectSame(claimed.status === "fulfilled" ? claimed.value.jobs[0]?.input : undefined, make);
-    expectSame((await site.get(first.id))?.output, make);
-    expectSame(reported, make);
-  });
+	it("D15: one operation of a batch that fails leaves the large payloads of the others whole", async () => {
+		const site = siteOf(store());
+		const make = (): JsonText => blocksOf(BEYOND_ASCII, 70_000);
+		const first = await site.running();
+		const reported = make();
+		const [added, refused, claimed, moved] = await Promise.allSettled([
+			site.add({ input: make() }),
+			site.add({ id: first.id, input: make() }),
+			site.take(),
+			site.report(first.id, { output: reported }),
+		]);
+		expect([added.status, refused.status, claimed.status, moved.status]).toEqual([
+			"fulfilled",
+			"rejected",
+			"fulfilled",
+			"fulfilled",
+		]);
+		expectSame(claimed.status === "fulfilled" ? claimed.value.jobs[0]?.input : undefined, make);
+		expectSame((await site.get(first.id))?.output, make);
+		expectSame(reported, make);
+	});
 }

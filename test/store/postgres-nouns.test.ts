@@ -1,4 +1,7 @@
-/** Keys, tokens, workers and what the store knows of itself, in PostgreSQL: what other servers are told, and what happens when several do it at once. */
+/**
+ * Keys, tokens, workers and what the store knows of itself, in PostgreSQL: what other servers are
+ * told, and what happens when several do it at once.
+ */
 import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
 import { openKeys, openTokens } from "../../src/store/postgres/keys.ts";
@@ -10,126 +13,181 @@ import { keyCases } from "./keys.ts";
 import { place } from "./postgres-place.ts";
 import { T0 } from "./site.ts";
 
-const key = (n: number, given: Partial<KeyRow> = {}): KeyRow => ({ id: `key-${n}`, hash: `${n}`.padStart(64, "0"), name: `Key ${n}`, scopes: ["admin"], createdAt: T0, ...given });
+const key = (n: number, given: Partial<KeyRow> = {}): KeyRow => ({
+	id: `key-${n}`,
+	hash: `${n}`.padStart(64, "0"),
+	name: `Key ${n}`,
+	scopes: ["admin"],
+	createdAt: T0,
+	...given,
+});
 
 /** A store of a few nouns only, for the cases that need no others. */
 async function open(): Promise<Store> {
-  const here = await place({ onTestFinished: () => {} });
-  return { keys: openKeys(here), tokens: openTokens(here), close: () => here.database.close() } as Partial<Store> as Store;
+	const here = await place({ onTestFinished: () => {} });
+	return {
+		keys: openKeys(here),
+		tokens: openTokens(here),
+		close: () => here.database.close(),
+	} as Partial<Store> as Store;
 }
 
 describe("the contract of keys", () => {
-  keyCases({ open, store: () => expect.fail("No case of keys shares a store.") });
+	keyCases({ open, store: () => expect.fail("No case of keys shares a store.") });
 });
 
 it("D30: of several servers one makes the first key, and of the last two admin keys one stays", async (test) => {
-  const here = await place(test);
-  const servers = [here.database, here.another(), here.another()].map((database) => openKeys({ ...here, database }));
-  const made = await Promise.all(servers.map((keys, n) => keys.insert({ row: key(n), ifNone: true })));
-  expect(made.filter(Boolean)).toHaveLength(1);
-  const [one, other] = servers as [Store["keys"], Store["keys"]];
-  for (const { id } of await one.list()) await one.remove({ id });
-  for (const n of [1, 2]) await one.insert({ row: key(n), ifNone: false });
-  const removed = await Promise.all([one.remove({ id: "key-1", keep: "admin" }), other.remove({ id: "key-2", keep: "admin" })]);
-  expect(removed.toSorted()).toEqual(["last", "removed"]);
+	const here = await place(test);
+	const servers = [here.database, here.another(), here.another()].map((database) =>
+		openKeys({ ...here, database }),
+	);
+	const made = await Promise.all(
+		servers.map((keys, n) => keys.insert({ row: key(n), ifNone: true })),
+	);
+	expect(made.filter(Boolean)).toHaveLength(1);
+	const [one, other] = servers as [Store["keys"], Store["keys"]];
+	for (const { id } of await one.list()) await one.remove({ id });
+	for (const n of [1, 2]) await one.insert({ row: key(n), ifNone: false });
+	const removed = await Promise.all([
+		one.remove({ id: "key-1", keep: "admin" }),
+		other.remove({ id: "key-2", keep: "admin" }),
+	]);
+	expect(removed.toSorted()).toEqual(["last", "removed"]);
 });
 
 it("D30, D26: other servers are told of keys and tokens that end, and of nothing else", async (test) => {
-  const here = await place(test);
-  const [keys, tokens] = [openKeys(here), openTokens(here)];
-  await keys.insert({ row: key(1, { name: "odd \u0000 \ud800" }), ifNone: false });
-  await keys.used({ id: "key-1", now: T0 });
-  await tokens.put({ hash: "h", endpoint: "a", worker: "w", createdAt: T0 });
-  expect(await keys.remove({ id: "key-1\u0000" })).toBe("missing");
-  expect(await keys.remove({ id: "key-1", keep: "admin" })).toBe("last");
-  await tokens.remove({ worker: "none" });
-  expect(here.others).toEqual([]);
-  expect((await keys.list()).map(({ name }) => name)).toEqual(["odd \u0000 \ud800"]);
-  await keys.remove({ id: "key-1" });
-  await tokens.remove({ worker: "w" });
-  expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
+	const here = await place(test);
+	const [keys, tokens] = [openKeys(here), openTokens(here)];
+	await keys.insert({ row: key(1, { name: "odd \u0000 \ud800" }), ifNone: false });
+	await keys.used({ id: "key-1", now: T0 });
+	await tokens.put({ hash: "h", endpoint: "a", worker: "w", createdAt: T0 });
+	expect(await keys.remove({ id: "key-1\u0000" })).toBe("missing");
+	expect(await keys.remove({ id: "key-1", keep: "admin" })).toBe("last");
+	await tokens.remove({ worker: "none" });
+	expect(here.others).toEqual([]);
+	expect((await keys.list()).map(({ name }) => name)).toEqual(["odd \u0000 \ud800"]);
+	await keys.remove({ id: "key-1" });
+	await tokens.remove({ worker: "w" });
+	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
 });
 
 it("D39: other servers are told when an endpoint changes, and of its tokens when it is forgotten", async (test) => {
-  const here = await place(test);
-  const endpoints = openEndpoints({ ...here, settle: async () => ({ settled: 0 }) });
-  const told = async (work: () => Promise<unknown>): Promise<string[]> => {
-    await work();
-    return here.others.splice(0).map(({ kind }) => kind);
-  };
-  expect(await told(() => endpoints.put({ id: "a", settings: "{}", now: T0 }))).toEqual(["endpoints"]);
-  expect(await told(() => endpoints.pause({ id: "a", paused: true }))).toEqual(["endpoints"]);
-  expect(await told(() => endpoints.pause({ id: "none", paused: true }))).toEqual([]);
-  expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
-  expect(await told(() => endpoints.remove({ id: "a" }))).toEqual(["endpoints"]);
-  expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual(["endpoints", "keys"]);
-  expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
-  expect(here.own).toEqual([]);
+	const here = await place(test);
+	const endpoints = openEndpoints({ ...here, settle: async () => ({ settled: 0 }) });
+	const told = async (work: () => Promise<unknown>): Promise<string[]> => {
+		await work();
+		return here.others.splice(0).map(({ kind }) => kind);
+	};
+	expect(await told(() => endpoints.put({ id: "a", settings: "{}", now: T0 }))).toEqual([
+		"endpoints",
+	]);
+	expect(await told(() => endpoints.pause({ id: "a", paused: true }))).toEqual(["endpoints"]);
+	expect(await told(() => endpoints.pause({ id: "none", paused: true }))).toEqual([]);
+	expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
+	expect(await told(() => endpoints.remove({ id: "a" }))).toEqual(["endpoints"]);
+	expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual(["endpoints", "keys"]);
+	expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
+	expect(here.own).toEqual([]);
 });
 
 it("D39: forget › waits for a submission of another server that is not through yet, and counts it", async (test) => {
-  const here = await place(test);
-  const endpoints = openEndpoints({ ...here, settle: async () => ({ settled: 0 }) });
-  await endpoints.put({ id: "a", settings: "{}", now: T0 });
-  await endpoints.remove({ id: "a" });
-  await here.database.write(({ run }) => run(statement("INSERT INTO queue_counts (endpoint, slot) VALUES ('a', 1)")));
-  const { promise: submitted, resolve: submit } = Promise.withResolvers<void>();
-  const counted = Promise.withResolvers<void>();
-  const submission = here.another().write(async ({ run }) => {
-    await run(statement("UPDATE queue_counts SET in_queue = in_queue + 1 WHERE endpoint = 'a'"));
-    counted.resolve();
-    await submitted;
-  });
-  await counted.promise;
-  const forgotten = endpoints.forget({ id: "a", now: T0 });
-  const waits = statement("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
-  while ((await here.database.read.run(waits)).rows.length === 0);
-  submit();
-  await submission;
-  expect(await forgotten).toBe(false);
+	const here = await place(test);
+	const endpoints = openEndpoints({ ...here, settle: async () => ({ settled: 0 }) });
+	await endpoints.put({ id: "a", settings: "{}", now: T0 });
+	await endpoints.remove({ id: "a" });
+	await here.database.write(({ run }) =>
+		run(statement("INSERT INTO queue_counts (endpoint, slot) VALUES ('a', 1)")),
+	);
+	const { promise: submitted, resolve: submit } = Promise.withResolvers<void>();
+	const counted = Promise.withResolvers<void>();
+	const submission = here.another().write(async ({ run }) => {
+		await run(statement("UPDATE queue_counts SET in_queue = in_queue + 1 WHERE endpoint = 'a'"));
+		counted.resolve();
+		await submitted;
+	});
+	await counted.promise;
+	const forgotten = endpoints.forget({ id: "a", now: T0 });
+	const waits = statement(
+		"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+	);
+	while ((await here.database.read.run(waits)).rows.length === 0);
+	submit();
+	await submission;
+	expect(await forgotten).toBe(false);
 });
 
 it("workers are kept as they were given", async (test) => {
-  const rows = openWorkerRows(await place(test));
-  const one = { id: "a", endpoint: "e", launcher: "process", handle: '{"pid":1}', url: "http://127.0.0.1:1", createdAt: T0 };
-  const two = { id: "b", endpoint: "e", launcher: "external", createdAt: T0 };
-  for (const row of [two, one, { ...one, url: "http://127.0.0.1:2" }]) await rows.put(row);
-  expect(await rows.list()).toEqual([{ ...one, url: "http://127.0.0.1:2" }, two]);
-  await rows.remove({ id: "a" });
-  await rows.remove({ id: "none" });
-  expect(await rows.list()).toEqual([two]);
+	const rows = openWorkerRows(await place(test));
+	const one = {
+		id: "a",
+		endpoint: "e",
+		launcher: "process",
+		handle: '{"pid":1}',
+		url: "http://127.0.0.1:1",
+		createdAt: T0,
+	};
+	const two = { id: "b", endpoint: "e", launcher: "external", createdAt: T0 };
+	for (const row of [two, one, { ...one, url: "http://127.0.0.1:2" }]) await rows.put(row);
+	expect(await rows.list()).toEqual([{ ...one, url: "http://127.0.0.1:2" }, two]);
+	await rows.remove({ id: "a" });
+	await rows.remove({ id: "none" });
+	expect(await rows.list()).toEqual([two]);
 });
 
 describe("meta", () => {
-  const sealKey = new Uint8Array(32).fill(1);
+	const sealKey = new Uint8Array(32).fill(1);
 
-  it("servers that start at once have one identity, which stays", async (test) => {
-    const here = await place(test);
-    const identities = await Promise.all([here.database, here.another(), here.another()].map(async (database) => (await openMeta({ database, sealKey })).identity()));
-    expect(new Set(identities).size).toBe(1);
-    expect(identities[0]).toMatch(/^[0-9a-f]{32}$/);
-    expect(await (await openMeta({ database: here.another(), sealKey })).identity()).toBe(identities[0]);
-  });
+	it("servers that start at once have one identity, which stays", async (test) => {
+		const here = await place(test);
+		const identities = await Promise.all(
+			[here.database, here.another(), here.another()].map(async (database) =>
+				(await openMeta({ database, sealKey })).identity(),
+			),
+		);
+		expect(new Set(identities).size).toBe(1);
+		expect(identities[0]).toMatch(/^[0-9a-f]{32}$/);
+		expect(await (await openMeta({ database: here.another(), sealKey })).identity()).toBe(
+			identities[0],
+		);
+	});
 
-  it("D22: a server with another secret is refused; of two at once the first has its way", async (test) => {
-    const here = await place(test);
-    const opened = await Promise.allSettled([1, 2].map((byte) => openMeta({ database: here.another(), sealKey: new Uint8Array(32).fill(byte) })));
-    expect(opened.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-    const refused = opened.find((each) => each.status === "rejected");
-    expect(refused?.reason).toMatchObject({ message: expect.stringMatching(/^SLUICE_SECRET is not the one that the store at 127\.0\.0\.1.* was made with/) });
-  });
+	it("D22: a server with another secret is refused; of two at once the first has its way", async (test) => {
+		const here = await place(test);
+		const opened = await Promise.allSettled(
+			[1, 2].map((byte) =>
+				openMeta({ database: here.another(), sealKey: new Uint8Array(32).fill(byte) }),
+			),
+		);
+		expect(opened.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+		const refused = opened.find((each) => each.status === "rejected");
+		expect(refused?.reason).toMatchObject({
+			message: expect.stringMatching(
+				/^SLUICE_SECRET is not the one that the store at 127\.0\.0\.1.* was made with/,
+			),
+		});
+	});
 
-  it("D40: ping › writes, leaves nothing, and rejects when nothing can be written", async (test) => {
-    const here = await place(test);
-    const { ping } = await openMeta({ database: here.database, sealKey });
-    const facts = statement("SELECT (SELECT count(*) FROM meta), pg_current_wal_lsn() - '0/0'::pg_lsn");
-    const [before] = (await here.database.read.run(facts)).rows;
-    await Promise.all([ping(), ping()]);
-    const [after] = (await here.database.read.run(facts)).rows;
-    expect(after?.[0]).toBe(before?.[0]);
-    expect(Number(after?.[1]) - Number(before?.[1])).toBeGreaterThan(2 * 16_384);
-    await here.database.write(({ run }) => run(statement("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room' USING ERRCODE = '53100'; END $$")));
-    await here.database.write(({ run }) => run(statement("CREATE TRIGGER full_disk BEFORE INSERT ON meta EXECUTE FUNCTION refuse()")));
-    await expect(ping()).rejects.toMatchObject({ why: "full" });
-  });
+	it("D40: ping › writes, leaves nothing, and rejects when nothing can be written", async (test) => {
+		const here = await place(test);
+		const { ping } = await openMeta({ database: here.database, sealKey });
+		const facts = statement(
+			"SELECT (SELECT count(*) FROM meta), pg_current_wal_lsn() - '0/0'::pg_lsn",
+		);
+		const [before] = (await here.database.read.run(facts)).rows;
+		await Promise.all([ping(), ping()]);
+		const [after] = (await here.database.read.run(facts)).rows;
+		expect(after?.[0]).toBe(before?.[0]);
+		expect(Number(after?.[1]) - Number(before?.[1])).toBeGreaterThan(2 * 16_384);
+		await here.database.write(({ run }) =>
+			run(
+				statement(
+					"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room' USING ERRCODE = '53100'; END $$",
+				),
+			),
+		);
+		await here.database.write(({ run }) =>
+			run(statement("CREATE TRIGGER full_disk BEFORE INSERT ON meta EXECUTE FUNCTION refuse()")),
+		);
+		await expect(ping()).rejects.toMatchObject({ why: "full" });
+	});
 });

@@ -9,27 +9,37 @@ import { postgres } from "../support/postgres.ts";
 
 /** What a test of one noun is given. */
 export interface Place {
-  url: string;
-  database: Database;
-  /** Connections of another server. */
-  another(): Database;
-  /** What other servers were told, and what listeners of this one were. */
-  others: Signal[];
-  own: Signal[];
-  tellOthers: (told: Signal) => void;
-  signal: (told: Signal) => void;
+	url: string;
+	database: Database;
+	/** Connections of another server. */
+	another(): Database;
+	/** What other servers were told, and what listeners of this one were. */
+	others: Signal[];
+	own: Signal[];
+	tellOthers: (told: Signal) => void;
+	signal: (told: Signal) => void;
 }
 
 /** Ends with the test. */
-export async function place({ onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<Place> {
-  const { url } = await (await postgres()).createDatabase();
-  await prepareSchema({ url });
-  const another = (): Database => {
-    const database = openDatabase({ url, clock: systemClock });
-    onTestFinished(() => database.close());
-    return database;
-  };
-  const others: Signal[] = [];
-  const own: Signal[] = [];
-  return { url, database: another(), another, others, own, tellOthers: (told) => void others.push(told), signal: (told) => void own.push(told) };
+export async function place({
+	onTestFinished,
+}: Pick<TestContext, "onTestFinished">): Promise<Place> {
+	const { url } = await (await postgres()).createDatabase();
+	await prepareSchema({ url });
+	const another = (): Database => {
+		const database = openDatabase({ url, clock: systemClock });
+		onTestFinished(() => database.close());
+		return database;
+	};
+	const others: Signal[] = [];
+	const own: Signal[] = [];
+	return {
+		url,
+		database: another(),
+		another,
+		others,
+		own,
+		tellOthers: (told) => void others.push(told),
+		signal: (told) => void own.push(told),
+	};
 }

@@ -17,59 +17,95 @@ const ROWS = 5;
 const SOME = 2;
 const silent = { signal: () => undefined, tellOthers: () => undefined };
 
-/** Ways to join: a planner that has only one of them runs a subquery once, or once for every row of the table beside it. */
+/**
+ * Ways to join: a planner that has only one of them runs a subquery once, or once for every row of
+ * the table beside it.
+ */
 const JOINS = ["hashjoin", "mergejoin", "nestloop"];
 /** What would keep the rows of a subquery for the next time. */
 const KEPT = ["material", "hashagg", "sort"];
 
 /** A database whose planner joins in one way. */
-async function joiningBy(join: string, onTestFinished: (end: () => Promise<void>) => void): Promise<Database> {
-  const { url } = await (await postgres()).createDatabase();
-  await prepareSchema({ url });
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const name = new URL(url).pathname.slice(1);
-  for (const off of [...JOINS.filter((one) => one !== join), ...KEPT]) await client.query(`ALTER DATABASE "${name}" SET enable_${off} = off`);
-  await client.end();
-  const database = openDatabase({ url, clock: systemClock });
-  onTestFinished(() => database.close());
-  return database;
+async function joiningBy(
+	join: string,
+	onTestFinished: (end: () => Promise<void>) => void,
+): Promise<Database> {
+	const { url } = await (await postgres()).createDatabase();
+	await prepareSchema({ url });
+	const client = new Client({ connectionString: url });
+	await client.connect();
+	const name = new URL(url).pathname.slice(1);
+	for (const off of [...JOINS.filter((one) => one !== join), ...KEPT])
+		await client.query(`ALTER DATABASE "${name}" SET enable_${off} = off`);
+	await client.end();
+	const database = openDatabase({ url, clock: systemClock });
+	onTestFinished(() => database.close());
+	return database;
 }
 
 /** What is removed until nothing is left, by each call. */
 async function removed(step: () => Promise<number>): Promise<number[]> {
-  const steps = [await step()];
-  while (steps.at(-1) !== 0) steps.push(await step());
-  return steps;
+	const steps = [await step()];
+	while (steps.at(-1) !== 0) steps.push(await step());
+	return steps;
 }
 
 for (const join of JOINS) {
-  it(`D21: deliveries that are over go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
-    const database = await joiningBy(join, onTestFinished);
-    const webhooks = openWebhooks({ database, ...silent });
-    const rows = Array.from({ length: ROWS }, (_, n) => ({ id: `msg_${n}`, endpoint: "a", job: `job-${n}`, url: "https://example.org/", body: "{}", createdAt: T0 }));
-    await database.write(({ run }) => insertDeliveries(run, rows));
-    for (const { id } of rows) await webhooks.tried({ id, tried: { at: T0, tookMs: 1, error: "refused" }, state: "failed" });
-    expect(await removed(() => webhooks.expire({ before: T0 + 1, limit: SOME }))).toEqual([2, 2, 1, 0]);
-  });
+	it(`D21: deliveries that are over go no more than asked at a time: ${join}`, async ({
+		onTestFinished,
+	}) => {
+		const database = await joiningBy(join, onTestFinished);
+		const webhooks = openWebhooks({ database, ...silent });
+		const rows = Array.from({ length: ROWS }, (_, n) => ({
+			id: `msg_${n}`,
+			endpoint: "a",
+			job: `job-${n}`,
+			url: "https://example.org/",
+			body: "{}",
+			createdAt: T0,
+		}));
+		await database.write(({ run }) => insertDeliveries(run, rows));
+		for (const { id } of rows)
+			await webhooks.tried({ id, tried: { at: T0, tookMs: 1, error: "refused" }, state: "failed" });
+		expect(await removed(() => webhooks.expire({ before: T0 + 1, limit: SOME }))).toEqual([
+			2, 2, 1, 0,
+		]);
+	});
 
-  it(`D40: old rows of the metrics go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
-    const metrics = openMetrics({ database: await joiningBy(join, onTestFinished) });
-    await metrics.put({ rows: Array.from({ length: ROWS }, (_, n) => ({ endpoint: "a", step: 60_000, at: T0 + n, source: "here", tally: "{}" })) });
-    expect(await removed(() => metrics.expire({ step: 60_000, before: T0 + ROWS, limit: SOME }))).toEqual([2, 2, 1, 0]);
-  });
+	it(`D40: old rows of the metrics go no more than asked at a time: ${join}`, async ({
+		onTestFinished,
+	}) => {
+		const metrics = openMetrics({ database: await joiningBy(join, onTestFinished) });
+		await metrics.put({
+			rows: Array.from({ length: ROWS }, (_, n) => ({
+				endpoint: "a",
+				step: 60_000,
+				at: T0 + n,
+				source: "here",
+				tally: "{}",
+			})),
+		});
+		expect(
+			await removed(() => metrics.expire({ step: 60_000, before: T0 + ROWS, limit: SOME })),
+		).toEqual([2, 2, 1, 0]);
+	});
 
-  it(`D14: keys that have expired go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
-    const database = await joiningBy(join, onTestFinished);
-    const add = statement("INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at) SELECT 'a', 'run', n::text, '', n::text, $1 FROM generate_series(1, $2::int4) AS n");
-    await database.write(({ run }) => run(add, [T0, ROWS]));
-    const count = async (): Promise<number> => Number((await database.read.run(statement("SELECT count(*) FROM idempotency"))).rows[0]?.[0]);
-    expect(
-      await removed(async () => {
-        const before = await count();
-        await expireKeys(database, { now: T0, limit: SOME });
-        return before - (await count());
-      }),
-    ).toEqual([2, 2, 1, 0]);
-  });
+	it(`D14: keys that have expired go no more than asked at a time: ${join}`, async ({
+		onTestFinished,
+	}) => {
+		const database = await joiningBy(join, onTestFinished);
+		const add = statement(
+			"INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at) SELECT 'a', 'run', n::text, '', n::text, $1 FROM generate_series(1, $2::int4) AS n",
+		);
+		await database.write(({ run }) => run(add, [T0, ROWS]));
+		const count = async (): Promise<number> =>
+			Number((await database.read.run(statement("SELECT count(*) FROM idempotency"))).rows[0]?.[0]);
+		expect(
+			await removed(async () => {
+				const before = await count();
+				await expireKeys(database, { now: T0, limit: SOME });
+				return before - (await count());
+			}),
+		).toEqual([2, 2, 1, 0]);
+	});
 }

@@ -7,15 +7,15 @@ import { conformance } from "./index.ts";
 const sealKey = Buffer.alloc(32, 1);
 
 conformance("PostgreSQL", {
-  async open() {
-    const { url, giveBack } = await storeDatabase();
-    const store = await openPostgres({ url, clock: systemClock, sealKey });
-    return {
-      ...store,
-      async close() {
-        await store.close();
-        giveBack();
-      },
-    };
-  },
+	async open() {
+		const { url, giveBack } = await storeDatabase();
+		const store = await openPostgres({ url, clock: systemClock, sealKey });
+		return {
+			...store,
+			async close() {
+				await store.close();
+				giveBack();
+			},
+		};
+	},
 });

@@ -3,7 +3,16 @@ import type { Job, Submission } from "../../src/core/job.ts";
 import type { JsonText } from "../../src/core/json/json-text.ts";
 import type { JobState } from "../../src/core/machine.ts";
 import type { JobResult } from "../../src/core/view.ts";
-import type { Claim, Idempotency, JobFilter, Moved, Outcome, QueueFull, Reckoning, Store } from "../../src/store/store.ts";
+import type {
+	Claim,
+	Idempotency,
+	JobFilter,
+	Moved,
+	Outcome,
+	QueueFull,
+	Reckoning,
+	Store,
+} from "../../src/store/store.ts";
 
 /** The moment at which cases begin, in ms. */
 export const T0 = 1_800_000_000_000;
@@ -20,123 +29,182 @@ let ids = 0;
 
 /** A job id that sorts by age. */
 export function nextId(): string {
-  ids += 1;
-  return `0190a0b0-0000-7000-8000-${ids.toString(16).padStart(12, "0")}`;
+	ids += 1;
+	return `0190a0b0-0000-7000-8000-${ids.toString(16).padStart(12, "0")}`;
 }
 
 /** What may differ from the usual when a job is added. */
-export type Added = Partial<Submission> & { input?: JsonText; now?: number; queueBound?: number; idempotency?: Idempotency };
+export type Added = Partial<Submission> & {
+	input?: JsonText;
+	now?: number;
+	queueBound?: number;
+	idempotency?: Idempotency;
+};
 
 /** What may differ from the usual when jobs are claimed. */
 export interface Taken {
-  worker?: string;
-  limit?: number;
-  maxBytes?: number;
-  now?: number;
+	worker?: string;
+	limit?: number;
+	maxBytes?: number;
+	now?: number;
 }
 
 /** What of a list is asked for. */
-export type Listed = JobFilter & { erased?: boolean; cursor?: string | undefined; limit?: number; now?: number };
+export type Listed = JobFilter & {
+	erased?: boolean;
+	cursor?: string | undefined;
+	limit?: number;
+	now?: number;
+};
 
 export type Site = ReturnType<typeof siteOf>;
 
 /** A new endpoint in `store`. Times are `T0` unless told. */
 export function siteOf(store: Store) {
-  sites += 1;
-  const endpoint = `endpoint-${sites}`;
-  const submissionOf = (given: Partial<Submission>): Submission => ({
-    id: nextId(), endpoint, operation: "run", lowPriority: false, ttlMs: TTL, executionTimeoutMs: TIMEOUT, leaseMs: LEASE, retainMs: RETAIN, recordMs: RECORD, ...given,
-  });
+	sites += 1;
+	const endpoint = `endpoint-${sites}`;
+	const submissionOf = (given: Partial<Submission>): Submission => ({
+		id: nextId(),
+		endpoint,
+		operation: "run",
+		lowPriority: false,
+		ttlMs: TTL,
+		executionTimeoutMs: TIMEOUT,
+		leaseMs: LEASE,
+		retainMs: RETAIN,
+		recordMs: RECORD,
+		...given,
+	});
 
-  const site = {
-    store,
-    endpoint,
+	const site = {
+		store,
+		endpoint,
 
-    insert({ input = '{"a":1}', now = T0, queueBound, idempotency, ...submission }: Added = {}) {
-      return store.jobs.insert({ submission: submissionOf(submission), input, now, queueBound, idempotency });
-    },
+		insert({ input = '{"a":1}', now = T0, queueBound, idempotency, ...submission }: Added = {}) {
+			return store.jobs.insert({
+				submission: submissionOf(submission),
+				input,
+				now,
+				queueBound,
+				idempotency,
+			});
+		},
 
-    async add(given: Added = {}): Promise<Job> {
-      const added = await site.insert(given);
-      if (!added.ok) throw new Error(`The submission was refused: ${added.why}.`);
-      return added.job;
-    },
+		async add(given: Added = {}): Promise<Job> {
+			const added = await site.insert(given);
+			if (!added.ok) throw new Error(`The submission was refused: ${added.why}.`);
+			return added.job;
+		},
 
-    take(given: Taken = {}): Promise<Claim> {
-      return store.jobs.claim({ endpoint, worker: "w1", limit: 1, maxBytes: 20_000_000, now: T0, ...given });
-    },
+		take(given: Taken = {}): Promise<Claim> {
+			return store.jobs.claim({
+				endpoint,
+				worker: "w1",
+				limit: 1,
+				maxBytes: 20_000_000,
+				now: T0,
+				...given,
+			});
+		},
 
-    /** Ids that a claim hands out. */
-    async takeIds(given: Taken = {}): Promise<string[]> {
-      return (await site.take(given)).jobs.map(({ job }) => job.id);
-    },
+		/** Ids that a claim hands out. */
+		async takeIds(given: Taken = {}): Promise<string[]> {
+			return (await site.take(given)).jobs.map(({ job }) => job.id);
+		},
 
-    /** A job that runs at `worker`. */
-    async running({ worker = "w1", ...given }: Added & { worker?: string } = {}): Promise<Job> {
-      const { id } = await site.add(given);
-      const { jobs } = await site.take({ worker, now: given.now ?? T0, limit: 1 });
-      const [claimed] = jobs;
-      if (claimed?.job.id !== id) throw new Error("Another job was first in the queue.");
-      return claimed.job;
-    },
+		/** A job that runs at `worker`. */
+		async running({ worker = "w1", ...given }: Added & { worker?: string } = {}): Promise<Job> {
+			const { id } = await site.add(given);
+			const { jobs } = await site.take({ worker, now: given.now ?? T0, limit: 1 });
+			const [claimed] = jobs;
+			if (claimed?.job.id !== id) throw new Error("Another job was first in the queue.");
+			return claimed.job;
+		},
 
-    get: (id: string, now = T0): Promise<JobResult | undefined> => store.jobs.get({ endpoint, id, now }),
+		get: (id: string, now = T0): Promise<JobResult | undefined> =>
+			store.jobs.get({ endpoint, id, now }),
 
-    async state(id: string, now = T0): Promise<JobState | undefined> {
-      return (await site.get(id, now))?.job.state;
-    },
+		async state(id: string, now = T0): Promise<JobState | undefined> {
+			return (await site.get(id, now))?.job.state;
+		},
 
-    report(id: string, given: Partial<Outcome> & { worker?: string; now?: number } = {}): Promise<Moved> {
-      const { worker = "w1", now = T0, on = "complete", output, error } = given;
-      return store.jobs.report({ endpoint, id, worker, outcome: { on, output, error }, now });
-    },
+		report(
+			id: string,
+			given: Partial<Outcome> & { worker?: string; now?: number } = {},
+		): Promise<Moved> {
+			const { worker = "w1", now = T0, on = "complete", output, error } = given;
+			return store.jobs.report({ endpoint, id, worker, outcome: { on, output, error }, now });
+		},
 
-    move(id: string, on: "cancel" | "release" | "lose" | "retry", given: { attempt?: number; over?: boolean; queueBound?: number; now?: number } = {}): Promise<Moved | QueueFull> {
-      return store.jobs.move({ endpoint, id, on, now: T0, ...given });
-    },
+		move(
+			id: string,
+			on: "cancel" | "release" | "lose" | "retry",
+			given: { attempt?: number; over?: boolean; queueBound?: number; now?: number } = {},
+		): Promise<Moved | QueueFull> {
+			return store.jobs.move({ endpoint, id, on, now: T0, ...given });
+		},
 
-    ping(named: readonly string[], given: { worker?: string; handedBefore?: number; now?: number } = {}): Promise<Reckoning> {
-      const now = given.now ?? T0;
-      return store.workers.ping({ endpoint, worker: "w1", named, handedBefore: now, ...given, now });
-    },
+		ping(
+			named: readonly string[],
+			given: { worker?: string; handedBefore?: number; now?: number } = {},
+		): Promise<Reckoning> {
+			const now = given.now ?? T0;
+			return store.workers.ping({
+				endpoint,
+				worker: "w1",
+				named,
+				handedBefore: now,
+				...given,
+				now,
+			});
+		},
 
-    idle: (given: { worker?: string; before: number; dead?: boolean; now?: number }): Promise<Reckoning> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
+		idle: (given: {
+			worker?: string;
+			before: number;
+			dead?: boolean;
+			now?: number;
+		}): Promise<Reckoning> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
 
-    purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
-    retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> => store.jobs.retain({ endpoint, id, retainMs, now }),
-    record: (id: string, now = T0) => store.jobs.record({ endpoint, id, now }),
-    cancelAll: (limit = 1000, now = T0) => store.jobs.cancelAll({ endpoint, limit, now }),
+		purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
+		retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> =>
+			store.jobs.retain({ endpoint, id, retainMs, now }),
+		record: (id: string, now = T0) => store.jobs.record({ endpoint, id, now }),
+		cancelAll: (limit = 1000, now = T0) => store.jobs.cancelAll({ endpoint, limit, now }),
 
-    /** One page of the list. */
-    list({ erased = false, cursor, limit = 100, now = T0, ...filter }: Listed = {}) {
-      return store.jobs.list({ endpoint, filter, erased, cursor, limit, now });
-    },
+		/** One page of the list. */
+		list({ erased = false, cursor, limit = 100, now = T0, ...filter }: Listed = {}) {
+			return store.jobs.list({ endpoint, filter, erased, cursor, limit, now });
+		},
 
-    /** Ids of all pages of the list. */
-    async listIds(given: Listed = {}): Promise<string[]> {
-      const found: string[] = [];
-      for (let { cursor } = given; ; ) {
-        const { jobs, next } = await site.list({ ...given, cursor });
-        found.push(...jobs.map(({ job }) => job.id));
-        if (next === undefined) return found;
-        cursor = next;
-      }
-    },
+		/** Ids of all pages of the list. */
+		async listIds(given: Listed = {}): Promise<string[]> {
+			const found: string[] = [];
+			for (let { cursor } = given; ; ) {
+				const { jobs, next } = await site.list({ ...given, cursor });
+				found.push(...jobs.map(({ job }) => job.id));
+				if (next === undefined) return found;
+				cursor = next;
+			}
+		},
 
-    counts: (now = T0) => store.jobs.counts({ endpoint, now }),
-    waiting: (now = T0) => store.jobs.waiting({ endpoint, now }),
-    attempts: (id: string) => store.jobs.attempts({ endpoint, id }),
-    settle: (now: number, limit = 1000) => store.jobs.settle({ now, limit }),
-  };
-  return site;
+		counts: (now = T0) => store.jobs.counts({ endpoint, now }),
+		waiting: (now = T0) => store.jobs.waiting({ endpoint, now }),
+		attempts: (id: string) => store.jobs.attempts({ endpoint, id }),
+		settle: (now: number, limit = 1000) => store.jobs.settle({ now, limit }),
+	};
+	return site;
 }
 
 /** Runs a case on a fresh store of its own. */
-export async function alone(open: () => Promise<Store>, run: (site: Site) => Promise<void>): Promise<void> {
-  const store = await open();
-  try {
-    await run(siteOf(store));
-  } finally {
-    await store.close();
-  }
+export async function alone(
+	open: () => Promise<Store>,
+	run: (site: Site) => Promise<void>,
+): Promise<void> {
+	const store = await open();
+	try {
+		await run(siteOf(store));
+	} finally {
+		await store.close();
+	}
 }

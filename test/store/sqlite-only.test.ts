@@ -1,4 +1,7 @@
-/** What is true of SQLite alone: what a crash, a full disk and a failing neighbour leave, and how its statements run. */
+/**
+ * What is true of SQLite alone: what a crash, a full disk and a failing neighbour leave, and how
+ * its statements run.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -21,292 +24,490 @@ const newPath = (): string => join(folder, `${(files += 1)}`, "sluice.db");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs a case on a file and closes the store. */
-async function on<T>(path: string, run: (store: Store) => Promise<T>, maxPages?: number): Promise<T> {
-  const store = await openSqlite({ path, maxPages });
-  try {
-    return await run(store);
-  } finally {
-    await store.close();
-  }
+async function on<T>(
+	path: string,
+	run: (store: Store) => Promise<T>,
+	maxPages?: number,
+): Promise<T> {
+	const store = await openSqlite({ path, maxPages });
+	try {
+		return await run(store);
+	} finally {
+		await store.close();
+	}
 }
 
 /** Rows of a query on a closed file. */
 function rows(path: string, sql: string): Record<string, unknown>[] {
-  const db = new DatabaseSync(path);
-  try {
-    return db.prepare(sql).all();
-  } finally {
-    db.close();
-  }
+	const db = new DatabaseSync(path);
+	try {
+		return db.prepare(sql).all();
+	} finally {
+		db.close();
+	}
 }
 
 describe("SQLite", () => {
-  it("D17: kill -9 in the middle of work loses nothing that was acknowledged", async () => {
-    const path = newPath();
-    const child = spawn(process.execPath, [fileURLToPath(new URL("insert-for-ever.ts", import.meta.url)), path], { stdio: ["ignore", "pipe", "inherit"] });
-    const told: string[] = [];
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (/^\w+ \S{36}$/.test(line)) told.push(line);
-      if (told.length === 3000) child.kill("SIGKILL");
-    }
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    expect(child.signalCode).toBe("SIGKILL");
-    await on(path, async (store) => {
-      const endpoint = "endpoint-1";
-      const reached: Record<string, string[]> = { insert: JOB_STATES.slice(), other: JOB_STATES.slice(), claim: ["IN_PROGRESS", "COMPLETED"], report: ["COMPLETED"] };
-      const wrong: string[] = [];
-      for (const line of told) {
-        const [what = "", id = ""] = line.split(" ");
-        const found = await store.jobs.get({ endpoint, id, now: T0 });
-        if (!found || !reached[what]?.includes(found.job.state)) wrong.push(`${line}: ${found?.job.state}`);
-      }
-      expect(wrong).toEqual([]);
-      expect(told.length).toBeGreaterThanOrEqual(3000);
-      const counts = await store.jobs.counts({ endpoint, now: T0 });
-      await store.close();
-      const inState = (state: string) => Number(rows(path, `SELECT count(*) AS n FROM jobs WHERE state = '${state}'`)[0]?.["n"]);
-      expect(counts).toEqual({ inQueue: inState("IN_QUEUE"), inProgress: inState("IN_PROGRESS"), completed: inState("COMPLETED"), failed: 0, retried: 0 });
-    });
-  });
+	it("D17: kill -9 in the middle of work loses nothing that was acknowledged", async () => {
+		const path = newPath();
+		const child = spawn(
+			process.execPath,
+			[fileURLToPath(new URL("insert-for-ever.ts", import.meta.url)), path],
+			{ stdio: ["ignore", "pipe", "inherit"] },
+		);
+		const told: string[] = [];
+		for await (const line of createInterface({ input: child.stdout })) {
+			if (/^\w+ \S{36}$/.test(line)) told.push(line);
+			if (told.length === 3000) child.kill("SIGKILL");
+		}
+		if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+		expect(child.signalCode).toBe("SIGKILL");
+		await on(path, async (store) => {
+			const endpoint = "endpoint-1";
+			const reached: Record<string, string[]> = {
+				insert: JOB_STATES.slice(),
+				other: JOB_STATES.slice(),
+				claim: ["IN_PROGRESS", "COMPLETED"],
+				report: ["COMPLETED"],
+			};
+			const wrong: string[] = [];
+			for (const line of told) {
+				const [what = "", id = ""] = line.split(" ");
+				const found = await store.jobs.get({ endpoint, id, now: T0 });
+				if (!found || !reached[what]?.includes(found.job.state))
+					wrong.push(`${line}: ${found?.job.state}`);
+			}
+			expect(wrong).toEqual([]);
+			expect(told.length).toBeGreaterThanOrEqual(3000);
+			const counts = await store.jobs.counts({ endpoint, now: T0 });
+			await store.close();
+			const inState = (state: string) =>
+				Number(rows(path, `SELECT count(*) AS n FROM jobs WHERE state = '${state}'`)[0]?.["n"]);
+			expect(counts).toEqual({
+				inQueue: inState("IN_QUEUE"),
+				inProgress: inState("IN_PROGRESS"),
+				completed: inState("COMPLETED"),
+				failed: 0,
+				retried: 0,
+			});
+		});
+	});
 
-  it("D40: with a full disk writes are refused, reads go on, and it works again with room", async () => {
-    const path = newPath();
-    // Smaller than what `ping` tries to write, so that there is no room for that either.
-    const big = JSON.stringify("x".repeat(10_000));
-    const { endpoint, kept } = await on(path, async (store) => {
-      const site = siteOf(store);
-      const acknowledged: string[] = [];
-      const refused = await (async () => {
-        for (;;) {
-          const tried = await Promise.allSettled([site.add({ input: big }), site.add({ input: big }), site.counts()]);
-          for (const answer of tried.slice(0, 2)) if (answer.status === "fulfilled" && "id" in answer.value) acknowledged.push(answer.value.id);
-          expect(tried[2]?.status).toBe("fulfilled");
-          const failed = tried.find((answer) => answer.status === "rejected");
-          if (failed) return failed.reason as unknown;
-        }
-      })();
-      expect(refused).toBeInstanceOf(StoreUnavailable);
-      expect(refused).toMatchObject({ why: "full" });
-      await expect(store.ping()).rejects.toMatchObject({ why: "full" });
-      for (const id of acknowledged) expect(await site.state(id)).toBe("IN_QUEUE");
-      expect(await site.counts()).toMatchObject({ inQueue: acknowledged.length });
-      return { endpoint: site.endpoint, kept: acknowledged };
-    }, 120);
-    await on(path, async (store) => {
-      expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({ inQueue: kept.length });
-      await store.ping();
-      await siteOf(store).add({ input: big });
-      const claim = await store.jobs.claim({ endpoint, worker: "w1", limit: 100, maxBytes: 1e9, now: T0 });
-      expect(claim.jobs.map(({ job }) => job.id).toSorted()).toEqual(kept.toSorted());
-      expect(claim.jobs.every(({ input }) => input === big)).toBe(true);
-    });
-  });
+	it("D40: with a full disk writes are refused, reads go on, and it works again with room", async () => {
+		const path = newPath();
+		// Smaller than what `ping` tries to write, so that there is no room for that either.
+		const big = JSON.stringify("x".repeat(10_000));
+		const { endpoint, kept } = await on(
+			path,
+			async (store) => {
+				const site = siteOf(store);
+				const acknowledged: string[] = [];
+				const refused = await (async () => {
+					for (;;) {
+						const tried = await Promise.allSettled([
+							site.add({ input: big }),
+							site.add({ input: big }),
+							site.counts(),
+						]);
+						for (const answer of tried.slice(0, 2))
+							if (answer.status === "fulfilled" && "id" in answer.value)
+								acknowledged.push(answer.value.id);
+						expect(tried[2]?.status).toBe("fulfilled");
+						const failed = tried.find((answer) => answer.status === "rejected");
+						if (failed) return failed.reason as unknown;
+					}
+				})();
+				expect(refused).toBeInstanceOf(StoreUnavailable);
+				expect(refused).toMatchObject({ why: "full" });
+				await expect(store.ping()).rejects.toMatchObject({ why: "full" });
+				for (const id of acknowledged) expect(await site.state(id)).toBe("IN_QUEUE");
+				expect(await site.counts()).toMatchObject({ inQueue: acknowledged.length });
+				return { endpoint: site.endpoint, kept: acknowledged };
+			},
+			120,
+		);
+		await on(path, async (store) => {
+			expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({
+				inQueue: kept.length,
+			});
+			await store.ping();
+			await siteOf(store).add({ input: big });
+			const claim = await store.jobs.claim({
+				endpoint,
+				worker: "w1",
+				limit: 100,
+				maxBytes: 1e9,
+				now: T0,
+			});
+			expect(claim.jobs.map(({ job }) => job.id).toSorted()).toEqual(kept.toSorted());
+			expect(claim.jobs.every(({ input }) => input === big)).toBe(true);
+		});
+	});
 
-  it("an operation that fails does not hurt the others of its batch, nor what the thread remembers", () =>
-    on(newPath(), async (store) => {
-      const site = siteOf(store);
-      const { id } = await site.add();
-      const wrong = { ...(await site.add()), ttlMs: 0.5 };
-      const answers = await Promise.allSettled([site.add(), site.add({ id }), site.add(), site.add({ id: nextId(), ttlMs: wrong.ttlMs }), site.move(wrong.id, "cancel"), site.take({ limit: 1 }), site.take({ limit: 9 })]);
-      expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled", "fulfilled", "fulfilled"]);
-      expect(await site.counts()).toEqual({ inQueue: 0, inProgress: 3, completed: 0, failed: 0, retried: 0 });
-      expect(await site.state(wrong.id)).toBe("CANCELLED");
-      expect(await site.state(id)).toBe("IN_PROGRESS");
-    }));
+	it("an operation that fails does not hurt the others of its batch, nor what the thread remembers", () =>
+		on(newPath(), async (store) => {
+			const site = siteOf(store);
+			const { id } = await site.add();
+			const wrong = { ...(await site.add()), ttlMs: 0.5 };
+			const answers = await Promise.allSettled([
+				site.add(),
+				site.add({ id }),
+				site.add(),
+				site.add({ id: nextId(), ttlMs: wrong.ttlMs }),
+				site.move(wrong.id, "cancel"),
+				site.take({ limit: 1 }),
+				site.take({ limit: 9 }),
+			]);
+			expect(answers.map(({ status }) => status)).toEqual([
+				"fulfilled",
+				"rejected",
+				"fulfilled",
+				"rejected",
+				"fulfilled",
+				"fulfilled",
+				"fulfilled",
+			]);
+			expect(await site.counts()).toEqual({
+				inQueue: 0,
+				inProgress: 3,
+				completed: 0,
+				failed: 0,
+				retried: 0,
+			});
+			expect(await site.state(wrong.id)).toBe("CANCELLED");
+			expect(await site.state(id)).toBe("IN_PROGRESS");
+		}));
 
-  it("a batch that is undone and run again tells each signal once, and forgets no delivery or deadline", () =>
-    on(newPath(), async (store) => {
-      const site = siteOf(store);
-      const { endpoint } = site;
-      const { id } = await site.running();
-      const reserve = (reader: string) => store.chunks.reserve({ endpoint, id, reader, maxBytes: 9, now: T0 });
-      await store.chunks.append({ endpoint, id, worker: "w1", chunks: ["0"], unlessLast: false, now: T0 });
-      await reserve("a");
-      await Promise.allSettled([store.chunks.deliver({ endpoint, id, reader: "a", delivered: true }), site.add({ id })]);
-      expect(await reserve("b")).toMatchObject({ chunks: [] });
+	it("a batch that is undone and run again tells each signal once, and forgets no delivery or deadline", () =>
+		on(newPath(), async (store) => {
+			const site = siteOf(store);
+			const { endpoint } = site;
+			const { id } = await site.running();
+			const reserve = (reader: string) =>
+				store.chunks.reserve({ endpoint, id, reader, maxBytes: 9, now: T0 });
+			await store.chunks.append({
+				endpoint,
+				id,
+				worker: "w1",
+				chunks: ["0"],
+				unlessLast: false,
+				now: T0,
+			});
+			await reserve("a");
+			await Promise.allSettled([
+				store.chunks.deliver({ endpoint, id, reader: "a", delivered: true }),
+				site.add({ id }),
+			]);
+			expect(await reserve("b")).toMatchObject({ chunks: [] });
 
-      await site.report(id);
-      const lapsing = await site.add({ ttlMs: 10_000 });
-      const signals: Signal[] = [];
-      store.onSignal((signal) => signals.push(signal));
-      const [counts] = await Promise.all([site.counts(T0 + 10_000), site.add({ id }).catch(() => undefined)]);
-      expect(counts).toMatchObject({ inQueue: 0, failed: 1 });
-      await Promise.allSettled([site.move(lapsing.id, "cancel", { now: T0 + 10_000 }), site.add({ id })]);
-      expect(signals).toEqual([{ kind: "settled", endpoint, id: lapsing.id, state: "TIMED_OUT" }]);
-    }));
+			await site.report(id);
+			const lapsing = await site.add({ ttlMs: 10_000 });
+			const signals: Signal[] = [];
+			store.onSignal((signal) => signals.push(signal));
+			const [counts] = await Promise.all([
+				site.counts(T0 + 10_000),
+				site.add({ id }).catch(() => undefined),
+			]);
+			expect(counts).toMatchObject({ inQueue: 0, failed: 1 });
+			await Promise.allSettled([
+				site.move(lapsing.id, "cancel", { now: T0 + 10_000 }),
+				site.add({ id }),
+			]);
+			expect(signals).toEqual([{ kind: "settled", endpoint, id: lapsing.id, state: "TIMED_OUT" }]);
+		}));
 
-  it("D17: a claim runs after the inserts of its batch, and both share one commit", async () => {
-    const path = newPath();
-    await on(path, async (store) => {
-      const site = siteOf(store);
-      await site.report((await site.running()).id);
-      const wal = (): number => readFileSync(`${path}-wal`).length;
-      const before = wal();
-      const [claim, ...jobs] = await Promise.all([site.take({ limit: 9 }), site.add(), site.add({ lowPriority: true }), site.add()]);
-      const [first, low, second] = jobs.map(({ id }) => id);
-      expect(claim.jobs.map(({ job }) => job.id)).toEqual([first, second, low]);
-      expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(1);
-      const { id } = await site.add();
-      expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(2);
-      const [behind, both] = await Promise.all([site.add(), site.takeIds({ limit: 2 })]);
-      expect(both).toEqual([id, behind.id]);
-      expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(3);
-    });
-    expect(existsSync(`${path}-wal`)).toBe(false);
-  });
+	it("D17: a claim runs after the inserts of its batch, and both share one commit", async () => {
+		const path = newPath();
+		await on(path, async (store) => {
+			const site = siteOf(store);
+			await site.report((await site.running()).id);
+			const wal = (): number => readFileSync(`${path}-wal`).length;
+			const before = wal();
+			const [claim, ...jobs] = await Promise.all([
+				site.take({ limit: 9 }),
+				site.add(),
+				site.add({ lowPriority: true }),
+				site.add(),
+			]);
+			const [first, low, second] = jobs.map(({ id }) => id);
+			expect(claim.jobs.map(({ job }) => job.id)).toEqual([first, second, low]);
+			expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(1);
+			const { id } = await site.add();
+			expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(2);
+			const [behind, both] = await Promise.all([site.add(), site.takeIds({ limit: 2 })]);
+			expect(both).toEqual([id, behind.id]);
+			expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(3);
+		});
+		expect(existsSync(`${path}-wal`)).toBe(false);
+	});
 
-  it("D22: the file and its log are their owner's alone", async () => {
-    const path = newPath();
-    await on(path, async () => {
-      for (const file of [path, `${path}-wal`]) expect((statSync(file).mode & 0o777).toString(8), file).toBe("600");
-    });
-  });
+	it("D22: the file and its log are their owner's alone", async () => {
+		const path = newPath();
+		await on(path, async () => {
+			for (const file of [path, `${path}-wal`])
+				expect((statSync(file).mode & 0o777).toString(8), file).toBe("600");
+		});
+	});
 
-  it("a batch of reads writes nothing", () => {
-    const path = newPath();
-    return on(path, async (store) => {
-      const site = siteOf(store);
-      const { id } = await site.add();
-      const before = readFileSync(`${path}-wal`);
-      await Promise.all([site.get(id), site.counts(), site.waiting(), site.attempts(id), store.jobs.running(), store.chunks.reserve({ endpoint: site.endpoint, id, reader: "r", maxBytes: 1, now: T0 })]);
-      expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
-    });
-  });
+	it("a batch of reads writes nothing", () => {
+		const path = newPath();
+		return on(path, async (store) => {
+			const site = siteOf(store);
+			const { id } = await site.add();
+			const before = readFileSync(`${path}-wal`);
+			await Promise.all([
+				site.get(id),
+				site.counts(),
+				site.waiting(),
+				site.attempts(id),
+				store.jobs.running(),
+				store.chunks.reserve({ endpoint: site.endpoint, id, reader: "r", maxBytes: 1, now: T0 }),
+			]);
+			expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
+		});
+	});
 
-  it("after close every call is refused as closed", async () => {
-    const store = await openSqlite({ path: newPath() });
-    const site = siteOf(store);
-    const last = site.add();
-    await Promise.all([store.close(), store.close()]);
-    await expect(last).resolves.toMatchObject({ state: "IN_QUEUE" });
-    await expect(site.add()).rejects.toMatchObject({ why: "closed" });
-    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
-  });
+	it("after close every call is refused as closed", async () => {
+		const store = await openSqlite({ path: newPath() });
+		const site = siteOf(store);
+		const last = site.add();
+		await Promise.all([store.close(), store.close()]);
+		await expect(last).resolves.toMatchObject({ state: "IN_QUEUE" });
+		await expect(site.add()).rejects.toMatchObject({ why: "closed" });
+		await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+	});
 
-  it("D9, D14: a reopened store knows shortened retentions and idempotency keys", async () => {
-    const path = newPath();
-    const idempotency = { key: "k", bodyHash: "a", keptMs: 5000 };
-    const { endpoint, id } = await on(path, async (store) => {
-      const site = siteOf(store);
-      const job = await site.running({ idempotency });
-      await site.retain(job.id, 7000);
-      return { endpoint: site.endpoint, id: job.id };
-    });
-    await on(path, async (store) => {
-      const site = siteOf(store);
-      expect(await site.insert({ endpoint, idempotency })).toMatchObject({ repeated: true, job: { id, retainMs: 7000 } });
-      expect(await store.jobs.report({ endpoint, id, worker: "w1", outcome: { on: "complete" }, now: T0 })).toMatchObject({ job: { dueAt: T0 + 7000 } });
-    });
-  });
+	it("D9, D14: a reopened store knows shortened retentions and idempotency keys", async () => {
+		const path = newPath();
+		const idempotency = { key: "k", bodyHash: "a", keptMs: 5000 };
+		const { endpoint, id } = await on(path, async (store) => {
+			const site = siteOf(store);
+			const job = await site.running({ idempotency });
+			await site.retain(job.id, 7000);
+			return { endpoint: site.endpoint, id: job.id };
+		});
+		await on(path, async (store) => {
+			const site = siteOf(store);
+			expect(await site.insert({ endpoint, idempotency })).toMatchObject({
+				repeated: true,
+				job: { id, retainMs: 7000 },
+			});
+			expect(
+				await store.jobs.report({
+					endpoint,
+					id,
+					worker: "w1",
+					outcome: { on: "complete" },
+					now: T0,
+				}),
+			).toMatchObject({ job: { dueAt: T0 + 7000 } });
+		});
+	});
 
-  it("a reopened store goes on: order, counts, identity, and reservations are free", async () => {
-    const path = newPath();
-    const before = await on(path, async (store) => {
-      const site = siteOf(store);
-      const { id } = await site.running();
-      const { endpoint } = site;
-      await store.chunks.append({ endpoint, id, worker: "w1", chunks: ["1"], unlessLast: false, now: T0 });
-      expect(await store.chunks.reserve({ endpoint, id, reader: "r1", maxBytes: 9, now: T0 })).toMatchObject({ chunks: ["1"] });
-      const back = await site.running();
-      const later = await site.add();
-      await site.move(back.id, "release", { attempt: 1, over: true });
-      return { endpoint, id, order: [back.id, later.id], identity: await store.identity() };
-    });
-    await on(path, async (store) => {
-      const { endpoint, id } = before;
-      expect(await store.identity()).toBe(before.identity);
-      expect(await store.chunks.reserve({ endpoint, id, reader: "r2", maxBytes: 9, now: T0 })).toMatchObject({ chunks: ["1"] });
-      const site = siteOf(store);
-      const last = await site.add({ endpoint });
-      const lost = await store.jobs.move({ endpoint, id, on: "lose", attempt: 1, over: true, now: T0 });
-      expect(lost.ok).toBe(true);
-      const { jobs } = await store.jobs.claim({ endpoint, worker: "w1", limit: 9, maxBytes: 1e6, now: T0 });
-      expect(jobs.map(({ job }) => job.id)).toEqual([id, ...before.order, last.id]);
-    });
-  });
+	it("a reopened store goes on: order, counts, identity, and reservations are free", async () => {
+		const path = newPath();
+		const before = await on(path, async (store) => {
+			const site = siteOf(store);
+			const { id } = await site.running();
+			const { endpoint } = site;
+			await store.chunks.append({
+				endpoint,
+				id,
+				worker: "w1",
+				chunks: ["1"],
+				unlessLast: false,
+				now: T0,
+			});
+			expect(
+				await store.chunks.reserve({ endpoint, id, reader: "r1", maxBytes: 9, now: T0 }),
+			).toMatchObject({ chunks: ["1"] });
+			const back = await site.running();
+			const later = await site.add();
+			await site.move(back.id, "release", { attempt: 1, over: true });
+			return { endpoint, id, order: [back.id, later.id], identity: await store.identity() };
+		});
+		await on(path, async (store) => {
+			const { endpoint, id } = before;
+			expect(await store.identity()).toBe(before.identity);
+			expect(
+				await store.chunks.reserve({ endpoint, id, reader: "r2", maxBytes: 9, now: T0 }),
+			).toMatchObject({ chunks: ["1"] });
+			const site = siteOf(store);
+			const last = await site.add({ endpoint });
+			const lost = await store.jobs.move({
+				endpoint,
+				id,
+				on: "lose",
+				attempt: 1,
+				over: true,
+				now: T0,
+			});
+			expect(lost.ok).toBe(true);
+			const { jobs } = await store.jobs.claim({
+				endpoint,
+				worker: "w1",
+				limit: 9,
+				maxBytes: 1e6,
+				now: T0,
+			});
+			expect(jobs.map(({ job }) => job.id)).toEqual([id, ...before.order, last.id]);
+		});
+	});
 
-  it("D11: a purge holds after a restart, also with part of its rows removed, and nothing that joins later is meant", async () => {
-    for (const removed of [0, 2, 3]) {
-      const path = newPath();
-      const before = await on(path, async (store) => {
-        const site = siteOf(store);
-        const running = await site.running();
-        const returned = await site.running();
-        await site.move(returned.id, "release", { attempt: 1, over: true });
-        const low = [await site.add({ lowPriority: true }), await site.add({ lowPriority: true })];
-        await site.take();
-        // The last place of the queue is one that no row has any more.
-        await site.report((await site.running()).id);
-        await site.move(returned.id, "release", { attempt: 2, over: true });
-        expect(await site.purge()).toBe(3);
-        if (removed > 0) await site.settle(T0, removed);
-        return { endpoint: site.endpoint, running, gone: [returned, ...low].map(({ id }) => id) };
-      });
-      for (let restart = 0; restart < 2; restart += 1) {
-        await on(path, async (store) => {
-          const { endpoint, running, gone } = before;
-          const site = siteOf(store);
-          for (const id of gone) expect(await store.jobs.get({ endpoint, id, now: T0 })).toBeUndefined();
-          expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({ inQueue: 0, inProgress: 1 });
-          const added = [await site.add({ endpoint }), await site.add({ endpoint, lowPriority: true })];
-          expect(await store.jobs.move({ endpoint, id: running.id, on: "release", attempt: 1 + restart, over: true, now: T0 })).toMatchObject({ ok: true });
-          const { jobs } = await store.jobs.claim({ endpoint, worker: "w1", limit: 9, maxBytes: 1e6, now: T0 });
-          expect(jobs.map(({ job }) => job.id)).toEqual([running.id, ...added.map(({ id }) => id)]);
-          for (const { id } of added) await store.jobs.report({ endpoint, id, worker: "w1", outcome: { on: "complete" }, now: T0 });
-        });
-      }
-      await on(path, (store) => store.jobs.settle({ now: T0, limit: 100 }));
-      expect(rows(path, "SELECT state FROM jobs WHERE state = 'IN_QUEUE'")).toEqual([]);
-      expect(rows(path, "SELECT purged_from, purged_to FROM queues")).toEqual([expect.objectContaining({ purged_from: 1, purged_to: 0 })]);
-      expect(rows(path, "SELECT seq FROM inputs WHERE seq NOT IN (SELECT seq FROM jobs) UNION ALL SELECT seq FROM attempts WHERE seq NOT IN (SELECT seq FROM jobs)")).toEqual([]);
-    }
-  });
+	it("D11: a purge holds after a restart, also with part of its rows removed, and nothing that joins later is meant", async () => {
+		for (const removed of [0, 2, 3]) {
+			const path = newPath();
+			const before = await on(path, async (store) => {
+				const site = siteOf(store);
+				const running = await site.running();
+				const returned = await site.running();
+				await site.move(returned.id, "release", { attempt: 1, over: true });
+				const low = [await site.add({ lowPriority: true }), await site.add({ lowPriority: true })];
+				await site.take();
+				// The last place of the queue is one that no row has any more.
+				await site.report((await site.running()).id);
+				await site.move(returned.id, "release", { attempt: 2, over: true });
+				expect(await site.purge()).toBe(3);
+				if (removed > 0) await site.settle(T0, removed);
+				return { endpoint: site.endpoint, running, gone: [returned, ...low].map(({ id }) => id) };
+			});
+			for (let restart = 0; restart < 2; restart += 1) {
+				await on(path, async (store) => {
+					const { endpoint, running, gone } = before;
+					const site = siteOf(store);
+					for (const id of gone)
+						expect(await store.jobs.get({ endpoint, id, now: T0 })).toBeUndefined();
+					expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({
+						inQueue: 0,
+						inProgress: 1,
+					});
+					const added = [
+						await site.add({ endpoint }),
+						await site.add({ endpoint, lowPriority: true }),
+					];
+					expect(
+						await store.jobs.move({
+							endpoint,
+							id: running.id,
+							on: "release",
+							attempt: 1 + restart,
+							over: true,
+							now: T0,
+						}),
+					).toMatchObject({ ok: true });
+					const { jobs } = await store.jobs.claim({
+						endpoint,
+						worker: "w1",
+						limit: 9,
+						maxBytes: 1e6,
+						now: T0,
+					});
+					expect(jobs.map(({ job }) => job.id)).toEqual([running.id, ...added.map(({ id }) => id)]);
+					for (const { id } of added)
+						await store.jobs.report({
+							endpoint,
+							id,
+							worker: "w1",
+							outcome: { on: "complete" },
+							now: T0,
+						});
+				});
+			}
+			await on(path, (store) => store.jobs.settle({ now: T0, limit: 100 }));
+			expect(rows(path, "SELECT state FROM jobs WHERE state = 'IN_QUEUE'")).toEqual([]);
+			expect(rows(path, "SELECT purged_from, purged_to FROM queues")).toEqual([
+				expect.objectContaining({ purged_from: 1, purged_to: 0 }),
+			]);
+			expect(
+				rows(
+					path,
+					"SELECT seq FROM inputs WHERE seq NOT IN (SELECT seq FROM jobs) UNION ALL SELECT seq FROM attempts WHERE seq NOT IN (SELECT seq FROM jobs)",
+				),
+			).toEqual([]);
+		}
+	});
 
-  it("D11: a batch that fails beside a purge leaves the purge as it was told", () =>
-    on(newPath(), async (store) => {
-      const site = siteOf(store);
-      const { id } = await site.add();
-      const answers = await Promise.allSettled([site.add(), site.purge(), site.add({ id }), site.add(), site.add({ id: nextId(), ttlMs: 0.5 })]);
-      // The first job of this id is purged, its row still there.
-      expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled", "rejected"]);
-      expect(answers[1]).toMatchObject({ value: 2 });
-      expect(await site.counts()).toMatchObject({ inQueue: 1 });
-      expect(await site.takeIds({ limit: 9 })).toHaveLength(1);
-    }));
+	it("D11: a batch that fails beside a purge leaves the purge as it was told", () =>
+		on(newPath(), async (store) => {
+			const site = siteOf(store);
+			const { id } = await site.add();
+			const answers = await Promise.allSettled([
+				site.add(),
+				site.purge(),
+				site.add({ id }),
+				site.add(),
+				site.add({ id: nextId(), ttlMs: 0.5 }),
+			]);
+			// The first job of this id is purged, its row still there.
+			expect(answers.map(({ status }) => status)).toEqual([
+				"fulfilled",
+				"fulfilled",
+				"rejected",
+				"fulfilled",
+				"rejected",
+			]);
+			expect(answers[1]).toMatchObject({ value: 2 });
+			expect(await site.counts()).toMatchObject({ inQueue: 1 });
+			expect(await site.takeIds({ limit: 9 })).toHaveLength(1);
+		}));
 
-  it("D21: a delivery is on disk with the end of its job, once, after a batch that was undone and run again", async () => {
-    const path = newPath();
-    const id = await on(path, async (store) => {
-      const site = siteOf(store);
-      const job = await site.running({ webhook: "https://example.org/hook" });
-      await Promise.allSettled([site.report(job.id, { output: "1" }), site.add({ id: job.id })]);
-      return job.id;
-    });
-    await on(path, async (store) => {
-      const { due } = await store.webhooks.claim({ limit: 9, maxBytes: 1000, holdMs: 1, now: T0 });
-      expect(due).toMatchObject([{ job: id, body: expect.stringContaining('"output":1') as string }]);
-    });
-  });
+	it("D21: a delivery is on disk with the end of its job, once, after a batch that was undone and run again", async () => {
+		const path = newPath();
+		const id = await on(path, async (store) => {
+			const site = siteOf(store);
+			const job = await site.running({ webhook: "https://example.org/hook" });
+			await Promise.allSettled([site.report(job.id, { output: "1" }), site.add({ id: job.id })]);
+			return job.id;
+		});
+		await on(path, async (store) => {
+			const { due } = await store.webhooks.claim({ limit: 9, maxBytes: 1000, holdMs: 1, now: T0 });
+			expect(due).toMatchObject([
+				{ job: id, body: expect.stringContaining('"output":1') as string },
+			]);
+		});
+	});
 });
 
 describe("the schema of SQLite", () => {
-  it("spells exactly the states of the table", async () => {
-    const path = newPath();
-    await on(path, (store) => store.ping());
-    const table = String(rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'jobs'")[0]?.["sql"]);
-    const states = (sql: string): string[] => [...sql.matchAll(/'([A-Z_]+)'/g)].map(([, state]) => state ?? "");
-    expect(states(table)).toEqual([...JOB_STATES]);
-    const deliveries = String(rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'deliveries'")[0]?.["sql"]);
-    expect([...(/CHECK \(state IN (.*)\)/.exec(deliveries)?.[1] ?? "").matchAll(/'([a-z]+)'/g)].map(([, state]) => state)).toEqual([...DELIVERY_STATES]);
-    const indexes = rows(path, "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'jobs' AND sql LIKE '%''%'");
-    expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual({ jobs_waiting: ["IN_QUEUE"], jobs_running: ["IN_PROGRESS"], jobs_listed_ended: JOB_STATES.filter((state) => !isFinal(state)) });
-  });
+	it("spells exactly the states of the table", async () => {
+		const path = newPath();
+		await on(path, (store) => store.ping());
+		const table = String(
+			rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'jobs'")[0]?.["sql"],
+		);
+		const states = (sql: string): string[] =>
+			[...sql.matchAll(/'([A-Z_]+)'/g)].map(([, state]) => state ?? "");
+		expect(states(table)).toEqual([...JOB_STATES]);
+		const deliveries = String(
+			rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'deliveries'")[0]?.["sql"],
+		);
+		expect(
+			[...(/CHECK \(state IN (.*)\)/.exec(deliveries)?.[1] ?? "").matchAll(/'([a-z]+)'/g)].map(
+				([, state]) => state,
+			),
+		).toEqual([...DELIVERY_STATES]);
+		const indexes = rows(
+			path,
+			"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'jobs' AND sql LIKE '%''%'",
+		);
+		expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual(
+			{
+				jobs_waiting: ["IN_QUEUE"],
+				jobs_running: ["IN_PROGRESS"],
+				jobs_listed_ended: JOB_STATES.filter((state) => !isFinal(state)),
+			},
+		);
+	});
 });
 
-/** Commits in a write-ahead log after a number of bytes: frames whose header holds the size of the database. */
+/**
+ * Commits in a write-ahead log after a number of bytes: frames whose header holds the size of the
+ * database.
+ */
 function commitsAfter(wal: Buffer, from: number): number {
-  const frame = 24 + wal.readUInt32BE(8);
-  let commits = 0;
-  for (let at = Math.max(32, from); at + 24 <= wal.length; at += frame) if (wal.readUInt32BE(at + 4) > 0) commits += 1;
-  return commits;
+	const frame = 24 + wal.readUInt32BE(8);
+	let commits = 0;
+	for (let at = Math.max(32, from); at + 24 <= wal.length; at += frame)
+		if (wal.readUInt32BE(at + 4) > 0) commits += 1;
+	return commits;
 }

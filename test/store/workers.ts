@@ -5,113 +5,166 @@ import type { Bed } from "./index.ts";
 import { alone, LEASE, siteOf, T0 } from "./site.ts";
 
 export function workerCases({ store, open }: Bed): void {
-  it("put, list and remove keep records as they were given", () =>
-    alone(open, async ({ store: fresh }) => {
-      const one: WorkerRow = { id: "a", endpoint: "e", launcher: "process", handle: '{"pid":1}', url: "http://127.0.0.1:1", createdAt: T0 };
-      const two: WorkerRow = { id: "b", endpoint: "e", launcher: "external", createdAt: T0 + 1 };
-      await fresh.workers.put(one);
-      await fresh.workers.put(two);
-      await fresh.workers.put({ ...one, url: "http://127.0.0.1:2" });
-      expect(await fresh.workers.list()).toEqual([{ ...one, url: "http://127.0.0.1:2" }, two]);
-      await fresh.workers.remove({ id: "a" });
-      await fresh.workers.remove({ id: "none" });
-      expect(await fresh.workers.list()).toEqual([two]);
-    }));
+	it("put, list and remove keep records as they were given", () =>
+		alone(open, async ({ store: fresh }) => {
+			const one: WorkerRow = {
+				id: "a",
+				endpoint: "e",
+				launcher: "process",
+				handle: '{"pid":1}',
+				url: "http://127.0.0.1:1",
+				createdAt: T0,
+			};
+			const two: WorkerRow = { id: "b", endpoint: "e", launcher: "external", createdAt: T0 + 1 };
+			await fresh.workers.put(one);
+			await fresh.workers.put(two);
+			await fresh.workers.put({ ...one, url: "http://127.0.0.1:2" });
+			expect(await fresh.workers.list()).toEqual([{ ...one, url: "http://127.0.0.1:2" }, two]);
+			await fresh.workers.remove({ id: "a" });
+			await fresh.workers.remove({ id: "none" });
+			expect(await fresh.workers.list()).toEqual([two]);
+		}));
 
-  it("D16: ping › renews the leases of the jobs it names", async () => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    expect(await site.ping([id, "no-such-id"], { now: T0 + 15_000 })).toEqual({ lost: [], over: [] });
-    expect(await site.get(id, T0 + 15_000)).toMatchObject({ job: { state: "IN_PROGRESS", leaseUntil: T0 + 15_000 + LEASE, missed: 0 } });
-  });
+	it("D16: ping › renews the leases of the jobs it names", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		expect(await site.ping([id, "no-such-id"], { now: T0 + 15_000 })).toEqual({
+			lost: [],
+			over: [],
+		});
+		expect(await site.get(id, T0 + 15_000)).toMatchObject({
+			job: { state: "IN_PROGRESS", leaseUntil: T0 + 15_000 + LEASE, missed: 0 },
+		});
+	});
 
-  it("D16: ping › two in a row without the job take it back, known to be over", async () => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    expect(await site.ping([], { now: T0 + 5000 })).toEqual({ lost: [], over: [] });
-    expect(await site.ping([id], { now: T0 + 6000 })).toEqual({ lost: [], over: [] });
-    expect(await site.ping([], { now: T0 + 7000 })).toEqual({ lost: [], over: [] });
-    expect(await site.ping([], { now: T0 + 8000 })).toEqual({ lost: [id], over: [] });
-    expect(await site.get(id, T0 + 8000)).toMatchObject({ job: { state: "IN_QUEUE", losses: 1, returns: 1, queuedAt: T0 + 8000 } });
-    expect(await site.attempts(id)).toMatchObject([{ end: "lost", open: false }]);
-    expect(await site.takeIds({ now: T0 + 8000 })).toEqual([id]);
-  });
+	it("D16: ping › two in a row without the job take it back, known to be over", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		expect(await site.ping([], { now: T0 + 5000 })).toEqual({ lost: [], over: [] });
+		expect(await site.ping([id], { now: T0 + 6000 })).toEqual({ lost: [], over: [] });
+		expect(await site.ping([], { now: T0 + 7000 })).toEqual({ lost: [], over: [] });
+		expect(await site.ping([], { now: T0 + 8000 })).toEqual({ lost: [id], over: [] });
+		expect(await site.get(id, T0 + 8000)).toMatchObject({
+			job: { state: "IN_QUEUE", losses: 1, returns: 1, queuedAt: T0 + 8000 },
+		});
+		expect(await site.attempts(id)).toMatchObject([{ end: "lost", open: false }]);
+		expect(await site.takeIds({ now: T0 + 8000 })).toEqual([id]);
+	});
 
-  it("D16: ping › does not count for jobs handed out at or after handedBefore, for other workers or endpoints", async () => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    const other = await site.running({ worker: "w2" });
-    for (let i = 0; i < 3; i += 1) expect(await site.ping([], { handedBefore: T0 })).toEqual({ lost: [], over: [] });
-    for (let i = 0; i < 3; i += 1) expect(await siteOf(store()).ping([], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [] });
-    expect(await site.get(id)).toMatchObject({ job: { state: "IN_PROGRESS", missed: 0 } });
-    await site.ping([], { handedBefore: T0 + 1 });
-    await site.ping([], { handedBefore: T0 + 1 });
-    expect([await site.state(id), await site.state(other.id)]).toEqual(["IN_QUEUE", "IN_PROGRESS"]);
-  });
+	it("D16: ping › does not count for jobs handed out at or after handedBefore, for other workers or endpoints", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		const other = await site.running({ worker: "w2" });
+		for (let i = 0; i < 3; i += 1)
+			expect(await site.ping([], { handedBefore: T0 })).toEqual({ lost: [], over: [] });
+		for (let i = 0; i < 3; i += 1)
+			expect(await siteOf(store()).ping([], { handedBefore: T0 + 1 })).toEqual({
+				lost: [],
+				over: [],
+			});
+		expect(await site.get(id)).toMatchObject({ job: { state: "IN_PROGRESS", missed: 0 } });
+		await site.ping([], { handedBefore: T0 + 1 });
+		await site.ping([], { handedBefore: T0 + 1 });
+		expect([await site.state(id), await site.state(other.id)]).toEqual(["IN_QUEUE", "IN_PROGRESS"]);
+	});
 
-  it("D16: ping › two without an old attempt tell that it is over; naming it starts anew", async () => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    await site.move(id, "cancel");
-    await site.ping([], { handedBefore: T0 + 1 });
-    expect(await site.ping([id], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [] });
-    await site.ping([], { handedBefore: T0 + 1 });
-    expect(await site.attempts(id)).toMatchObject([{ open: true, missed: 1 }]);
-    expect(await site.ping([], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [id] });
-    expect(await site.ping([], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [] });
-    expect(await site.attempts(id)).toMatchObject([{ open: false }]);
-  });
+	it("D16: ping › two without an old attempt tell that it is over; naming it starts anew", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		await site.move(id, "cancel");
+		await site.ping([], { handedBefore: T0 + 1 });
+		expect(await site.ping([id], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [] });
+		await site.ping([], { handedBefore: T0 + 1 });
+		expect(await site.attempts(id)).toMatchObject([{ open: true, missed: 1 }]);
+		expect(await site.ping([], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [id] });
+		expect(await site.ping([], { handedBefore: T0 + 1 })).toEqual({ lost: [], over: [] });
+		expect(await site.attempts(id)).toMatchObject([{ open: false }]);
+	});
 
-  it("D16: the third loss fails the job", async () => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    for (let loss = 1; loss <= 3; loss += 1) {
-      await site.ping([], { handedBefore: T0 + 1 });
-      expect(await site.ping([], { handedBefore: T0 + 1 })).toEqual(loss < 3 ? { lost: [id], over: [] } : { lost: [], over: [id] });
-      if (loss < 3) await site.take();
-    }
-    expect(await site.get(id)).toMatchObject({ job: { state: "FAILED", losses: 3 } });
-    expect((await site.get(id))?.error).toContain("w1");
-    expect((await site.attempts(id)).map(({ end, open: may }) => [end, may])).toEqual([["lost", false], ["lost", false], ["lost", false]]);
-  });
+	it("D16: the third loss fails the job", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		for (let loss = 1; loss <= 3; loss += 1) {
+			await site.ping([], { handedBefore: T0 + 1 });
+			expect(await site.ping([], { handedBefore: T0 + 1 })).toEqual(
+				loss < 3 ? { lost: [id], over: [] } : { lost: [], over: [id] },
+			);
+			if (loss < 3) await site.take();
+		}
+		expect(await site.get(id)).toMatchObject({ job: { state: "FAILED", losses: 3 } });
+		expect((await site.get(id))?.error).toContain("w1");
+		expect((await site.attempts(id)).map(({ end, open: may }) => [end, may])).toEqual([
+			["lost", false],
+			["lost", false],
+			["lost", false],
+		]);
+	});
 
-  it("D15: ping › a lease that ended before it is lost all the same, with the attempt open", async () => {
-    const site = siteOf(store());
-    const { id } = await site.running();
-    await site.ping([id], { now: T0 + LEASE });
-    expect(await site.state(id, T0 + LEASE)).toBe("IN_QUEUE");
-    expect(await site.attempts(id)).toMatchObject([{ end: "lost", open: true }]);
-  });
+	it("D15: ping › a lease that ended before it is lost all the same, with the attempt open", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		await site.ping([id], { now: T0 + LEASE });
+		expect(await site.state(id, T0 + LEASE)).toBe("IN_QUEUE");
+		expect(await site.attempts(id)).toMatchObject([{ end: "lost", open: true }]);
+	});
 
-  it("D16: idle › takes back what was handed out before, and ends old attempts", async () => {
-    const site = siteOf(store());
-    const old = await site.running({ now: T0 });
-    const cancelled = await site.running({ now: T0 });
-    const fresh = await site.running({ now: T0 + 10 });
-    await site.move(cancelled.id, "cancel", { now: T0 + 10 });
-    expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({ lost: [old.id], over: [cancelled.id] });
-    expect(await site.state(fresh.id, T0 + 11)).toBe("IN_PROGRESS");
-    expect(await site.attempts(old.id)).toMatchObject([{ end: "lost", open: false }]);
-    expect(await site.attempts(cancelled.id)).toMatchObject([{ end: "cancelled", open: false }]);
-    expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({ lost: [], over: [] });
-  });
+	it("D16: idle › takes back what was handed out before, and ends old attempts", async () => {
+		const site = siteOf(store());
+		const old = await site.running({ now: T0 });
+		const cancelled = await site.running({ now: T0 });
+		const fresh = await site.running({ now: T0 + 10 });
+		await site.move(cancelled.id, "cancel", { now: T0 + 10 });
+		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({
+			lost: [old.id],
+			over: [cancelled.id],
+		});
+		expect(await site.state(fresh.id, T0 + 11)).toBe("IN_PROGRESS");
+		expect(await site.attempts(old.id)).toMatchObject([{ end: "lost", open: false }]);
+		expect(await site.attempts(cancelled.id)).toMatchObject([{ end: "cancelled", open: false }]);
+		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({ lost: [], over: [] });
+	});
 
-  it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {
-    const site = siteOf(store());
-    const [told, dead] = [await site.running(), await site.running({ worker: "w2" })];
-    for (const { id } of [told, dead]) await site.move(id, "cancel");
-    await site.idle({ before: T0 + 1 });
-    await site.idle({ worker: "w2", before: T0 + 1, dead: true });
-    expect((await site.attempts(told.id))[0]).toEqual({ attempt: 1, worker: "w1", startedAt: T0, endedAt: T0, end: "cancelled", open: false, missed: 0 });
-    expect((await site.attempts(dead.id))[0]).toEqual({ attempt: 1, worker: "w2", startedAt: T0, endedAt: T0, end: "cancelled", open: false, missed: 0, killed: true });
-    expect(await site.store.jobs.unstopped()).not.toContainEqual(expect.objectContaining({ id: dead.id }));
-  });
+	it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {
+		const site = siteOf(store());
+		const [told, dead] = [await site.running(), await site.running({ worker: "w2" })];
+		for (const { id } of [told, dead]) await site.move(id, "cancel");
+		await site.idle({ before: T0 + 1 });
+		await site.idle({ worker: "w2", before: T0 + 1, dead: true });
+		expect((await site.attempts(told.id))[0]).toEqual({
+			attempt: 1,
+			worker: "w1",
+			startedAt: T0,
+			endedAt: T0,
+			end: "cancelled",
+			open: false,
+			missed: 0,
+		});
+		expect((await site.attempts(dead.id))[0]).toEqual({
+			attempt: 1,
+			worker: "w2",
+			startedAt: T0,
+			endedAt: T0,
+			end: "cancelled",
+			open: false,
+			missed: 0,
+			killed: true,
+		});
+		expect(await site.store.jobs.unstopped()).not.toContainEqual(
+			expect.objectContaining({ id: dead.id }),
+		);
+	});
 
-  it("D16: renew › gives all jobs of the worker a full lease, and no others", async () => {
-    const site = siteOf(store());
-    const [one, two, other] = [await site.running(), await site.running(), await site.running({ worker: "w2" })];
-    await store().workers.renew({ endpoint: site.endpoint, worker: "w1", now: T0 + 100 });
-    const leases = await Promise.all([one, two, other].map(async ({ id }) => (await site.get(id))?.job.leaseUntil));
-    expect(leases).toEqual([T0 + 100 + LEASE, T0 + 100 + LEASE, T0 + LEASE]);
-  });
+	it("D16: renew › gives all jobs of the worker a full lease, and no others", async () => {
+		const site = siteOf(store());
+		const [one, two, other] = [
+			await site.running(),
+			await site.running(),
+			await site.running({ worker: "w2" }),
+		];
+		await store().workers.renew({ endpoint: site.endpoint, worker: "w1", now: T0 + 100 });
+		const leases = await Promise.all(
+			[one, two, other].map(async ({ id }) => (await site.get(id))?.job.leaseUntil),
+		);
+		expect(leases).toEqual([T0 + 100 + LEASE, T0 + 100 + LEASE, T0 + LEASE]);
+	});
 }

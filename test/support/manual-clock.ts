@@ -1,67 +1,80 @@
-/** A clock that moves when it is told: sleepers wake in due order, each finishing its work before the next wakes. */
+/**
+ * A clock that moves when it is told: sleepers wake in due order, each finishing its work before
+ * the next wakes.
+ */
 import type { Clock } from "../../src/clock.ts";
 import { idle, isIdle } from "./work.ts";
 
 /** A {@link Clock} with a hand to turn. */
 export interface ManualClock extends Clock {
-  /** Moves time by `ms`, waking whoever is due on the way. Resolves when all they began without sleeping is done. */
-  advance(ms: number): Promise<void>;
-  /** Moves time by `ms` at once: whoever is due on the way is late. For long times in which nothing happens that matters. */
-  leap(ms: number): Promise<void>;
+	/**
+	 * Moves time by `ms`, waking whoever is due on the way. Resolves when all they began without
+	 * sleeping is done.
+	 */
+	advance(ms: number): Promise<void>;
+	/**
+	 * Moves time by `ms` at once: whoever is due on the way is late. For long times in which nothing
+	 * happens that matters.
+	 */
+	leap(ms: number): Promise<void>;
 }
 
 interface Sleeper {
-  at: number;
-  wake: () => void;
+	at: number;
+	wake: () => void;
 }
 
-/** Turns of the event loop after which nothing is expected to be under way that is not counted as work. */
+/**
+ * Turns of the event loop after which nothing is expected to be under way that is not counted as
+ * work.
+ */
 const QUIET_TURNS = 12;
 
 /** Lets real input and output (the store's thread, sockets) go on between two wakings. */
 async function settleWork(): Promise<void> {
-  for (let quiet = 0; quiet < QUIET_TURNS; quiet = isIdle() ? quiet + 1 : 0) {
-    await idle();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+	for (let quiet = 0; quiet < QUIET_TURNS; quiet = isIdle() ? quiet + 1 : 0) {
+		await idle();
+		await new Promise((resolve) => setImmediate(resolve));
+	}
 }
 
 /** Starts at `start`, ms since the epoch. */
 export function manualClock(start = 1_800_000_000_000): ManualClock {
-  let present = start;
-  const sleepers = new Set<Sleeper>();
-  const clock: ManualClock = {
-    now: () => present,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const sleeper: Sleeper = { at: present + Math.max(0, ms), wake: done };
-        function done(): void {
-          sleepers.delete(sleeper);
-          signal?.removeEventListener("abort", done);
-          resolve();
-        }
-        sleepers.add(sleeper);
-        signal?.addEventListener("abort", done, { once: true });
-      }),
-    async advance(ms) {
-      const end = present + ms;
-      await settleWork();
-      for (;;) {
-        let next: Sleeper | undefined;
-        for (const sleeper of sleepers) if (sleeper.at <= end && (!next || sleeper.at < next.at)) next = sleeper;
-        if (!next) break;
-        present = Math.max(present, next.at);
-        next.wake();
-        await settleWork();
-      }
-      present = Math.max(present, end);
-      await settleWork();
-    },
-    async leap(ms) {
-      present += ms;
-      await clock.advance(0);
-    },
-  };
-  return clock;
+	let present = start;
+	const sleepers = new Set<Sleeper>();
+	const clock: ManualClock = {
+		now: () => present,
+		sleep: (ms, signal) =>
+			new Promise((resolve) => {
+				if (signal?.aborted) return resolve();
+				const sleeper: Sleeper = { at: present + Math.max(0, ms), wake: done };
+				function done(): void {
+					sleepers.delete(sleeper);
+					signal?.removeEventListener("abort", done);
+					resolve();
+				}
+				sleepers.add(sleeper);
+				signal?.addEventListener("abort", done, { once: true });
+			}),
+		async advance(ms) {
+			const end = present + ms;
+			await settleWork();
+			for (;;) {
+				let next: Sleeper | undefined;
+				for (const sleeper of sleepers)
+					if (sleeper.at <= end && (!next || sleeper.at < next.at)) next = sleeper;
+				if (!next) break;
+				present = Math.max(present, next.at);
+				next.wake();
+				await settleWork();
+			}
+			present = Math.max(present, end);
+			await settleWork();
+		},
+		async leap(ms) {
+			present += ms;
+			await clock.advance(0);
+		},
+	};
+	return clock;
 }

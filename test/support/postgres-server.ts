@@ -1,9 +1,19 @@
-/** A real PostgreSQL server of a test's own, which it may stop, kill and start again on the same port and data. */
+/**
+ * A real PostgreSQL server of a test's own, which it may stop, kill and start again on the same
+ * port and data.
+ */
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, chownSync, closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	chownSync,
+	closeSync,
+	openSync,
+	readFileSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -13,25 +23,42 @@ import type { PostgresAccess, PostgresDatabases } from "./postgres-databases.ts"
 import { isReady, makeFolder, removeFolder, sweepLeftovers } from "./postgres-folder.ts";
 import { orderFor, programsFor, serverUser } from "./postgres-programs.ts";
 
-/** A server that runs, until it is told otherwise. It is removed with its owner's process at the latest. */
+/**
+ * A server that runs, until it is told otherwise. It is removed with its owner's process at the
+ * latest.
+ */
 export interface PostgresServer extends PostgresDatabases {
-  readonly access: PostgresAccess;
-  readonly port: number;
-  readonly dataDir: string;
-  /** What the server logs. */
-  readonly logFile: string;
-  /** Ends it. `fast`: sessions are ended, all is written. `immediate`: as in a crash, the next start recovers. Resolves when it has ended. */
-  stop(mode?: "fast" | "immediate"): Promise<void>;
-  /** SIGKILL. Sessions notice by themselves, so a statement that runs may still end. */
-  kill(): Promise<void>;
-  /** Starts it again, and resolves when it accepts connections. Rejects with its log when it ends before that. */
-  start(): Promise<void>;
-  /** Ends it and removes its folder. */
-  remove(): Promise<void>;
+	readonly access: PostgresAccess;
+	readonly port: number;
+	readonly dataDir: string;
+	/** What the server logs. */
+	readonly logFile: string;
+	/**
+	 * Ends it. `fast`: sessions are ended, all is written. `immediate`: as in a crash, the next start
+	 * recovers. Resolves when it has ended.
+	 */
+	stop(mode?: "fast" | "immediate"): Promise<void>;
+	/** SIGKILL. Sessions notice by themselves, so a statement that runs may still end. */
+	kill(): Promise<void>;
+	/**
+	 * Starts it again, and resolves when it accepts connections. Rejects with its log when it ends
+	 * before that.
+	 */
+	start(): Promise<void>;
+	/** Ends it and removes its folder. */
+	remove(): Promise<void>;
 }
 
-/** Flushes are real. Dynamic shared memory is in its folder, so that a killed server leaves nothing elsewhere. */
-const SETTINGS = { max_connections: "200", shared_buffers: "32MB", dynamic_shared_memory_type: "mmap", log_line_prefix: "%m [%p] %d " };
+/**
+ * Flushes are real. Dynamic shared memory is in its folder, so that a killed server leaves nothing
+ * elsewhere.
+ */
+const SETTINGS = {
+	max_connections: "200",
+	shared_buffers: "32MB",
+	dynamic_shared_memory_type: "mmap",
+	log_line_prefix: "%m [%p] %d ",
+};
 
 /** How long a start waits for processes of a killed server to end, ms. */
 const OLD_PROCESSES_MS = 10_000;
@@ -39,106 +66,129 @@ const OLD_PROCESSES_MS = 10_000;
 const folders = new Set<string>();
 
 function removeAll(): void {
-  for (const folder of folders) removeFolder(folder);
+	for (const folder of folders) removeFolder(folder);
 }
 
 process.on("exit", removeAll);
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    removeAll();
-    // The signal does what it would have done without us.
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-  });
+	process.once(signal, () => {
+		removeAll();
+		// The signal does what it would have done without us.
+		if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+	});
 }
 
 /**
  * Makes and starts a server; about 1 s. `settings` go to its configuration.
- * Text is ordered as people of a language do it (`orderFor`), as on most servers: statements that count on the order of bytes must say so.
+ * Text is ordered as people of a language do it (`orderFor`), as on most servers: statements that
+ * count on the order of bytes must say so.
  */
-export async function startPostgres({ settings = {} }: { settings?: Record<string, string> } = {}): Promise<PostgresServer> {
-  await sweepLeftovers();
-  const user = serverUser();
-  const folder = await makeFolder(user);
-  folders.add(folder);
-  const dataDir = join(folder, "data");
-  const logFile = join(folder, "postgres.log");
-  const programs = programsFor(user, folder);
-  const access: PostgresAccess = { port: await freePort(), socketDir: folder, password: randomBytes(12).toString("hex") };
-  let child: ChildProcess | undefined;
+export async function startPostgres({
+	settings = {},
+}: {
+	settings?: Record<string, string>;
+} = {}): Promise<PostgresServer> {
+	await sweepLeftovers();
+	const user = serverUser();
+	const folder = await makeFolder(user);
+	folders.add(folder);
+	const dataDir = join(folder, "data");
+	const logFile = join(folder, "postgres.log");
+	const programs = programsFor(user, folder);
+	const access: PostgresAccess = {
+		port: await freePort(),
+		socketDir: folder,
+		password: randomBytes(12).toString("hex"),
+	};
+	let child: ChildProcess | undefined;
 
-  async function initialize(): Promise<void> {
-    const passwordFile = join(folder, "password");
-    writeFileSync(passwordFile, access.password, { mode: 0o600 });
-    if (user) chownSync(passwordFile, user.uid, user.gid);
-    const login = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
-    await promisify(execFile)(join(programs, "initdb"), ["-D", dataDir, "--no-sync", ...login, "--encoding=UTF8", ...orderFor(programs)], { ...user, cwd: folder });
-    const config = Object.entries({ ...SETTINGS, ...settings }).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`);
-    // Before version 16, initdb takes no settings.
-    appendFileSync(join(dataDir, "postgresql.conf"), config.join(""));
-  }
+	async function initialize(): Promise<void> {
+		const passwordFile = join(folder, "password");
+		writeFileSync(passwordFile, access.password, { mode: 0o600 });
+		if (user) chownSync(passwordFile, user.uid, user.gid);
+		const login = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
+		await promisify(execFile)(
+			join(programs, "initdb"),
+			["-D", dataDir, "--no-sync", ...login, "--encoding=UTF8", ...orderFor(programs)],
+			{ ...user, cwd: folder },
+		);
+		const config = Object.entries({ ...SETTINGS, ...settings }).map(
+			([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`,
+		);
+		// Before version 16, initdb takes no settings.
+		appendFileSync(join(dataDir, "postgresql.conf"), config.join(""));
+	}
 
-  /** Resolves when it accepts connections, with undefined, or when it has ended, with what it logged. */
-  async function launch(): Promise<string | undefined> {
-    const log = openSync(logFile, "a");
-    const logged = readFileSync(logFile).length;
-    // A group of its own: what a terminal sends to the tests is not meant for it.
-    const started = spawn(join(programs, "postgres"), ["-D", dataDir, "-p", String(access.port), "-h", "127.0.0.1", "-k", folder], { ...user, cwd: folder, detached: true, stdio: ["ignore", log, log] });
-    closeSync(log);
-    child = started;
-    while (!isReady(dataDir, started.pid)) {
-      if (hasEnded(started)) return readFileSync(logFile).subarray(logged).toString();
-      await sleep(10);
-    }
-    started.unref();
-    return undefined;
-  }
+	/**
+	 * Resolves when it accepts connections, with undefined, or when it has ended, with what it
+	 * logged.
+	 */
+	async function launch(): Promise<string | undefined> {
+		const log = openSync(logFile, "a");
+		const logged = readFileSync(logFile).length;
+		// A group of its own: what a terminal sends to the tests is not meant for it.
+		const started = spawn(
+			join(programs, "postgres"),
+			["-D", dataDir, "-p", String(access.port), "-h", "127.0.0.1", "-k", folder],
+			{ ...user, cwd: folder, detached: true, stdio: ["ignore", log, log] },
+		);
+		closeSync(log);
+		child = started;
+		while (!isReady(dataDir, started.pid)) {
+			if (hasEnded(started)) return readFileSync(logFile).subarray(logged).toString();
+			await sleep(10);
+		}
+		started.unref();
+		return undefined;
+	}
 
-  async function start(): Promise<void> {
-    if (child && !hasEnded(child)) throw new Error("this PostgreSQL runs already");
-    const giveUp = performance.now() + OLD_PROCESSES_MS;
-    for (;;) {
-      const failure = await launch();
-      if (failure === undefined) return;
-      if (!failure.includes("is still in use") || performance.now() > giveUp) throw new Error(`PostgreSQL did not start:\n${failure}`);
-      await sleep(20);
-    }
-  }
+	async function start(): Promise<void> {
+		if (child && !hasEnded(child)) throw new Error("this PostgreSQL runs already");
+		const giveUp = performance.now() + OLD_PROCESSES_MS;
+		for (;;) {
+			const failure = await launch();
+			if (failure === undefined) return;
+			if (!failure.includes("is still in use") || performance.now() > giveUp)
+				throw new Error(`PostgreSQL did not start:\n${failure}`);
+			await sleep(20);
+		}
+	}
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    if (!child || hasEnded(child)) return;
-    child.ref();
-    const ended = once(child, "exit");
-    child.kill(signal);
-    await ended;
-  }
+	async function end(signal: NodeJS.Signals): Promise<void> {
+		if (!child || hasEnded(child)) return;
+		child.ref();
+		const ended = once(child, "exit");
+		child.kill(signal);
+		await ended;
+	}
 
-  async function remove(): Promise<void> {
-    await end("SIGQUIT");
-    folders.delete(folder);
-    removeFolder(folder);
-  }
+	async function remove(): Promise<void> {
+		await end("SIGQUIT");
+		folders.delete(folder);
+		removeFolder(folder);
+	}
 
-  try {
-    await initialize();
-    await start();
-    await createRole(access);
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-  return {
-    ...databasesAt(access),
-    access,
-    port: access.port,
-    dataDir,
-    logFile,
-    stop: (mode = "fast") => end(mode === "fast" ? "SIGINT" : "SIGQUIT"),
-    kill: () => end("SIGKILL"),
-    start,
-    remove,
-  };
+	try {
+		await initialize();
+		await start();
+		await createRole(access);
+	} catch (error) {
+		await remove();
+		throw error;
+	}
+	return {
+		...databasesAt(access),
+		access,
+		port: access.port,
+		dataDir,
+		logFile,
+		stop: (mode = "fast") => end(mode === "fast" ? "SIGINT" : "SIGQUIT"),
+		kill: () => end("SIGKILL"),
+		start,
+		remove,
+	};
 }
 
 function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+	return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 }

@@ -1,4 +1,7 @@
-/** The PostgreSQL that all test files of a run share: a real server, and a database of its own for each that asks. */
+/**
+ * The PostgreSQL that all test files of a run share: a real server, and a database of its own for
+ * each that asks.
+ */
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { inject } from "vitest";
@@ -8,13 +11,18 @@ import type { PostgresAnswer } from "./postgres-run.ts";
 
 let shared: Promise<PostgresDatabases> | undefined;
 
-/** Starts it (about 1 s) when no file of the run has done so. Whoever wants to stop or restart a server takes one of its own: `startPostgres`. */
+/**
+ * Starts it (about 1 s) when no file of the run has done so. Whoever wants to stop or restart a
+ * server takes one of its own: `startPostgres`.
+ */
 export function postgres(): Promise<PostgresDatabases> {
-  return (shared ??= ask());
+	return (shared ??= ask());
 }
 
 async function ask(): Promise<PostgresDatabases> {
-  const answer = JSON.parse(await text(connect(inject("postgresDoor"), "127.0.0.1"))) as PostgresAnswer;
-  if ("error" in answer) throw new Error(answer.error);
-  return databasesAt(answer);
+	const answer = JSON.parse(
+		await text(connect(inject("postgresDoor"), "127.0.0.1")),
+	) as PostgresAnswer;
+	if ("error" in answer) throw new Error(answer.error);
+	return databasesAt(answer);
 }

@@ -1,4 +1,7 @@
-/** A certificate of its own authority for the host name `receiver.test`, with its key: for tests over TLS, good for nothing else. */
+/**
+ * A certificate of its own authority for the host name `receiver.test`, with its key: for tests
+ * over TLS, good for nothing else.
+ */
 
 export const RECEIVER_HOST = "receiver.test";
 

@@ -1,4 +1,7 @@
-/** Several servers in this process on one PostgreSQL, each with a folder of its own, and a clock of its own where the test says so. */
+/**
+ * Several servers in this process on one PostgreSQL, each with a folder of its own, and a clock of
+ * its own where the test says so.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
@@ -18,67 +21,120 @@ const SECRET = "one secret for all";
 
 /** A server of the group. */
 export interface TestServer extends App {
-  /** Resolves at the next such event that fits. Ask before what causes it. */
-  next<N extends EventName>(name: N, fits?: (facts: Events[N]) => boolean): Promise<Events[N]>;
+	/** Resolves at the next such event that fits. Ask before what causes it. */
+	next<N extends EventName>(name: N, fits?: (facts: Events[N]) => boolean): Promise<Events[N]>;
 }
 
 /** Servers that share a database. */
 export interface Servers {
-  /** Address of the database. */
-  readonly store: string;
-  /** Starts one more. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by default. `by`: another way to the same database. */
-  start(q?: { endpoints?: Record<string, object>; clock?: Clock; drainSeconds?: number; by?: (store: string) => string }): Promise<TestServer>;
-  /** Starts one as a process of its own, from the built package. In the folder of an earlier one, whose identity it then has. */
-  spawn(q?: { endpoints?: Record<string, object>; in?: Folder; port?: number; drainSeconds?: number; env?: Record<string, string> }): Promise<ServiceProcess & { folder: Folder }>;
-  /** Stops those that run and removes their folders. */
-  end(): Promise<void>;
+	/** Address of the database. */
+	readonly store: string;
+	/**
+	 * Starts one more. `endpoints` are settings by id, as in `sluice.yaml`; launcher `external` by
+	 * default. `by`: another way to the same database.
+	 */
+	start(q?: {
+		endpoints?: Record<string, object>;
+		clock?: Clock;
+		drainSeconds?: number;
+		by?: (store: string) => string;
+	}): Promise<TestServer>;
+	/**
+	 * Starts one as a process of its own, from the built package. In the folder of an earlier one,
+	 * whose identity it then has.
+	 */
+	spawn(q?: {
+		endpoints?: Record<string, object>;
+		in?: Folder;
+		port?: number;
+		drainSeconds?: number;
+		env?: Record<string, string>;
+	}): Promise<ServiceProcess & { folder: Folder }>;
+	/** Stops those that run and removes their folders. */
+	end(): Promise<void>;
 }
 
-/** A database of their own, on the PostgreSQL of the run unless another one is named; no server yet. */
+/**
+ * A database of their own, on the PostgreSQL of the run unless another one is named; no server yet.
+ */
 export async function servers(on?: PostgresDatabases): Promise<Servers> {
-  const { url: store, drop } = await (on ?? (await postgres())).createDatabase();
-  const running = new Set<{ app: App; place: Folder }>();
-  const processes = new Set<ServiceProcess & { folder: Folder }>();
+	const { url: store, drop } = await (on ?? (await postgres())).createDatabase();
+	const running = new Set<{ app: App; place: Folder }>();
+	const processes = new Set<ServiceProcess & { folder: Folder }>();
 
-  async function stop(each: { app: App; place: Folder }): Promise<void> {
-    if (!running.delete(each)) return;
-    await each.app.stop();
-    each.place.remove();
-  }
+	async function stop(each: { app: App; place: Folder }): Promise<void> {
+		if (!running.delete(each)) return;
+		await each.app.stop();
+		each.place.remove();
+	}
 
-  return {
-    store,
-    async start({ endpoints = {}, clock = systemClock, drainSeconds = 0, by = (address: string) => address } = {}) {
-      const place = folder();
-      const config = join(place.path, "sluice.yaml");
-      const file = JSON.stringify({ endpoints });
-      writeFileSync(config, file);
-      const loaded = loadConfig({
-        flags: { config, port: "0", store: by(store), "data-dir": join(place.path, "data"), "drain-timeout": String(drainSeconds) },
-        env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET },
-        cwd: place.path,
-        readFile: () => file,
-      });
-      if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-      const events = eventBus();
-      const app = await startApp(loaded.config, { clock, events, env: process.env });
-      const each = { app, place };
-      running.add(each);
-      return { ...app, next: (name, fits) => nextEvent(events, name, fits), stop: () => stop(each) };
-    },
-    async spawn({ endpoints = {}, in: place = folder(), port = 0, drainSeconds = 0, env = {} } = {}) {
-      const service = await spawnService({ in: place, endpoints, port, env: { SLUICE_SECRET: SECRET, ...env }, args: ["--store", store, "--data-dir", join(place.path, "data"), "--drain-timeout", String(drainSeconds)] });
-      const each = { ...service, folder: place };
-      processes.add(each);
-      return each;
-    },
-    async end() {
-      for (const { child, end, folder: place } of processes) {
-        if (child.exitCode === null && child.signalCode === null) await end();
-        place.remove();
-      }
-      await Promise.all([...running].map(stop));
-      await drop();
-    },
-  };
+	return {
+		store,
+		async start({
+			endpoints = {},
+			clock = systemClock,
+			drainSeconds = 0,
+			by = (address: string) => address,
+		} = {}) {
+			const place = folder();
+			const config = join(place.path, "sluice.yaml");
+			const file = JSON.stringify({ endpoints });
+			writeFileSync(config, file);
+			const loaded = loadConfig({
+				flags: {
+					config,
+					port: "0",
+					store: by(store),
+					"data-dir": join(place.path, "data"),
+					"drain-timeout": String(drainSeconds),
+				},
+				env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET },
+				cwd: place.path,
+				readFile: () => file,
+			});
+			if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+			const events = eventBus();
+			const app = await startApp(loaded.config, { clock, events, env: process.env });
+			const each = { app, place };
+			running.add(each);
+			return {
+				...app,
+				next: (name, fits) => nextEvent(events, name, fits),
+				stop: () => stop(each),
+			};
+		},
+		async spawn({
+			endpoints = {},
+			in: place = folder(),
+			port = 0,
+			drainSeconds = 0,
+			env = {},
+		} = {}) {
+			const service = await spawnService({
+				in: place,
+				endpoints,
+				port,
+				env: { SLUICE_SECRET: SECRET, ...env },
+				args: [
+					"--store",
+					store,
+					"--data-dir",
+					join(place.path, "data"),
+					"--drain-timeout",
+					String(drainSeconds),
+				],
+			});
+			const each = { ...service, folder: place };
+			processes.add(each);
+			return each;
+		},
+		async end() {
+			for (const { child, end, folder: place } of processes) {
+				if (child.exitCode === null && child.signalCode === null) await end();
+				place.remove();
+			}
+			await Promise.all([...running].map(stop));
+			await drop();
+		},
+	};
 }

@@ -1,4 +1,7 @@
-/** The store of services under test: a file in their folder, or with `SLUICE_TEST_STORE=postgres` a database of PostgreSQL that lasts as long as the folder. */
+/**
+ * The store of services under test: a file in their folder, or with `SLUICE_TEST_STORE=postgres` a
+ * database of PostgreSQL that lasts as long as the folder.
+ */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../src/clock.ts";
@@ -18,45 +21,72 @@ const stores = () => import("./postgres-stores.ts");
 const databases = new Map<string, Promise<StoreDatabase>>();
 
 function databaseOf(folder: string): Promise<StoreDatabase> {
-  let found = databases.get(folder);
-  if (!found) databases.set(folder, (found = stores().then(({ storeDatabase }) => storeDatabase())));
-  return found;
+	let found = databases.get(folder);
+	if (!found)
+		databases.set(folder, (found = stores().then(({ storeDatabase }) => storeDatabase())));
+	return found;
 }
 
 /** How a service in this folder is told its store: the same for each that is started there. */
-export async function storeIn(folder: string): Promise<{ flags: Record<string, string>; env: Record<string, string> }> {
-  if (!ON_POSTGRES) return { flags: { store: `sqlite:${join(folder, "sluice.db")}` }, env: {} };
-  const { url } = await databaseOf(folder);
-  return { flags: { "data-dir": folder }, env: { SLUICE_STORE: url, SLUICE_SECRET: "the secret of all services under test" } };
+export async function storeIn(
+	folder: string,
+): Promise<{ flags: Record<string, string>; env: Record<string, string> }> {
+	if (!ON_POSTGRES) return { flags: { store: `sqlite:${join(folder, "sluice.db")}` }, env: {} };
+	const { url } = await databaseOf(folder);
+	return {
+		flags: { "data-dir": folder },
+		env: { SLUICE_STORE: url, SLUICE_SECRET: "the secret of all services under test" },
+	};
 }
 
 /** The folder is gone, and with it the services that had the store. */
 export function leaveStore(folder: string): void {
-  const left = databases.get(folder);
-  databases.delete(folder);
-  left?.then(({ giveBack }) => giveBack(), () => {});
-}
-
-/** What is stored for one folder, as it is now, becomes what is stored for another one; files the caller copies. */
-export async function copyStore({ from, to }: { from: string; to: string }): Promise<void> {
-  if (ON_POSTGRES) await (await stores()).copyRows({ from: (await databaseOf(from)).url, to: (await databaseOf(to)).url });
-}
-
-/** All that services in this folder have written, wherever: each file but the one they were told their settings by, and what the database holds. */
-export async function writtenIn(folder: string): Promise<Buffer[]> {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== "sluice.yaml");
-  const contents = files.map((entry) => readFileSync(join(entry.parentPath, entry.name)));
-  return ON_POSTGRES ? [...contents, Buffer.from(await (await stores()).allRows((await databaseOf(folder)).url))] : contents;
+	const left = databases.get(folder);
+	databases.delete(folder);
+	left?.then(
+		({ giveBack }) => giveBack(),
+		() => {},
+	);
 }
 
 /**
- * Opens the store of a service on a clock of the test's. What passes between service and database takes real time, while that clock may
- * stand still or leap: it is the database's clock too, and a manual one waits for what is under way.
+ * What is stored for one folder, as it is now, becomes what is stored for another one; files the
+ * caller copies.
+ */
+export async function copyStore({ from, to }: { from: string; to: string }): Promise<void> {
+	if (ON_POSTGRES)
+		await (await stores()).copyRows({
+			from: (await databaseOf(from)).url,
+			to: (await databaseOf(to)).url,
+		});
+}
+
+/**
+ * All that services in this folder have written, wherever: each file but the one they were told
+ * their settings by, and what the database holds.
+ */
+export async function writtenIn(folder: string): Promise<Buffer[]> {
+	const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+		(entry) => entry.isFile() && entry.name !== "sluice.yaml",
+	);
+	const contents = files.map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+	return ON_POSTGRES
+		? [...contents, Buffer.from(await (await stores()).allRows((await databaseOf(folder)).url))]
+		: contents;
+}
+
+/**
+ * Opens the store of a service on a clock of the test's. What passes between service and database
+ * takes real time, while that clock may stand still or leap: it is the database's clock too, and a
+ * manual one waits for what is under way.
  */
 export function openOn(clock: Clock): typeof openStore {
-  return async (q) => {
-    if (q.address.kind === "sqlite" || clock === systemClock) return await openStore(q);
-    const store = counted(await openStore({ ...q, clock: systemClock }));
-    return { ...store, ...(store.cluster && { cluster: { ...store.cluster, clock: async () => clock.now() } }) } satisfies Store;
-  };
+	return async (q) => {
+		if (q.address.kind === "sqlite" || clock === systemClock) return await openStore(q);
+		const store = counted(await openStore({ ...q, clock: systemClock }));
+		return {
+			...store,
+			...(store.cluster && { cluster: { ...store.cluster, clock: async () => clock.now() } }),
+		} satisfies Store;
+	};
 }

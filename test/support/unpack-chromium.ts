@@ -1,4 +1,8 @@
-/** Unpacks the browser of `@sparticuz/chromium`, with the libraries and fonts it needs, into the folder that the first argument names. A process of its own: the package takes folder and libraries from the environment, and changes that. */
+/**
+ * Unpacks the browser of `@sparticuz/chromium`, with the libraries and fonts it needs, into the
+ * folder that the first argument names. A process of its own: the package takes folder and
+ * libraries from the environment, and changes that.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,8 +12,11 @@ process.env["TMPDIR"] = folder;
 process.env["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x";
 const { default: chromium } = await import("@sparticuz/chromium");
 await chromium.executablePath();
-// The package's own file looks for fonts in places that are not here. A fixed-width one is the machine's, if it has any.
-writeFileSync(join(folder, "fonts/fonts.conf"), `<?xml version="1.0"?>
+// The package's own file looks for fonts in places that are not here. A fixed-width one is the
+// machine's, if it has any.
+writeFileSync(
+	join(folder, "fonts/fonts.conf"),
+	`<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir prefix="relative">.</dir>
@@ -19,4 +26,5 @@ writeFileSync(join(folder, "fonts/fonts.conf"), `<?xml version="1.0"?>
   <alias><family>system-ui</family><prefer><family>Open Sans</family></prefer></alias>
   <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family><family>Liberation Mono</family><family>Open Sans</family></prefer></alias>
 </fontconfig>
-`);
+`,
+);

@@ -5,30 +5,35 @@ const waiting: (() => void)[] = [];
 
 /** Whether nothing is. */
 export function isIdle(): boolean {
-  return underWay === 0;
+	return underWay === 0;
 }
 
 /** Resolves when nothing is. */
 export async function idle(): Promise<void> {
-  if (!isIdle()) await new Promise<void>((resolve) => waiting.push(resolve));
+	if (!isIdle()) await new Promise<void>((resolve) => waiting.push(resolve));
 }
 
 function end(): void {
-  underWay -= 1;
-  if (isIdle()) for (const resolve of waiting.splice(0)) resolve();
+	underWay -= 1;
+	if (isIdle()) for (const resolve of waiting.splice(0)) resolve();
 }
 
 /** The same groups of operations; those under way count as work. */
 export function counted<T extends object>(operations: T): T {
-  const same = Object.entries(operations).map(([name, value]: [string, unknown]) => {
-    if (typeof value === "object" && value !== null) return [name, counted(value)];
-    return [name, typeof value === "function" ? (...given: unknown[]) => watched((value as (...all: unknown[]) => unknown)(...given)) : value];
-  });
-  return Object.fromEntries(same) as T;
+	const same = Object.entries(operations).map(([name, value]: [string, unknown]) => {
+		if (typeof value === "object" && value !== null) return [name, counted(value)];
+		return [
+			name,
+			typeof value === "function"
+				? (...given: unknown[]) => watched((value as (...all: unknown[]) => unknown)(...given))
+				: value,
+		];
+	});
+	return Object.fromEntries(same) as T;
 }
 
 function watched(answer: unknown): unknown {
-  if (!(answer instanceof Promise)) return answer;
-  underWay += 1;
-  return answer.finally(end);
+	if (!(answer instanceof Promise)) return answer;
+	underWay += 1;
+	return answer.finally(end);
 }

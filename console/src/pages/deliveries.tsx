@@ -16,51 +16,145 @@ import type { Delivery, Page } from "../shapes.ts";
 import { T } from "../text.ts";
 
 const COLUMNS: readonly Column<Delivery>[] = [
-  { name: T.webhooks.job, main: true, cell: ({ endpoint, job }) => <a className="mono" href={to(["endpoints", endpoint, "requests", job])} title={job}>{short(job)}</a> },
-  { name: T.webhooks.endpoint, cell: ({ endpoint }) => <a className="quiet" href={to(["endpoints", endpoint])}>{endpoint}</a> },
-  { name: T.webhooks.state, cell: ({ state }) => <Status state={state} /> },
-  { name: T.webhooks.url, cell: ({ url }) => <span className="break">{url}</span> },
-  { name: T.webhooks.tries, cell: (delivery) => <Tries delivery={delivery} /> },
-  { name: T.webhooks.made, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+	{
+		name: T.webhooks.job,
+		main: true,
+		cell: ({ endpoint, job }) => (
+			<a className="mono" href={to(["endpoints", endpoint, "requests", job])} title={job}>
+				{short(job)}
+			</a>
+		),
+	},
+	{
+		name: T.webhooks.endpoint,
+		cell: ({ endpoint }) => (
+			<a className="quiet" href={to(["endpoints", endpoint])}>
+				{endpoint}
+			</a>
+		),
+	},
+	{ name: T.webhooks.state, cell: ({ state }) => <Status state={state} /> },
+	{ name: T.webhooks.url, cell: ({ url }) => <span className="break">{url}</span> },
+	{ name: T.webhooks.tries, cell: (delivery) => <Tries delivery={delivery} /> },
+	{ name: T.webhooks.made, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 /** All of them as a table; `reload` after one was sent anew. */
-export function DeliveryTable({ deliveries, reload }: { deliveries: readonly Delivery[]; reload: () => void }): ReactNode {
-  const write = useMay("write");
-  const act: Column<Delivery> = { name: T.webhooks.redeliver, silent: true, end: true, cell: (delivery) => <Redeliver delivery={delivery} reload={reload} /> };
-  return <Table label={T.pages.webhooks} columns={write ? [...COLUMNS, act] : COLUMNS} rows={deliveries} id={({ id }) => id} />;
+export function DeliveryTable({
+	deliveries,
+	reload,
+}: {
+	deliveries: readonly Delivery[];
+	reload: () => void;
+}): ReactNode {
+	const write = useMay("write");
+	const act: Column<Delivery> = {
+		name: T.webhooks.redeliver,
+		silent: true,
+		end: true,
+		cell: (delivery) => <Redeliver delivery={delivery} reload={reload} />,
+	};
+	return (
+		<Table
+			label={T.pages.webhooks}
+			columns={write ? [...COLUMNS, act] : COLUMNS}
+			rows={deliveries}
+			id={({ id }) => id}
+		/>
+	);
 }
 
 /** What the last try brought, and when the next one is due. */
 function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): ReactNode {
-  const last = tries.at(-1);
-  const all = tries.map(({ at, status, error, tookMs }) => `${at} ${status ?? ""} ${error ?? ""} ${duration(tookMs)}`).join("\n");
-  return (
-    <span title={all}>
-      {last === undefined ? <span className="muted">{T.webhooks.notYet}</span> : <>{last.status ?? ""} {last.error ?? ""} <span className="muted">{duration(last.tookMs)}{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}</span></>}
-      {state === "pending" && dueAt !== undefined && tries.length > 0 ? <span className="muted"> {T.webhooks.next} <Ago at={dueAt} /></span> : null}
-    </span>
-  );
+	const last = tries.at(-1);
+	const all = tries
+		.map(
+			({ at, status, error, tookMs }) => `${at} ${status ?? ""} ${error ?? ""} ${duration(tookMs)}`,
+		)
+		.join("\n");
+	return (
+		<span title={all}>
+			{last === undefined ? (
+				<span className="muted">{T.webhooks.notYet}</span>
+			) : (
+				<>
+					{last.status ?? ""} {last.error ?? ""}{" "}
+					<span className="muted">
+						{duration(last.tookMs)}
+						{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}
+					</span>
+				</>
+			)}
+			{state === "pending" && dueAt !== undefined && tries.length > 0 ? (
+				<span className="muted">
+					{" "}
+					{T.webhooks.next} <Ago at={dueAt} />
+				</span>
+			) : null}
+		</span>
+	);
 }
 
-function Redeliver({ delivery: { id, state }, reload }: { delivery: Delivery; reload: () => void }): ReactNode {
-  const { busy, run } = useAct();
-  const send = async (): Promise<void> => {
-    if (await run(() => ask(`v1/webhooks/${encodeURIComponent(id)}/redeliver`, { method: "POST" }), T.webhooks.sent)) reload();
-  };
-  return state === "pending" ? null : <Button look="quiet" icon="send" busy={busy} onPress={() => void send()}>{T.webhooks.redeliver}</Button>;
+function Redeliver({
+	delivery: { id, state },
+	reload,
+}: {
+	delivery: Delivery;
+	reload: () => void;
+}): ReactNode {
+	const { busy, run } = useAct();
+	const send = async (): Promise<void> => {
+		if (
+			await run(
+				() => ask(`v1/webhooks/${encodeURIComponent(id)}/redeliver`, { method: "POST" }),
+				T.webhooks.sent,
+			)
+		)
+			reload();
+	};
+	return state === "pending" ? null : (
+		<Button look="quiet" icon="send" busy={busy} onPress={() => void send()}>
+			{T.webhooks.redeliver}
+		</Button>
+	);
 }
 
 /** Those of one job. `change` says when to look again. */
-export function JobDeliveries({ endpoint, job, change }: { endpoint: string; job: string; change: unknown }): ReactNode {
-  const path = `v1/webhooks${search({ endpoint, job })}`;
-  const { data, failure, reload } = useLoad(path, (signal) => ask<Page<"deliveries", Delivery>>(path, { signal }), { change });
-  return (
-    <section className="card">
-      <h2>{T.pages.webhooks}</h2>
-      {failure ? <Refusal failure={failure} again={reload} /> : null}
-      {data === undefined ? failure ? null : <Loading /> : data.deliveries.length === 0 ? <p className="muted">{T.webhooks.atEnd}</p> : <DeliveryTable deliveries={data.deliveries} reload={reload} />}
-      {data === undefined ? null : <div className="actions end"><Button look="quiet" icon="retry" onPress={reload}>{T.reload}</Button></div>}
-    </section>
-  );
+export function JobDeliveries({
+	endpoint,
+	job,
+	change,
+}: {
+	endpoint: string;
+	job: string;
+	change: unknown;
+}): ReactNode {
+	const path = `v1/webhooks${search({ endpoint, job })}`;
+	const { data, failure, reload } = useLoad(
+		path,
+		(signal) => ask<Page<"deliveries", Delivery>>(path, { signal }),
+		{ change },
+	);
+	return (
+		<section className="card">
+			<h2>{T.pages.webhooks}</h2>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{data === undefined ? (
+				failure ? null : (
+					<Loading />
+				)
+			) : data.deliveries.length === 0 ? (
+				<p className="muted">{T.webhooks.atEnd}</p>
+			) : (
+				<DeliveryTable deliveries={data.deliveries} reload={reload} />
+			)}
+			{data === undefined ? null : (
+				<div className="actions end">
+					<Button look="quiet" icon="retry" onPress={reload}>
+						{T.reload}
+					</Button>
+				</div>
+			)}
+		</section>
+	);
 }

@@ -24,64 +24,132 @@ import { SettingsPage } from "./settings.tsx";
 import { TryPage } from "./try.tsx";
 import { WorkersPage } from "./workers.tsx";
 
-export default function EndpointPage({ id, path }: { id: string; path: readonly string[] }): ReactNode {
-  const overview = useOverview(id);
-  const { live } = useFeed();
-  const { data: endpoint, failure, reload } = useLoad(id, (signal) => ask<Endpoint>(ofEndpoint(id), { signal }), { change: `${overview?.paused} ${overview?.name}` });
-  const [tab = "charts", rest] = path;
-  const tabs = useRef<HTMLElement>(null);
-  useEffect(() => {
-    // Newer browsers answer a promise, which is no way to end an effect.
-    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [tab, endpoint]);
-  if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
-  if (!endpoint) return <Loading />;
-  return (
-    <>
-      <Head endpoint={endpoint} paused={overview?.paused ?? endpoint.paused} waiting={overview?.queue.inQueue ?? endpoint.jobs.inQueue} reload={reload} live={live} />
-      <nav className="tabs" aria-label={T.menu.endpoint} ref={tabs}>
-        {ENDPOINT_PAGES.map((page) => (
-          <a key={page.path} href={to(["endpoints", id, page.path])} aria-current={tab === page.path ? "page" : undefined}>{page.name}</a>
-        ))}
-      </nav>
-      {tab === "charts" ? <ChartsPage id={id} /> : null}
-      {tab === "requests" ? rest === undefined ? <RequestsPage id={id} /> : <JobPage key={rest} endpoint={id} id={rest} /> : null}
-      {tab === "try" ? <TryPage key={id} id={id} /> : null}
-      {tab === "workers" ? <WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} /> : null}
-      {tab === "connect" ? <ConnectPage id={id} /> : null}
-      {tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} /> : null}
-    </>
-  );
+export default function EndpointPage({
+	id,
+	path,
+}: {
+	id: string;
+	path: readonly string[];
+}): ReactNode {
+	const overview = useOverview(id);
+	const { live } = useFeed();
+	const {
+		data: endpoint,
+		failure,
+		reload,
+	} = useLoad(id, (signal) => ask<Endpoint>(ofEndpoint(id), { signal }), {
+		change: `${overview?.paused} ${overview?.name}`,
+	});
+	const [tab = "charts", rest] = path;
+	const tabs = useRef<HTMLElement>(null);
+	useEffect(() => {
+		// Newer browsers answer a promise, which is no way to end an effect.
+		tabs.current
+			?.querySelector("[aria-current]")
+			?.scrollIntoView({ block: "nearest", inline: "nearest" });
+	}, [tab, endpoint]);
+	if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
+	if (!endpoint) return <Loading />;
+	return (
+		<>
+			<Head
+				endpoint={endpoint}
+				paused={overview?.paused ?? endpoint.paused}
+				waiting={overview?.queue.inQueue ?? endpoint.jobs.inQueue}
+				reload={reload}
+				live={live}
+			/>
+			<nav className="tabs" aria-label={T.menu.endpoint} ref={tabs}>
+				{ENDPOINT_PAGES.map((page) => (
+					<a
+						key={page.path}
+						href={to(["endpoints", id, page.path])}
+						aria-current={tab === page.path ? "page" : undefined}
+					>
+						{page.name}
+					</a>
+				))}
+			</nav>
+			{tab === "charts" ? <ChartsPage id={id} /> : null}
+			{tab === "requests" ? (
+				rest === undefined ? (
+					<RequestsPage id={id} />
+				) : (
+					<JobPage key={rest} endpoint={id} id={rest} />
+				)
+			) : null}
+			{tab === "try" ? <TryPage key={id} id={id} /> : null}
+			{tab === "workers" ? (
+				<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
+			) : null}
+			{tab === "connect" ? <ConnectPage id={id} /> : null}
+			{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} /> : null}
+		</>
+	);
 }
 
-function Head({ endpoint: { id, name }, paused, waiting, reload, live }: { endpoint: Endpoint; paused: boolean; waiting: number; reload: () => void; live: boolean }): ReactNode {
-  const [purging, setPurging] = useState(false);
-  const { busy, run } = useAct();
-  const [write, admin] = [useMay("write"), useMay("admin")];
-  const setPaused = async (): Promise<void> => {
-    if (await run(() => ask(ofEndpoint(id, paused ? "/resume" : "/pause"), { method: "POST" }), paused ? T.endpoint.resumed : T.endpoint.pausedNow)) reload();
-  };
-  const purge = async (): Promise<void> => {
-    const { removed } = await ask<{ removed: number }>(`v2/${encodeURIComponent(id)}/purge-queue`, { method: "POST" });
-    toast({ text: T.endpoint.purged(number(removed)) });
-  };
-  return (
-    <header className="page-head">
-      <div className="page-title">
-        <h1>{name}</h1>
-        {name === id ? null : <code className="muted">{id}</code>}
-        {paused ? <Badge tone="late">{T.paused}</Badge> : null}
-        {live ? null : <Badge tone="late">{T.notLive}</Badge>}
-      </div>
-      <div className="actions">
-        {admin ? <Button icon={paused ? "play" : "pause"} busy={busy} onPress={() => void setPaused()}>{paused ? T.endpoint.resume : T.endpoint.pause}</Button> : null}
-        {write ? <Button disabled={waiting === 0} onPress={() => setPurging(true)}>{T.endpoint.purge}</Button> : null}
-      </div>
-      {purging ? (
-        <Confirm title={T.endpoint.purgeTitle} act={T.endpoint.purge} danger doing={purge} close={() => setPurging(false)}>
-          <p>{T.endpoint.purgeText(count(waiting), name)}</p>
-        </Confirm>
-      ) : null}
-    </header>
-  );
+function Head({
+	endpoint: { id, name },
+	paused,
+	waiting,
+	reload,
+	live,
+}: {
+	endpoint: Endpoint;
+	paused: boolean;
+	waiting: number;
+	reload: () => void;
+	live: boolean;
+}): ReactNode {
+	const [purging, setPurging] = useState(false);
+	const { busy, run } = useAct();
+	const [write, admin] = [useMay("write"), useMay("admin")];
+	const setPaused = async (): Promise<void> => {
+		if (
+			await run(
+				() => ask(ofEndpoint(id, paused ? "/resume" : "/pause"), { method: "POST" }),
+				paused ? T.endpoint.resumed : T.endpoint.pausedNow,
+			)
+		)
+			reload();
+	};
+	const purge = async (): Promise<void> => {
+		const { removed } = await ask<{ removed: number }>(`v2/${encodeURIComponent(id)}/purge-queue`, {
+			method: "POST",
+		});
+		toast({ text: T.endpoint.purged(number(removed)) });
+	};
+	return (
+		<header className="page-head">
+			<div className="page-title">
+				<h1>{name}</h1>
+				{name === id ? null : <code className="muted">{id}</code>}
+				{paused ? <Badge tone="late">{T.paused}</Badge> : null}
+				{live ? null : <Badge tone="late">{T.notLive}</Badge>}
+			</div>
+			<div className="actions">
+				{admin ? (
+					<Button icon={paused ? "play" : "pause"} busy={busy} onPress={() => void setPaused()}>
+						{paused ? T.endpoint.resume : T.endpoint.pause}
+					</Button>
+				) : null}
+				{write ? (
+					<Button disabled={waiting === 0} onPress={() => setPurging(true)}>
+						{T.endpoint.purge}
+					</Button>
+				) : null}
+			</div>
+			{purging ? (
+				<Confirm
+					title={T.endpoint.purgeTitle}
+					act={T.endpoint.purge}
+					danger
+					doing={purge}
+					close={() => setPurging(false)}
+				>
+					<p>{T.endpoint.purgeText(count(waiting), name)}</p>
+				</Confirm>
+			) : null}
+		</header>
+	);
 }

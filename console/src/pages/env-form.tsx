@@ -1,4 +1,7 @@
-/** Environment of an endpoint's workers: values are never shown, so each is set anew, kept or taken away. */
+/**
+ * Environment of an endpoint's workers: values are never shown, so each is set anew, kept or taken
+ * away.
+ */
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
@@ -8,43 +11,69 @@ import { TextField } from "../parts/field.tsx";
 import type { Endpoint } from "../shapes.ts";
 import { T } from "../text.ts";
 
-export function EnvForm({ endpoint: { id, env }, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
-  const [name, setName] = useState("");
-  const [value, setValue] = useState("");
-  const { busy, run } = useAct();
-  const patch = async (change: Readonly<Record<string, string | null>>): Promise<void> => {
-    if (!(await run(() => ask(ofEndpoint(id), { method: "PATCH", body: { env: change } }), T.settings.saved))) return;
-    setName("");
-    setValue("");
-    reload();
-  };
-  return (
-    <form
-      className="card stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void patch({ [name]: value });
-      }}
-    >
-      <h2>{T.env.title}</h2>
-      <p className="hint">{T.env.about}</p>
-      {env.length === 0 ? null : (
-        <ul className="env">
-          {env.map((each) => (
-            <li key={each}>
-              <code>{each}</code> <span className="muted">{T.env.set}</span>
-              <IconButton name={T.env.remove(each)} icon="close" onPress={() => void patch({ [each]: null })} disabled={busy} />
-            </li>
-          ))}
-        </ul>
-      )}
-      <div className="two">
-        <TextField label={T.env.name} value={name} onChange={setName} mono />
-        <TextField label={T.env.value} value={value} onChange={setValue} mono type="password" autoComplete="new-password" />
-      </div>
-      <div className="actions">
-        <Button busy={busy} disabled={name === ""}>{env.includes(name) ? T.env.replace : T.env.add}</Button>
-      </div>
-    </form>
-  );
+export function EnvForm({
+	endpoint: { id, env },
+	reload,
+}: {
+	endpoint: Endpoint;
+	reload: () => void;
+}): ReactNode {
+	const [name, setName] = useState("");
+	const [value, setValue] = useState("");
+	const { busy, run } = useAct();
+	const patch = async (change: Readonly<Record<string, string | null>>): Promise<void> => {
+		if (
+			!(await run(
+				() => ask(ofEndpoint(id), { method: "PATCH", body: { env: change } }),
+				T.settings.saved,
+			))
+		)
+			return;
+		setName("");
+		setValue("");
+		reload();
+	};
+	return (
+		<form
+			className="card stack"
+			onSubmit={(event) => {
+				event.preventDefault();
+				void patch({ [name]: value });
+			}}
+		>
+			<h2>{T.env.title}</h2>
+			<p className="hint">{T.env.about}</p>
+			{env.length === 0 ? null : (
+				<ul className="env">
+					{env.map((each) => (
+						<li key={each}>
+							<code>{each}</code> <span className="muted">{T.env.set}</span>
+							<IconButton
+								name={T.env.remove(each)}
+								icon="close"
+								onPress={() => void patch({ [each]: null })}
+								disabled={busy}
+							/>
+						</li>
+					))}
+				</ul>
+			)}
+			<div className="two">
+				<TextField label={T.env.name} value={name} onChange={setName} mono />
+				<TextField
+					label={T.env.value}
+					value={value}
+					onChange={setValue}
+					mono
+					type="password"
+					autoComplete="new-password"
+				/>
+			</div>
+			<div className="actions">
+				<Button busy={busy} disabled={name === ""}>
+					{env.includes(name) ? T.env.replace : T.env.add}
+				</Button>
+			</div>
+		</form>
+	);
 }

@@ -15,40 +15,74 @@ import { T } from "../text.ts";
 import { isOver, useJob } from "../use-job.ts";
 
 export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }): ReactNode {
-  const { run } = useAct();
-  const { data: job, failure, reload } = useJob(endpoint, id);
-  if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
-  const over = isOver(job);
-  const cancel = (): Promise<boolean> => run(async () => {
-    await ask(`v2/${encodeURIComponent(endpoint)}/cancel/${encodeURIComponent(id)}`, { method: "POST" });
-    reload();
-  }, T.job.cancelled);
-  return (
-    <div className="stack">
-      <header className="section-head">
-        <span className="page-title" role="status">
-          <Status state={job.status} />
-          <a className="mono" href={to(["endpoints", endpoint, "requests", id])} title={id}>{short(id)}</a>
-        </span>
-        {over ? <span className="muted">{T.try.times(duration(job.delayTime), duration(job.executionTime))}</span> : <Button look="quiet" icon="stop" onPress={() => void cancel()}>{T.job.cancel}</Button>}
-      </header>
-      {job.reason ? <p className="reason">{job.reason.message} <code>{job.reason.code}</code></p> : null}
-      {over ? null : <p className="muted">{job.status === "IN_QUEUE" ? T.try.waiting : T.try.running} <Since at={job.startedAt ?? job.queuedAt} /></p>}
-      {job.error === undefined ? null : <ErrorView error={job.error} />}
-      {over && job.chunks.written === 0 ? null : <StreamView endpoint={endpoint} job={id} onEnd={reload} />}
-      {job.output === undefined ? null : <Output value={job.output} streamed={job.chunks.written > 0} over={over} />}
-    </div>
-  );
+	const { run } = useAct();
+	const { data: job, failure, reload } = useJob(endpoint, id);
+	if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
+	const over = isOver(job);
+	const cancel = (): Promise<boolean> =>
+		run(async () => {
+			await ask(`v2/${encodeURIComponent(endpoint)}/cancel/${encodeURIComponent(id)}`, {
+				method: "POST",
+			});
+			reload();
+		}, T.job.cancelled);
+	return (
+		<div className="stack">
+			<header className="section-head">
+				<span className="page-title" role="status">
+					<Status state={job.status} />
+					<a className="mono" href={to(["endpoints", endpoint, "requests", id])} title={id}>
+						{short(id)}
+					</a>
+				</span>
+				{over ? (
+					<span className="muted">
+						{T.try.times(duration(job.delayTime), duration(job.executionTime))}
+					</span>
+				) : (
+					<Button look="quiet" icon="stop" onPress={() => void cancel()}>
+						{T.job.cancel}
+					</Button>
+				)}
+			</header>
+			{job.reason ? (
+				<p className="reason">
+					{job.reason.message} <code>{job.reason.code}</code>
+				</p>
+			) : null}
+			{over ? null : (
+				<p className="muted">
+					{job.status === "IN_QUEUE" ? T.try.waiting : T.try.running}{" "}
+					<Since at={job.startedAt ?? job.queuedAt} />
+				</p>
+			)}
+			{job.error === undefined ? null : <ErrorView error={job.error} />}
+			{over && job.chunks.written === 0 ? null : (
+				<StreamView endpoint={endpoint} job={id} onEnd={reload} />
+			)}
+			{job.output === undefined ? null : (
+				<Output value={job.output} streamed={job.chunks.written > 0} over={over} />
+			)}
+		</div>
+	);
 }
 
 /** Folded where the stream has shown it piece by piece. */
-function Output({ value, streamed, over }: { value: unknown; streamed: boolean; over: boolean }): ReactNode {
-  const view = <JsonView value={value} label={over ? T.job.output : T.job.progress} />;
-  if (!streamed || !over) return view;
-  return (
-    <details className="fold">
-      <summary>{T.job.output}</summary>
-      {view}
-    </details>
-  );
+function Output({
+	value,
+	streamed,
+	over,
+}: {
+	value: unknown;
+	streamed: boolean;
+	over: boolean;
+}): ReactNode {
+	const view = <JsonView value={value} label={over ? T.job.output : T.job.progress} />;
+	if (!streamed || !over) return view;
+	return (
+		<details className="fold">
+			<summary>{T.job.output}</summary>
+			{view}
+		</details>
+	);
 }

@@ -1,4 +1,7 @@
-/** Signing in with an API key, once (D31): the page does not keep it, the browser gets a cookie that scripts cannot read. */
+/**
+ * Signing in with an API key, once (D31): the page does not keep it, the browser gets a cookie that
+ * scripts cannot read.
+ */
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { Failure, ask } from "../api.ts";
@@ -9,37 +12,61 @@ import { Refusal } from "../parts/notice.tsx";
 import type { Principal } from "../shapes.ts";
 import { T } from "../text.ts";
 
-export function SignIn({ problem, done }: { problem: Failure | undefined; done: (principal: Principal) => void }): ReactNode {
-  const [key, setKey] = useState("");
-  const [failure, setFailure] = useState(problem);
-  const [busy, setBusy] = useState(false);
-  const signIn = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      done((await ask<{ principal: Principal }>("console/session", { method: "POST", body: { key: key.trim() } })).principal);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      setFailure(error);
-      setBusy(false);
-    }
-  };
-  return (
-    <main className="sign-in">
-      <form
-        className="stack card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void signIn();
-        }}
-      >
-        <h1>
-          <Mark /> {T.product}
-        </h1>
-        <TextField label={T.signIn.key} type="password" value={key} onChange={setKey} hint={T.signIn.hint} mono autoFocus autoComplete="current-password" />
-        {failure ? <Refusal failure={failure} /> : null}
-        <Button look="main" busy={busy} disabled={key.trim() === ""}>{T.signIn.act}</Button>
-        <p className="hint">{T.signIn.link}</p>
-      </form>
-    </main>
-  );
+export function SignIn({
+	problem,
+	done,
+}: {
+	problem: Failure | undefined;
+	done: (principal: Principal) => void;
+}): ReactNode {
+	const [key, setKey] = useState("");
+	const [failure, setFailure] = useState(problem);
+	const [busy, setBusy] = useState(false);
+	const signIn = async (): Promise<void> => {
+		setBusy(true);
+		try {
+			done(
+				(
+					await ask<{ principal: Principal }>("console/session", {
+						method: "POST",
+						body: { key: key.trim() },
+					})
+				).principal,
+			);
+		} catch (error) {
+			if (!(error instanceof Failure)) throw error;
+			setFailure(error);
+			setBusy(false);
+		}
+	};
+	return (
+		<main className="sign-in">
+			<form
+				className="stack card"
+				onSubmit={(event) => {
+					event.preventDefault();
+					void signIn();
+				}}
+			>
+				<h1>
+					<Mark /> {T.product}
+				</h1>
+				<TextField
+					label={T.signIn.key}
+					type="password"
+					value={key}
+					onChange={setKey}
+					hint={T.signIn.hint}
+					mono
+					autoFocus
+					autoComplete="current-password"
+				/>
+				{failure ? <Refusal failure={failure} /> : null}
+				<Button look="main" busy={busy} disabled={key.trim() === ""}>
+					{T.signIn.act}
+				</Button>
+				<p className="hint">{T.signIn.link}</p>
+			</form>
+		</main>
+	);
 }

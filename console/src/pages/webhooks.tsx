@@ -21,40 +21,82 @@ const PACE_MS = 5000;
 const ALL = "*";
 
 export default function WebhooksPage(): ReactNode {
-  const { query } = usePlace();
-  const { endpoints = [], at } = useFeed();
-  const { principal } = useSession();
-  // A key that is good for several endpoints only sees one of them at a time.
-  const only = (principal.endpoints ?? []).length > 1;
-  const endpoint = query.get("endpoint") ?? (only ? principal.endpoints?.[0] : undefined);
-  const [state, cursor] = [query.get("state") ?? undefined, query.get("cursor") ?? undefined];
-  const path = `v1/webhooks${search({ endpoint, state, cursor, limit: PAGE_ROWS })}`;
-  const { data, failure, loading, reload } = useLoad(path, (signal) => ask<Page<"deliveries", Delivery>>(path, { signal }), { change: cursor === undefined ? at : undefined, pace: () => PACE_MS, keep: true });
-  const set = (change: Readonly<Record<string, string | undefined>>): void => go(to(["webhooks"], { ...Object.fromEntries(query), cursor: undefined, ...change }), true);
-  const choices = [...(only ? [] : [{ id: ALL, name: T.webhooks.all }]), ...endpoints.map(({ id, name }) => ({ id, name }))];
-  return (
-    <>
-      <header className="page-head">
-        <h1>{T.pages.webhooks}</h1>
-      </header>
-      <div className="bar">
-        <ToggleButtonGroup className="segments" aria-label={T.webhooks.state} selectionMode="single" selectedKeys={state === undefined ? [] : [state]} onSelectionChange={([key]) => set({ state: key === undefined ? undefined : String(key) })}>
-          {STATES.map((each) => <ToggleButton key={each} id={each} className="segment">{T.states[each]}</ToggleButton>)}
-        </ToggleButtonGroup>
-        <Select bare label={T.webhooks.endpoint} value={endpoint ?? ALL} onChange={(id) => set({ endpoint: id === ALL ? undefined : id })} choices={choices} />
-      </div>
-      {failure ? <Refusal failure={failure} again={reload} /> : null}
-      {data === undefined ? failure ? null : <Loading /> : data.deliveries.length === 0 ? (
-        <Empty title={query.size > 0 ? T.webhooks.noMatch : T.webhooks.none}>{query.size > 0 ? <a href={to(["webhooks"])}>{T.requests.clear}</a> : <p>{T.webhooks.how}</p>}</Empty>
-      ) : (
-        <section className="card flush" aria-busy={loading}>
-          <DeliveryTable deliveries={data.deliveries} reload={reload} />
-        </section>
-      )}
-      <div className="actions end">
-        {cursor === undefined ? null : <Button icon="left" onPress={() => set({})}>{T.requests.newest}</Button>}
-        {data?.next ? <Button icon="right" onPress={() => set({ cursor: data.next! })}>{T.requests.older}</Button> : null}
-      </div>
-    </>
-  );
+	const { query } = usePlace();
+	const { endpoints = [], at } = useFeed();
+	const { principal } = useSession();
+	// A key that is good for several endpoints only sees one of them at a time.
+	const only = (principal.endpoints ?? []).length > 1;
+	const endpoint = query.get("endpoint") ?? (only ? principal.endpoints?.[0] : undefined);
+	const [state, cursor] = [query.get("state") ?? undefined, query.get("cursor") ?? undefined];
+	const path = `v1/webhooks${search({ endpoint, state, cursor, limit: PAGE_ROWS })}`;
+	const { data, failure, loading, reload } = useLoad(
+		path,
+		(signal) => ask<Page<"deliveries", Delivery>>(path, { signal }),
+		{ change: cursor === undefined ? at : undefined, pace: () => PACE_MS, keep: true },
+	);
+	const set = (change: Readonly<Record<string, string | undefined>>): void =>
+		go(to(["webhooks"], { ...Object.fromEntries(query), cursor: undefined, ...change }), true);
+	const choices = [
+		...(only ? [] : [{ id: ALL, name: T.webhooks.all }]),
+		...endpoints.map(({ id, name }) => ({ id, name })),
+	];
+	return (
+		<>
+			<header className="page-head">
+				<h1>{T.pages.webhooks}</h1>
+			</header>
+			<div className="bar">
+				<ToggleButtonGroup
+					className="segments"
+					aria-label={T.webhooks.state}
+					selectionMode="single"
+					selectedKeys={state === undefined ? [] : [state]}
+					onSelectionChange={([key]) => set({ state: key === undefined ? undefined : String(key) })}
+				>
+					{STATES.map((each) => (
+						<ToggleButton key={each} id={each} className="segment">
+							{T.states[each]}
+						</ToggleButton>
+					))}
+				</ToggleButtonGroup>
+				<Select
+					bare
+					label={T.webhooks.endpoint}
+					value={endpoint ?? ALL}
+					onChange={(id) => set({ endpoint: id === ALL ? undefined : id })}
+					choices={choices}
+				/>
+			</div>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{data === undefined ? (
+				failure ? null : (
+					<Loading />
+				)
+			) : data.deliveries.length === 0 ? (
+				<Empty title={query.size > 0 ? T.webhooks.noMatch : T.webhooks.none}>
+					{query.size > 0 ? (
+						<a href={to(["webhooks"])}>{T.requests.clear}</a>
+					) : (
+						<p>{T.webhooks.how}</p>
+					)}
+				</Empty>
+			) : (
+				<section className="card flush" aria-busy={loading}>
+					<DeliveryTable deliveries={data.deliveries} reload={reload} />
+				</section>
+			)}
+			<div className="actions end">
+				{cursor === undefined ? null : (
+					<Button icon="left" onPress={() => set({})}>
+						{T.requests.newest}
+					</Button>
+				)}
+				{data?.next ? (
+					<Button icon="right" onPress={() => set({ cursor: data.next! })}>
+						{T.requests.older}
+					</Button>
+				) : null}
+			</div>
+		</>
+	);
 }

@@ -20,86 +20,250 @@ import type { Overview, WorkerShown } from "../shapes.ts";
 import { T } from "../text.ts";
 
 interface Row extends WorkerShown {
-  endpoint: string;
+	endpoint: string;
 }
 
-/** Those of one endpoint; `worker`: whose log is shown, also of one that has ended. `launched`: the service starts them. */
-export function WorkersPage({ id, launched, worker }: { id: string; launched: boolean; worker: string | undefined }): ReactNode {
-  const overview = useOverview(id);
-  const admin = useMay("admin");
-  const { data, failure, reload } = useWorkers([id], overview);
-  return (
-    <>
-      {failure ? <Refusal failure={failure} again={reload} /> : null}
-      {data === undefined ? failure ? null : <Loading /> : data.length === 0 ? <NoWorkers id={id} launched={launched} /> : <List rows={data} reload={reload} />}
-      {worker !== undefined && admin ? (
-        <section className="card">
-          <header className="section-head">
-            <h2>{T.log.of(worker)}</h2>
-            <IconButton name={T.close} icon="close" onPress={() => go(to(["endpoints", id, "workers"]))} />
-          </header>
-          <LogView key={worker} endpoint={id} worker={worker} />
-        </section>
-      ) : null}
-    </>
-  );
+/**
+ * Those of one endpoint; `worker`: whose log is shown, also of one that has ended. `launched`: the
+ * service starts them.
+ */
+export function WorkersPage({
+	id,
+	launched,
+	worker,
+}: {
+	id: string;
+	launched: boolean;
+	worker: string | undefined;
+}): ReactNode {
+	const overview = useOverview(id);
+	const admin = useMay("admin");
+	const { data, failure, reload } = useWorkers([id], overview);
+	return (
+		<>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{data === undefined ? (
+				failure ? null : (
+					<Loading />
+				)
+			) : data.length === 0 ? (
+				<NoWorkers id={id} launched={launched} />
+			) : (
+				<List rows={data} reload={reload} />
+			)}
+			{worker !== undefined && admin ? (
+				<section className="card">
+					<header className="section-head">
+						<h2>{T.log.of(worker)}</h2>
+						<IconButton
+							name={T.close}
+							icon="close"
+							onPress={() => go(to(["endpoints", id, "workers"]))}
+						/>
+					</header>
+					<LogView key={worker} endpoint={id} worker={worker} />
+				</section>
+			) : null}
+		</>
+	);
 }
 
 /** Those of all endpoints. */
 export function AllWorkersPage(): ReactNode {
-  const { endpoints } = useFeed();
-  const { data, failure, reload } = useWorkers(endpoints?.map(({ id }) => id) ?? [], endpoints?.map(({ workers }) => workers));
-  return (
-    <>
-      <header className="page-head">
-        <h1>{T.pages.workers}</h1>
-      </header>
-      {failure ? <Refusal failure={failure} again={reload} /> : null}
-      {data === undefined ? failure ? null : <Loading /> : data.length === 0 ? <Empty title={T.workers.none}>{T.workers.noneAnywhere}</Empty> : <List rows={data} reload={reload} everywhere />}
-    </>
-  );
+	const { endpoints } = useFeed();
+	const { data, failure, reload } = useWorkers(
+		endpoints?.map(({ id }) => id) ?? [],
+		endpoints?.map(({ workers }) => workers),
+	);
+	return (
+		<>
+			<header className="page-head">
+				<h1>{T.pages.workers}</h1>
+			</header>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{data === undefined ? (
+				failure ? null : (
+					<Loading />
+				)
+			) : data.length === 0 ? (
+				<Empty title={T.workers.none}>{T.workers.noneAnywhere}</Empty>
+			) : (
+				<List rows={data} reload={reload} everywhere />
+			)}
+		</>
+	);
 }
 
 /** Loaded again when the feed's counts of workers or running jobs move. */
-function useWorkers(ids: readonly string[], counts: Overview | readonly Overview["workers"][] | undefined): ReturnType<typeof useLoad<Row[]>> {
-  const load = async (signal: AbortSignal): Promise<Row[]> => {
-    const all = await Promise.all(ids.map(async (endpoint) => (await ask<{ workers: WorkerShown[] }>(ofEndpoint(endpoint, "/workers"), { signal })).workers.map((worker) => ({ ...worker, endpoint }))));
-    return all.flat();
-  };
-  const change = counts && "queue" in counts ? [counts.workers, counts.queue.inProgress, counts.queue.completed] : counts;
-  return useLoad(ids.join(" "), load, { change: JSON.stringify(change) });
+function useWorkers(
+	ids: readonly string[],
+	counts: Overview | readonly Overview["workers"][] | undefined,
+): ReturnType<typeof useLoad<Row[]>> {
+	const load = async (signal: AbortSignal): Promise<Row[]> => {
+		const all = await Promise.all(
+			ids.map(async (endpoint) =>
+				(
+					await ask<{ workers: WorkerShown[] }>(ofEndpoint(endpoint, "/workers"), { signal })
+				).workers.map((worker) => ({ ...worker, endpoint })),
+			),
+		);
+		return all.flat();
+	};
+	const change =
+		counts && "queue" in counts
+			? [counts.workers, counts.queue.inProgress, counts.queue.completed]
+			: counts;
+	return useLoad(ids.join(" "), load, { change: JSON.stringify(change) });
 }
 
-function List({ rows, reload, everywhere = false }: { rows: readonly Row[]; reload: () => void; everywhere?: boolean }): ReactNode {
-  const [stopping, setStopping] = useState<Row | undefined>(undefined);
-  const admin = useMay("admin");
-  const columns: Column<Row>[] = [
-    { name: T.workers.worker, main: true, cell: ({ id, endpoint, launcher }) => (admin && launcher !== "external" ? <a className="mono" href={to(["endpoints", endpoint, "workers", id])}>{id}</a> : <span className="mono">{id}</span>) },
-    ...(everywhere ? [{ name: T.webhooks.endpoint, cell: ({ endpoint }: Row) => <a className="quiet" href={to(["endpoints", endpoint, "workers"])}>{endpoint}</a> }] : []),
-    { name: T.workers.state, cell: ({ state }) => <Status state={state} /> },
-    { name: T.workers.uptime, end: true, cell: ({ createdAt }) => <Since at={createdAt} /> },
-    { name: T.workers.jobs, cell: ({ jobs, endpoint }) => (jobs.length === 0 ? <span className="muted">–</span> : <span className="links">{jobs.map((job) => <a key={job} className="mono" href={to(["endpoints", endpoint, "requests", job])} title={job}>{short(job)}</a>)}</span>) },
-    { name: T.workers.launcher, cell: ({ launcher, gpus }) => <>{launcher}{gpus ? <span className="muted"> GPU {gpus.join(", ")}</span> : null}</> },
-    { name: T.workers.sdk, cell: ({ version, warning }) => (version === undefined ? <span className="muted">–</span> : <>{version}{warning === undefined ? null : <span className="warning" title={warning}> {T.workers.warning}</span>}</>) },
-    { name: T.workers.seen, cell: ({ seenAt }) => <Ago at={seenAt} /> },
-    ...(admin ? [{ name: T.workers.stop, silent: true, end: true, cell: (row: Row) => (row.launcher === "external" || row.state === "stopping" ? null : <Button look="quiet" icon="stop" onPress={() => setStopping(row)}>{T.workers.stop}</Button>) }] : []),
-  ];
-  return (
-    <section className="card flush">
-      <Table label={T.pages.workers} columns={columns} rows={rows} id={({ endpoint, id }) => `${endpoint}/${id}`} />
-      {stopping ? (
-        <Confirm title={T.workers.stopTitle} act={T.workers.stop} danger doing={async () => { await ask(ofEndpoint(stopping.endpoint, `/workers/${encodeURIComponent(stopping.id)}/stop`), { method: "POST" }); reload(); }} done={T.workers.stopped} close={() => setStopping(undefined)}>
-          <p>{stopping.jobs.length > 0 ? T.workers.stopBusy(stopping.id) : T.workers.stopIdle(stopping.id)}</p>
-        </Confirm>
-      ) : null}
-    </section>
-  );
+function List({
+	rows,
+	reload,
+	everywhere = false,
+}: {
+	rows: readonly Row[];
+	reload: () => void;
+	everywhere?: boolean;
+}): ReactNode {
+	const [stopping, setStopping] = useState<Row | undefined>(undefined);
+	const admin = useMay("admin");
+	const columns: Column<Row>[] = [
+		{
+			name: T.workers.worker,
+			main: true,
+			cell: ({ id, endpoint, launcher }) =>
+				admin && launcher !== "external" ? (
+					<a className="mono" href={to(["endpoints", endpoint, "workers", id])}>
+						{id}
+					</a>
+				) : (
+					<span className="mono">{id}</span>
+				),
+		},
+		...(everywhere
+			? [
+					{
+						name: T.webhooks.endpoint,
+						cell: ({ endpoint }: Row) => (
+							<a className="quiet" href={to(["endpoints", endpoint, "workers"])}>
+								{endpoint}
+							</a>
+						),
+					},
+				]
+			: []),
+		{ name: T.workers.state, cell: ({ state }) => <Status state={state} /> },
+		{ name: T.workers.uptime, end: true, cell: ({ createdAt }) => <Since at={createdAt} /> },
+		{
+			name: T.workers.jobs,
+			cell: ({ jobs, endpoint }) =>
+				jobs.length === 0 ? (
+					<span className="muted">–</span>
+				) : (
+					<span className="links">
+						{jobs.map((job) => (
+							<a
+								key={job}
+								className="mono"
+								href={to(["endpoints", endpoint, "requests", job])}
+								title={job}
+							>
+								{short(job)}
+							</a>
+						))}
+					</span>
+				),
+		},
+		{
+			name: T.workers.launcher,
+			cell: ({ launcher, gpus }) => (
+				<>
+					{launcher}
+					{gpus ? <span className="muted"> GPU {gpus.join(", ")}</span> : null}
+				</>
+			),
+		},
+		{
+			name: T.workers.sdk,
+			cell: ({ version, warning }) =>
+				version === undefined ? (
+					<span className="muted">–</span>
+				) : (
+					<>
+						{version}
+						{warning === undefined ? null : (
+							<span className="warning" title={warning}>
+								{" "}
+								{T.workers.warning}
+							</span>
+						)}
+					</>
+				),
+		},
+		{ name: T.workers.seen, cell: ({ seenAt }) => <Ago at={seenAt} /> },
+		...(admin
+			? [
+					{
+						name: T.workers.stop,
+						silent: true,
+						end: true,
+						cell: (row: Row) =>
+							row.launcher === "external" || row.state === "stopping" ? null : (
+								<Button look="quiet" icon="stop" onPress={() => setStopping(row)}>
+									{T.workers.stop}
+								</Button>
+							),
+					},
+				]
+			: []),
+	];
+	return (
+		<section className="card flush">
+			<Table
+				label={T.pages.workers}
+				columns={columns}
+				rows={rows}
+				id={({ endpoint, id }) => `${endpoint}/${id}`}
+			/>
+			{stopping ? (
+				<Confirm
+					title={T.workers.stopTitle}
+					act={T.workers.stop}
+					danger
+					doing={async () => {
+						await ask(
+							ofEndpoint(stopping.endpoint, `/workers/${encodeURIComponent(stopping.id)}/stop`),
+							{ method: "POST" },
+						);
+						reload();
+					}}
+					done={T.workers.stopped}
+					close={() => setStopping(undefined)}
+				>
+					<p>
+						{stopping.jobs.length > 0
+							? T.workers.stopBusy(stopping.id)
+							: T.workers.stopIdle(stopping.id)}
+					</p>
+				</Confirm>
+			) : null}
+		</section>
+	);
 }
 
 function NoWorkers({ id, launched }: { id: string; launched: boolean }): ReactNode {
-  return (
-    <Empty title={T.workers.none}>
-      {launched ? <p>{T.workers.onDemand} <a href={to(["endpoints", id, "try"])}>{T.requests.sendOne}</a></p> : <><p>{T.workers.attach}</p><CodeBlock name={T.workers.attach} text={`npx sluice worker-env ${id}`} /></>}
-    </Empty>
-  );
+	return (
+		<Empty title={T.workers.none}>
+			{launched ? (
+				<p>
+					{T.workers.onDemand} <a href={to(["endpoints", id, "try"])}>{T.requests.sendOne}</a>
+				</p>
+			) : (
+				<>
+					<p>{T.workers.attach}</p>
+					<CodeBlock name={T.workers.attach} text={`npx sluice worker-env ${id}`} />
+				</>
+			)}
+		</Empty>
+	);
 }

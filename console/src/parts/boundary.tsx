@@ -1,4 +1,7 @@
-/** What stands where a page could not be shown: mostly because the service was updated under it. A class: React knows no other form of this. */
+/**
+ * What stands where a page could not be shown: mostly because the service was updated under it. A
+ * class: React knows no other form of this.
+ */
 import { Component } from "react";
 import type { ReactNode } from "react";
 import { T } from "../text.ts";
@@ -6,22 +9,26 @@ import { Button } from "./button.tsx";
 import { Empty } from "./notice.tsx";
 
 export class Boundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
-  override state: { error: Error | undefined } = { error: undefined };
+	override state: { error: Error | undefined } = { error: undefined };
 
-  static getDerivedStateFromError(error: Error): { error: Error } {
-    return { error };
-  }
+	static getDerivedStateFromError(error: Error): { error: Error } {
+		return { error };
+	}
 
-  override render(): ReactNode {
-    const { error } = this.state;
-    if (error === undefined) return this.props.children;
-    return (
-      <Empty title={T.broken}>
-        <p>
-          {T.brokenNext} <code>{error.message}</code>
-        </p>
-        <p><Button look="main" icon="retry" onPress={() => location.reload()}>{T.loadAnew}</Button></p>
-      </Empty>
-    );
-  }
+	override render(): ReactNode {
+		const { error } = this.state;
+		if (error === undefined) return this.props.children;
+		return (
+			<Empty title={T.broken}>
+				<p>
+					{T.brokenNext} <code>{error.message}</code>
+				</p>
+				<p>
+					<Button look="main" icon="retry" onPress={() => location.reload()}>
+						{T.loadAnew}
+					</Button>
+				</p>
+			</Empty>
+		);
+	}
 }

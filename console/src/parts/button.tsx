@@ -5,33 +5,66 @@ import { Icon } from "./icons.tsx";
 import type { IconName } from "./icons.tsx";
 
 interface ButtonProps {
-  children: ReactNode;
-  /** `main`: the one thing a page is for; `danger`: what cannot be taken back. */
-  look?: "plain" | "main" | "danger" | "quiet";
-  icon?: IconName;
-  /** Without it, it submits its form. */
-  onPress?: () => void;
-  busy?: boolean;
-  disabled?: boolean;
+	children: ReactNode;
+	/** `main`: the one thing a page is for; `danger`: what cannot be taken back. */
+	look?: "plain" | "main" | "danger" | "quiet";
+	icon?: IconName;
+	/** Without it, it submits its form. */
+	onPress?: () => void;
+	busy?: boolean;
+	disabled?: boolean;
 }
 
-export function Button({ children, look = "plain", icon, onPress, busy = false, disabled = false }: ButtonProps): ReactNode {
-  return (
-    <AriaButton className={`button ${look}`} type={onPress ? "button" : "submit"} isPending={busy} isDisabled={disabled} {...(onPress ? { onPress } : {})}>
-      {icon ? <Icon name={icon} /> : null}
-      <span>{children}</span>
-    </AriaButton>
-  );
+export function Button({
+	children,
+	look = "plain",
+	icon,
+	onPress,
+	busy = false,
+	disabled = false,
+}: ButtonProps): ReactNode {
+	return (
+		<AriaButton
+			className={`button ${look}`}
+			type={onPress ? "button" : "submit"}
+			isPending={busy}
+			isDisabled={disabled}
+			{...(onPress ? { onPress } : {})}
+		>
+			{icon ? <Icon name={icon} /> : null}
+			<span>{children}</span>
+		</AriaButton>
+	);
 }
 
 /** A button that is a pictogram; its name is told on hover and focus. */
-export function IconButton({ name, icon, onPress, pressed, disabled = false }: { name: string; icon: IconName; onPress: () => void; pressed?: boolean; disabled?: boolean }): ReactNode {
-  return (
-    <TooltipTrigger delay={500} closeDelay={50}>
-      <AriaButton className="icon-button" aria-label={name} onPress={onPress} isDisabled={disabled} {...(pressed === undefined ? {} : { "aria-pressed": pressed })}>
-        <Icon name={icon} />
-      </AriaButton>
-      <Tooltip className="tooltip" offset={6}>{name}</Tooltip>
-    </TooltipTrigger>
-  );
+export function IconButton({
+	name,
+	icon,
+	onPress,
+	pressed,
+	disabled = false,
+}: {
+	name: string;
+	icon: IconName;
+	onPress: () => void;
+	pressed?: boolean;
+	disabled?: boolean;
+}): ReactNode {
+	return (
+		<TooltipTrigger delay={500} closeDelay={50}>
+			<AriaButton
+				className="icon-button"
+				aria-label={name}
+				onPress={onPress}
+				isDisabled={disabled}
+				{...(pressed === undefined ? {} : { "aria-pressed": pressed })}
+			>
+				<Icon name={icon} />
+			</AriaButton>
+			<Tooltip className="tooltip" offset={6}>
+				{name}
+			</Tooltip>
+		</TooltipTrigger>
+	);
 }

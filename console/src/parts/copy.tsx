@@ -7,28 +7,34 @@ import { IconButton } from "./button.tsx";
 import { toast } from "./toast.tsx";
 
 export function Copy({ text, name }: { text: string | (() => string); name: string }): ReactNode {
-  const [done, setDone] = useState(false);
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(typeof text === "string" ? text : text());
-      setDone(true);
-      after(1500, () => setDone(false));
-    } catch {
-      toast({ text: T.noClipboard, bad: true });
-    }
-  };
-  return <IconButton name={done ? T.copied : name} icon={done ? "check" : "copy"} onPress={() => void copy()} />;
+	const [done, setDone] = useState(false);
+	const copy = async (): Promise<void> => {
+		try {
+			await navigator.clipboard.writeText(typeof text === "string" ? text : text());
+			setDone(true);
+			after(1500, () => setDone(false));
+		} catch {
+			toast({ text: T.noClipboard, bad: true });
+		}
+	};
+	return (
+		<IconButton
+			name={done ? T.copied : name}
+			icon={done ? "check" : "copy"}
+			onPress={() => void copy()}
+		/>
+	);
 }
 
 /** A text to be taken as it is, with its button. */
 export function CodeBlock({ text, name }: { text: string; name: string }): ReactNode {
-  return (
-    <div className="code-block">
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
-      <pre tabIndex={0} aria-label={name}>
-        <code>{text}</code>
-      </pre>
-      <Copy text={text} name={T.copy} />
-    </div>
-  );
+	return (
+		<div className="code-block">
+			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
+			<pre tabIndex={0} aria-label={name}>
+				<code>{text}</code>
+			</pre>
+			<Copy text={text} name={T.copy} />
+		</div>
+	);
 }

@@ -1,4 +1,7 @@
-/** Windows over the page: what must be answered, or a question before something that cannot be taken back. */
+/**
+ * Windows over the page: what must be answered, or a question before something that cannot be taken
+ * back.
+ */
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from "react-aria-components";
@@ -8,58 +11,92 @@ import { Button, IconButton } from "./button.tsx";
 import { TextField } from "./field.tsx";
 
 /** Shown while it is in the page; focus stays inside, Escape closes. */
-export function Dialog({ title, children, close, wide = false }: { title: string; children: ReactNode; close: () => void; wide?: boolean }): ReactNode {
-  return (
-    <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={(open) => (open ? undefined : close())}>
-      <Modal className={wide ? "modal wide" : "modal"}>
-        <AriaDialog className="dialog">
-          <header className="dialog-head">
-            <Heading slot="title">{title}</Heading>
-            <IconButton name={T.close} icon="close" onPress={close} />
-          </header>
-          {children}
-        </AriaDialog>
-      </Modal>
-    </ModalOverlay>
-  );
+export function Dialog({
+	title,
+	children,
+	close,
+	wide = false,
+}: {
+	title: string;
+	children: ReactNode;
+	close: () => void;
+	wide?: boolean;
+}): ReactNode {
+	return (
+		<ModalOverlay
+			className="overlay"
+			isOpen
+			isDismissable
+			onOpenChange={(open) => (open ? undefined : close())}
+		>
+			<Modal className={wide ? "modal wide" : "modal"}>
+				<AriaDialog className="dialog">
+					<header className="dialog-head">
+						<Heading slot="title">{title}</Heading>
+						<IconButton name={T.close} icon="close" onPress={close} />
+					</header>
+					{children}
+				</AriaDialog>
+			</Modal>
+		</ModalOverlay>
+	);
 }
 
 interface ConfirmProps {
-  title: string;
-  children: ReactNode;
-  /** What the button says: the deed itself. */
-  act: string;
-  danger?: boolean;
-  /** Text that must be typed first. */
-  typed?: string;
-  doing: () => Promise<unknown>;
-  done?: string;
-  close: () => void;
+	title: string;
+	children: ReactNode;
+	/** What the button says: the deed itself. */
+	act: string;
+	danger?: boolean;
+	/** Text that must be typed first. */
+	typed?: string;
+	doing: () => Promise<unknown>;
+	done?: string;
+	close: () => void;
 }
 
 /** Asks first, then does it; stays open when that fails. */
-export function Confirm({ title, children, act, danger = false, typed, doing, done, close }: ConfirmProps): ReactNode {
-  const [text, setText] = useState("");
-  const { busy, run } = useAct();
-  const onSubmit = async (): Promise<void> => {
-    if (await run(doing, done)) close();
-  };
-  return (
-    <Dialog title={title} close={close}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void onSubmit();
-        }}
-      >
-        {children}
-        {typed === undefined ? null : <TextField label={T.typeToConfirm(typed)} value={text} onChange={setText} mono />}
-        <div className="actions end">
-          <Button look="quiet" onPress={close}>{T.keep}</Button>
-          <Button look={danger ? "danger" : "main"} busy={busy} disabled={typed !== undefined && text !== typed}>{act}</Button>
-        </div>
-      </form>
-    </Dialog>
-  );
+export function Confirm({
+	title,
+	children,
+	act,
+	danger = false,
+	typed,
+	doing,
+	done,
+	close,
+}: ConfirmProps): ReactNode {
+	const [text, setText] = useState("");
+	const { busy, run } = useAct();
+	const onSubmit = async (): Promise<void> => {
+		if (await run(doing, done)) close();
+	};
+	return (
+		<Dialog title={title} close={close}>
+			<form
+				className="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					void onSubmit();
+				}}
+			>
+				{children}
+				{typed === undefined ? null : (
+					<TextField label={T.typeToConfirm(typed)} value={text} onChange={setText} mono />
+				)}
+				<div className="actions end">
+					<Button look="quiet" onPress={close}>
+						{T.keep}
+					</Button>
+					<Button
+						look={danger ? "danger" : "main"}
+						busy={busy}
+						disabled={typed !== undefined && text !== typed}
+					>
+						{act}
+					</Button>
+				</div>
+			</form>
+		</Dialog>
+	);
 }

@@ -1,38 +1,49 @@
-/** What stands where there is nothing to show: why, and the next step; and refusals with their code and details (D2). */
+/**
+ * What stands where there is nothing to show: why, and the next step; and refusals with their code
+ * and details (D2).
+ */
 import type { ReactNode } from "react";
 import type { Failure } from "../api.ts";
 import { T } from "../text.ts";
 import { Button } from "./button.tsx";
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {
-  return (
-    <div className="empty">
-      <p className="empty-title">{title}</p>
-      {children === undefined ? null : <div className="empty-next">{children}</div>}
-    </div>
-  );
+	return (
+		<div className="empty">
+			<p className="empty-title">{title}</p>
+			{children === undefined ? null : <div className="empty-next">{children}</div>}
+		</div>
+	);
 }
 
 export function Refusal({ failure, again }: { failure: Failure; again?: () => void }): ReactNode {
-  return (
-    <div className="refusal" role="alert">
-      <p>
-        {failure.message} <code>{failure.code}</code>
-      </p>
-      {failure.details.length === 0 ? null : (
-        <ul>
-          {failure.details.map(({ field, message }) => (
-            <li key={field + message}>
-              <code>{field}</code> {message}
-            </li>
-          ))}
-        </ul>
-      )}
-      {again ? <Button icon="retry" onPress={again}>{T.again}</Button> : null}
-    </div>
-  );
+	return (
+		<div className="refusal" role="alert">
+			<p>
+				{failure.message} <code>{failure.code}</code>
+			</p>
+			{failure.details.length === 0 ? null : (
+				<ul>
+					{failure.details.map(({ field, message }) => (
+						<li key={field + message}>
+							<code>{field}</code> {message}
+						</li>
+					))}
+				</ul>
+			)}
+			{again ? (
+				<Button icon="retry" onPress={again}>
+					{T.again}
+				</Button>
+			) : null}
+		</div>
+	);
 }
 
 export function Loading(): ReactNode {
-  return <p className="loading" role="status">{T.loading}</p>;
+	return (
+		<p className="loading" role="status">
+			{T.loading}
+		</p>
+	);
 }

@@ -15,90 +15,126 @@ import { Palette, usePaletteKeys } from "./palette.tsx";
 import { Toasts } from "./toast.tsx";
 
 const THEMES: readonly { theme: Theme; icon: IconName }[] = [
-  { theme: "system", icon: "screen" },
-  { theme: "light", icon: "sun" },
-  { theme: "dark", icon: "moon" },
+	{ theme: "system", icon: "screen" },
+	{ theme: "light", icon: "sun" },
+	{ theme: "dark", icon: "moon" },
 ];
 
 export function Shell({ children }: { children: ReactNode }): ReactNode {
-  const [searching, setSearching] = useState(false);
-  const { path } = usePlace();
-  const openSearch = useCallback(() => setSearching(true), []);
-  usePaletteKeys(openSearch);
-  // The menu belongs to the page it was opened on: a page that was gone to from it is to be seen.
-  const where = path.join("/");
-  const [menuAt, setMenuAt] = useState<string | undefined>(undefined);
-  const menu = menuAt === where;
-  return (
-    <div className="shell" data-menu={menu}>
-      <a className="skip" href="#main" onClick={(event) => { event.preventDefault(); document.querySelector("main")?.focus(); }}>{T.skip}</a>
-      <header className="top">
-        <a className="brand" href={to(["overview"])} aria-label={T.product}>
-          <Mark /> <span>{T.product}</span>
-        </a>
-        <button type="button" className="jump" onClick={openSearch}>
-          <Icon name="search" /> <span>{T.palette.open}</span> <kbd>/</kbd>
-        </button>
-        <div className="menu-switch">
-          <IconButton name={menu ? T.menu.close : T.menu.open} icon={menu ? "close" : "menu"} pressed={menu} onPress={() => setMenuAt(menu ? undefined : where)} />
-        </div>
-      </header>
-      <Side path={path} />
-      <main id="main" tabIndex={-1}>{children}</main>
-      {searching ? <Palette close={() => setSearching(false)} /> : null}
-      <Toasts />
-    </div>
-  );
+	const [searching, setSearching] = useState(false);
+	const { path } = usePlace();
+	const openSearch = useCallback(() => setSearching(true), []);
+	usePaletteKeys(openSearch);
+	// The menu belongs to the page it was opened on: a page that was gone to from it is to be seen.
+	const where = path.join("/");
+	const [menuAt, setMenuAt] = useState<string | undefined>(undefined);
+	const menu = menuAt === where;
+	return (
+		<div className="shell" data-menu={menu}>
+			<a
+				className="skip"
+				href="#main"
+				onClick={(event) => {
+					event.preventDefault();
+					document.querySelector("main")?.focus();
+				}}
+			>
+				{T.skip}
+			</a>
+			<header className="top">
+				<a className="brand" href={to(["overview"])} aria-label={T.product}>
+					<Mark /> <span>{T.product}</span>
+				</a>
+				<button type="button" className="jump" onClick={openSearch}>
+					<Icon name="search" /> <span>{T.palette.open}</span> <kbd>/</kbd>
+				</button>
+				<div className="menu-switch">
+					<IconButton
+						name={menu ? T.menu.close : T.menu.open}
+						icon={menu ? "close" : "menu"}
+						pressed={menu}
+						onPress={() => setMenuAt(menu ? undefined : where)}
+					/>
+				</div>
+			</header>
+			<Side path={path} />
+			<main id="main" tabIndex={-1}>
+				{children}
+			</main>
+			{searching ? <Palette close={() => setSearching(false)} /> : null}
+			<Toasts />
+		</div>
+	);
 }
 
 function Side({ path }: { path: readonly string[] }): ReactNode {
-  const { endpoints, live } = useFeed();
-  const admin = useMay("admin");
-  const [first = "overview", id] = path;
-  return (
-    <div className="side">
-      <nav aria-label={T.menu.pages}>
-        <ul>
-          {GLOBAL_PAGES.filter((page) => page.path !== "keys" || admin).map(({ path: page, name, icon }) => (
-            <li key={page}>
-              <a href={to([page])} aria-current={first === page ? "page" : undefined}>
-                <Icon name={icon} /> {name}
-              </a>
-            </li>
-          ))}
-        </ul>
-        <h2>{T.pages.endpoints}</h2>
-        <ul className="side-endpoints">
-          {endpoints?.map((endpoint) => (
-            <li key={endpoint.id}>
-              <a href={to(["endpoints", endpoint.id])} aria-current={first === "endpoints" && id === endpoint.id ? "true" : undefined} title={endpoint.id}>
-                <span className="side-name">{endpoint.name}</span>
-                {endpoint.paused ? <span className="side-count">{T.paused}</span> : endpoint.queue.inQueue > 0 ? <span className="side-count" title={T.waiting}>{endpoint.queue.inQueue}</span> : null}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <Foot live={live} />
-    </div>
-  );
+	const { endpoints, live } = useFeed();
+	const admin = useMay("admin");
+	const [first = "overview", id] = path;
+	return (
+		<div className="side">
+			<nav aria-label={T.menu.pages}>
+				<ul>
+					{GLOBAL_PAGES.filter((page) => page.path !== "keys" || admin).map(
+						({ path: page, name, icon }) => (
+							<li key={page}>
+								<a href={to([page])} aria-current={first === page ? "page" : undefined}>
+									<Icon name={icon} /> {name}
+								</a>
+							</li>
+						),
+					)}
+				</ul>
+				<h2>{T.pages.endpoints}</h2>
+				<ul className="side-endpoints">
+					{endpoints?.map((endpoint) => (
+						<li key={endpoint.id}>
+							<a
+								href={to(["endpoints", endpoint.id])}
+								aria-current={first === "endpoints" && id === endpoint.id ? "true" : undefined}
+								title={endpoint.id}
+							>
+								<span className="side-name">{endpoint.name}</span>
+								{endpoint.paused ? (
+									<span className="side-count">{T.paused}</span>
+								) : endpoint.queue.inQueue > 0 ? (
+									<span className="side-count" title={T.waiting}>
+										{endpoint.queue.inQueue}
+									</span>
+								) : null}
+							</a>
+						</li>
+					))}
+				</ul>
+			</nav>
+			<Foot live={live} />
+		</div>
+	);
 }
 
 function Foot({ live }: { live: boolean }): ReactNode {
-  const { principal, signOut } = useSession();
-  const theme = useTheme();
-  return (
-    <footer className="side-foot">
-      <p className="side-live">
-        <i className={live ? "lamp on" : "lamp"} /> {live ? T.live : T.notLive}
-      </p>
-      <div className="themes" role="group" aria-label={T.theme.title}>
-        {THEMES.map(({ theme: each, icon }) => <IconButton key={each} name={T.theme[each]} icon={icon} pressed={theme === each} onPress={() => setTheme(each)} />)}
-      </div>
-      <p className="who">
-        <span title={principal.scopes.join(", ")}>{principal.name}</span>
-        <IconButton name={T.signOut} icon="out" onPress={signOut} />
-      </p>
-    </footer>
-  );
+	const { principal, signOut } = useSession();
+	const theme = useTheme();
+	return (
+		<footer className="side-foot">
+			<p className="side-live">
+				<i className={live ? "lamp on" : "lamp"} /> {live ? T.live : T.notLive}
+			</p>
+			<div className="themes" role="group" aria-label={T.theme.title}>
+				{THEMES.map(({ theme: each, icon }) => (
+					<IconButton
+						key={each}
+						name={T.theme[each]}
+						icon={icon}
+						pressed={theme === each}
+						onPress={() => setTheme(each)}
+					/>
+				))}
+			</div>
+			<p className="who">
+				<span title={principal.scopes.join(", ")}>{principal.name}</span>
+				<IconButton name={T.signOut} icon="out" onPress={signOut} />
+			</p>
+		</footer>
+	);
 }

@@ -6,12 +6,26 @@ const HEIGHT = 26;
 
 /** `label` tells what it shows. */
 export function Spark({ values, label }: { values: readonly number[]; label: string }): ReactNode {
-  const top = Math.max(1, ...values);
-  const points = values.map((value, index) => `${((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1)},${(HEIGHT - 1.5 - (value / top) * (HEIGHT - 4)).toFixed(1)}`);
-  return (
-    <svg className="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
-      {points.length > 1 ? <path className="spark-area" d={`M0,${HEIGHT} L${points.join(" L")} L${WIDTH},${HEIGHT} Z`} /> : null}
-      {points.length > 1 ? <polyline className="spark-line" points={points.join(" ")} /> : null}
-    </svg>
-  );
+	const top = Math.max(1, ...values);
+	const points = values.map(
+		(value, index) =>
+			`${((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1)},${(HEIGHT - 1.5 - (value / top) * (HEIGHT - 4)).toFixed(1)}`,
+	);
+	return (
+		<svg
+			className="spark"
+			viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+			preserveAspectRatio="none"
+			role="img"
+			aria-label={label}
+		>
+			{points.length > 1 ? (
+				<path
+					className="spark-area"
+					d={`M0,${HEIGHT} L${points.join(" L")} L${WIDTH},${HEIGHT} Z`}
+				/>
+			) : null}
+			{points.length > 1 ? <polyline className="spark-line" points={points.join(" ")} /> : null}
+		</svg>
+	);
 }

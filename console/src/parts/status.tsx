@@ -5,24 +5,46 @@ import { T } from "../text.ts";
 type Tone = "wait" | "run" | "good" | "bad" | "late" | "off";
 
 const TONES: Readonly<Record<string, Tone>> = {
-  IN_QUEUE: "wait", IN_PROGRESS: "run", COMPLETED: "good", FAILED: "bad", CANCELLED: "off", TIMED_OUT: "late",
-  initializing: "wait", idle: "good", running: "run", unhealthy: "bad", stopping: "off",
-  pending: "wait", delivered: "good", failed: "bad",
-  completed: "good", lost: "bad", released: "off", timed_out: "late", cancelled: "off",
-  submitted: "wait", started: "run", retried: "wait", expired: "off",
+	IN_QUEUE: "wait",
+	IN_PROGRESS: "run",
+	COMPLETED: "good",
+	FAILED: "bad",
+	CANCELLED: "off",
+	TIMED_OUT: "late",
+	initializing: "wait",
+	idle: "good",
+	running: "run",
+	unhealthy: "bad",
+	stopping: "off",
+	pending: "wait",
+	delivered: "good",
+	failed: "bad",
+	completed: "good",
+	lost: "bad",
+	released: "off",
+	timed_out: "late",
+	cancelled: "off",
+	submitted: "wait",
+	started: "run",
+	retried: "wait",
+	expired: "off",
 };
 
 /** The tone of a state, for what is drawn beside it. */
 export function toneOf(state: string): Tone {
-  return TONES[state] ?? "off";
+	return TONES[state] ?? "off";
 }
 
 /** A state of a job, a worker, an attempt or a delivery. */
 export function Status({ state }: { state: string }): ReactNode {
-  return <span className={`status tone-${toneOf(state)}`}>{(T.states as Readonly<Record<string, string>>)[state] ?? state}</span>;
+	return (
+		<span className={`status tone-${toneOf(state)}`}>
+			{(T.states as Readonly<Record<string, string>>)[state] ?? state}
+		</span>
+	);
 }
 
 /** A remark on something, such as that it is paused. */
 export function Badge({ children, tone = "off" }: { children: ReactNode; tone?: Tone }): ReactNode {
-  return <span className={`badge tone-${tone}`}>{children}</span>;
+	return <span className={`badge tone-${tone}`}>{children}</span>;
 }

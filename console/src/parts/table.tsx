@@ -1,63 +1,94 @@
-/** Tables, with their roles by name, because cards lose those that come of themselves: rows that lead somewhere are walked with the arrow keys, j and k; on a narrow page each row becomes a card. */
+/**
+ * Tables, with their roles by name, because cards lose those that come of themselves: rows that
+ * lead somewhere are walked with the arrow keys, j and k; on a narrow page each row becomes a card.
+ */
 import type { KeyboardEvent, ReactNode } from "react";
 
 export interface Column<Row> {
-  name: string;
-  /** The label is told, not shown. */
-  silent?: boolean;
-  /** Numbers stand at the right. */
-  end?: boolean;
-  /** The one that takes the room that is left, and heads the card. */
-  main?: boolean;
-  cell: (row: Row) => ReactNode;
+	name: string;
+	/** The label is told, not shown. */
+	silent?: boolean;
+	/** Numbers stand at the right. */
+	end?: boolean;
+	/** The one that takes the room that is left, and heads the card. */
+	main?: boolean;
+	cell: (row: Row) => ReactNode;
 }
 
 interface TableProps<Row> {
-  label: string;
-  columns: readonly Column<Row>[];
-  rows: readonly Row[];
-  id: (row: Row) => string;
+	label: string;
+	columns: readonly Column<Row>[];
+	rows: readonly Row[];
+	id: (row: Row) => string;
 }
 
 export function Table<Row>({ label, columns, rows, id }: TableProps<Row>): ReactNode {
-  return (
-    <table className="table" role="table" onKeyDown={walk}>
-      <caption className="hidden">{label}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(({ name, silent, end, main }) => (
-            <th key={name} role="columnheader" scope="col" className={cellClass({ end, main })}>{silent ? <span className="hidden">{name}</span> : name}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={id(row)} role="row">
-            {columns.map(({ name, silent, end, main, cell }) => (
-              <td key={name} role="cell" className={cellClass({ end, main })} data-label={silent || main ? undefined : name}>{cell(row)}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+	return (
+		<table className="table" role="table" onKeyDown={walk}>
+			<caption className="hidden">{label}</caption>
+			<thead role="rowgroup">
+				<tr role="row">
+					{columns.map(({ name, silent, end, main }) => (
+						<th key={name} role="columnheader" scope="col" className={cellClass({ end, main })}>
+							{silent ? <span className="hidden">{name}</span> : name}
+						</th>
+					))}
+				</tr>
+			</thead>
+			<tbody role="rowgroup">
+				{rows.map((row) => (
+					<tr key={id(row)} role="row">
+						{columns.map(({ name, silent, end, main, cell }) => (
+							<td
+								key={name}
+								role="cell"
+								className={cellClass({ end, main })}
+								data-label={silent || main ? undefined : name}
+							>
+								{cell(row)}
+							</td>
+						))}
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
 }
 
-function cellClass({ end, main }: { end?: boolean | undefined; main?: boolean | undefined }): string {
-  return `${end ? "end" : ""} ${main ? "main" : ""}`.trim();
+function cellClass({
+	end,
+	main,
+}: {
+	end?: boolean | undefined;
+	main?: boolean | undefined;
+}): string {
+	return `${end ? "end" : ""} ${main ? "main" : ""}`.trim();
 }
 
 /** Moves the focus to the same link or button of the next or the last row. */
 function walk(event: KeyboardEvent<HTMLTableElement>): void {
-  const step = event.key === "ArrowDown" || event.key === "j" ? 1 : event.key === "ArrowUp" || event.key === "k" ? -1 : 0;
-  if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof HTMLElement)) return;
-  const row = event.target.closest("tr");
-  const focusable = (from: Element | null | undefined): HTMLElement[] => (from ? [...from.querySelectorAll<HTMLElement>("a[href], button")] : []);
-  const index = focusable(row).indexOf(event.target);
-  const rows = [...event.currentTarget.tBodies[0]!.rows];
-  const next = rows[row ? rows.indexOf(row) + step : 0];
-  const target = focusable(next)[Math.max(0, index)] ?? focusable(next)[0];
-  if (!target) return;
-  event.preventDefault();
-  target.focus();
+	const step =
+		event.key === "ArrowDown" || event.key === "j"
+			? 1
+			: event.key === "ArrowUp" || event.key === "k"
+				? -1
+				: 0;
+	if (
+		step === 0 ||
+		event.ctrlKey ||
+		event.metaKey ||
+		event.altKey ||
+		!(event.target instanceof HTMLElement)
+	)
+		return;
+	const row = event.target.closest("tr");
+	const focusable = (from: Element | null | undefined): HTMLElement[] =>
+		from ? [...from.querySelectorAll<HTMLElement>("a[href], button")] : [];
+	const index = focusable(row).indexOf(event.target);
+	const rows = [...event.currentTarget.tBodies[0]!.rows];
+	const next = rows[row ? rows.indexOf(row) + step : 0];
+	const target = focusable(next)[Math.max(0, index)] ?? focusable(next)[0];
+	if (!target) return;
+	event.preventDefault();
+	target.focus();
 }

@@ -5,20 +5,32 @@ import { ago, clock, duration, moment } from "../format.ts";
 
 /** How long ago it was; the whole moment as its title. */
 export function Ago({ at }: { at: string }): ReactNode {
-  const now = useNow(5000);
-  const ms = new Date(at).getTime();
-  return <time dateTime={at} title={moment(ms)}>{ago(ms, now)}</time>;
+	const now = useNow(5000);
+	const ms = new Date(at).getTime();
+	return (
+		<time dateTime={at} title={moment(ms)}>
+			{ago(ms, now)}
+		</time>
+	);
 }
 
 /** The time of day. */
 export function At({ at }: { at: string }): ReactNode {
-  const now = useNow(60_000);
-  const ms = new Date(at).getTime();
-  return <time dateTime={at} title={moment(ms)}>{clock(ms, now)}</time>;
+	const now = useNow(60_000);
+	const ms = new Date(at).getTime();
+	return (
+		<time dateTime={at} title={moment(ms)}>
+			{clock(ms, now)}
+		</time>
+	);
 }
 
 /** The time since then, growing. */
 export function Since({ at }: { at: string }): ReactNode {
-  const now = useNow(1000);
-  return <time dateTime={at} title={moment(new Date(at).getTime())}>{duration(Math.max(0, now - new Date(at).getTime()))}</time>;
+	const now = useNow(1000);
+	return (
+		<time dateTime={at} title={moment(new Date(at).getTime())}>
+			{duration(Math.max(0, now - new Date(at).getTime()))}
+		</time>
+	);
 }

@@ -6,9 +6,9 @@ import { T } from "../text.ts";
 import { IconButton } from "./button.tsx";
 
 interface News {
-  text: string;
-  code?: string;
-  bad?: boolean;
+	text: string;
+	code?: string;
+	bad?: boolean;
 }
 
 /** Ms that good news stays; refusals stay until they are closed. */
@@ -19,38 +19,38 @@ let last = 0;
 const listeners = new Set<() => void>();
 
 function set(next: typeof news): void {
-  news = next;
-  for (const told of listeners) told();
+	news = next;
+	for (const told of listeners) told();
 }
 
 /** Shows it. */
 export function toast(item: News): void {
-  const id = ++last;
-  set([...news.slice(-2), { ...item, id }]);
-  if (!item.bad) after(STAY_MS, () => drop(id));
+	const id = ++last;
+	set([...news.slice(-2), { ...item, id }]);
+	if (!item.bad) after(STAY_MS, () => drop(id));
 }
 
 function drop(id: number): void {
-  set(news.filter((each) => each.id !== id));
+	set(news.filter((each) => each.id !== id));
 }
 
 function subscribe(told: () => void): () => void {
-  listeners.add(told);
-  return () => listeners.delete(told);
+	listeners.add(told);
+	return () => listeners.delete(told);
 }
 
 export function Toasts(): ReactNode {
-  const shown = useSyncExternalStore(subscribe, () => news);
-  return (
-    <section className="toasts" aria-live="polite" aria-label={T.news}>
-      {shown.map(({ id, text, code, bad }) => (
-        <div key={id} className={bad ? "toast bad" : "toast"}>
-          <p>
-            {text} {code === undefined ? null : <code>{code}</code>}
-          </p>
-          <IconButton name={T.close} icon="close" onPress={() => drop(id)} />
-        </div>
-      ))}
-    </section>
-  );
+	const shown = useSyncExternalStore(subscribe, () => news);
+	return (
+		<section className="toasts" aria-live="polite" aria-label={T.news}>
+			{shown.map(({ id, text, code, bad }) => (
+				<div key={id} className={bad ? "toast bad" : "toast"}>
+					<p>
+						{text} {code === undefined ? null : <code>{code}</code>}
+					</p>
+					<IconButton name={T.close} icon="close" onPress={() => drop(id)} />
+				</div>
+			))}
+		</section>
+	);
 }

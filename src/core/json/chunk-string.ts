@@ -4,43 +4,56 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
 /**
- * Cuts `source` from `start` to `end`, the UTF-8 bytes between the quotes of a valid JSON string, into as few parts of at most `room` bytes as
- * possible and yields the offsets of each. Never cuts inside an escape, a surrogate pair written as two escapes, or a UTF-8 character (D7).
- * Gives false, after some parts, when `room` is too small for the next character.
+ * Cuts `source` from `start` to `end`, the UTF-8 bytes between the quotes of a valid JSON string,
+ * into as few parts of at most `room` bytes as possible and yields the offsets of each. Never cuts
+ * inside an escape, a surrogate pair written as two escapes, or a UTF-8 character (D7). Gives
+ * false, after some parts, when `room` is too small for the next character.
  */
-export function* cutString(source: Uint8Array, start: number, end: number, room: number): Generator<[start: number, end: number], boolean> {
-  let from = start;
-  while (from < end) {
-    const most = Math.min(end, from + room);
-    let at = from;
-    while (at < most) {
-      const byte = source[at]!;
-      if (byte < 0x80 && byte !== BACKSLASH) {
-        at++;
-        continue;
-      }
-      const next = at + unitLength(source, at, end);
-      if (next > most) break;
-      at = next;
-    }
-    if (at <= from) return false;
-    yield [from, at];
-    from = at;
-  }
-  return true;
+export function* cutString(
+	source: Uint8Array,
+	start: number,
+	end: number,
+	room: number,
+): Generator<[start: number, end: number], boolean> {
+	let from = start;
+	while (from < end) {
+		const most = Math.min(end, from + room);
+		let at = from;
+		while (at < most) {
+			const byte = source[at]!;
+			if (byte < 0x80 && byte !== BACKSLASH) {
+				at++;
+				continue;
+			}
+			const next = at + unitLength(source, at, end);
+			if (next > most) break;
+			at = next;
+		}
+		if (at <= from) return false;
+		yield [from, at];
+		from = at;
+	}
+	return true;
 }
 
 /** Bytes of the escape, pair of escapes, or character outside ASCII that begins at `at`. */
 function unitLength(source: Uint8Array, at: number, end: number): number {
-  const byte = source[at]!;
-  if (byte !== BACKSLASH) return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-  if (source[at + 1] !== LETTER_U) return 2;
-  const pair = isSurrogate(source, at, "89ab") && at + 12 <= end && source[at + 6] === BACKSLASH && source[at + 7] === LETTER_U
-    && isSurrogate(source, at + 6, "cdef");
-  return pair ? 12 : 6;
+	const byte = source[at]!;
+	if (byte !== BACKSLASH) return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+	if (source[at + 1] !== LETTER_U) return 2;
+	const pair =
+		isSurrogate(source, at, "89ab") &&
+		at + 12 <= end &&
+		source[at + 6] === BACKSLASH &&
+		source[at + 7] === LETTER_U &&
+		isSurrogate(source, at + 6, "cdef");
+	return pair ? 12 : 6;
 }
 
 /** Whether the `\u` escape at `at` is D8.. to DB.. (digits "89ab") or DC.. to DF.. ("cdef"). */
 function isSurrogate(source: Uint8Array, at: number, digits: string): boolean {
-  return (source[at + 2]! | 0x20) === 0x64 && digits.includes(String.fromCharCode(source[at + 3]! | 0x20));
+	return (
+		(source[at + 2]! | 0x20) === 0x64 &&
+		digits.includes(String.fromCharCode(source[at + 3]! | 0x20))
+	);
 }

@@ -3,50 +3,98 @@
 import { EXPECTED, HEX, START, STRING, TAIL } from "./json-states.ts";
 
 /**
- * Why a text was refused (D4, D19). `at` is a byte offset from the start of the text: of the first byte that cannot be right, of the first
- * byte of a number that is refused (`digits`, `nan`), or the length of a text that ends too early. `message` is a sentence for the client.
+ * Why a text was refused (D4, D19). `at` is a byte offset from the start of the text: of the first
+ * byte that cannot be right, of the first byte of a number that is refused (`digits`, `nan`), or
+ * the length of a text that ends too early. `message` is a sentence for the client.
  */
-export type JsonFault = { code: "syntax" | "depth" | "digits" | "nan" | "encoding" | "empty"; at: number; message: string };
+export type JsonFault = {
+	code: "syntax" | "depth" | "digits" | "nan" | "encoding" | "empty";
+	at: number;
+	message: string;
+};
 
 const hex = (byte: number) => `0x${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 const inCharacter = (state: number) => state >= TAIL && state < TAIL + 7;
 
 /** The fault of a byte that no JSON text can have in this state. */
 export function byteFault(state: number, byte: number, at: number): JsonFault {
-  const cannotBeginCharacter = (byte >= 0x80 && byte < 0xc2) || byte > 0xf4;
-  if (inCharacter(state) || cannotBeginCharacter) {
-    return { code: "encoding", at, message: `The byte ${hex(byte)} at byte ${at} is not valid UTF-8.` };
-  }
-  if (state === STRING || (byte < 0x20 && state > STRING && state < HEX + 4)) {
-    return { code: "syntax", at, message: `The control character ${hex(byte)} at byte ${at} is not allowed in a string: write it as an escape.` };
-  }
-  if (state === START && at === 0 && byte === 0xef) {
-    return { code: "syntax", at, message: "Expected a value at byte 0, found the byte 0xEF: a byte order mark is not allowed." };
-  }
-  const printable = byte > 0x20 && byte < 0x7f;
-  const found = byte === 0x22 ? "a double quote" : printable ? `"${String.fromCharCode(byte)}"` : `the byte ${hex(byte)}`;
-  return { code: "syntax", at, message: `Expected ${EXPECTED[state]} at byte ${at}, found ${found}.` };
+	const cannotBeginCharacter = (byte >= 0x80 && byte < 0xc2) || byte > 0xf4;
+	if (inCharacter(state) || cannotBeginCharacter) {
+		return {
+			code: "encoding",
+			at,
+			message: `The byte ${hex(byte)} at byte ${at} is not valid UTF-8.`,
+		};
+	}
+	if (state === STRING || (byte < 0x20 && state > STRING && state < HEX + 4)) {
+		return {
+			code: "syntax",
+			at,
+			message: `The control character ${hex(byte)} at byte ${at} is not allowed in a string: write it as an escape.`,
+		};
+	}
+	if (state === START && at === 0 && byte === 0xef) {
+		return {
+			code: "syntax",
+			at,
+			message: "Expected a value at byte 0, found the byte 0xEF: a byte order mark is not allowed.",
+		};
+	}
+	const printable = byte > 0x20 && byte < 0x7f;
+	const found =
+		byte === 0x22
+			? "a double quote"
+			: printable
+				? `"${String.fromCharCode(byte)}"`
+				: `the byte ${hex(byte)}`;
+	return {
+		code: "syntax",
+		at,
+		message: `Expected ${EXPECTED[state]} at byte ${at}, found ${found}.`,
+	};
 }
 
 /** The fault of a text that ends in this state, after `at` bytes. */
 export function endFault(state: number, at: number): JsonFault {
-  if (state === START) return { code: "empty", at, message: "Expected a JSON value, found nothing." };
-  if (inCharacter(state)) return { code: "encoding", at, message: `The text is cut off after ${at} bytes, inside a UTF-8 character.` };
-  return { code: "syntax", at, message: `The text is cut off after ${at} bytes, where ${EXPECTED[state]} was expected.` };
+	if (state === START)
+		return { code: "empty", at, message: "Expected a JSON value, found nothing." };
+	if (inCharacter(state))
+		return {
+			code: "encoding",
+			at,
+			message: `The text is cut off after ${at} bytes, inside a UTF-8 character.`,
+		};
+	return {
+		code: "syntax",
+		at,
+		message: `The text is cut off after ${at} bytes, where ${EXPECTED[state]} was expected.`,
+	};
 }
 
 /** The fault of an array or object that begins at `at` and is nested deeper than allowed. */
 export function depthFault(maxDepth: number, at: number): JsonFault {
-  return { code: "depth", at, message: `Arrays and objects are nested more than ${maxDepth} deep at byte ${at}.` };
+	return {
+		code: "depth",
+		at,
+		message: `Arrays and objects are nested more than ${maxDepth} deep at byte ${at}.`,
+	};
 }
 
 /** The fault of an integer that begins at `at` and has more digits than allowed. */
 export function digitsFault(digits: number, maxDigits: number, at: number): JsonFault {
-  return { code: "digits", at, message: `The integer at byte ${at} has ${digits} digits, more than the ${maxDigits} allowed.` };
+	return {
+		code: "digits",
+		at,
+		message: `The integer at byte ${at} has ${digits} digits, more than the ${maxDigits} allowed.`,
+	};
 }
 
 /** The fault of `NaN`, `Infinity` or `-Infinity`, told apart by its length, that begins at `at`. */
 export function nanFault(length: number, at: number): JsonFault {
-  const word = length === 3 ? "NaN" : length === 8 ? "Infinity" : "-Infinity";
-  return { code: "nan", at, message: `${word} at byte ${at} is not JSON, which has finite numbers only.` };
+	const word = length === 3 ? "NaN" : length === 8 ? "Infinity" : "-Infinity";
+	return {
+		code: "nan",
+		at,
+		message: `${word} at byte ${at} is not JSON, which has finite numbers only.`,
+	};
 }

@@ -1,55 +1,75 @@
-/** Recognises member names of interest in raw JSON text, also when a name is written with escapes or its bytes arrive in pieces. */
+/**
+ * Recognises member names of interest in raw JSON text, also when a name is written with escapes or
+ * its bytes arrive in pieces.
+ */
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const NO_BYTES = new Uint8Array(0);
 
-/** Looks at one member name after another. Offsets are those of the name's first byte after the quote and of its closing quote. */
+/**
+ * Looks at one member name after another. Offsets are those of the name's first byte after the
+ * quote and of its closing quote.
+ */
 export interface NameMatcher {
-  /** Keeps the bytes of a name that goes on in the next piece of the text; too long a name is not kept. */
-  keep(bytes: Uint8Array, start: number, end: number): void;
-  /** The last bytes of a name, whose syntax was checked: which of the names it is, or `undefined`. Forgets what was kept. */
-  match(bytes: Uint8Array, start: number, end: number): string | undefined;
+	/**
+	 * Keeps the bytes of a name that goes on in the next piece of the text; too long a name is not
+	 * kept.
+	 */
+	keep(bytes: Uint8Array, start: number, end: number): void;
+	/**
+	 * The last bytes of a name, whose syntax was checked: which of the names it is, or `undefined`.
+	 * Forgets what was kept.
+	 */
+	match(bytes: Uint8Array, start: number, end: number): string | undefined;
 }
 
-/** A matcher for these names. It keeps at most six bytes (an escape) for each UTF-16 unit of the longest one. */
+/**
+ * A matcher for these names. It keeps at most six bytes (an escape) for each UTF-16 unit of the
+ * longest one.
+ */
 export function nameMatcher(names: readonly string[]): NameMatcher {
-  let longest = 0;
-  for (const name of names) longest = Math.max(longest, name.length * 6);
-  let kept = NO_BYTES;
-  let keptLength = 0;
+	let longest = 0;
+	for (const name of names) longest = Math.max(longest, name.length * 6);
+	let kept = NO_BYTES;
+	let keptLength = 0;
 
-  const keep = (bytes: Uint8Array, start: number, end: number) => {
-    if (kept.length < longest) kept = new Uint8Array(longest);
-    const length = keptLength + end - start;
-    if (length <= longest) kept.set(bytes.subarray(start, end), keptLength);
-    keptLength = length;
-  };
+	const keep = (bytes: Uint8Array, start: number, end: number) => {
+		if (kept.length < longest) kept = new Uint8Array(longest);
+		const length = keptLength + end - start;
+		if (length <= longest) kept.set(bytes.subarray(start, end), keptLength);
+		keptLength = length;
+	};
 
-  const match = (bytes: Uint8Array, start: number, end: number): string | undefined => {
-    if (keptLength > 0) {
-      keep(bytes, start, end);
-      const length = keptLength;
-      keptLength = 0;
-      return length > longest ? undefined : find(names, kept, 0, length);
-    }
-    return end - start > longest ? undefined : find(names, bytes, start, end);
-  };
+	const match = (bytes: Uint8Array, start: number, end: number): string | undefined => {
+		if (keptLength > 0) {
+			keep(bytes, start, end);
+			const length = keptLength;
+			keptLength = 0;
+			return length > longest ? undefined : find(names, kept, 0, length);
+		}
+		return end - start > longest ? undefined : find(names, bytes, start, end);
+	};
 
-  return { keep, match };
+	return { keep, match };
 }
 
-function find(names: readonly string[], bytes: Uint8Array, start: number, end: number): string | undefined {
-  for (let at = start; at < end; at++) {
-    if (bytes[at] === 0x5c || bytes[at]! >= 0x80) {
-      const name: unknown = JSON.parse(`"${utf8.decode(bytes.subarray(start, end))}"`);
-      return names.find((wanted) => wanted === name);
-    }
-  }
-  for (const name of names) {
-    if (name.length !== end - start) continue;
-    let same = 0;
-    while (same < name.length && bytes[start + same] === name.charCodeAt(same)) same++;
-    if (same === name.length) return name;
-  }
-  return undefined;
+function find(
+	names: readonly string[],
+	bytes: Uint8Array,
+	start: number,
+	end: number,
+): string | undefined {
+	for (let at = start; at < end; at++) {
+		if (bytes[at] === 0x5c || bytes[at]! >= 0x80) {
+			const name: unknown = JSON.parse(`"${utf8.decode(bytes.subarray(start, end))}"`);
+			return names.find((wanted) => wanted === name);
+		}
+	}
+	for (const name of names) {
+		if (name.length !== end - start) continue;
+		let same = 0;
+		while (same < name.length && bytes[start + same] === name.charCodeAt(same)) same++;
+		if (same === name.length) return name;
+	}
+	return undefined;
 }

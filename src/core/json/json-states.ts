@@ -1,6 +1,7 @@
 /**
- * The grammar of JSON (RFC 8259) in UTF-8 as a table of states over bytes. A scanner needs one look-up for each byte, and since the
- * state is a small integer a text may arrive in pieces cut anywhere, also within an escape, a word or a UTF-8 character.
+ * The grammar of JSON (RFC 8259) in UTF-8 as a table of states over bytes. A scanner needs one
+ * look-up for each byte, and since the state is a small integer a text may arrive in pieces cut
+ * anywhere, also within an escape, a word or a UTF-8 character.
  */
 
 /** No JSON text goes on with this byte. */
@@ -29,7 +30,10 @@ export const FRACTION = 20;
 export const EXPONENT = 21;
 export const EXPONENT_SIGN = 22;
 export const EXPONENT_DIGITS = 23;
-/** Seven states inside a UTF-8 character: three, two or one more byte of 80 to BF, and those whose next byte has narrower bounds. */
+/**
+ * Seven states inside a UTF-8 character: three, two or one more byte of 80 to BF, and those whose
+ * next byte has narrower bounds.
+ */
 export const TAIL = 24;
 /** The first state inside a word such as `true`. */
 const WORD = 32;
@@ -55,13 +59,25 @@ export const STATE_OF_FIRST_BYTE = new Uint8Array(256);
 /** What a sentence about a fault in a state says was expected; words are added below. */
 export const EXPECTED: string[] = [];
 
-const between = (state: number, first: number, last: number, next: number) => NEXT.fill(next, state * 256 + first, state * 256 + last + 1);
+const between = (state: number, first: number, last: number, next: number) =>
+	NEXT.fill(next, state * 256 + first, state * 256 + last + 1);
 const on = (state: number, characters: string, next: number) => {
-  for (const character of characters) NEXT[state * 256 + character.charCodeAt(0)] = next;
+	for (const character of characters) NEXT[state * 256 + character.charCodeAt(0)] = next;
 };
 
 const SPACE = " \t\n\r";
-for (const state of [START, VALUE, ELEMENT_OR_END, NAME_OR_END, NEXT_NAME, COLON, AFTER_TEXT, AFTER_MEMBER, AFTER_ELEMENT]) on(state, SPACE, state);
+for (const state of [
+	START,
+	VALUE,
+	ELEMENT_OR_END,
+	NAME_OR_END,
+	NEXT_NAME,
+	COLON,
+	AFTER_TEXT,
+	AFTER_MEMBER,
+	AFTER_ELEMENT,
+])
+	on(state, SPACE, state);
 for (const state of [START, VALUE, ELEMENT_OR_END]) on(state, '{["-0123456789tfnNI', BEGIN);
 on(ELEMENT_OR_END, "]", CLOSE);
 on(NAME_OR_END, '"', BEGIN_NAME);
@@ -78,9 +94,18 @@ on(STRING, '"', END_STRING);
 on(STRING, "\\", ESCAPE);
 on(ESCAPE, '"\\/bfnrt', STRING);
 on(ESCAPE, "u", HEX + 3);
-for (let digit = 0; digit < 4; digit++) on(HEX + digit, "0123456789abcdefABCDEF", digit === 0 ? STRING : HEX + digit - 1);
+for (let digit = 0; digit < 4; digit++)
+	on(HEX + digit, "0123456789abcdefABCDEF", digit === 0 ? STRING : HEX + digit - 1);
 
-const [ONE_MORE, TWO_MORE, THREE_MORE, AFTER_E0, AFTER_ED, AFTER_F0, AFTER_F4] = [TAIL, TAIL + 1, TAIL + 2, TAIL + 3, TAIL + 4, TAIL + 5, TAIL + 6];
+const [ONE_MORE, TWO_MORE, THREE_MORE, AFTER_E0, AFTER_ED, AFTER_F0, AFTER_F4] = [
+	TAIL,
+	TAIL + 1,
+	TAIL + 2,
+	TAIL + 3,
+	TAIL + 4,
+	TAIL + 5,
+	TAIL + 6,
+];
 between(STRING, 0xc2, 0xdf, ONE_MORE);
 between(STRING, 0xe1, 0xef, TWO_MORE);
 between(STRING, 0xe0, 0xe0, AFTER_E0);
@@ -99,7 +124,8 @@ between(AFTER_F4, 0x80, 0x8f, TWO_MORE);
 const DIGITS = "0123456789";
 on(MINUS, DIGITS, INTEGER);
 on(MINUS, "0", ZERO);
-for (const state of [ZERO, INTEGER, FRACTION, EXPONENT_DIGITS]) on(state, `${SPACE},]}`, END_NUMBER);
+for (const state of [ZERO, INTEGER, FRACTION, EXPONENT_DIGITS])
+	on(state, `${SPACE},]}`, END_NUMBER);
 for (const state of [ZERO, INTEGER]) on(state, ".", POINT);
 for (const state of [ZERO, INTEGER, FRACTION]) on(state, "eE", EXPONENT);
 on(INTEGER, DIGITS, INTEGER);
@@ -108,7 +134,7 @@ on(EXPONENT, "+-", EXPONENT_SIGN);
 for (const state of [EXPONENT, EXPONENT_SIGN, EXPONENT_DIGITS]) on(state, DIGITS, EXPONENT_DIGITS);
 
 const begins = (characters: string, state: number) => {
-  for (const character of characters) STATE_OF_FIRST_BYTE[character.charCodeAt(0)] = state;
+	for (const character of characters) STATE_OF_FIRST_BYTE[character.charCodeAt(0)] = state;
 };
 begins("{", NAME_OR_END);
 begins("[", ELEMENT_OR_END);
@@ -135,12 +161,12 @@ EXPECTED[EXPONENT] = 'a digit, "+" or "-" in an exponent';
 
 let word = WORD;
 for (const text of ["true", "false", "null", "NaN", "Infinity"]) {
-  begins(text.charAt(0), word);
-  if (text === "Infinity") on(MINUS, "I", word);
-  for (let at = 1; at < text.length; at++) {
-    EXPECTED[word] = `the rest of ${text}`;
-    if (at + 1 < text.length) on(word, text.charAt(at), word + 1);
-    else on(word, text.charAt(at), text === "NaN" || text === "Infinity" ? NOT_A_NUMBER : END_WORD);
-    word++;
-  }
+	begins(text.charAt(0), word);
+	if (text === "Infinity") on(MINUS, "I", word);
+	for (let at = 1; at < text.length; at++) {
+		EXPECTED[word] = `the rest of ${text}`;
+		if (at + 1 < text.length) on(word, text.charAt(at), word + 1);
+		else on(word, text.charAt(at), text === "NaN" || text === "Infinity" ? NOT_A_NUMBER : END_WORD);
+		word++;
+	}
 }

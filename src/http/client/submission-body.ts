@@ -15,45 +15,64 @@ const KEY_LONGEST = 255;
 /** Members besides `input`, whose size is bounded. */
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
 
-const bytesOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
+const bytesOf = (member: JsonMember | undefined): number =>
+	member ? member.end - member.start : 0;
 
 /** The submission in the body, checked; throws 400 and 413. */
 export async function readSubmitted(call: Call, operation: Operation): Promise<Submitted> {
-  const key = idempotencyKey(call);
-  const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
-  if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
-  const { members } = scan;
-  const { input, webhook, policy, s3Config } = members;
-  if (webhook || policy || s3Config) checkSizes(members);
-  const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
-  const read = readSubmission({ input: input?.kind, webhook: value(webhook), policy: value(policy), s3Config: value(s3Config) });
-  if (!read.ok) throw badRequest(read.faults);
-  return {
-    id: call.engine.newId(operation),
-    endpoint: call.engine.registry.get(call.params.endpoint),
-    operation,
-    wish: read.wish,
-    input: payload(input)!,
-    s3Config: read.wish.s3Config ? text(s3Config) : undefined,
-    ...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
-  };
+	const key = idempotencyKey(call);
+	const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
+	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
+	const { members } = scan;
+	const { input, webhook, policy, s3Config } = members;
+	if (webhook || policy || s3Config) checkSizes(members);
+	const value = (member: typeof webhook): unknown =>
+		member ? JSON.parse(text(member)!) : undefined;
+	const read = readSubmission({
+		input: input?.kind,
+		webhook: value(webhook),
+		policy: value(policy),
+		s3Config: value(s3Config),
+	});
+	if (!read.ok) throw badRequest(read.faults);
+	return {
+		id: call.engine.newId(operation),
+		endpoint: call.engine.registry.get(call.params.endpoint),
+		operation,
+		wish: read.wish,
+		input: payload(input)!,
+		s3Config: read.wish.s3Config ? text(s3Config) : undefined,
+		...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
+	};
 }
 
 /** Throws 400 for settings that are too large. */
 function checkSizes(members: Readonly<Record<string, JsonMember | undefined>>): void {
-  const [tooLarge, ...others] = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
-  if (tooLarge) throw badRequest([tooLarge, ...others]);
+	const [tooLarge, ...others] = SETTINGS.filter(
+		(field) => bytesOf(members[field]) > SETTING_LIMIT,
+	).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
+	if (tooLarge) throw badRequest([tooLarge, ...others]);
 }
 
 function hashOf(blocks: JsonBlocks): string {
-  const hash = createHash("sha256");
-  for (const block of blocks) hash.update(block);
-  return hash.digest("hex");
+	const hash = createHash("sha256");
+	for (const block of blocks) hash.update(block);
+	return hash.digest("hex");
 }
 
 function idempotencyKey({ req }: Call): string | undefined {
-  const key = req.headers["idempotency-key"];
-  if (key === undefined) return undefined;
-  if (typeof key === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) && key.length <= KEY_LONGEST) return key;
-  throw badRequest([{ field: "Idempotency-Key", message: `must be 1 to ${KEY_LONGEST} printable ASCII characters.` }]);
+	const key = req.headers["idempotency-key"];
+	if (key === undefined) return undefined;
+	if (
+		typeof key === "string" &&
+		/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) &&
+		key.length <= KEY_LONGEST
+	)
+		return key;
+	throw badRequest([
+		{
+			field: "Idempotency-Key",
+			message: `must be 1 to ${KEY_LONGEST} printable ASCII characters.`,
+		},
+	]);
 }

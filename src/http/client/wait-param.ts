@@ -14,14 +14,17 @@ export const STREAM_WAIT_MS = 5_000;
 
 /** The parameter with a default, ms. */
 function wait(otherwise: number): Param<number> & { otherwise: number } {
-  return {
-    name: "wait",
-    description: `How long the call may be held, ms. A number outside ${SHORTEST} to ${LONGEST} is brought to the nearest.`,
-    bound: `a number of ms from ${SHORTEST} to ${LONGEST}`,
-    schema: { type: "number", default: otherwise },
-    otherwise,
-    read: (text) => (/^-?\d+(\.\d+)?$/.test(text) ? Math.min(LONGEST, Math.max(SHORTEST, Math.round(Number(text)))) : undefined),
-  };
+	return {
+		name: "wait",
+		description: `How long the call may be held, ms. A number outside ${SHORTEST} to ${LONGEST} is brought to the nearest.`,
+		bound: `a number of ms from ${SHORTEST} to ${LONGEST}`,
+		schema: { type: "number", default: otherwise },
+		otherwise,
+		read: (text) =>
+			/^-?\d+(\.\d+)?$/.test(text)
+				? Math.min(LONGEST, Math.max(SHORTEST, Math.round(Number(text))))
+				: undefined,
+	};
 }
 
 export const SYNC_WAIT = wait(SYNC_WAIT_MS);
@@ -29,5 +32,5 @@ export const STREAM_WAIT = wait(STREAM_WAIT_MS);
 
 /** The wait asked for, or the default; anything but a number is 400. */
 export function waitMs(call: Call, param: typeof SYNC_WAIT): number {
-  return valueOf(call, param) ?? param.otherwise;
+	return valueOf(call, param) ?? param.otherwise;
 }

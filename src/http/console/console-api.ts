@@ -1,75 +1,134 @@
-/** `/console/`: the web console as files, and the ways to it (D31, D38). It is a client of `/v1` and `/v2` like any other. */
+/**
+ * `/console/`: the web console as files, and the ways to it (D31, D38). It is a client of `/v1` and
+ * `/v2` like any other.
+ */
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../call.ts";
 import type { BundleFile } from "./bundle.ts";
 
 const INDEX = "index.html";
 
-/** Nothing of others, no scripts or styles in the page itself; pictures and sound of results come as data. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+/**
+ * Nothing of others, no scripts or styles in the page itself; pictures and sound of results come as
+ * data.
+ */
+const POLICY =
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-const SAFETY = ["Content-Security-Policy", POLICY, "X-Content-Type-Options", "nosniff", "Referrer-Policy", "no-referrer"];
+const SAFETY = [
+	"Content-Security-Policy",
+	POLICY,
+	"X-Content-Type-Options",
+	"nosniff",
+	"Referrer-Policy",
+	"no-referrer",
+];
 
 /** What is told where the console was not built. */
 const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>The console is not built</h1><p>Run <code>npm run build</code> in the folder of the service, then load this page again.</p></html>\n`;
 
 /** GET /console/: the page. */
 export async function page(call: Call): Promise<void> {
-  const found = (await call.bundle.files())?.get(INDEX);
-  if (found) sendFile(call, found);
-  else send(call, { type: "text/html; charset=utf-8", bytes: Buffer.from(NOT_BUILT) }, ["Cache-Control", "no-store"]);
+	const found = (await call.bundle.files())?.get(INDEX);
+	if (found) sendFile(call, found);
+	else
+		send(call, { type: "text/html; charset=utf-8", bytes: Buffer.from(NOT_BUILT) }, [
+			"Cache-Control",
+			"no-store",
+		]);
 }
 
-/** GET below /console/: a file. What has no dot is no file: it leads to the page, whose addresses are relative to the folder. */
+/**
+ * GET below /console/: a file. What has no dot is no file: it leads to the page, whose addresses
+ * are relative to the folder.
+ */
 export async function file(call: Call): Promise<void> {
-  const { path, params } = call;
-  const found = (await call.bundle.files())?.get(params.rest);
-  if (found) return sendFile(call, found);
-  if (params.rest.includes(".")) throw new ApiError("path_not_found", { method: call.req.method ?? "", path: path.slice(0, 200) });
-  redirect(call, "../".repeat(path.split("/").length - 3) || "./");
+	const { path, params } = call;
+	const found = (await call.bundle.files())?.get(params.rest);
+	if (found) return sendFile(call, found);
+	if (params.rest.includes("."))
+		throw new ApiError("path_not_found", {
+			method: call.req.method ?? "",
+			path: path.slice(0, 200),
+		});
+	redirect(call, "../".repeat(path.split("/").length - 3) || "./");
 }
 
 /** GET /console: the page's addresses are relative to the folder. */
 export function folder(call: Call): void {
-  redirect(call, "console/");
+	redirect(call, "console/");
 }
 
 /** GET /: a person with a browser wants the console; for machines nothing is here. */
 export function root(call: Call): void {
-  if (!/\btext\/html\b/.test(call.req.headers.accept ?? "")) throw new ApiError("path_not_found", { method: call.req.method ?? "", path: "/" });
-  redirect(call, "console/");
+	if (!/\btext\/html\b/.test(call.req.headers.accept ?? ""))
+		throw new ApiError("path_not_found", { method: call.req.method ?? "", path: "/" });
+	redirect(call, "console/");
 }
 
-/** Leads to an address that is relative to the present one, so that it is right behind a proxy too. */
+/**
+ * Leads to an address that is relative to the present one, so that it is right behind a proxy too.
+ */
 export function redirect({ res }: Call, to: string): void {
-  res.writeHead(303, ["Location", to, "Content-Length", "0", "Cache-Control", "no-store", "Referrer-Policy", "no-referrer"]);
-  res.end();
+	res.writeHead(303, [
+		"Location",
+		to,
+		"Content-Length",
+		"0",
+		"Cache-Control",
+		"no-store",
+		"Referrer-Policy",
+		"no-referrer",
+	]);
+	res.end();
 }
 
 /** The file in the best form that the browser takes, or 304 when it has it. */
 function sendFile(call: Call, { type, tag, hashed, bytes, packed }: BundleFile): void {
-  const { "accept-encoding": accepted = "", "if-none-match": has = "" } = call.req.headers;
-  const coding = (["br", "gzip"] as const).find((each) => packed.has(each) && takes(accepted, each));
-  const etag = `"${tag}${coding === undefined ? "" : `-${coding}`}"`;
-  const headers = ["ETag", etag, "Cache-Control", hashed ? "public, max-age=31536000, immutable" : "no-cache", ...(packed.size > 0 ? ["Vary", "Accept-Encoding"] : [])];
-  if (has.split(",").some((each) => each.trim().replace(/^W\//, "") === etag)) {
-    call.res.writeHead(304, headers);
-    call.res.end();
-    return;
-  }
-  send(call, { type, bytes: coding === undefined ? bytes : packed.get(coding)! }, [...headers, ...(coding === undefined ? [] : ["Content-Encoding", coding])]);
+	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = call.req.headers;
+	const coding = (["br", "gzip"] as const).find(
+		(each) => packed.has(each) && takes(accepted, each),
+	);
+	const etag = `"${tag}${coding === undefined ? "" : `-${coding}`}"`;
+	const headers = [
+		"ETag",
+		etag,
+		"Cache-Control",
+		hashed ? "public, max-age=31536000, immutable" : "no-cache",
+		...(packed.size > 0 ? ["Vary", "Accept-Encoding"] : []),
+	];
+	if (has.split(",").some((each) => each.trim().replace(/^W\//, "") === etag)) {
+		call.res.writeHead(304, headers);
+		call.res.end();
+		return;
+	}
+	send(call, { type, bytes: coding === undefined ? bytes : packed.get(coding)! }, [
+		...headers,
+		...(coding === undefined ? [] : ["Content-Encoding", coding]),
+	]);
 }
 
 /** Node leaves the body out for HEAD. */
-function send({ res }: Call, { type, bytes }: { type: string; bytes: Buffer }, headers: readonly string[]): void {
-  res.writeHead(200, ["Content-Type", type, "Content-Length", String(bytes.length), ...SAFETY, ...headers]);
-  res.end(bytes);
+function send(
+	{ res }: Call,
+	{ type, bytes }: { type: string; bytes: Buffer },
+	headers: readonly string[],
+): void {
+	res.writeHead(200, [
+		"Content-Type",
+		type,
+		"Content-Length",
+		String(bytes.length),
+		...SAFETY,
+		...headers,
+	]);
+	res.end(bytes);
 }
 
 /** Whether a content coding stands in `Accept-Encoding` and is not refused there. */
 function takes(accepted: string, coding: string): boolean {
-  return accepted.split(",").some((each) => {
-    const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());
-    return name === coding && !weights.some((weight) => /^q=0(?:\.0*)?$/.test(weight));
-  });
+	return accepted.split(",").some((each) => {
+		const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());
+		return name === coding && !weights.some((weight) => /^q=0(?:\.0*)?$/.test(weight));
+	});
 }

@@ -3,29 +3,49 @@ import type { Operation } from "./openapi-types.ts";
 
 /** Where the line goes. */
 export interface Target {
-  /** Address of the service, without a slash at the end. */
-  address: string;
-  endpoint: string;
+	/** Address of the service, without a slash at the end. */
+	address: string;
+	endpoint: string;
 }
 
 /** What stands for a parameter of the path. */
-const IN_PATH: Readonly<Record<string, string>> = { job: "$JOB", worker: "$RUNPOD_POD_ID", delivery: "$DELIVERY", key: "$KEY_ID", token: "$LINK" };
+const IN_PATH: Readonly<Record<string, string>> = {
+	job: "$JOB",
+	worker: "$RUNPOD_POD_ID",
+	delivery: "$DELIVERY",
+	key: "$KEY_ID",
+	token: "$LINK",
+};
 
-const CREDENTIALS: Readonly<Record<string, string>> = { bearer: "Bearer $SLUICE_API_KEY", workerToken: "$RUNPOD_AI_API_KEY" };
+const CREDENTIALS: Readonly<Record<string, string>> = {
+	bearer: "Bearer $SLUICE_API_KEY",
+	workerToken: "$RUNPOD_AI_API_KEY",
+};
 
 /** The line. `path` is the template of the operation. */
-export function curlOf(q: { method: string; path: string; operation: Operation }, { address, endpoint }: Target): string {
-  const { parameters = [], requestBody, security } = q.operation;
-  const method = q.method.toUpperCase();
-  const route = !q.path.includes("/openai/") ? "icon.svg" : method === "GET" ? "v1/models" : "v1/chat/completions";
-  const path = q.path.replace(/\{(\w+)\}/g, (_, name: string) => (name === "endpoint" ? endpoint : name === "route" ? route : IN_PATH[name]!));
-  // The one kind of parameter that is needed is an address of this service.
-  const needed = parameters.filter((each) => each.in === "query" && each.required).map(({ name }) => `${name}=${address}`);
-  const example = Object.values(requestBody?.content ?? {})[0]?.example;
-  const text = typeof example === "string" ? example : JSON.stringify(example);
-  const body = requestBody?.required ? ` \\\n  -d '${text.replaceAll("'", `'\\''`)}'` : "";
-  const [scheme] = security.flatMap(Object.keys);
-  const key = scheme === undefined ? "" : ` \\\n  -H "Authorization: ${CREDENTIALS[scheme]}"`;
-  const verb = method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
-  return `curl -s ${verb}"${address}${path}${needed.length > 0 ? `?${needed.join("&")}` : ""}"${key}${body}`;
+export function curlOf(
+	q: { method: string; path: string; operation: Operation },
+	{ address, endpoint }: Target,
+): string {
+	const { parameters = [], requestBody, security } = q.operation;
+	const method = q.method.toUpperCase();
+	const route = !q.path.includes("/openai/")
+		? "icon.svg"
+		: method === "GET"
+			? "v1/models"
+			: "v1/chat/completions";
+	const path = q.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+		name === "endpoint" ? endpoint : name === "route" ? route : IN_PATH[name]!,
+	);
+	// The one kind of parameter that is needed is an address of this service.
+	const needed = parameters
+		.filter((each) => each.in === "query" && each.required)
+		.map(({ name }) => `${name}=${address}`);
+	const example = Object.values(requestBody?.content ?? {})[0]?.example;
+	const text = typeof example === "string" ? example : JSON.stringify(example);
+	const body = requestBody?.required ? ` \\\n  -d '${text.replaceAll("'", `'\\''`)}'` : "";
+	const [scheme] = security.flatMap(Object.keys);
+	const key = scheme === undefined ? "" : ` \\\n  -H "Authorization: ${CREDENTIALS[scheme]}"`;
+	const verb = method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
+	return `curl -s ${verb}"${address}${path}${needed.length > 0 ? `?${needed.join("&")}` : ""}"${key}${body}`;
 }

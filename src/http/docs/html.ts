@@ -1,34 +1,39 @@
-/** HTML that is safe by how it is made: what is put into a template is escaped, unless it is HTML itself. */
+/**
+ * HTML that is safe by how it is made: what is put into a template is escaped, unless it is HTML
+ * itself.
+ */
 
 /** Text that is HTML. */
 export interface Html {
-  readonly html: string;
+	readonly html: string;
 }
 
 type Part = Html | string | number | undefined | readonly Part[];
 
 /** A template; strings in it are escaped, `undefined` is nothing. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
-  return { html: texts.reduce((all, text, at) => all + rendered(parts[at - 1]) + text) };
+	return { html: texts.reduce((all, text, at) => all + rendered(parts[at - 1]) + text) };
 }
 
 function rendered(part: Part): string {
-  if (part === undefined) return "";
-  if (typeof part === "object") return "html" in part ? part.html : part.map(rendered).join("");
-  return escaped(String(part));
+	if (part === undefined) return "";
+	if (typeof part === "object") return "html" in part ? part.html : part.map(rendered).join("");
+	return escaped(String(part));
 }
 
 /** Text as it stands in HTML, in attributes too. */
 export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
+	return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
 /** Paragraphs with `code` between backticks. */
 export function prose(text: string): Html[] {
-  return text.split(/\n\n+/).map((paragraph) => html`<p>${inline(paragraph)}</p>`);
+	return text.split(/\n\n+/).map((paragraph) => html`<p>${inline(paragraph)}</p>`);
 }
 
 /** One line with `code` between backticks. */
 export function inline(text: string): Html[] {
-  return text.split("`").map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`));
+	return text
+		.split("`")
+		.map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`));
 }

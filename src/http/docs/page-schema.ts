@@ -1,4 +1,7 @@
-/** Schemas on the reading page: a table of members; what is nested is folded, what has a name is a link. */
+/**
+ * Schemas on the reading page: a table of members; what is nested is folded, what has a name is a
+ * link.
+ */
 import { html, inline } from "./html.ts";
 import type { Html } from "./html.ts";
 import { boundTexts, descriptionOf, membersOf, nameOf, typeText } from "./schema-text.ts";
@@ -7,34 +10,42 @@ import type { JsonSchema } from "./shapes.ts";
 
 /** A table of members with their types, bounds and what they mean. */
 export function memberTable(members: readonly Member[]): Html {
-  return html`<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${members.map(row)}</tbody></table>`;
+	return html`<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${members.map(row)}</tbody></table>`;
 }
 
 /** What a body holds: its table of members, or its type where it has none. */
 export function schemaHtml(schema: JsonSchema): Html {
-  const members = membersOf(schema);
-  const type = html`<p class="type">${typeHtml(schema)}</p>`;
-  if (members.length === 0) return type;
-  return "oneOf" in schema ? html`${type}${memberTable(members)}` : memberTable(members);
+	const members = membersOf(schema);
+	const type = html`<p class="type">${typeHtml(schema)}</p>`;
+	if (members.length === 0) return type;
+	return "oneOf" in schema ? html`${type}${memberTable(members)}` : memberTable(members);
 }
 
 /** The anchor of a named schema. */
 export function schemaAnchor(name: string): string {
-  return `schema-${name}`;
+	return `schema-${name}`;
 }
 
 function row({ name, required, schema }: Member): Html {
-  const inner = membersOf(schema);
-  const folded = inner.length === 0 ? undefined : html`<details><summary>${inner.length === 1 ? "1 member" : `${inner.length} members`}</summary>${memberTable(inner)}</details>`;
-  const bounds = boundTexts(schema).map((bound) => html`<span class="bound">${bound}</span>`);
-  return html`<tr><td><code>${name}</code>${required ? html` <span class="needed">required</span>` : undefined}</td><td class="type">${typeHtml(schema)}${bounds}</td><td>${inline(descriptionOf(schema))}${folded}</td></tr>`;
+	const inner = membersOf(schema);
+	const folded =
+		inner.length === 0
+			? undefined
+			: html`<details><summary>${inner.length === 1 ? "1 member" : `${inner.length} members`}</summary>${memberTable(inner)}</details>`;
+	const bounds = boundTexts(schema).map((bound) => html`<span class="bound">${bound}</span>`);
+	return html`<tr><td><code>${name}</code>${required ? html` <span class="needed">required</span>` : undefined}</td><td class="type">${typeHtml(schema)}${bounds}</td><td>${inline(descriptionOf(schema))}${folded}</td></tr>`;
 }
 
 function typeHtml(schema: JsonSchema): Html {
-  const { $ref, items, oneOf } = schema as { $ref?: string; items?: JsonSchema; oneOf?: readonly JsonSchema[] };
-  if (oneOf && oneOf.some((branch) => "items" in branch)) return html`${oneOf.map((branch, at) => html`${at === 0 ? "" : " or "}${typeHtml(branch)}`)}`;
-  if (items && "$ref" in items) return html`list of ${typeHtml(items)}`;
-  if ($ref === undefined) return html`${typeText(schema)}`;
-  const name = nameOf($ref);
-  return html`<a href="#${schemaAnchor(name)}">${name}</a>`;
+	const { $ref, items, oneOf } = schema as {
+		$ref?: string;
+		items?: JsonSchema;
+		oneOf?: readonly JsonSchema[];
+	};
+	if (oneOf && oneOf.some((branch) => "items" in branch))
+		return html`${oneOf.map((branch, at) => html`${at === 0 ? "" : " or "}${typeHtml(branch)}`)}`;
+	if (items && "$ref" in items) return html`list of ${typeHtml(items)}`;
+	if ($ref === undefined) return html`${typeText(schema)}`;
+	const name = nameOf($ref);
+	return html`<a href="#${schemaAnchor(name)}">${name}</a>`;
 }

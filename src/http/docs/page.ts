@@ -1,4 +1,7 @@
-/** `/docs`: the OpenAPI document as a page to read. HTML and CSS alone: no script, no request to anywhere. */
+/**
+ * `/docs`: the OpenAPI document as a page to read. HTML and CSS alone: no script, no request to
+ * anywhere.
+ */
 import { curlOf } from "./curl.ts";
 import type { Target } from "./curl.ts";
 import { DOCS_CSS } from "./page-css.ts";
@@ -13,18 +16,26 @@ const JSON_TYPE = "application/json";
 
 /** An operation with its place. */
 interface Placed {
-  method: string;
-  path: string;
-  operation: Operation;
+	method: string;
+	path: string;
+	operation: Operation;
 }
 
 /** The page as a text. */
 export function docsPage(document: OpenApi, target: Target): string {
-  const operations: Placed[] = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ method, path, operation })));
-  const groups = document.tags.map((tag) => ({ ...tag, members: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }));
-  const own = groups.map(({ name, members }) => ({ name, members: members.filter((each) => twinOf(each, document) === undefined) }));
-  const { info } = document;
-  return html`<!doctype html>
+	const operations: Placed[] = Object.entries(document.paths).flatMap(([path, item]) =>
+		Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
+	);
+	const groups = document.tags.map((tag) => ({
+		...tag,
+		members: operations.filter(({ operation }) => operation.tags.includes(tag.name)),
+	}));
+	const own = groups.map(({ name, members }) => ({
+		name,
+		members: members.filter((each) => twinOf(each, document) === undefined),
+	}));
+	const { info } = document;
+	return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -51,20 +62,21 @@ ${schemas(document)}
 }
 
 /** A sluice gate, half open. */
-const ICON = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%230b7285'/%3E%3Cpath d='M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0' fill='none' stroke='white' stroke-width='2.4'/%3E%3C/svg%3E";
+const ICON =
+	"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%230b7285'/%3E%3Cpath d='M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0' fill='none' stroke='white' stroke-width='2.4'/%3E%3C/svg%3E";
 const MARK = html`<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect width="32" height="32" rx="7"/><path d="M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0"/></svg>`;
 
 function group({ name, members }: { name: string; members: readonly Placed[] }): Html {
-  return html`<h2><a href="#${anchor(name)}">${name}</a></h2><ul>${members.map(({ method, path, operation }) => html`<li><a href="#${operation.operationId}"><span class="verb ${method}">${method}</span><span>${pathParts(shortPath(path))}</span></a></li>`)}</ul>`;
+	return html`<h2><a href="#${anchor(name)}">${name}</a></h2><ul>${members.map(({ method, path, operation }) => html`<li><a href="#${operation.operationId}"><span class="verb ${method}">${method}</span><span>${pathParts(shortPath(path))}</span></a></li>`)}</ul>`;
 }
 
 /** What the lines below need, and the form that puts an endpoint into them. */
 function before({ address, endpoint }: Target): Html {
-  const lines = [
-    "export SLUICE_API_KEY=...   # your key",
-    `JOB=$(curl -s "${address}/v2/${endpoint}/run" -H "Authorization: Bearer $SLUICE_API_KEY" -d '{"input":{}}' | cut -d '"' -f 4)`,
-  ];
-  return html`<h2 id="before">Before you paste</h2>
+	const lines = [
+		"export SLUICE_API_KEY=...   # your key",
+		`JOB=$(curl -s "${address}/v2/${endpoint}/run" -H "Authorization: Bearer $SLUICE_API_KEY" -d '{"input":{}}' | cut -d '"' -f 4)`,
+	];
+	return html`<h2 id="before">Before you paste</h2>
 <p>The lines on this page call <strong>${address}</strong>. Click one to select it whole.</p>
 <form method="get"><label for="endpoint">Endpoint in the lines</label><input id="endpoint" name="endpoint" value="${endpoint}" pattern="[a-zA-Z0-9_\\-]{1,64}" maxlength="64" required autocomplete="off" spellcheck="false"><button>Use it</button></form>
 <pre tabindex="0"><code>${lines.join("\n")}</code></pre>
@@ -72,51 +84,60 @@ function before({ address, endpoint }: Target): Html {
 }
 
 function article(placed: Placed, document: OpenApi, target: Target): Html {
-  const { method, path, operation } = placed;
-  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
-  const twin = twinOf(placed, document);
-  const details = twin
-    ? html`<p class="twin">Takes and answers the same as <a href="#${twin}">${twin}</a>.</p>`
-    : html`${parameters.length > 0 ? fold("Parameters", memberTable(parameters.map(({ name, required, schema, description: text, in: place }) => ({ name, required: required && place !== "path", schema: { ...schema, description: place === "header" ? `Header. ${text}` : text } })))) : undefined}
+	const { method, path, operation } = placed;
+	const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+	const twin = twinOf(placed, document);
+	const details = twin
+		? html`<p class="twin">Takes and answers the same as <a href="#${twin}">${twin}</a>.</p>`
+		: html`${parameters.length > 0 ? fold("Parameters", memberTable(parameters.map(({ name, required, schema, description: text, in: place }) => ({ name, required: required && place !== "path", schema: { ...schema, description: place === "header" ? `Header. ${text}` : text } })))) : undefined}
 ${requestBody ? fold("Body", html`<p>${inline(requestBody.description)}</p>${schemaHtml(Object.values(requestBody.content)[0]!.schema)}`) : undefined}
-${Object.entries(responses).filter(([status]) => status.startsWith("2")).map(([status, response]) => fold(`Answer ${status}`, answer(response)))}
+${Object.entries(responses)
+	.filter(([status]) => status.startsWith("2"))
+	.map(([status, response]) => fold(`Answer ${status}`, answer(response)))}
 ${fold("Errors", errors(responses))}`;
-  return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}"><span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
+	return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}"><span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
 <p class="summary">${summary}</p><p class="notes">${description}</p>
 <pre class="curl" tabindex="0"><code>${curlOf(placed, target)}</code></pre>
 ${details}</article>`;
 }
 
 function fold(title: string, content: Html): Html {
-  return html`<details class="fold"><summary>${title}</summary><div>${content}</div></details>`;
+	return html`<details class="fold"><summary>${title}</summary><div>${content}</div></details>`;
 }
 
 function answer({ description, headers = {}, content = {} }: Response): Html {
-  const own = Object.entries(headers).filter(([, { description: text }]) => text !== undefined);
-  return html`<p>${inline(description)}</p>${Object.entries(content).map(([type, { schema, example }]) => html`<p class="media">${type}</p>${type === JSON_TYPE ? schemaHtml(schema) : html`<p>${descriptionOf(schema)}</p>`}${example === undefined ? undefined : html`<pre tabindex="0"><code>${JSON.stringify(example, undefined, 2)}</code></pre>`}`)}${own.length > 0 ? html`<ul>${own.map(([name, header]) => html`<li><code>${name}</code>: ${(header as { description: string }).description}</li>`)}</ul>` : undefined}`;
+	const own = Object.entries(headers).filter(([, { description: text }]) => text !== undefined);
+	return html`<p>${inline(description)}</p>${Object.entries(content).map(([type, { schema, example }]) => html`<p class="media">${type}</p>${type === JSON_TYPE ? schemaHtml(schema) : html`<p>${descriptionOf(schema)}</p>`}${example === undefined ? undefined : html`<pre tabindex="0"><code>${JSON.stringify(example, undefined, 2)}</code></pre>`}`)}${own.length > 0 ? html`<ul>${own.map(([name, header]) => html`<li><code>${name}</code>: ${(header as { description: string }).description}</li>`)}</ul>` : undefined}`;
 }
 
 function errors(responses: Operation["responses"]): Html {
-  const rows = Object.entries(responses).filter(([status]) => !status.startsWith("2"));
-  return html`<table><thead><tr><th>Status</th><th>Codes</th></tr></thead><tbody>${rows.map(([status, { content = {} }]) => html`<tr><td>${status === "default" ? "others" : status}</td><td>${Object.keys(Object.values(content)[0]?.examples ?? {}).map((code) => html`<code>${code}</code> `)}</td></tr>`)}</tbody></table>`;
+	const rows = Object.entries(responses).filter(([status]) => !status.startsWith("2"));
+	return html`<table><thead><tr><th>Status</th><th>Codes</th></tr></thead><tbody>${rows.map(([status, { content = {} }]) => html`<tr><td>${status === "default" ? "others" : status}</td><td>${Object.keys(Object.values(content)[0]?.examples ?? {}).map((code) => html`<code>${code}</code> `)}</td></tr>`)}</tbody></table>`;
 }
 
 /** The shapes that answers are made of, each once. */
 function schemas({ components }: OpenApi): Html {
-  const cards = Object.entries(components.schemas).map(([name, schema]) => html`<article id="${schemaAnchor(name)}"><h3><a href="#${schemaAnchor(name)}">${name}</a></h3>${descriptionOf(schema) === "" ? undefined : html`<p class="notes">${descriptionOf(schema)}</p>`}${schemaHtml(schema)}</article>`);
-  return html`<section class="group" aria-labelledby="group-schemas"><h2 id="group-schemas">Shapes</h2><p>What answers are made of. Members that are not required may be missing; later versions may add some.</p>${cards}</section>`;
+	const cards = Object.entries(components.schemas).map(
+		([name, schema]) =>
+			html`<article id="${schemaAnchor(name)}"><h3><a href="#${schemaAnchor(name)}">${name}</a></h3>${descriptionOf(schema) === "" ? undefined : html`<p class="notes">${descriptionOf(schema)}</p>`}${schemaHtml(schema)}</article>`,
+	);
+	return html`<section class="group" aria-labelledby="group-schemas"><h2 id="group-schemas">Shapes</h2><p>What answers are made of. Members that are not required may be missing; later versions may add some.</p>${cards}</section>`;
 }
 
 /** Parameters of a path stand out. */
 function pathParts(path: string): Html[] {
-  return path.split(/(\{\w+\})/).map((part) => (part.startsWith("{") ? html`<var>${part}</var>` : html`${part.replaceAll("/", "/\u200b")}`));
+	return path
+		.split(/(\{\w+\})/)
+		.map((part) =>
+			part.startsWith("{") ? html`<var>${part}</var>` : html`${part.replaceAll("/", "/\u200b")}`,
+		);
 }
 
 /** The path without what all of its group have. */
 function shortPath(path: string): string {
-  return path.replace(/^(\/sdk)?\/v2\/\{endpoint\}|^\/worker\/\{endpoint\}|^\/v1/, "");
+	return path.replace(/^(\/sdk)?\/v2\/\{endpoint\}|^\/worker\/\{endpoint\}|^\/v1/, "");
 }
 
 function anchor(tag: string): string {
-  return `group-${tag.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
+	return `group-${tag.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
 }

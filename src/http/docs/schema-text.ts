@@ -3,92 +3,144 @@ import type { JsonSchema } from "./shapes.ts";
 
 /** A member of an object as it is listed. */
 export interface Member {
-  name: string;
-  required: boolean;
-  schema: JsonSchema;
+	name: string;
+	required: boolean;
+	schema: JsonSchema;
 }
 
 /** What is read of a schema. */
 interface Facts {
-  $ref?: string;
-  oneOf?: readonly JsonSchema[];
-  enum?: readonly unknown[];
-  const?: unknown;
-  type?: string | readonly string[];
-  items?: JsonSchema;
-  properties?: Readonly<Record<string, JsonSchema>>;
-  required?: readonly string[];
-  format?: string;
-  description?: string;
-  pattern?: string;
-  default?: unknown;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  "x-unit"?: string;
+	$ref?: string;
+	oneOf?: readonly JsonSchema[];
+	enum?: readonly unknown[];
+	const?: unknown;
+	type?: string | readonly string[];
+	items?: JsonSchema;
+	properties?: Readonly<Record<string, JsonSchema>>;
+	required?: readonly string[];
+	format?: string;
+	description?: string;
+	pattern?: string;
+	default?: unknown;
+	minimum?: number;
+	maximum?: number;
+	exclusiveMinimum?: number;
+	minLength?: number;
+	maxLength?: number;
+	minItems?: number;
+	"x-unit"?: string;
 }
 
-const TYPES: Readonly<Record<string, string>> = { integer: "whole number", number: "number", string: "text", boolean: "true or false", object: "object", array: "list", null: "null" };
+const TYPES: Readonly<Record<string, string>> = {
+	integer: "whole number",
+	number: "number",
+	string: "text",
+	boolean: "true or false",
+	object: "object",
+	array: "list",
+	null: "null",
+};
 
-/** The type: `text`, `list of text`, `one of a, b`, `whole number of ms`; the name of a referenced schema. */
+/**
+ * The type: `text`, `list of text`, `one of a, b`, `whole number of ms`; the name of a referenced
+ * schema.
+ */
 export function typeText(schema: JsonSchema): string {
-  const { $ref, oneOf, enum: words, const: only, type, items, format, "x-unit": unit } = schema as Facts;
-  if ($ref !== undefined) return nameOf($ref);
-  if (only !== undefined) return JSON.stringify(only);
-  if (words) return `one of ${words.map(String).join(", ")}`;
-  if (oneOf) return [...new Set(oneOf.map(typeText))].join(" or ");
-  if (type === undefined) return "any JSON";
-  if (type === "array" && items) return `list of ${typeText(items)}`;
-  if (typeof type !== "string") return type.map((each) => TYPES[each]).join(" or ");
-  return `${FORMATS[format ?? ""] ?? TYPES[type]}${unit === undefined ? "" : ` of ${unit}`}`;
+	const {
+		$ref,
+		oneOf,
+		enum: words,
+		const: only,
+		type,
+		items,
+		format,
+		"x-unit": unit,
+	} = schema as Facts;
+	if ($ref !== undefined) return nameOf($ref);
+	if (only !== undefined) return JSON.stringify(only);
+	if (words) return `one of ${words.map(String).join(", ")}`;
+	if (oneOf) return [...new Set(oneOf.map(typeText))].join(" or ");
+	if (type === undefined) return "any JSON";
+	if (type === "array" && items) return `list of ${typeText(items)}`;
+	if (typeof type !== "string") return type.map((each) => TYPES[each]).join(" or ");
+	return `${FORMATS[format ?? ""] ?? TYPES[type]}${unit === undefined ? "" : ` of ${unit}`}`;
 }
 
 /** The name in a reference. */
 export function nameOf($ref: string): string {
-  return $ref.slice($ref.lastIndexOf("/") + 1);
+	return $ref.slice($ref.lastIndexOf("/") + 1);
 }
 
-const FORMATS: Readonly<Record<string, string>> = { uri: "URL", "date-time": "date and time", origin: "origin" };
+const FORMATS: Readonly<Record<string, string>> = {
+	uri: "URL",
+	"date-time": "date and time",
+	origin: "origin",
+};
 
 /** Bounds and default: `10000 to 604800000`, `default 5`; each by itself. */
 export function boundTexts(schema: JsonSchema): string[] {
-  const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, pattern, default: otherwise } = schema as Facts;
-  const told: string[] = [];
-  if (exclusiveMinimum !== undefined) told.push(`above ${exclusiveMinimum}`);
-  const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
-  if (minimum !== undefined && high !== undefined) told.push(`${minimum} to ${high}`);
-  else if (minimum !== undefined) told.push(`${minimum} or more`);
-  else if (high !== undefined) told.push(`at most ${high}`);
-  if (maxLength !== undefined) told.push(minLength === undefined ? `at most ${maxLength} characters` : `${minLength} to ${maxLength} characters`);
-  else if (minLength !== undefined) told.push(`${minLength} or more characters`);
-  if (minItems !== undefined) told.push(`${minItems} or more`);
-  // A long pattern says nothing to people; the sentences that refuse do.
-  if (pattern !== undefined && pattern.length < 60) told.push(`matches ${pattern}`);
-  if (otherwise !== undefined) told.push(`default ${typeof otherwise === "string" ? otherwise : JSON.stringify(otherwise)}`);
-  return told;
+	const {
+		minimum,
+		maximum,
+		exclusiveMinimum,
+		minLength,
+		maxLength,
+		minItems,
+		pattern,
+		default: otherwise,
+	} = schema as Facts;
+	const told: string[] = [];
+	if (exclusiveMinimum !== undefined) told.push(`above ${exclusiveMinimum}`);
+	const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+	if (minimum !== undefined && high !== undefined) told.push(`${minimum} to ${high}`);
+	else if (minimum !== undefined) told.push(`${minimum} or more`);
+	else if (high !== undefined) told.push(`at most ${high}`);
+	if (maxLength !== undefined)
+		told.push(
+			minLength === undefined
+				? `at most ${maxLength} characters`
+				: `${minLength} to ${maxLength} characters`,
+		);
+	else if (minLength !== undefined) told.push(`${minLength} or more characters`);
+	if (minItems !== undefined) told.push(`${minItems} or more`);
+	// A long pattern says nothing to people; the sentences that refuse do.
+	if (pattern !== undefined && pattern.length < 60) told.push(`matches ${pattern}`);
+	if (otherwise !== undefined)
+		told.push(`default ${typeof otherwise === "string" ? otherwise : JSON.stringify(otherwise)}`);
+	return told;
 }
 
 /** What a schema says of itself in words; "" when nothing. */
 export function descriptionOf(schema: JsonSchema): string {
-  return (schema as Facts).description ?? "";
+	return (schema as Facts).description ?? "";
 }
 
 /** A member of several branches is one of what it is in each, and required where all require it. */
 function merged(branches: readonly (readonly Member[])[]): Member[] {
-  const byName = Map.groupBy(branches.flat(), ({ name }) => name);
-  return [...byName].map(([name, same]) => {
-    const description = same.map(({ schema }) => descriptionOf(schema)).join(" ");
-    return { name, required: same.length === branches.length && same.every(({ required }) => required), schema: same.length === 1 ? same[0]!.schema : { oneOf: same.map(({ schema }) => schema), description } };
-  });
+	const byName = Map.groupBy(branches.flat(), ({ name }) => name);
+	return [...byName].map(([name, same]) => {
+		const description = same.map(({ schema }) => descriptionOf(schema)).join(" ");
+		return {
+			name,
+			required: same.length === branches.length && same.every(({ required }) => required),
+			schema:
+				same.length === 1
+					? same[0]!.schema
+					: { oneOf: same.map(({ schema }) => schema), description },
+		};
+	});
 }
 
-/** The members of an object; of a list, those of its items; of branches, those of all, each once. */
+/**
+ * The members of an object; of a list, those of its items; of branches, those of all, each once.
+ */
 export function membersOf(schema: JsonSchema): Member[] {
-  const { properties = {}, required = [], items, oneOf } = schema as Facts;
-  if (items) return membersOf(items);
-  if (oneOf) return merged(oneOf.map(membersOf).filter((members) => members.length > 0));
-  return Object.entries(properties).map(([name, member]) => ({ name, required: required.includes(name), schema: member }));
+	const { properties = {}, required = [], items, oneOf } = schema as Facts;
+	if (items) return membersOf(items);
+	if (oneOf) return merged(oneOf.map(membersOf).filter((members) => members.length > 0));
+	return Object.entries(properties).map(([name, member]) => ({
+		name,
+		required: required.includes(name),
+		schema: member,
+	}));
 }

@@ -1,12 +1,23 @@
 /** Operations that equal another one, which the pages about the API need not tell twice. */
 import type { OpenApi, Operation } from "./openapi-types.ts";
 
-/** The operationId of the one that this equals: under the specification's prefix, or with the first method at its path. */
-export function twinOf({ path, method, operation }: { path: string; method: string; operation: Operation }, { paths }: OpenApi): string | undefined {
-  const there = path.startsWith("/sdk/") ? paths[path.slice("/sdk".length)]! : {};
-  return [Object.values(there)[0], there[method], Object.values(paths[path]!)[0]].find((each) => each && each !== operation && same(each, operation))?.operationId;
+/**
+ * The operationId of the one that this equals: under the specification's prefix, or with the first
+ * method at its path.
+ */
+export function twinOf(
+	{ path, method, operation }: { path: string; method: string; operation: Operation },
+	{ paths }: OpenApi,
+): string | undefined {
+	const there = path.startsWith("/sdk/") ? paths[path.slice("/sdk".length)]! : {};
+	return [Object.values(there)[0], there[method], Object.values(paths[path]!)[0]].find(
+		(each) => each && each !== operation && same(each, operation),
+	)?.operationId;
 }
 
 function same(one: Operation, other: Operation): boolean {
-  return JSON.stringify([one.responses, one.requestBody]) === JSON.stringify([other.responses, other.requestBody]);
+	return (
+		JSON.stringify([one.responses, one.requestBody]) ===
+		JSON.stringify([other.responses, other.requestBody])
+	);
 }

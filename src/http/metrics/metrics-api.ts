@@ -1,6 +1,7 @@
 /**
- * `/metrics` for Prometheus (D40). It needs a key with the scope read, as everything that names endpoints does; a limited key sees its own.
- * What is now (jobs, workers) is of all servers; what was counted is of the server that answers, since its start: scrape each one and add up.
+ * `/metrics` for Prometheus (D40). It needs a key with the scope read, as everything that names
+ * endpoints does; a limited key sees its own. What is now (jobs, workers) is of all servers; what
+ * was counted is of the server that answers, since its start: scrape each one and add up.
  */
 import { OUTCOMES } from "../../core/tally.ts";
 import type { Tally } from "../../core/tally.ts";
@@ -15,58 +16,164 @@ import type { Durations, Family } from "./exposition.ts";
 
 /** GET /metrics. While the store is away it tells what this server knows. */
 export async function metrics(call: Call): Promise<void> {
-  const { engine, res } = call;
-  const sees = (endpoint: string): boolean => may(principalOf(call), "read", endpoint);
-  const present = await engine.present().catch((error: unknown) => {
-    if (error instanceof StoreUnavailable) return undefined;
-    throw error;
-  });
-  const totals = [...engine.metrics.totals()].filter(([endpoint]) => engine.registry.has(endpoint) && sees(endpoint));
-  const text = exposition([
-    { name: "sluice_build_info", type: "gauge", help: "The version that runs.", samples: [[{ version }, 1]] },
-    { name: "sluice_store_up", type: "gauge", help: "Whether the store can be read.", samples: [[{}, Number(present !== undefined)]] },
-    ...ofPresent(present?.filter(({ endpoint }) => sees(endpoint.id)) ?? []),
-    ...ofTotals(totals),
-    { name: "sluice_store_seconds", type: "histogram", help: "How long the store took for a look at all counts, and for writing metrics.", samples: Object.entries(engine.metrics.storeMs).map(([operation, histogram]) => [{ operation }, histogram] as const) },
-    ...ofProcess(),
-  ]);
-  res.writeHead(200, ["Content-Type", EXPOSITION_TYPE, "Content-Length", String(Buffer.byteLength(text)), "Cache-Control", "no-store"]);
-  res.end(text);
+	const { engine, res } = call;
+	const sees = (endpoint: string): boolean => may(principalOf(call), "read", endpoint);
+	const present = await engine.present().catch((error: unknown) => {
+		if (error instanceof StoreUnavailable) return undefined;
+		throw error;
+	});
+	const totals = [...engine.metrics.totals()].filter(
+		([endpoint]) => engine.registry.has(endpoint) && sees(endpoint),
+	);
+	const text = exposition([
+		{
+			name: "sluice_build_info",
+			type: "gauge",
+			help: "The version that runs.",
+			samples: [[{ version }, 1]],
+		},
+		{
+			name: "sluice_store_up",
+			type: "gauge",
+			help: "Whether the store can be read.",
+			samples: [[{}, Number(present !== undefined)]],
+		},
+		...ofPresent(present?.filter(({ endpoint }) => sees(endpoint.id)) ?? []),
+		...ofTotals(totals),
+		{
+			name: "sluice_store_seconds",
+			type: "histogram",
+			help: "How long the store took for a look at all counts, and for writing metrics.",
+			samples: Object.entries(engine.metrics.storeMs).map(
+				([operation, histogram]) => [{ operation }, histogram] as const,
+			),
+		},
+		...ofProcess(),
+	]);
+	res.writeHead(200, [
+		"Content-Type",
+		EXPOSITION_TYPE,
+		"Content-Length",
+		String(Buffer.byteLength(text)),
+		"Cache-Control",
+		"no-store",
+	]);
+	res.end(text);
 }
 
 function ofPresent(all: readonly Present[]): Family[] {
-  const each = (labels: (present: Present) => readonly (readonly [state: string, count: number])[]): Family["samples"] =>
-    all.flatMap((present) => labels(present).map(([state, count]) => [{ endpoint: present.endpoint.id, state }, count] as const));
-  return [
-    { name: "sluice_jobs", type: "gauge", help: "Jobs that wait or run, on all servers.", samples: each(({ jobs }) => [["IN_QUEUE", jobs.inQueue], ["IN_PROGRESS", jobs.inProgress]]) },
-    { name: "sluice_workers", type: "gauge", help: "Workers by what they do, on all servers.", samples: each(({ workers }) => [["idle", workers.idle], ["running", workers.running], ["initializing", workers.initializing], ["unhealthy", workers.unhealthy]]) },
-    { name: "sluice_endpoint_paused", type: "gauge", help: "Whether jobs are queued and not handed out.", samples: all.map(({ endpoint, paused }) => [{ endpoint: endpoint.id }, Number(paused)] as const) },
-  ];
+	const each = (
+		labels: (present: Present) => readonly (readonly [state: string, count: number])[],
+	): Family["samples"] =>
+		all.flatMap((present) =>
+			labels(present).map(
+				([state, count]) => [{ endpoint: present.endpoint.id, state }, count] as const,
+			),
+		);
+	return [
+		{
+			name: "sluice_jobs",
+			type: "gauge",
+			help: "Jobs that wait or run, on all servers.",
+			samples: each(({ jobs }) => [
+				["IN_QUEUE", jobs.inQueue],
+				["IN_PROGRESS", jobs.inProgress],
+			]),
+		},
+		{
+			name: "sluice_workers",
+			type: "gauge",
+			help: "Workers by what they do, on all servers.",
+			samples: each(({ workers }) => [
+				["idle", workers.idle],
+				["running", workers.running],
+				["initializing", workers.initializing],
+				["unhealthy", workers.unhealthy],
+			]),
+		},
+		{
+			name: "sluice_endpoint_paused",
+			type: "gauge",
+			help: "Whether jobs are queued and not handed out.",
+			samples: all.map(
+				({ endpoint, paused }) => [{ endpoint: endpoint.id }, Number(paused)] as const,
+			),
+		},
+	];
 }
 
-function ofTotals(totals: readonly (readonly [endpoint: string, tally: Tally])[]): (Family | Durations)[] {
-  const counter = (name: string, help: string, value: (tally: Tally) => number): Family => ({ name, type: "counter", help, samples: totals.map(([endpoint, tally]) => [{ endpoint }, value(tally)] as const) });
-  const durations = (name: string, help: string, of: "delay" | "execution"): Durations => ({ name, type: "histogram", help, samples: totals.map(([endpoint, tally]) => [{ endpoint }, tally[of]] as const) });
-  return [
-    counter("sluice_jobs_submitted_total", "Jobs accepted by this server.", ({ counts }) => counts.submitted),
-    { name: "sluice_jobs_ended_total", type: "counter", help: "Jobs that this server brought to their end.", samples: totals.flatMap(([endpoint, { counts }]) => OUTCOMES.map((outcome) => [{ endpoint, outcome }, counts[outcome]] as const)) },
-    counter("sluice_jobs_retried_total", "Returns to the queue by a retry or a loss.", ({ counts }) => counts.retried),
-    counter("sluice_workers_launched_total", "Workers started by this server.", ({ counts }) => counts.coldStarts),
-    durations("sluice_job_delay_seconds", "Waits in the queue of jobs handed out by this server.", "delay"),
-    durations("sluice_job_execution_seconds", "Runs whose end a worker told this server.", "execution"),
-  ];
+function ofTotals(
+	totals: readonly (readonly [endpoint: string, tally: Tally])[],
+): (Family | Durations)[] {
+	const counter = (name: string, help: string, value: (tally: Tally) => number): Family => ({
+		name,
+		type: "counter",
+		help,
+		samples: totals.map(([endpoint, tally]) => [{ endpoint }, value(tally)] as const),
+	});
+	const durations = (name: string, help: string, of: "delay" | "execution"): Durations => ({
+		name,
+		type: "histogram",
+		help,
+		samples: totals.map(([endpoint, tally]) => [{ endpoint }, tally[of]] as const),
+	});
+	return [
+		counter(
+			"sluice_jobs_submitted_total",
+			"Jobs accepted by this server.",
+			({ counts }) => counts.submitted,
+		),
+		{
+			name: "sluice_jobs_ended_total",
+			type: "counter",
+			help: "Jobs that this server brought to their end.",
+			samples: totals.flatMap(([endpoint, { counts }]) =>
+				OUTCOMES.map((outcome) => [{ endpoint, outcome }, counts[outcome]] as const),
+			),
+		},
+		counter(
+			"sluice_jobs_retried_total",
+			"Returns to the queue by a retry or a loss.",
+			({ counts }) => counts.retried,
+		),
+		counter(
+			"sluice_workers_launched_total",
+			"Workers started by this server.",
+			({ counts }) => counts.coldStarts,
+		),
+		durations(
+			"sluice_job_delay_seconds",
+			"Waits in the queue of jobs handed out by this server.",
+			"delay",
+		),
+		durations(
+			"sluice_job_execution_seconds",
+			"Runs whose end a worker told this server.",
+			"execution",
+		),
+	];
 }
 
 /** Of the process, under the names that all exporters use. */
 function ofProcess(): Family[] {
-  const { rss, heapUsed, external } = process.memoryUsage();
-  const { user, system } = process.cpuUsage();
-  const one = (name: string, type: Family["type"], help: string, value: number): Family => ({ name, type, help, samples: [[{}, value]] });
-  return [
-    one("process_cpu_seconds_total", "counter", "Processor time, user and system.", (user + system) / 1e6),
-    one("process_resident_memory_bytes", "gauge", "Resident memory.", rss),
-    one("process_uptime_seconds", "gauge", "Time since the process began.", process.uptime()),
-    one("nodejs_heap_size_used_bytes", "gauge", "Heap of the service's thread in use.", heapUsed),
-    one("nodejs_external_memory_bytes", "gauge", "Memory outside of the heap.", external),
-  ];
+	const { rss, heapUsed, external } = process.memoryUsage();
+	const { user, system } = process.cpuUsage();
+	const one = (name: string, type: Family["type"], help: string, value: number): Family => ({
+		name,
+		type,
+		help,
+		samples: [[{}, value]],
+	});
+	return [
+		one(
+			"process_cpu_seconds_total",
+			"counter",
+			"Processor time, user and system.",
+			(user + system) / 1e6,
+		),
+		one("process_resident_memory_bytes", "gauge", "Resident memory.", rss),
+		one("process_uptime_seconds", "gauge", "Time since the process began.", process.uptime()),
+		one("nodejs_heap_size_used_bytes", "gauge", "Heap of the service's thread in use.", heapUsed),
+		one("nodejs_external_memory_bytes", "gauge", "Memory outside of the heap.", external),
+	];
 }

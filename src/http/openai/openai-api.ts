@@ -1,4 +1,7 @@
-/** `/openai/*`: OpenAI's API in front of a queue (D32, wire-protocol C). A request is a job; its answer is the job's result. */
+/**
+ * `/openai/*`: OpenAI's API in front of a queue (D32, wire-protocol C). A request is a job; its
+ * answer is the job's result.
+ */
 import { ApiError } from "../../core/errors.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
@@ -13,69 +16,81 @@ import type { JobName } from "./openai-reply.ts";
 import { streamed } from "./openai-stream.ts";
 import { json } from "../reply.ts";
 
-/** POST or GET /openai/{route}. `Idempotency-Key` means nothing here: the official clients send one with each try, and an answer is not kept for another. */
+/**
+ * POST or GET /openai/{route}. `Idempotency-Key` means nothing here: the official clients send one
+ * with each try, and an answer is not kept for another.
+ */
 export async function openai(call: Call): Promise<void> {
-  const { engine, params } = call;
-  const { input, stream } = await readAsked(call);
-  if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
-  const endpoint = engine.registry.get(params.endpoint);
-  const id = engine.newId("openai");
-  await engine.submit({ id, endpoint, operation: "openai", wish: OPENAI_WISH, input });
-  call.res.setHeader("x-request-id", id);
-  const job = { endpoint: endpoint.id, id };
-  let ended = false;
-  try {
-    ended = await (stream ? streamed : whole)(call, job);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== "job_not_found") throw error;
-    answerFailure(call, failureByEnd("removed"));
-    ended = true;
-  } finally {
-    // Nobody but this client can ask for the result: without it the work is for nothing.
-    if (!ended) engine.abandon(job);
-  }
+	const { engine, params } = call;
+	const { input, stream } = await readAsked(call);
+	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
+	const endpoint = engine.registry.get(params.endpoint);
+	const id = engine.newId("openai");
+	await engine.submit({ id, endpoint, operation: "openai", wish: OPENAI_WISH, input });
+	call.res.setHeader("x-request-id", id);
+	const job = { endpoint: endpoint.id, id };
+	let ended = false;
+	try {
+		ended = await (stream ? streamed : whole)(call, job);
+	} catch (error) {
+		if (!(error instanceof ApiError) || error.code !== "job_not_found") throw error;
+		answerFailure(call, failureByEnd("removed"));
+		ended = true;
+	} finally {
+		// Nobody but this client can ask for the result: without it the work is for nothing.
+		if (!ended) engine.abandon(job);
+	}
 }
 
 /** The input of the job and whether its answer is to be streamed; throws 400 and 413. */
 async function readAsked(call: Call): Promise<{ input: JsonText; stream: boolean }> {
-  const route = `/${call.params.rest}`;
-  if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
-  const { size, scan, payload } = await readJson(call, { ...SUBMISSION_JSON, members: ["stream"] });
-  if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
-  const body = payload({ start: 0, end: size });
-  return { input: openaiInput(route, body), stream: scan.members["stream"]?.kind === "true" };
+	const route = `/${call.params.rest}`;
+	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
+	const { size, scan, payload } = await readJson(call, { ...SUBMISSION_JSON, members: ["stream"] });
+	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
+	const body = payload({ start: 0, end: size });
+	return { input: openaiInput(route, body), stream: scan.members["stream"]?.kind === "true" };
 }
 
-/** Waits for the end and answers with one JSON body. True when the job has ended, false when the client has left before. */
+/**
+ * Waits for the end and answers with one JSON body. True when the job has ended, false when the
+ * client has left before.
+ */
 async function whole(call: Call, job: JobName): Promise<boolean> {
-  const { engine, caller } = call;
-  for (;;) {
-    const found = await engine.statusSync({ ...job, ms: LOOK_MS, caller });
-    if (isFinal(found.job.state)) {
-      if (found.job.state !== "COMPLETED") answerFailure(call, failureOfJob(found));
-      else await answer(call, found.output === undefined ? undefined : stringOf(found.output), job);
-      return true;
-    }
-    if (caller.gone) return false;
-    if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
-  }
+	const { engine, caller } = call;
+	for (;;) {
+		const found = await engine.statusSync({ ...job, ms: LOOK_MS, caller });
+		if (isFinal(found.job.state)) {
+			if (found.job.state !== "COMPLETED") answerFailure(call, failureOfJob(found));
+			else await answer(call, found.output === undefined ? undefined : stringOf(found.output), job);
+			return true;
+		}
+		if (caller.gone) return false;
+		if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
+	}
 }
 
 async function answer(call: Call, output: JsonText | undefined, job: JobName): Promise<void> {
-  const body = singleResult(output) ?? (await chunksAsResult(call, job)) ?? (output === undefined ? "{}" : "[]");
-  const failure = failureInOutput(body);
-  if (failure) answerFailure(call, failure);
-  else json(call.res, body);
+	const body =
+		singleResult(output) ??
+		(await chunksAsResult(call, job)) ??
+		(output === undefined ? "{}" : "[]");
+	const failure = failureInOutput(body);
+	if (failure) answerFailure(call, failure);
+	else json(call.res, body);
 }
 
-/** What a generator gave that does not gather its items: the only chunk's output, or the list of all; undefined without chunks. */
+/**
+ * What a generator gave that does not gather its items: the only chunk's output, or the list of
+ * all; undefined without chunks.
+ */
 async function chunksAsResult({ engine, caller }: Call, job: JobName): Promise<string | undefined> {
-  const outputs: string[] = [];
-  for (let from = 0; ; ) {
-    const found = await engine.streamFrom({ ...job, from, waitMs: 0, caller });
-    for (const chunk of found.chunks) outputs.push(outputOf(chunk));
-    from = found.next;
-    if (isFinal(found.state) || found.chunks.length === 0) break;
-  }
-  return outputs.length > 1 ? `[${outputs.join(",")}]` : outputs[0];
+	const outputs: string[] = [];
+	for (let from = 0; ; ) {
+		const found = await engine.streamFrom({ ...job, from, waitMs: 0, caller });
+		for (const chunk of found.chunks) outputs.push(outputOf(chunk));
+		from = found.next;
+		if (isFinal(found.state) || found.chunks.length === 0) break;
+	}
+	return outputs.length > 1 ? `[${outputs.join(",")}]` : outputs[0];
 }

@@ -1,9 +1,18 @@
-/** The streaming answers of `/openai/*` (D32): a worker's chunks as server-sent events while they come. */
+/**
+ * The streaming answers of `/openai/*` (D32): a worker's chunks as server-sent events while they
+ * come.
+ */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import { isFinal } from "../../core/machine.ts";
-import { failureBody, failureByEnd, failureInOutput, failureOfJob, failureOfRefusal } from "../../core/openai/openai-error.ts";
+import {
+	failureBody,
+	failureByEnd,
+	failureInOutput,
+	failureOfJob,
+	failureOfRefusal,
+} from "../../core/openai/openai-error.ts";
 import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
@@ -14,80 +23,93 @@ import { LOOK_MS, answerFailure } from "./openai-reply.ts";
 import type { JobName } from "./openai-reply.ts";
 import { refusalOf } from "../reply.ts";
 
-const EVENT_STREAM = { "Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no" };
+const EVENT_STREAM = {
+	"Content-Type": "text/event-stream",
+	"Cache-Control": "no-cache",
+	"X-Accel-Buffering": "no",
+};
 
 /**
- * Streams the job. The 200 goes out with the first chunk or the end, so that an early failure is a real HTTP error; a later one is the
- * last event. It reads by its own position and moves no cursor (D7). True when the job has ended, false when nobody waits for it any more.
+ * Streams the job. The 200 goes out with the first chunk or the end, so that an early failure is a
+ * real HTTP error; a later one is the last event. It reads by its own position and moves no cursor
+ * (D7). True when the job has ended, false when nobody waits for it any more.
  */
 export async function streamed(call: Call, job: JobName): Promise<boolean> {
-  const { engine, res, caller } = call;
-  const text = eventText();
+	const { engine, res, caller } = call;
+	const text = eventText();
 
-  async function send(piece: string): Promise<void> {
-    if (!res.headersSent) res.writeHead(200, EVENT_STREAM);
-    if (piece === "") res.flushHeaders();
-    else if (!res.write(piece)) await drained(call);
-  }
+	async function send(piece: string): Promise<void> {
+		if (!res.headersSent) res.writeHead(200, EVENT_STREAM);
+		if (piece === "") res.flushHeaders();
+		else if (!res.write(piece)) await drained(call);
+	}
 
-  function fail(failure: OpenAIFailure): void {
-    if (res.headersSent) res.end(text.fail(failureBody(failure)));
-    else answerFailure(call, failure);
-  }
+	function fail(failure: OpenAIFailure): void {
+		if (res.headersSent) res.end(text.fail(failureBody(failure)));
+		else answerFailure(call, failure);
+	}
 
-  /** Sends outputs until one is a failure, which ends the stream, or the client leaves. */
-  async function sendAll(outputs: readonly string[]): Promise<boolean> {
-    for (const output of outputs) {
-      const failure = failureInOutput(output);
-      if (failure) {
-        fail(failure);
-        return false;
-      }
-      await send(text.chunk(output));
-      if (caller.gone) return false;
-    }
-    return true;
-  }
+	/** Sends outputs until one is a failure, which ends the stream, or the client leaves. */
+	async function sendAll(outputs: readonly string[]): Promise<boolean> {
+		for (const output of outputs) {
+			const failure = failureInOutput(output);
+			if (failure) {
+				fail(failure);
+				return false;
+			}
+			await send(text.chunk(output));
+			if (caller.gone) return false;
+		}
+		return true;
+	}
 
-  async function follow(): Promise<boolean> {
-    let attempt = 0;
-    for (let at = 0; ; ) {
-      const found = await engine.streamFrom({ ...job, from: at, waitMs: LOOK_MS, caller });
-      const now = await engine.status(job);
-      if (caller.gone) return false;
-      if (now.job.attempt !== attempt || waitsAgain(now.job)) {
-        if (res.headersSent) {
-          fail(failureByEnd("broken"));
-          return false;
-        }
-        // Nothing has gone out, so a new attempt does no harm. Its chunks are read again: these may be the ones of the lost attempt.
-        attempt = now.job.attempt;
-        if (waitsAgain(now.job)) at = found.next;
-      } else {
-        if (!(await sendAll(found.chunks.map(outputOf)))) return !caller.gone;
-        at = found.next;
-        if (isFinal(found.state)) {
-          if (now.job.state !== "COMPLETED") fail(failureOfJob(now));
-          else if (res.headersSent || (await sendAll(resultAsChunks(now.output === undefined ? undefined : stringOf(now.output))))) res.end(text.end());
-          return true;
-        }
-        if (res.headersSent && found.chunks.length === 0) await send(text.comment());
-      }
-      if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
-    }
-  }
+	async function follow(): Promise<boolean> {
+		let attempt = 0;
+		for (let at = 0; ; ) {
+			const found = await engine.streamFrom({ ...job, from: at, waitMs: LOOK_MS, caller });
+			const now = await engine.status(job);
+			if (caller.gone) return false;
+			if (now.job.attempt !== attempt || waitsAgain(now.job)) {
+				if (res.headersSent) {
+					fail(failureByEnd("broken"));
+					return false;
+				}
+				// Nothing has gone out, so a new attempt does no harm. Its chunks are read again: these may
+				// be the ones of the lost attempt.
+				attempt = now.job.attempt;
+				if (waitsAgain(now.job)) at = found.next;
+			} else {
+				if (!(await sendAll(found.chunks.map(outputOf)))) return !caller.gone;
+				at = found.next;
+				if (isFinal(found.state)) {
+					if (now.job.state !== "COMPLETED") fail(failureOfJob(now));
+					else if (
+						res.headersSent ||
+						(await sendAll(
+							resultAsChunks(now.output === undefined ? undefined : stringOf(now.output)),
+						))
+					)
+						res.end(text.end());
+					return true;
+				}
+				if (res.headersSent && found.chunks.length === 0) await send(text.comment());
+			}
+			if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
+		}
+	}
 
-  try {
-    return await follow();
-  } catch (error) {
-    if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable)) throw error;
-    const gone = error instanceof ApiError && error.code === "job_not_found";
-    fail(gone ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
-    return false;
-  }
+	try {
+		return await follow();
+	} catch (error) {
+		if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable))
+			throw error;
+		const gone = error instanceof ApiError && error.code === "job_not_found";
+		fail(gone ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
+		return false;
+	}
 }
 
 /** A job whose attempt was lost or returned. */
 function waitsAgain({ state, attempt }: Job): boolean {
-  return state === "IN_QUEUE" && attempt > 0;
+	return state === "IN_QUEUE" && attempt > 0;
 }

@@ -3,18 +3,24 @@ import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 
-/** The bounds on nesting and digits that submissions have: what reads the object goes as deep as it does. */
+/**
+ * The bounds on nesting and digits that submissions have: what reads the object goes as deep as it
+ * does.
+ */
 const BOUNDS = { ...SUBMISSION_JSON, members: [] };
 
 /** The JSON object in the body; throws 400 and 413. */
 export async function readObject(call: Call): Promise<Record<string, unknown>> {
-  const { scan, size, text } = await readJson(call, BOUNDS);
-  if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
-  return JSON.parse(text({ start: 0, end: size })!) as Record<string, unknown>;
+	const { scan, size, text } = await readJson(call, BOUNDS);
+	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
+	return JSON.parse(text({ start: 0, end: size })!) as Record<string, unknown>;
 }
 
-/** For operations that take nothing: no body, an empty one and an object are all the same; anything else is 400. */
+/**
+ * For operations that take nothing: no body, an empty one and an object are all the same; anything
+ * else is 400.
+ */
 export async function readNothing(call: Call): Promise<void> {
-  const { scan, size } = await readJson(call, BOUNDS);
-  if (size > 0 && (!scan.ok || scan.kind !== "object")) throw notAnObject(call, scan);
+	const { scan, size } = await readJson(call, BOUNDS);
+	if (size > 0 && (!scan.ok || scan.kind !== "object")) throw notAnObject(call, scan);
 }

@@ -5,9 +5,12 @@ import { json } from "../reply.ts";
 import { readNothing } from "./body.ts";
 import { moment } from "./time.ts";
 
-/** POST /v1/console-link: `{path, expiresAt}`; whoever opens it is signed in as the holder of the caller's key. */
+/**
+ * POST /v1/console-link: `{path, expiresAt}`; whoever opens it is signed in as the holder of the
+ * caller's key.
+ */
 export async function make(call: Call): Promise<void> {
-  await readNothing(call);
-  const { path, until } = call.engine.consoleLinks.make(principalOf(call).keyId);
-  json(call.res, JSON.stringify({ path, expiresAt: moment(until) }), ["Cache-Control", "no-store"]);
+	await readNothing(call);
+	const { path, until } = call.engine.consoleLinks.make(principalOf(call).keyId);
+	json(call.res, JSON.stringify({ path, expiresAt: moment(until) }), ["Cache-Control", "no-store"]);
 }

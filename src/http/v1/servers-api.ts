@@ -3,7 +3,21 @@ import type { Call } from "../call.ts";
 import { json } from "../reply.ts";
 import { moment } from "./time.ts";
 
-/** GET /v1/servers: `{servers}`, the longest running first; none where only this one can open the store. */
+/**
+ * GET /v1/servers: `{servers}`, the longest running first; none where only this one can open the
+ * store.
+ */
 export function list(call: Call): void {
-  json(call.res, JSON.stringify({ servers: call.engine.servers().map(({ id, url, startedAt, self, leads }) => ({ id, url, startedAt: moment(startedAt), self, leads })) }));
+	json(
+		call.res,
+		JSON.stringify({
+			servers: call.engine.servers().map(({ id, url, startedAt, self, leads }) => ({
+				id,
+				url,
+				startedAt: moment(startedAt),
+				self,
+				leads,
+			})),
+		}),
+	);
 }

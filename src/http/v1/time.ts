@@ -4,5 +4,5 @@
 export function moment(ms: number): string;
 export function moment(ms: number | undefined): string | undefined;
 export function moment(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : new Date(ms).toISOString();
+	return ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -5,12 +5,12 @@ import type { ScannedBody } from "../body.ts";
 
 /** The report in a body whose `REPORT_MEMBERS` were looked for. */
 export function reportOf({ scan, text, payload, size }: ScannedBody): Report {
-  if (!scan.ok) return notJson(scan.fault.message, size);
-  const { output, error, status, stopPod } = scan.members;
-  return readReport({
-    ...(output ? { output: payload(output)! } : {}),
-    ...(error ? { error: text(error)! } : {}),
-    ...(status ? { status: text(status)! } : {}),
-    ...(stopPod ? { stopPod: text(stopPod)! } : {}),
-  });
+	if (!scan.ok) return notJson(scan.fault.message, size);
+	const { output, error, status, stopPod } = scan.members;
+	return readReport({
+		...(output ? { output: payload(output)! } : {}),
+		...(error ? { error: text(error)! } : {}),
+		...(status ? { status: text(status)! } : {}),
+		...(stopPod ? { stopPod: text(stopPod)! } : {}),
+	});
 }

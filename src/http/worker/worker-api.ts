@@ -1,9 +1,19 @@
-/** `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (wire-protocol B). Results are never refused (D19). */
+/**
+ * `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (wire-protocol B).
+ * Results are never refused (D19).
+ */
 import { splitOutput } from "../../core/json/chunk-split.ts";
 import type { SplitOutput } from "../../core/json/chunk-split.ts";
 import { piecesOf, release } from "../../core/json/json-text.ts";
 import type { JsonPieces, JsonText } from "../../core/json/json-text.ts";
-import { CHUNK_LIMIT, CHUNK_MEMBERS, REPORT_MEMBERS, RESULTS_TOGETHER, notJson, tooLarge } from "../../core/report.ts";
+import {
+	CHUNK_LIMIT,
+	CHUNK_MEMBERS,
+	REPORT_MEMBERS,
+	RESULTS_TOGETHER,
+	notJson,
+	tooLarge,
+} from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
 import type { Handed } from "../../engine/api.ts";
 import { BodyTooLarge, readJson } from "../body.ts";
@@ -23,127 +33,177 @@ const TOGETHER = ["Sluice-Job-Done-Batch", String(RESULTS_TOGETHER)];
 
 /** GET /job-take/{worker}: one job, held until there is one. */
 export async function take(call: Call): Promise<void> {
-  await handOut(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)));
+	await handOut(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)));
 }
 
 /** GET /job-take-batch/{worker}?batch_size=N: up to N jobs as an array. */
 export async function takeBatch(call: Call): Promise<void> {
-  const size = Number(query(call).get("batch_size") ?? 1);
-  const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
-  await handOut(call, limit, (jobs) => piecesOf("[", ...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])), "]"), TOGETHER);
+	const size = Number(query(call).get("batch_size") ?? 1);
+	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
+	await handOut(
+		call,
+		limit,
+		(jobs) =>
+			piecesOf(
+				"[",
+				...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])),
+				"]",
+			),
+		TOGETHER,
+	);
 }
 
 /** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
 export async function stop(call: Call): Promise<void> {
-  const jobsToStop = await withCaller(call, (signal) => call.engine.stopPoll({ worker: call.worker!, signal }));
-  if (jobsToStop.length === 0) return nothing(call.res);
-  json(call.res, JSON.stringify({ jobsToStop }));
+	const jobsToStop = await withCaller(call, (signal) =>
+		call.engine.stopPoll({ worker: call.worker!, signal }),
+	);
+	if (jobsToStop.length === 0) return nothing(call.res);
+	json(call.res, JSON.stringify({ jobsToStop }));
 }
 
 /** POST /job-done/{worker}/{job}: progress, a result or a failure. */
 export async function done(call: Call): Promise<void> {
-  await call.engine.report({ worker: call.worker!, id: call.params.job, report: await readDone(call) });
-  call.req.resume();
-  json(call.res, POSTED);
+	await call.engine.report({
+		worker: call.worker!,
+		id: call.params.job,
+		report: await readDone(call),
+	});
+	call.req.resume();
+	json(call.res, POSTED);
 }
 
 /** POST /job-stream/{worker}/{job}: one chunk; larger ones are split (D7). */
 export async function chunk(call: Call): Promise<void> {
-  const { engine, params } = call;
-  const worker = call.worker!;
-  const read = await readChunk(call);
-  const held = worker.held.get(params.job);
-  if ("report" in read) await engine.report({ worker, id: params.job, report: read.report });
-  else {
-    // Other posts of an external worker may have gone to other servers: a chunk that comes twice is better than one that is dropped.
-    const bound = !engine.others() || worker.launcher !== "external";
-    const number = bound ? postNumber(call) : undefined;
-    const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
-    // Numbered posts from before this server's start are not known here: the text decides once.
-    const unsure = held === undefined ? !engine.shared : held.unsure === true || (number !== undefined && held.nextPost === undefined);
-    if (!repeat) await engine.chunks({ worker, id: params.job, pieces: read.chunks, unsure });
-    if (held && number !== undefined) held.nextPost = number + 1;
-  }
-  const written = connected(call) && (await jsonWritten(call, POSTED));
-  if (held) held.unsure = !written;
+	const { engine, params } = call;
+	const worker = call.worker!;
+	const read = await readChunk(call);
+	const held = worker.held.get(params.job);
+	if ("report" in read) await engine.report({ worker, id: params.job, report: read.report });
+	else {
+		// Other posts of an external worker may have gone to other servers: a chunk that comes twice is
+		// better than one that is dropped.
+		const bound = !engine.others() || worker.launcher !== "external";
+		const number = bound ? postNumber(call) : undefined;
+		const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
+		// Numbered posts from before this server's start are not known here: the text decides once.
+		const unsure =
+			held === undefined
+				? !engine.shared
+				: held.unsure === true || (number !== undefined && held.nextPost === undefined);
+		if (!repeat) await engine.chunks({ worker, id: params.job, pieces: read.chunks, unsure });
+		if (held && number !== undefined) held.nextPost = number + 1;
+	}
+	const written = connected(call) && (await jsonWritten(call, POSTED));
+	if (held) held.unsure = !written;
 }
 
 /** Our own kit numbers the chunk posts of an attempt, so that a repeat is known for certain. */
 function postNumber(call: Call): number | undefined {
-  const value = query(call).get("chunk");
-  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+	const value = query(call).get("chunk");
+	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
 /** GET /ping/{worker}?job_id=a,b: proof of life (D16). */
 export async function ping(call: Call): Promise<void> {
-  const q = query(call);
-  const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
-  const unhealthy = q.get("status") === "unhealthy" ? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500) : undefined;
-  const said = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
-  await withCaller(call, (signal) => call.engine.ping({ worker: call.worker!, said, signal }));
-  json(call.res, POSTED);
+	const q = query(call);
+	const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
+	const unhealthy =
+		q.get("status") === "unhealthy"
+			? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500)
+			: undefined;
+	const said = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
+	await withCaller(call, (signal) => call.engine.ping({ worker: call.worker!, said, signal }));
+	json(call.res, POSTED);
 }
 
 function jobText({ id, input, s3Config }: Handed): JsonText[] {
-  return [`{"id":"${id}","input":`, input, s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`];
+	return [
+		`{"id":"${id}","input":`,
+		input,
+		s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`,
+	];
 }
 
-async function handOut(call: Call, limit: number, text: (jobs: Handed[]) => JsonPieces, headers: readonly string[] = []): Promise<void> {
-  const worker = call.worker!;
-  const idle = query(call).get("job_in_progress") === "0";
-  const jobs = await withCaller(call, (signal) => call.engine.take({ worker, limit, idle, signal }));
-  if (jobs.length === 0) return nothing(call.res);
-  const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
-  if (!written) return await call.engine.handBack(worker, jobs);
-  // The store keeps the inputs; here nobody has them any more.
-  for (const { input } of jobs) release(input);
+async function handOut(
+	call: Call,
+	limit: number,
+	text: (jobs: Handed[]) => JsonPieces,
+	headers: readonly string[] = [],
+): Promise<void> {
+	const worker = call.worker!;
+	const idle = query(call).get("job_in_progress") === "0";
+	const jobs = await withCaller(call, (signal) =>
+		call.engine.take({ worker, limit, idle, signal }),
+	);
+	if (jobs.length === 0) return nothing(call.res);
+	const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
+	if (!written) return await call.engine.handBack(worker, jobs);
+	// The store keeps the inputs; here nobody has them any more.
+	for (const { input } of jobs) release(input);
 }
 
-async function withCaller<T>({ caller }: Call, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const gone = new AbortController();
-  caller.left = () => gone.abort();
-  if (caller.gone) gone.abort();
-  try {
-    return await wait(gone.signal);
-  } finally {
-    caller.left = undefined;
-  }
+async function withCaller<T>(
+	{ caller }: Call,
+	wait: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+	const gone = new AbortController();
+	caller.left = () => gone.abort();
+	if (caller.gone) gone.abort();
+	try {
+		return await wait(gone.signal);
+	} finally {
+		caller.left = undefined;
+	}
 }
 
-async function readWorkerBody(call: Call, members: readonly string[]): Promise<ScannedBody | { report: Report }> {
-  try {
-    const body = await readJson(call, { members });
-    if (body.scan.ok && body.scan.kind === "object") return body;
-    const why = body.scan.ok ? `it is ${body.scan.kind === "array" ? "an" : "a"} ${body.scan.kind}, not an object.` : body.scan.fault.message;
-    return { report: notJson(why, body.size) };
-  } catch (error) {
-    if (error instanceof BodyTooLarge) return { report: tooLarge(error.size) };
-    throw error;
-  }
+async function readWorkerBody(
+	call: Call,
+	members: readonly string[],
+): Promise<ScannedBody | { report: Report }> {
+	try {
+		const body = await readJson(call, { members });
+		if (body.scan.ok && body.scan.kind === "object") return body;
+		const why = body.scan.ok
+			? `it is ${body.scan.kind === "array" ? "an" : "a"} ${body.scan.kind}, not an object.`
+			: body.scan.fault.message;
+		return { report: notJson(why, body.size) };
+	} catch (error) {
+		if (error instanceof BodyTooLarge) return { report: tooLarge(error.size) };
+		throw error;
+	}
 }
 
 async function readDone(call: Call): Promise<Report> {
-  const body = await readWorkerBody(call, REPORT_MEMBERS);
-  return "report" in body ? body.report : reportOf(body);
+	const body = await readWorkerBody(call, REPORT_MEMBERS);
+	return "report" in body ? body.report : reportOf(body);
 }
 
 /** Others get their turns while a large output is split. */
 async function piecesOfOutput(output: Uint8Array): Promise<SplitOutput> {
-  const steps = splitOutput(output, CHUNK_LIMIT);
-  let step = steps.next();
-  for (; !step.done; step = steps.next()) await new Promise((resolve) => setImmediate(resolve));
-  return step.value;
+	const steps = splitOutput(output, CHUNK_LIMIT);
+	let step = steps.next();
+	for (; !step.done; step = steps.next()) await new Promise((resolve) => setImmediate(resolve));
+	return step.value;
 }
 
 async function readChunk(call: Call): Promise<{ chunks: string[] } | { report: Report }> {
-  const body = await readWorkerBody(call, CHUNK_MEMBERS);
-  if ("report" in body) return body;
-  const { scan, text, bytes, size } = body;
-  if (!scan.ok) return { report: notJson(scan.fault.message, size) };
-  const metrics = scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
-  const { output } = scan.members;
-  const split = await piecesOfOutput(output ? bytes(output) : Buffer.from("null"));
-  if (!split.ok) return { report: { kind: "end", on: "fail", error: `A chunk of the worker's stream cannot be kept: ${split.reason}`, restart: false } };
-  return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
+	const body = await readWorkerBody(call, CHUNK_MEMBERS);
+	if ("report" in body) return body;
+	const { scan, text, bytes, size } = body;
+	if (!scan.ok) return { report: notJson(scan.fault.message, size) };
+	const metrics =
+		scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
+	const { output } = scan.members;
+	const split = await piecesOfOutput(output ? bytes(output) : Buffer.from("null"));
+	if (!split.ok)
+		return {
+			report: {
+				kind: "end",
+				on: "fail",
+				error: `A chunk of the worker's stream cannot be kept: ${split.reason}`,
+				restart: false,
+			},
+		};
+	return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
 }
-

@@ -1,6 +1,7 @@
 /**
- * Columns of many rows as one parameter each: PostgreSQL's binary form of an array. A statement that takes arrays is the same text for
- * any number of rows, and no text is escaped and parsed again.
+ * Columns of many rows as one parameter each: PostgreSQL's binary form of an array. A statement
+ * that takes arrays is the same text for any number of rows, and no text is escaped and parsed
+ * again.
  */
 
 /** Types of the elements, by their numbers in PostgreSQL's catalogue. */
@@ -13,12 +14,12 @@ const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
 
 function header(array: Buffer, q: { type: number; count: number; nulls: boolean }): void {
-  array.writeInt32BE(q.count === 0 ? 0 : 1, 0);
-  array.writeInt32BE(q.nulls ? 1 : 0, 4);
-  array.writeInt32BE(q.type, 8);
-  if (q.count === 0) return;
-  array.writeInt32BE(q.count, 12);
-  array.writeInt32BE(1, 16);
+	array.writeInt32BE(q.count === 0 ? 0 : 1, 0);
+	array.writeInt32BE(q.nulls ? 1 : 0, 4);
+	array.writeInt32BE(q.type, 8);
+	if (q.count === 0) return;
+	array.writeInt32BE(q.count, 12);
+	array.writeInt32BE(1, 16);
 }
 
 /** Bytes of an array without elements: it has no dimension. */
@@ -26,54 +27,63 @@ const EMPTY_BYTES = 12;
 
 /** `int8[]`; the numbers are safe integers. */
 export function numbers(values: readonly (number | undefined)[]): Buffer {
-  const nulls = values.includes(undefined);
-  const array = Buffer.allocUnsafe(values.length === 0 ? EMPTY_BYTES : HEADER_BYTES + values.length * (LENGTH_BYTES + 8));
-  header(array, { type: INT8, count: values.length, nulls });
-  let at = HEADER_BYTES;
-  for (const value of values) {
-    if (value === undefined) {
-      at = array.writeInt32BE(-1, at);
-      continue;
-    }
-    at = array.writeInt32BE(8, at);
-    const high = Math.floor(value / 2 ** 32);
-    at = array.writeInt32BE(high, at);
-    at = array.writeUInt32BE(value - high * 2 ** 32, at);
-  }
-  return array.subarray(0, values.length === 0 ? EMPTY_BYTES : at);
+	const nulls = values.includes(undefined);
+	const array = Buffer.allocUnsafe(
+		values.length === 0 ? EMPTY_BYTES : HEADER_BYTES + values.length * (LENGTH_BYTES + 8),
+	);
+	header(array, { type: INT8, count: values.length, nulls });
+	let at = HEADER_BYTES;
+	for (const value of values) {
+		if (value === undefined) {
+			at = array.writeInt32BE(-1, at);
+			continue;
+		}
+		at = array.writeInt32BE(8, at);
+		const high = Math.floor(value / 2 ** 32);
+		at = array.writeInt32BE(high, at);
+		at = array.writeUInt32BE(value - high * 2 ** 32, at);
+	}
+	return array.subarray(0, values.length === 0 ? EMPTY_BYTES : at);
 }
 
 /** `bool[]`. */
 export function flags(values: readonly boolean[]): Buffer {
-  const array = Buffer.allocUnsafe(values.length === 0 ? EMPTY_BYTES : HEADER_BYTES + values.length * (LENGTH_BYTES + 1));
-  header(array, { type: BOOL, count: values.length, nulls: false });
-  let at = HEADER_BYTES;
-  for (const value of values) {
-    at = array.writeInt32BE(1, at);
-    at = array.writeUInt8(Number(value), at);
-  }
-  return array;
+	const array = Buffer.allocUnsafe(
+		values.length === 0 ? EMPTY_BYTES : HEADER_BYTES + values.length * (LENGTH_BYTES + 1),
+	);
+	header(array, { type: BOOL, count: values.length, nulls: false });
+	let at = HEADER_BYTES;
+	for (const value of values) {
+		at = array.writeInt32BE(1, at);
+		at = array.writeUInt8(Number(value), at);
+	}
+	return array;
 }
 
 /** `text[]` of strings, and of texts that are the UTF-8 bytes of several blocks. */
 export function texts(values: readonly (string | readonly Uint8Array[] | undefined)[]): Buffer {
-  let size = values.length === 0 ? EMPTY_BYTES : HEADER_BYTES;
-  const sizes = values.map((value) => {
-    const bytes = value === undefined ? -1 : typeof value === "string" ? Buffer.byteLength(value) : value.reduce((sum, block) => sum + block.length, 0);
-    size += LENGTH_BYTES + Math.max(0, bytes);
-    return bytes;
-  });
-  const array = Buffer.allocUnsafe(size);
-  header(array, { type: TEXT, count: values.length, nulls: values.includes(undefined) });
-  let at = HEADER_BYTES;
-  values.forEach((value, index) => {
-    at = array.writeInt32BE(sizes[index] ?? -1, at);
-    if (typeof value === "string") at += array.write(value, at);
-    else
-      for (const block of value ?? []) {
-        array.set(block, at);
-        at += block.length;
-      }
-  });
-  return array;
+	let size = values.length === 0 ? EMPTY_BYTES : HEADER_BYTES;
+	const sizes = values.map((value) => {
+		const bytes =
+			value === undefined
+				? -1
+				: typeof value === "string"
+					? Buffer.byteLength(value)
+					: value.reduce((sum, block) => sum + block.length, 0);
+		size += LENGTH_BYTES + Math.max(0, bytes);
+		return bytes;
+	});
+	const array = Buffer.allocUnsafe(size);
+	header(array, { type: TEXT, count: values.length, nulls: values.includes(undefined) });
+	let at = HEADER_BYTES;
+	values.forEach((value, index) => {
+		at = array.writeInt32BE(sizes[index] ?? -1, at);
+		if (typeof value === "string") at += array.write(value, at);
+		else
+			for (const block of value ?? []) {
+				array.set(block, at);
+				at += block.length;
+			}
+	});
+	return array;
 }

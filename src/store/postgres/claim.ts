@@ -1,4 +1,7 @@
-/** Hands waiting jobs to workers: which job runs next is decided here. The claims of a transaction on one endpoint are answered together. */
+/**
+ * Hands waiting jobs to workers: which job runs next is decided here. The claims of a transaction
+ * on one endpoint are answered together.
+ */
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import { RUNNING, WAITING } from "../states.ts";
@@ -18,8 +21,9 @@ export type ClaimQuery = Parameters<JobStore["claim"]>[0];
 const SHORT = 1500;
 
 /**
- * The next waiting jobs of one priority between two ranks. SKIP LOCKED: what another claim has in hand is its, and nobody waits. Where
- * to begin is told by the caller, so that the entries of jobs that were handed out are not passed again before vacuum removes them.
+ * The next waiting jobs of one priority between two ranks. SKIP LOCKED: what another claim has in
+ * hand is its, and nobody waits. Where to begin is told by the caller, so that the entries of jobs
+ * that were handed out are not passed again before vacuum removes them.
  */
 export const NEXT_WAITING = statement(`
   SELECT octet_length(jobs.input), CASE WHEN octet_length(jobs.input) <= ${SHORT} THEN jobs.input END, ${COLUMNS} FROM (
@@ -30,171 +34,249 @@ export const NEXT_WAITING = statement(`
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** How often a queue is searched beyond what is remembered of it, while the counts say that jobs wait, and in any case, ms. */
+/**
+ * How often a queue is searched beyond what is remembered of it, while the counts say that jobs
+ * wait, and in any case, ms.
+ */
 const SEARCH_MS = 1000;
 const SEARCH_ANYWAY_MS = 10_000;
 
-/** Such a search begins with what was submitted so long before the last job handed out: a job passed over meanwhile was in another claim's hands for a moment. All of the queue is searched only so often, ms. */
+/**
+ * Such a search begins with what was submitted so long before the last job handed out: a job passed
+ * over meanwhile was in another claim's hands for a moment. All of the queue is searched only so
+ * often, ms.
+ */
 const SEARCH_BACK_MS = 30_000;
 const SEARCH_ALL_MS = 60_000;
 
 /** A claim while it is filled. */
 interface Open {
-  q: ClaimQuery;
-  jobs: { row: Row; size: number }[];
-  fenced: boolean;
-  /** Characters that still fit. */
-  room: number;
-  full: boolean;
+	q: ClaimQuery;
+	jobs: { row: Row; size: number }[];
+	fenced: boolean;
+	/** Characters that still fit. */
+	room: number;
+	full: boolean;
 }
 
 /** A stretch of a queue. */
 interface Stretch {
-  low: boolean;
-  after: number;
-  before: number;
+	low: boolean;
+	after: number;
+	before: number;
 }
 
-/** A page of a queue that was asked for before the queue was known, from what is remembered of it. */
+/**
+ * A page of a queue that was asked for before the queue was known, from what is remembered of it.
+ */
 interface Ahead {
-  after: number;
-  epoch: number;
-  now: number;
-  limit: number;
-  answer: Promise<Answer>;
+	after: number;
+	epoch: number;
+	now: number;
+	limit: number;
+	answer: Promise<Answer>;
 }
 
 /** Answers the claims of one transaction. */
 export function openClaims({ run, queues, records, attempts, texts, moves, due, kept }: Parts) {
-  const sizes = new Map<string, number>();
-  const ahead = new Map<string, Ahead>();
+	const sizes = new Map<string, number>();
+	const ahead = new Map<string, Ahead>();
 
-  function ask(endpoint: string, { low, after, before }: Stretch, q: { epoch: number; now: number; limit: number }): Promise<Answer> {
-    return run(NEXT_WAITING, [endpoint, low, after, before, q.epoch, q.now, q.limit]);
-  }
+	function ask(
+		endpoint: string,
+		{ low, after, before }: Stretch,
+		q: { epoch: number; now: number; limit: number },
+	): Promise<Answer> {
+		return run(NEXT_WAITING, [endpoint, low, after, before, q.epoch, q.now, q.limit]);
+	}
 
-  /** The page asked for ahead, when it is the one that is wanted now. It is used once. */
-  async function early(queue: Queue, { low, after, before }: Stretch, q: { now: number; limit: number }): Promise<Answer | undefined> {
-    const page = ahead.get(queue.endpoint);
-    ahead.delete(queue.endpoint);
-    const same = page && !low && before === LAST && page.after === after && page.epoch === queue.epoch && page.now === q.now && page.limit === q.limit;
-    return same ? await page.answer : undefined;
-  }
+	/** The page asked for ahead, when it is the one that is wanted now. It is used once. */
+	async function early(
+		queue: Queue,
+		{ low, after, before }: Stretch,
+		q: { now: number; limit: number },
+	): Promise<Answer | undefined> {
+		const page = ahead.get(queue.endpoint);
+		ahead.delete(queue.endpoint);
+		const same =
+			page &&
+			!low &&
+			before === LAST &&
+			page.after === after &&
+			page.epoch === queue.epoch &&
+			page.now === q.now &&
+			page.limit === q.limit;
+		return same ? await page.answer : undefined;
+	}
 
-  async function page(queue: Queue, stretch: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
-    const { rows } = (await early(queue, stretch, q)) ?? (await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
-    return rows.map(([size, input, ...values]) => {
-      const row = records.take(values);
-      sizes.set(keyOf(row.job), Number(size));
-      if (input !== null) texts.known(row, String(input));
-      return row;
-    });
-  }
+	async function page(
+		queue: Queue,
+		stretch: Stretch,
+		q: { now: number; limit: number },
+	): Promise<Row[]> {
+		const { rows } =
+			(await early(queue, stretch, q)) ??
+			(await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
+		return rows.map(([size, input, ...values]) => {
+			const row = records.take(values);
+			sizes.set(keyOf(row.job), Number(size));
+			if (input !== null) texts.known(row, String(input));
+			return row;
+		});
+	}
 
-  /** Gives a job to the first claim that may have it. */
-  function give(row: Row, claims: readonly Open[]): boolean {
-    const given = texts.inputAtHand(row);
-    const size = given === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(given);
-    for (const claim of claims) {
-      if (claim.full) continue;
-      if (attempts.isOpen(row, claim.q.worker)) {
-        claim.fenced = true;
-        continue;
-      }
-      if (claim.jobs.length > 0 && size > claim.room) {
-        claim.full = true;
-        continue;
-      }
-      claim.room -= size;
-      const applied = moves.apply(row, "claim", { now: claim.q.now, worker: claim.q.worker });
-      if (!applied?.row) return false;
-      claim.jobs.push({ row: applied.row, size });
-      claim.full = claim.jobs.length >= claim.q.limit;
-      return true;
-    }
-    return false;
-  }
+	/** Gives a job to the first claim that may have it. */
+	function give(row: Row, claims: readonly Open[]): boolean {
+		const given = texts.inputAtHand(row);
+		const size = given === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(given);
+		for (const claim of claims) {
+			if (claim.full) continue;
+			if (attempts.isOpen(row, claim.q.worker)) {
+				claim.fenced = true;
+				continue;
+			}
+			if (claim.jobs.length > 0 && size > claim.room) {
+				claim.full = true;
+				continue;
+			}
+			claim.room -= size;
+			const applied = moves.apply(row, "claim", { now: claim.q.now, worker: claim.q.worker });
+			if (!applied?.row) return false;
+			claim.jobs.push({ row: applied.row, size });
+			claim.full = claim.jobs.length >= claim.q.limit;
+			return true;
+		}
+		return false;
+	}
 
-  const opened = (asked: readonly ClaimQuery[]): Open[] => asked.map((q) => ({ q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 }));
-  const latest = (asked: readonly ClaimQuery[]): number => Math.max(...asked.map(({ now }) => now));
-  const wanted = (claims: readonly Open[]): number => claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
+	const opened = (asked: readonly ClaimQuery[]): Open[] =>
+		asked.map((q) => ({ q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 }));
+	const latest = (asked: readonly ClaimQuery[]): number => Math.max(...asked.map(({ now }) => now));
+	const wanted = (claims: readonly Open[]): number =>
+		claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
 
-  /** Fills claims from a stretch and the jobs of this transaction that belong to it. Tells the rank up to which all jobs of it were handed out, and whether none is left. */
-  async function fill(queue: Queue, stretch: Stretch, claims: readonly Open[], q: { now: number; stored: boolean }): Promise<{ handedTo: number; empty: boolean }> {
-    let { after } = stretch;
-    let handedTo = stretch.after;
-    let allHanded = true;
-    let own = records.waiting(queue).filter(({ job, rank }) => job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before);
-    while (wanted(claims) > 0) {
-      const limit = wanted(claims);
-      const stored = q.stored ? await page(queue, { ...stretch, after }, { now: q.now, limit }) : [];
-      after = stored.at(-1)?.rank ?? after;
-      const found = new Map([...stored, ...own].map((row) => [keyOf(row.job), row]));
-      own = [];
-      for (const row of [...found.values()].toSorted((a, b) => a.rank - b.rank)) {
-        if (wanted(claims) === 0) return { handedTo, empty: false };
-        if (row.job.state !== WAITING || isPurged(row) || row.job.dueAt <= q.now) continue;
-        allHanded = give(row, claims) && allHanded;
-        if (allHanded) handedTo = row.rank;
-      }
-      if (stored.length < limit) return { handedTo, empty: allHanded };
-    }
-    return { handedTo, empty: false };
-  }
+	/**
+	 * Fills claims from a stretch and the jobs of this transaction that belong to it. Tells the rank
+	 * up to which all jobs of it were handed out, and whether none is left.
+	 */
+	async function fill(
+		queue: Queue,
+		stretch: Stretch,
+		claims: readonly Open[],
+		q: { now: number; stored: boolean },
+	): Promise<{ handedTo: number; empty: boolean }> {
+		let { after } = stretch;
+		let handedTo = stretch.after;
+		let allHanded = true;
+		let own = records
+			.waiting(queue)
+			.filter(
+				({ job, rank }) =>
+					job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before,
+			);
+		while (wanted(claims) > 0) {
+			const limit = wanted(claims);
+			const stored = q.stored
+				? await page(queue, { ...stretch, after }, { now: q.now, limit })
+				: [];
+			after = stored.at(-1)?.rank ?? after;
+			const found = new Map([...stored, ...own].map((row) => [keyOf(row.job), row]));
+			own = [];
+			for (const row of [...found.values()].toSorted((a, b) => a.rank - b.rank)) {
+				if (wanted(claims) === 0) return { handedTo, empty: false };
+				if (row.job.state !== WAITING || isPurged(row) || row.job.dueAt <= q.now) continue;
+				allHanded = give(row, claims) && allHanded;
+				if (allHanded) handedTo = row.rank;
+			}
+			if (stored.length < limit) return { handedTo, empty: allHanded };
+		}
+		return { handedTo, empty: false };
+	}
 
-  /** Walks a queue as far as the claims need it. */
-  async function search(queue: Queue, memory: QueueMemory, claims: readonly Open[], now: number): Promise<void> {
-    const stored = (): number => queue.counts.inQueue - records.waiting(queue).length;
-    const since = now < memory.searchedAt ? Infinity : now - memory.searchedAt;
-    const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
-    const anyway = since >= SEARCH_ANYWAY_MS;
-    if (stored() > 0 && since < SEARCH_MS) {
-      const { handedTo } = await fill(queue, { ...back, after: Math.max(memory.claimedTo, back.after) }, claims, { now, stored: true });
-      memory.claimedTo = Math.max(memory.claimedTo, handedTo);
-      if (wanted(claims) === 0) return;
-    }
-    if (stored() <= 0 && !anyway) {
-      for (const low of [false, true]) await fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
-      return;
-    }
-    const front = await fill(queue, { low: false, after: FIRST, before: 0 }, claims, { now, stored: true });
-    const all = now < memory.searchedAllAt || now - memory.searchedAllAt >= SEARCH_ALL_MS;
-    const after = all ? back.after : Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
-    const { handedTo } = await fill(queue, { ...back, after }, claims, { now, stored: true });
-    // A search that found nothing has shown nothing new.
-    memory.claimedTo = handedTo > after ? handedTo : Math.max(after, memory.claimedTo);
-    if (all) memory.searchedAllAt = now;
-    // While jobs wait at the front, each claim begins there.
-    memory.searchedAt = front.empty ? now : -Infinity;
-    for (const stretch of [{ low: true, after: FIRST, before: 0 }, { ...back, low: true }]) await fill(queue, stretch, claims, { now, stored: true });
-  }
+	/** Walks a queue as far as the claims need it. */
+	async function search(
+		queue: Queue,
+		memory: QueueMemory,
+		claims: readonly Open[],
+		now: number,
+	): Promise<void> {
+		const stored = (): number => queue.counts.inQueue - records.waiting(queue).length;
+		const since = now < memory.searchedAt ? Infinity : now - memory.searchedAt;
+		const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
+		const anyway = since >= SEARCH_ANYWAY_MS;
+		if (stored() > 0 && since < SEARCH_MS) {
+			const { handedTo } = await fill(
+				queue,
+				{ ...back, after: Math.max(memory.claimedTo, back.after) },
+				claims,
+				{ now, stored: true },
+			);
+			memory.claimedTo = Math.max(memory.claimedTo, handedTo);
+			if (wanted(claims) === 0) return;
+		}
+		if (stored() <= 0 && !anyway) {
+			for (const low of [false, true])
+				await fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
+			return;
+		}
+		const front = await fill(queue, { low: false, after: FIRST, before: 0 }, claims, {
+			now,
+			stored: true,
+		});
+		const all = now < memory.searchedAllAt || now - memory.searchedAllAt >= SEARCH_ALL_MS;
+		const after = all
+			? back.after
+			: Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
+		const { handedTo } = await fill(queue, { ...back, after }, claims, { now, stored: true });
+		// A search that found nothing has shown nothing new.
+		memory.claimedTo = handedTo > after ? handedTo : Math.max(after, memory.claimedTo);
+		if (all) memory.searchedAllAt = now;
+		// While jobs wait at the front, each claim begins there.
+		memory.searchedAt = front.empty ? now : -Infinity;
+		for (const stretch of [
+			{ low: true, after: FIRST, before: 0 },
+			{ ...back, low: true },
+		])
+			await fill(queue, stretch, claims, { now, stored: true });
+	}
 
-  return {
-    /** Asks for the jobs that claims will most likely get, before anything of the queue is read: it saves a round trip. */
-    async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
-      const { waiting, epoch, purgedTo, claimedTo, searchedAt } = kept.memories.of(endpoint);
-      const now = latest(asked);
-      const limit = wanted(opened(asked));
-      if (waiting <= 0 || limit === 0 || now < searchedAt || now - searchedAt >= SEARCH_MS) return;
-      const after = Math.max(claimedTo, purgedTo);
-      const answer = ask(endpoint, { low: false, after, before: LAST }, { epoch, now, limit });
-      ahead.set(endpoint, { after, epoch, now, limit, answer });
-      await answer;
-    },
+	return {
+		/**
+		 * Asks for the jobs that claims will most likely get, before anything of the queue is read: it
+		 * saves a round trip.
+		 */
+		async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
+			const { waiting, epoch, purgedTo, claimedTo, searchedAt } = kept.memories.of(endpoint);
+			const now = latest(asked);
+			const limit = wanted(opened(asked));
+			if (waiting <= 0 || limit === 0 || now < searchedAt || now - searchedAt >= SEARCH_MS) return;
+			const after = Math.max(claimedTo, purgedTo);
+			const answer = ask(endpoint, { low: false, after, before: LAST }, { epoch, now, limit });
+			ahead.set(endpoint, { after, epoch, now, limit, answer });
+			await answer;
+		},
 
-    /** Answers the claims on one endpoint, in their order, after everything else in the transaction. */
-    async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
-      const queue = queues.of(endpoint);
-      const now = latest(asked);
-      await due.freshen(queue, now);
-      const claims = opened(asked);
-      const memory = kept.memories.of(endpoint);
-      queues.onUndo(() => kept.memories.forgetOne(endpoint));
-      await search(queue, memory, claims, now);
-      const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
-      const inputs = await texts.inputs(rows.filter((row) => texts.inputAtHand(row) === undefined));
-      const inputOf = (row: Row): JsonText => texts.inputAtHand(row) ?? inputs.get(keyOf(row.job)) ?? "null";
-      return claims.map(({ jobs, fenced }) => ({ jobs: jobs.filter(({ row }) => row.job.state === RUNNING).map(({ row }) => ({ job: row.job, input: inputOf(row) })), fenced }));
-    },
-  };
+		/**
+		 * Answers the claims on one endpoint, in their order, after everything else in the transaction.
+		 */
+		async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
+			const queue = queues.of(endpoint);
+			const now = latest(asked);
+			await due.freshen(queue, now);
+			const claims = opened(asked);
+			const memory = kept.memories.of(endpoint);
+			queues.onUndo(() => kept.memories.forgetOne(endpoint));
+			await search(queue, memory, claims, now);
+			const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
+			const inputs = await texts.inputs(rows.filter((row) => texts.inputAtHand(row) === undefined));
+			const inputOf = (row: Row): JsonText =>
+				texts.inputAtHand(row) ?? inputs.get(keyOf(row.job)) ?? "null";
+			return claims.map(({ jobs, fenced }) => ({
+				jobs: jobs
+					.filter(({ row }) => row.job.state === RUNNING)
+					.map(({ row }) => ({ job: row.job, input: inputOf(row) })),
+				fenced,
+			}));
+		},
+	};
 }

@@ -1,4 +1,7 @@
-/** What servers that share the store know of each other: who lives, who leads what, and what cheap looks show while hints may be lost. */
+/**
+ * What servers that share the store know of each other: who lives, who leads what, and what cheap
+ * looks show while hints may be lost.
+ */
 import { RUNNING } from "../states.ts";
 import type { ClusterStore, ServerRow } from "../cluster-contract.ts";
 import type { Running, Signal } from "../store.ts";
@@ -13,7 +16,8 @@ const BEAT = statement(`
     note = coalesce(excluded.note, servers.note), note_number = servers.note_number + CASE WHEN excluded.note IS NULL THEN 0 ELSE 1 END
   WHERE servers.run = excluded.run OR $7
   RETURNING xmax = 0`);
-// Whoever gives a sign of life at this very moment holds the row's lock, and is looked at again after it.
+// Whoever gives a sign of life at this very moment holds the row's lock, and is looked at again
+// after it.
 const BURY = statement("DELETE FROM servers WHERE alive_until <= $1 AND id <> $2");
 const ALIVE = statement(`
   SELECT servers.id, url, started_at, alive_until, note_number, CASE WHEN known.number = note_number THEN NULL ELSE note END
@@ -21,7 +25,8 @@ const ALIVE = statement(`
   WHERE alive_until > $1 ORDER BY started_at, servers.id`);
 const LEASES = statement("SELECT name, server FROM leases ORDER BY name");
 const LEAVE = statement("DELETE FROM servers WHERE id = $1 AND run = $2");
-// Written in one order everywhere: two servers that take the same ones at once wait for each other only one way round.
+// Written in one order everywhere: two servers that take the same ones at once wait for each other
+// only one way round.
 const LEAD = statement(`
   WITH me AS (SELECT id FROM servers WHERE id = $1 AND run = $2 FOR KEY SHARE)
   INSERT INTO leases (name, server)
@@ -37,69 +42,114 @@ const OVER = statement(`
   SELECT asked.endpoint, asked.id FROM unnest($1::text[], $2::text[]) AS asked (endpoint, id)
   LEFT JOIN jobs ON jobs.endpoint = asked.endpoint AND jobs.id = asked.id
   WHERE jobs.id IS NULL OR jobs.ended_at IS NOT NULL`);
-const AT_WORK = statement(`SELECT id, worker, attempt, started_at FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}'`);
-// A row that changes gets the number of a later transaction, so that count and sum change with any change.
+const AT_WORK = statement(
+	`SELECT id, worker, attempt, started_at FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}'`,
+);
+// A row that changes gets the number of a later transaction, so that count and sum change with any
+// change.
 const VERSIONS = statement(`
   SELECT (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM endpoints),
     (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM keys) || ' ' || (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM tokens)`);
 
-/** `prompt` is a connection of its own, which nothing slow holds up; `tellOthers` is called after a change. */
-export function openCluster({ prompt: { run }, read, tellOthers }: { prompt: Runner; read: Runner; tellOthers: (signal: Signal) => void }): ClusterStore {
-  async function alive(now: number, known: ReadonlyMap<string, number>): Promise<ServerRow[]> {
-    const { rows } = await run(ALIVE, [now, texts([...known.keys()]), numbers([...known.values()])]);
-    return rows.map(([id, url, startedAt, aliveUntil, noteNumber, note]) => ({
-      id: String(id), url: String(url), startedAt: Number(startedAt), aliveUntil: Number(aliveUntil), noteNumber: Number(noteNumber), ...(note !== null && { note: String(note) }),
-    }));
-  }
+/**
+ * `prompt` is a connection of its own, which nothing slow holds up; `tellOthers` is called after a
+ * change.
+ */
+export function openCluster({
+	prompt: { run },
+	read,
+	tellOthers,
+}: {
+	prompt: Runner;
+	read: Runner;
+	tellOthers: (signal: Signal) => void;
+}): ClusterStore {
+	async function alive(now: number, known: ReadonlyMap<string, number>): Promise<ServerRow[]> {
+		const { rows } = await run(ALIVE, [
+			now,
+			texts([...known.keys()]),
+			numbers([...known.values()]),
+		]);
+		return rows.map(([id, url, startedAt, aliveUntil, noteNumber, note]) => ({
+			id: String(id),
+			url: String(url),
+			startedAt: Number(startedAt),
+			aliveUntil: Number(aliveUntil),
+			noteNumber: Number(noteNumber),
+			...(note !== null && { note: String(note) }),
+		}));
+	}
 
-  return {
-    servers: ({ now }) => alive(now, new Map()),
+	return {
+		servers: ({ now }) => alive(now, new Map()),
 
-    async beat({ server, run: start, url, startedAt, first, bury, aliveMs, note, known, now }) {
-      const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
-      const buried = bury ? run(BURY, [now, server]) : undefined;
-      // All of them leave together and are done in this order.
-      const [beat, servers, leases] = await Promise.all([sent, alive(now, known), run(LEASES), buried]);
-      const made = beat.rows[0]?.[0];
-      if (made === undefined) return undefined;
-      if (made === true || first) tellOthers({ kind: "servers" });
-      return { servers, leases: leases.rows.map(([name, leader]) => ({ name: String(name), server: String(leader) })) };
-    },
+		async beat({ server, run: start, url, startedAt, first, bury, aliveMs, note, known, now }) {
+			const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
+			const buried = bury ? run(BURY, [now, server]) : undefined;
+			// All of them leave together and are done in this order.
+			const [beat, servers, leases] = await Promise.all([
+				sent,
+				alive(now, known),
+				run(LEASES),
+				buried,
+			]);
+			const made = beat.rows[0]?.[0];
+			if (made === undefined) return undefined;
+			if (made === true || first) tellOthers({ kind: "servers" });
+			return {
+				servers,
+				leases: leases.rows.map(([name, leader]) => ({
+					name: String(name),
+					server: String(leader),
+				})),
+			};
+		},
 
-    async leave({ server, run: start }) {
-      const { count } = await run(LEAVE, [server, start]);
-      if (count > 0) tellOthers({ kind: "servers" });
-    },
+		async leave({ server, run: start }) {
+			const { count } = await run(LEAVE, [server, start]);
+			if (count > 0) tellOthers({ kind: "servers" });
+		},
 
-    async lead({ names, atMost, server, run: start }) {
-      const { rows } = await run(LEAD, [server, start, texts(names), atMost]);
-      const taken = new Set(rows.map(([name]) => String(name)));
-      return names.filter((name) => taken.has(name));
-    },
+		async lead({ names, atMost, server, run: start }) {
+			const { rows } = await run(LEAD, [server, start, texts(names), atMost]);
+			const taken = new Set(rows.map(([name]) => String(name)));
+			return names.filter((name) => taken.has(name));
+		},
 
-    async yield({ names, server }) {
-      const { count } = await run(YIELD, [server, texts(names)]);
-      if (count > 0) tellOthers({ kind: "servers" });
-    },
+		async yield({ names, server }) {
+			const { count } = await run(YIELD, [server, texts(names)]);
+			if (count > 0) tellOthers({ kind: "servers" });
+		},
 
-    async clock() {
-      const { rows } = await run(CLOCK);
-      return Number(rows[0]?.[0]);
-    },
+		async clock() {
+			const { rows } = await run(CLOCK);
+			return Number(rows[0]?.[0]);
+		},
 
-    async over({ jobs }) {
-      const { rows } = await read.run(OVER, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
-      return rows.map(([endpoint, id]) => ({ endpoint: String(endpoint), id: String(id) }));
-    },
+		async over({ jobs }) {
+			const { rows } = await read.run(OVER, [
+				texts(jobs.map(({ endpoint }) => endpoint)),
+				texts(jobs.map(({ id }) => id)),
+			]);
+			return rows.map(([endpoint, id]) => ({ endpoint: String(endpoint), id: String(id) }));
+		},
 
-    async running({ endpoint }) {
-      const { rows } = await read.run(AT_WORK, [endpoint]);
-      return rows.map(([id, worker, attempt, startedAt]): Running => ({ endpoint, id: String(id), worker: String(worker), attempt: Number(attempt), startedAt: Number(startedAt) }));
-    },
+		async running({ endpoint }) {
+			const { rows } = await read.run(AT_WORK, [endpoint]);
+			return rows.map(
+				([id, worker, attempt, startedAt]): Running => ({
+					endpoint,
+					id: String(id),
+					worker: String(worker),
+					attempt: Number(attempt),
+					startedAt: Number(startedAt),
+				}),
+			);
+		},
 
-    async versions() {
-      const [endpoints, access] = (await read.run(VERSIONS)).rows[0] ?? [];
-      return { endpoints: String(endpoints), access: String(access) };
-    },
-  };
+		async versions() {
+			const [endpoints, access] = (await read.run(VERSIONS)).rows[0] ?? [];
+			return { endpoints: String(endpoints), access: String(access) };
+		},
+	};
 }

@@ -7,11 +7,12 @@ import type { Runner, Value } from "./statement.ts";
 
 /** A delivery and its place in lists. */
 export interface NumberedDelivery extends DeliveryRow {
-  number: number;
+	number: number;
 }
 
 /** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
-export const DELIVERY_COLUMNS = "number, id, endpoint, job, url, state, tries, used, created_at, due_at";
+export const DELIVERY_COLUMNS =
+	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
 // Numbered in the order given.
 const INSERT = statement(`
@@ -21,14 +22,47 @@ const INSERT = statement(`
   ORDER BY place`);
 
 /** Adds deliveries that are due at once, in the transaction of `run`. */
-export async function insertDeliveries(run: Runner["run"], rows: readonly NewDelivery[]): Promise<void> {
-  if (rows.length === 0) return;
-  const column = (name: "id" | "endpoint" | "job" | "body"): Buffer => texts(rows.map((row) => row[name]));
-  await run(INSERT, [column("id"), column("endpoint"), column("job"), texts(rows.map(({ url }) => JSON.stringify(url))), column("body"), numbers(rows.map(({ createdAt }) => createdAt))]);
+export async function insertDeliveries(
+	run: Runner["run"],
+	rows: readonly NewDelivery[],
+): Promise<void> {
+	if (rows.length === 0) return;
+	const column = (name: "id" | "endpoint" | "job" | "body"): Buffer =>
+		texts(rows.map((row) => row[name]));
+	await run(INSERT, [
+		column("id"),
+		column("endpoint"),
+		column("job"),
+		texts(rows.map(({ url }) => JSON.stringify(url))),
+		column("body"),
+		numbers(rows.map(({ createdAt }) => createdAt)),
+	]);
 }
 
 /** A delivery from the values of {@link DELIVERY_COLUMNS}. */
 export function deliveryFrom(values: Value[]): NumberedDelivery {
-  const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [number, string, string, string, string, DeliveryState, string, number, number, number | null];
-  return { number, id, endpoint, job, url: JSON.parse(url) as string, state, tries: JSON.parse(tries) as DeliveryTry[], used, createdAt, dueAt: dueAt ?? undefined };
+	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
+		number,
+		string,
+		string,
+		string,
+		string,
+		DeliveryState,
+		string,
+		number,
+		number,
+		number | null,
+	];
+	return {
+		number,
+		id,
+		endpoint,
+		job,
+		url: JSON.parse(url) as string,
+		state,
+		tries: JSON.parse(tries) as DeliveryTry[],
+		used,
+		createdAt,
+		dueAt: dueAt ?? undefined,
+	};
 }

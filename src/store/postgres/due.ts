@@ -1,4 +1,7 @@
-/** Finds the jobs for which something has passed, so that counts and claims are right without the sweeper (D15). */
+/**
+ * Finds the jobs for which something has passed, so that counts and claims are right without the
+ * sweeper (D15).
+ */
 import { dueEvent } from "../../core/life.ts";
 import type { Moves } from "../moves.ts";
 import type { Queues } from "./queues.ts";
@@ -22,34 +25,59 @@ const ENDED = statement(`
   ) AS jobs`);
 
 /** `flush` writes what changed, so that statements find it. */
-export function openDue({ queues, records, moves, flush }: { queues: Queues; records: Records; moves: Moves<Row>; flush: () => Promise<void> }) {
-  /** Settles rows in due order; a group of lost ones keeps its order among itself. */
-  function settleAll(rows: readonly Row[], now: number): void {
-    const lost: Row[] = [];
-    for (const row of rows.toSorted((a, b) => a.job.dueAt - b.job.dueAt)) {
-      if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
-      else moves.pass(row, now);
-    }
-    moves.takeBack(lost, { now });
-  }
+export function openDue({
+	queues,
+	records,
+	moves,
+	flush,
+}: {
+	queues: Queues;
+	records: Records;
+	moves: Moves<Row>;
+	flush: () => Promise<void>;
+}) {
+	/** Settles rows in due order; a group of lost ones keeps its order among itself. */
+	function settleAll(rows: readonly Row[], now: number): void {
+		const lost: Row[] = [];
+		for (const row of rows.toSorted((a, b) => a.job.dueAt - b.job.dueAt)) {
+			if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
+			else moves.pass(row, now);
+		}
+		moves.takeBack(lost, { now });
+	}
 
-  async function settle(queue: Queue, q: { now: number; limit: number; ended: boolean }): Promise<number> {
-    await queues.read([queue.endpoint], q.now);
-    const asked = [queue.endpoint, q.now, q.limit];
-    const rows = await (q.ended ? records.query(ENDED, asked) : records.query(LIVE, [...asked, queue.epoch]));
-    settleAll(rows.flatMap((row) => records.now(row) ?? []), q.now);
-    return rows.length;
-  }
+	async function settle(
+		queue: Queue,
+		q: { now: number; limit: number; ended: boolean },
+	): Promise<number> {
+		await queues.read([queue.endpoint], q.now);
+		const asked = [queue.endpoint, q.now, q.limit];
+		const rows = await (q.ended
+			? records.query(ENDED, asked)
+			: records.query(LIVE, [...asked, queue.epoch]));
+		settleAll(
+			rows.flatMap((row) => records.now(row) ?? []),
+			q.now,
+		);
+		return rows.length;
+	}
 
-  return {
-    /** Settles up to `limit` jobs of a queue in due order: live ones, or those that have ended. Tells how many there were. */
-    settle,
+	return {
+		/**
+		 * Settles up to `limit` jobs of a queue in due order: live ones, or those that have ended.
+		 * Tells how many there were.
+		 */
+		settle,
 
-    /** Settles what has passed for the live jobs of a queue when something has, up to the limit of a step. */
-    async freshen(queue: Queue, now: number): Promise<void> {
-      if (!queue.due) return;
-      queue.due = (await settle(queue, { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;
-      if (queue.due) await flush();
-    },
-  };
+		/**
+		 * Settles what has passed for the live jobs of a queue when something has, up to the limit of a
+		 * step.
+		 */
+		async freshen(queue: Queue, now: number): Promise<void> {
+			if (!queue.due) return;
+			queue.due =
+				(await settle(queue, { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;
+			if (queue.due) await flush();
+		},
+	};
 }

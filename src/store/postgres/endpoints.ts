@@ -6,14 +6,22 @@ import { statement } from "./statement.ts";
 const PUT = statement(`
   INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)
   ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
-const SELECT = statement("SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id");
+const SELECT = statement(
+	"SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id",
+);
 const PAUSE = statement("UPDATE endpoints SET paused = $2 WHERE id = $1");
 const REMOVE = statement("UPDATE endpoints SET removing = true WHERE id = $1");
 const KNOWN = statement("SELECT removing FROM endpoints WHERE id = $1 FOR UPDATE");
 // Locked, so that a submission of another server that is not through yet is waited for and counted.
-const COUNTS = statement("SELECT in_queue + in_progress FROM queue_counts WHERE endpoint = $1 ORDER BY slot FOR UPDATE");
-const PENDING = statement("SELECT 1 FROM deliveries WHERE state <> 'delivered' AND state = 'pending' AND endpoint = $1 LIMIT 1");
-const FORGET_TOTALS = statement("UPDATE queue_counts SET completed = 0, failed = 0, retried = 0 WHERE endpoint = $1");
+const COUNTS = statement(
+	"SELECT in_queue + in_progress FROM queue_counts WHERE endpoint = $1 ORDER BY slot FOR UPDATE",
+);
+const PENDING = statement(
+	"SELECT 1 FROM deliveries WHERE state <> 'delivered' AND state = 'pending' AND endpoint = $1 LIMIT 1",
+);
+const FORGET_TOTALS = statement(
+	"UPDATE queue_counts SET completed = 0, failed = 0, retried = 0 WHERE endpoint = $1",
+);
 const FORGET_TOKENS = statement("DELETE FROM tokens WHERE endpoint = $1");
 const FORGET_METRICS = statement("DELETE FROM metrics WHERE endpoint = $1");
 const FORGET = statement("DELETE FROM endpoints WHERE id = $1");
@@ -22,50 +30,73 @@ const FORGET = statement("DELETE FROM endpoints WHERE id = $1");
 const SETTLE_LIMIT = 500;
 
 /** `tellOthers` is called after the commit. `settle` is the one of the contract. */
-export function openEndpoints({ database, tellOthers, settle }: { database: Database; tellOthers: (signal: Signal) => void; settle: JobStore["settle"] }): EndpointStore {
-  const { read, write } = database;
+export function openEndpoints({
+	database,
+	tellOthers,
+	settle,
+}: {
+	database: Database;
+	tellOthers: (signal: Signal) => void;
+	settle: JobStore["settle"];
+}): EndpointStore {
+	const { read, write } = database;
 
-  /** Runs a change and tells whether there was anything to change. */
-  async function change(asked: typeof PAUSE, values: readonly (string | number | boolean | null)[]): Promise<boolean> {
-    const { count } = await write((run) => run.run(asked, values));
-    if (count > 0) tellOthers({ kind: "endpoints" });
-    return count > 0;
-  }
+	/** Runs a change and tells whether there was anything to change. */
+	async function change(
+		asked: typeof PAUSE,
+		values: readonly (string | number | boolean | null)[],
+	): Promise<boolean> {
+		const { count } = await write((run) => run.run(asked, values));
+		if (count > 0) tellOthers({ kind: "endpoints" });
+		return count > 0;
+	}
 
-  return {
-    async put({ id, settings, secret, now }) {
-      await change(PUT, [id, settings, secret ?? null, now]);
-    },
+	return {
+		async put({ id, settings, secret, now }) {
+			await change(PUT, [id, settings, secret ?? null, now]);
+		},
 
-    async list() {
-      const { rows } = await read.run(SELECT);
-      return rows.map(([id, settings, secret, paused, removing, createdAt]): EndpointRow => ({
-        id: String(id), settings: String(settings), secret: (secret as string | null) ?? undefined,
-        paused: paused === true, removing: removing === true, createdAt: Number(createdAt),
-      }));
-    },
+		async list() {
+			const { rows } = await read.run(SELECT);
+			return rows.map(
+				([id, settings, secret, paused, removing, createdAt]): EndpointRow => ({
+					id: String(id),
+					settings: String(settings),
+					secret: (secret as string | null) ?? undefined,
+					paused: paused === true,
+					removing: removing === true,
+					createdAt: Number(createdAt),
+				}),
+			);
+		},
 
-    pause: ({ id, paused }) => change(PAUSE, [id, paused]),
+		pause: ({ id, paused }) => change(PAUSE, [id, paused]),
 
-    remove: ({ id }) => change(REMOVE, [id]),
+		remove: ({ id }) => change(REMOVE, [id]),
 
-    async forget({ id, now }) {
-      // What has passed for its jobs happens first (contract rule 7).
-      for (let due: number | undefined = now; due !== undefined && due <= now; ) due = (await settle({ now, limit: SETTLE_LIMIT })).nextDueAt;
-      const outcome = await write(async ({ run }) => {
-        const removing = (await run(KNOWN, [id])).rows[0]?.[0];
-        if (removing === undefined) return "unknown";
-        const live = (await run(COUNTS, [id])).rows.reduce((sum, [count]) => sum + Number(count), 0);
-        if (removing !== true || live > 0 || (await run(PENDING, [id])).rows.length > 0) return "kept";
-        // The rows stay for the records of its jobs.
-        await run(FORGET_TOTALS, [id]);
-        await run(FORGET_TOKENS, [id]);
-        await run(FORGET_METRICS, [id]);
-        await run(FORGET, [id]);
-        return "gone";
-      });
-      if (outcome === "gone") for (const kind of ["endpoints", "keys"] as const) tellOthers({ kind });
-      return outcome !== "kept";
-    },
-  };
+		async forget({ id, now }) {
+			// What has passed for its jobs happens first (contract rule 7).
+			for (let due: number | undefined = now; due !== undefined && due <= now; )
+				due = (await settle({ now, limit: SETTLE_LIMIT })).nextDueAt;
+			const outcome = await write(async ({ run }) => {
+				const removing = (await run(KNOWN, [id])).rows[0]?.[0];
+				if (removing === undefined) return "unknown";
+				const live = (await run(COUNTS, [id])).rows.reduce(
+					(sum, [count]) => sum + Number(count),
+					0,
+				);
+				if (removing !== true || live > 0 || (await run(PENDING, [id])).rows.length > 0)
+					return "kept";
+				// The rows stay for the records of its jobs.
+				await run(FORGET_TOTALS, [id]);
+				await run(FORGET_TOKENS, [id]);
+				await run(FORGET_METRICS, [id]);
+				await run(FORGET, [id]);
+				return "gone";
+			});
+			if (outcome === "gone")
+				for (const kind of ["endpoints", "keys"] as const) tellOthers({ kind });
+			return outcome !== "kept";
+		},
+	};
 }

@@ -1,4 +1,7 @@
-/** API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are told of what ends, since they remember what they found; nobody remembers that something was not there. */
+/**
+ * API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are told of what
+ * ends, since they remember what they found; nobody remembers that something was not there.
+ */
 import type { KeyRow, KeyStore, Signal, TokenStore } from "../store.ts";
 import type { Database } from "./database.ts";
 import { statement } from "./statement.ts";
@@ -8,59 +11,89 @@ import { isStorable } from "./storable.ts";
 // Whoever makes or removes keys does it alone: both depend on which others there are.
 const ALONE = statement("LOCK TABLE keys IN SHARE ROW EXCLUSIVE MODE");
 const ANY = statement("SELECT 1 FROM keys LIMIT 1");
-const INSERT = statement("INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES ($1, $2, $3, $4, $5, $6)");
+const INSERT = statement(
+	"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+);
 const COLUMNS = "id, hash, name, scopes, endpoints, created_at, last_used_at";
 const FIND = statement(`SELECT ${COLUMNS} FROM keys WHERE hash = $1`);
 const ALL = statement(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, number`);
-const USED = statement("UPDATE keys SET last_used_at = $2 WHERE id = $1 AND coalesce(last_used_at, 0) < $2");
+const USED = statement(
+	"UPDATE keys SET last_used_at = $2 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
+);
 const REMOVE = statement("DELETE FROM keys WHERE id = $1");
 
 /** `tellOthers` is called after the commit. */
-export function openKeys({ database: { read, write }, tellOthers }: { database: Database; tellOthers: (signal: Signal) => void }): KeyStore {
-  return {
-    insert: ({ row, ifNone }) =>
-      write(async ({ run }) => {
-        await run(ALONE);
-        if (ifNone && (await run(ANY)).rows.length > 0) return false;
-        await run(INSERT, [row.id, row.hash, JSON.stringify(row.name), JSON.stringify(row.scopes), row.endpoints ? JSON.stringify(row.endpoints) : null, row.createdAt]);
-        return true;
-      }),
+export function openKeys({
+	database: { read, write },
+	tellOthers,
+}: {
+	database: Database;
+	tellOthers: (signal: Signal) => void;
+}): KeyStore {
+	return {
+		insert: ({ row, ifNone }) =>
+			write(async ({ run }) => {
+				await run(ALONE);
+				if (ifNone && (await run(ANY)).rows.length > 0) return false;
+				await run(INSERT, [
+					row.id,
+					row.hash,
+					JSON.stringify(row.name),
+					JSON.stringify(row.scopes),
+					row.endpoints ? JSON.stringify(row.endpoints) : null,
+					row.createdAt,
+				]);
+				return true;
+			}),
 
-    async find({ hash }) {
-      const [found] = (await read.run(FIND, [hash])).rows;
-      return found && keyFrom(found);
-    },
+		async find({ hash }) {
+			const [found] = (await read.run(FIND, [hash])).rows;
+			return found && keyFrom(found);
+		},
 
-    list: async () => (await read.run(ALL)).rows.map(keyFrom),
+		list: async () => (await read.run(ALL)).rows.map(keyFrom),
 
-    async used({ id, now }) {
-      await write((run) => run.run(USED, [id, now]));
-    },
+		async used({ id, now }) {
+			await write((run) => run.run(USED, [id, now]));
+		},
 
-    async remove({ id, keep }) {
-      if (!isStorable(id)) return "missing";
-      const outcome = await write(async ({ run }) => {
-        await run(ALONE);
-        const keys = (await run(ALL)).rows.map(keyFrom);
-        const key = keys.find((each) => each.id === id);
-        if (!key) return "missing";
-        const kept = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
-        if (kept.length === 1 && kept[0] === key) return "last";
-        await run(REMOVE, [id]);
-        return "removed";
-      });
-      if (outcome === "removed") tellOthers({ kind: "keys" });
-      return outcome;
-    },
-  };
+		async remove({ id, keep }) {
+			if (!isStorable(id)) return "missing";
+			const outcome = await write(async ({ run }) => {
+				await run(ALONE);
+				const keys = (await run(ALL)).rows.map(keyFrom);
+				const key = keys.find((each) => each.id === id);
+				if (!key) return "missing";
+				const kept = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
+				if (kept.length === 1 && kept[0] === key) return "last";
+				await run(REMOVE, [id]);
+				return "removed";
+			});
+			if (outcome === "removed") tellOthers({ kind: "keys" });
+			return outcome;
+		},
+	};
 }
 
 function keyFrom(values: Value[]): KeyRow {
-  const [id, hash, name, scopes, endpoints, createdAt, lastUsedAt] = values as [string, string, string, string, string | null, number, number | null];
-  return {
-    id, hash, name: JSON.parse(name) as string, scopes: JSON.parse(scopes) as string[], endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
-    createdAt, lastUsedAt: lastUsedAt ?? undefined,
-  };
+	const [id, hash, name, scopes, endpoints, createdAt, lastUsedAt] = values as [
+		string,
+		string,
+		string,
+		string,
+		string | null,
+		number,
+		number | null,
+	];
+	return {
+		id,
+		hash,
+		name: JSON.parse(name) as string,
+		scopes: JSON.parse(scopes) as string[],
+		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
+		createdAt,
+		lastUsedAt: lastUsedAt ?? undefined,
+	};
 }
 
 const REPLACE_TOKEN = statement(`
@@ -70,22 +103,28 @@ const FIND_TOKEN = statement("SELECT endpoint, worker, created_at FROM tokens WH
 const REMOVE_TOKENS = statement("DELETE FROM tokens WHERE worker = $1");
 
 /** `tellOthers` is called after the commit. */
-export function openTokens({ database: { read, write }, tellOthers }: { database: Database; tellOthers: (signal: Signal) => void }): TokenStore {
-  return {
-    async put({ hash, endpoint, worker, createdAt }) {
-      await write((run) => run.run(REPLACE_TOKEN, [hash, endpoint, worker ?? null, createdAt]));
-    },
+export function openTokens({
+	database: { read, write },
+	tellOthers,
+}: {
+	database: Database;
+	tellOthers: (signal: Signal) => void;
+}): TokenStore {
+	return {
+		async put({ hash, endpoint, worker, createdAt }) {
+			await write((run) => run.run(REPLACE_TOKEN, [hash, endpoint, worker ?? null, createdAt]));
+		},
 
-    async find({ hash }) {
-      const [found] = (await read.run(FIND_TOKEN, [hash])).rows;
-      if (!found) return undefined;
-      const [endpoint, worker, createdAt] = found as [string, string | null, number];
-      return { hash, endpoint, worker: worker ?? undefined, createdAt };
-    },
+		async find({ hash }) {
+			const [found] = (await read.run(FIND_TOKEN, [hash])).rows;
+			if (!found) return undefined;
+			const [endpoint, worker, createdAt] = found as [string, string | null, number];
+			return { hash, endpoint, worker: worker ?? undefined, createdAt };
+		},
 
-    async remove({ worker }) {
-      const { count } = await write((run) => run.run(REMOVE_TOKENS, [worker]));
-      if (count > 0) tellOthers({ kind: "keys" });
-    },
-  };
+		async remove({ worker }) {
+			const { count } = await write((run) => run.run(REMOVE_TOKENS, [worker]));
+			if (count > 0) tellOthers({ kind: "keys" });
+		},
+	};
 }

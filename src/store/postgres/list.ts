@@ -1,6 +1,6 @@
 /**
- * Lists of jobs, the last submitted first. A page reads pieces of an index downwards, asks of each row what it is now, and takes those
- * that fit; it ends early when it has looked at very many.
+ * Lists of jobs, the last submitted first. A page reads pieces of an index downwards, asks of each
+ * row what it is now, and takes those that fit; it ends early when it has looked at very many.
  */
 import { isFinal } from "../../core/machine.ts";
 import type { JobResult } from "../../core/view.ts";
@@ -26,15 +26,18 @@ const SHOWN = shownColumns({ input: "NULL", output: "NULL" });
 
 /** Where a page ended. */
 interface Place {
-  number: number;
-  id: string;
+	number: number;
+	id: string;
 }
 
 const LAST: Place = { number: Number.MAX_SAFE_INTEGER, id: "" };
 
-/** A piece of an index below a place. An ended job for which something has passed is looked at whatever its state is said to be. */
+/**
+ * A piece of an index below a place. An ended job for which something has passed is looked at
+ * whatever its state is said to be.
+ */
 function over(where: string): Statement {
-  return statement(`
+	return statement(`
     SELECT ${SHOWN} FROM (
       SELECT * FROM jobs WHERE endpoint = $1 AND ${where} AND (number, id) < ($2, $3) ORDER BY number DESC, id DESC LIMIT $4
     ) AS jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC`);
@@ -52,96 +55,127 @@ const LIVE = statement(`
 const AT_WORK = statement(`
   SELECT ${SHOWN} FROM (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3)) AS jobs
   LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC LIMIT $4`);
-const LIVE_COUNT = statement("SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1");
+const LIVE_COUNT = statement(
+	"SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1",
+);
 
 const FORM = /^n([1-9]\d{0,15})~([!-~]{1,200})$/;
 
 function cursorOf({ number, id }: Place): string {
-  return `n${number}~${id}`;
+	return `n${number}~${id}`;
 }
 
 /** The place of a cursor. Throws a RangeError for a text that is no cursor. */
 function placeOf(cursor: string | undefined): Place {
-  if (cursor === undefined) return LAST;
-  const [, number, id] = FORM.exec(cursor) ?? [];
-  if (number === undefined || id === undefined) throw new RangeError("The cursor is not one that a list gave. Take it unchanged from `next` of the page before, or leave it out to begin with the newest.");
-  return { number: Number(number), id };
+	if (cursor === undefined) return LAST;
+	const [, number, id] = FORM.exec(cursor) ?? [];
+	if (number === undefined || id === undefined)
+		throw new RangeError(
+			"The cursor is not one that a list gave. Take it unchanged from `next` of the page before, or leave it out to begin with the newest.",
+		);
+	return { number: Number(number), id };
 }
 
 /** The `list` of the contract. */
-export function openList({ database: { read }, sweeps }: { database: Pick<Database, "read">; sweeps: Pick<Sweeps, "freshen"> }): (q: ListQuery) => Promise<Answer<"jobs.list">> {
-  /** Rows of one index downwards, those of purged jobs left out; a place stands for each piece that was read. */
-  async function* walk(asked: Statement, endpoint: string, from: Place, ...more: string[]): AsyncGenerator<{ at: Place; row?: ShownRow }> {
-    for (let at = from; ; ) {
-      const { rows } = await read.run(asked, [endpoint, at.number, at.id, STRIDE, ...more]);
-      for (const values of rows) {
-        const row = shownFrom(values);
-        at = { number: Number(values[6]), id: String(values[5]) };
-        yield row ? { at, row } : { at };
-      }
-      if (rows.length < STRIDE) return;
-    }
-  }
+export function openList({
+	database: { read },
+	sweeps,
+}: {
+	database: Pick<Database, "read">;
+	sweeps: Pick<Sweeps, "freshen">;
+}): (q: ListQuery) => Promise<Answer<"jobs.list">> {
+	/**
+	 * Rows of one index downwards, those of purged jobs left out; a place stands for each piece that
+	 * was read.
+	 */
+	async function* walk(
+		asked: Statement,
+		endpoint: string,
+		from: Place,
+		...more: string[]
+	): AsyncGenerator<{ at: Place; row?: ShownRow }> {
+		for (let at = from; ; ) {
+			const { rows } = await read.run(asked, [endpoint, at.number, at.id, STRIDE, ...more]);
+			for (const values of rows) {
+				const row = shownFrom(values);
+				at = { number: Number(values[6]), id: String(values[5]) };
+				yield row ? { at, row } : { at };
+			}
+			if (rows.length < STRIDE) return;
+		}
+	}
 
-  /** The walks whose rows may fit. */
-  async function walks({ endpoint, filter: { states } }: ListQuery, from: Place): Promise<AsyncGenerator<{ at: Place; row?: ShownRow }>[]> {
-    if (states?.every((state) => state === RUNNING)) return [walk(AT_WORK, endpoint, from)];
-    if (states?.every((state) => !isFinal(state))) {
-      const live = Number((await read.run(LIVE_COUNT, [endpoint])).rows[0]?.[0] ?? 0);
-      if (live <= STRIDE) return [walk(LIVE, endpoint, from)];
-    }
-    if (states?.every(isFinal)) return [...new Set(states)].map((state) => walk(ENDED, endpoint, from, state));
-    return [walk(ALL, endpoint, from)];
-  }
+	/** The walks whose rows may fit. */
+	async function walks(
+		{ endpoint, filter: { states } }: ListQuery,
+		from: Place,
+	): Promise<AsyncGenerator<{ at: Place; row?: ShownRow }>[]> {
+		if (states?.every((state) => state === RUNNING)) return [walk(AT_WORK, endpoint, from)];
+		if (states?.every((state) => !isFinal(state))) {
+			const live = Number((await read.run(LIVE_COUNT, [endpoint])).rows[0]?.[0] ?? 0);
+			if (live <= STRIDE) return [walk(LIVE, endpoint, from)];
+		}
+		if (states?.every(isFinal))
+			return [...new Set(states)].map((state) => walk(ENDED, endpoint, from, state));
+		return [walk(ALL, endpoint, from)];
+	}
 
-  return async (q) => {
-    const from = placeOf(q.cursor);
-    const jobs: JobResult[] = [];
-    // What has passed for a live job is written first: it stands in the index of what it is.
-    await sweeps.freshen(q);
-    let last = from;
-    let characters = 0;
-    let looked = 0;
-    for await (const { at, row } of merge(await walks(q, from))) {
-      if (looked === MOST_LOOKED) return { jobs, next: cursorOf(last) };
-      looked += 1;
-      const listed = row && VIEWS.listed(row, q.now);
-      if (listed && fits(listed, q)) {
-        if (jobs.length === q.limit || characters >= MOST_CHARACTERS) return { jobs, next: cursorOf(last) };
-        jobs.push(listed);
-        characters += listed.error?.length ?? 0;
-      }
-      last = at;
-    }
-    return { jobs };
-  };
+	return async (q) => {
+		const from = placeOf(q.cursor);
+		const jobs: JobResult[] = [];
+		// What has passed for a live job is written first: it stands in the index of what it is.
+		await sweeps.freshen(q);
+		let last = from;
+		let characters = 0;
+		let looked = 0;
+		for await (const { at, row } of merge(await walks(q, from))) {
+			if (looked === MOST_LOOKED) return { jobs, next: cursorOf(last) };
+			looked += 1;
+			const listed = row && VIEWS.listed(row, q.now);
+			if (listed && fits(listed, q)) {
+				if (jobs.length === q.limit || characters >= MOST_CHARACTERS)
+					return { jobs, next: cursorOf(last) };
+				jobs.push(listed);
+				characters += listed.error?.length ?? 0;
+			}
+			last = at;
+		}
+		return { jobs };
+	};
 }
 
-function fits({ job }: JobResult, { filter: { states, worker, from, to }, erased }: ListQuery): boolean {
-  if (job.erased && !erased) return false;
-  if (states && !states.includes(job.state)) return false;
-  if (worker !== undefined && job.worker !== worker) return false;
-  return (from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to);
+function fits(
+	{ job }: JobResult,
+	{ filter: { states, worker, from, to }, erased }: ListQuery,
+): boolean {
+	if (job.erased && !erased) return false;
+	if (states && !states.includes(job.state)) return false;
+	if (worker !== undefined && job.worker !== worker) return false;
+	return (
+		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
+	);
 }
 
 /** Several descending walks as one. */
-async function* merge<T extends { at: Place }>(walks: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
-  const heads = await Promise.all(walks.map((walk) => walk.next()));
-  for (;;) {
-    let highest = -1;
-    heads.forEach(({ done, value }, n) => {
-      if (done === true) return;
-      const best = heads[highest];
-      if (!best || best.done === true || isAfter((value as T).at, best.value.at)) highest = n;
-    });
-    const head = heads[highest];
-    const walk = walks[highest];
-    if (!head || head.done === true || !walk) return;
-    yield head.value;
-    heads[highest] = await walk.next();
-  }
+async function* merge<T extends { at: Place }>(
+	walks: readonly AsyncGenerator<T>[],
+): AsyncGenerator<T> {
+	const heads = await Promise.all(walks.map((walk) => walk.next()));
+	for (;;) {
+		let highest = -1;
+		heads.forEach(({ done, value }, n) => {
+			if (done === true) return;
+			const best = heads[highest];
+			if (!best || best.done === true || isAfter((value as T).at, best.value.at)) highest = n;
+		});
+		const head = heads[highest];
+		const walk = walks[highest];
+		if (!head || head.done === true || !walk) return;
+		yield head.value;
+		heads[highest] = await walk.next();
+	}
 }
 
 function isAfter(a: Place, b: Place): boolean {
-  return a.number > b.number || (a.number === b.number && a.id > b.id);
+	return a.number > b.number || (a.number === b.number && a.id > b.id);
 }

@@ -9,7 +9,9 @@ const COLUMNS = "endpoint, step, at, source, tally";
 const PUT = statement(`
   INSERT INTO metrics (${COLUMNS}) SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[])
   ON CONFLICT (endpoint, step, at, source) DO UPDATE SET tally = excluded.tally`);
-const SOME = statement(`SELECT ${COLUMNS} FROM metrics WHERE endpoint = ANY ($4::text[]) AND step = $1 AND at >= $2 AND at < $3`);
+const SOME = statement(
+	`SELECT ${COLUMNS} FROM metrics WHERE endpoint = ANY ($4::text[]) AND step = $1 AND at >= $2 AND at < $3`,
+);
 const ALL = statement(`SELECT ${COLUMNS} FROM metrics WHERE step = $1 AND at >= $2 AND at < $3`);
 /** Chosen once, whatever the plan: see the deliveries. */
 const EXPIRE = statement(`
@@ -17,23 +19,32 @@ const EXPIRE = statement(`
   DELETE FROM metrics USING old WHERE metrics.endpoint = old.endpoint AND metrics.step = old.step AND metrics.at = old.at AND metrics.source = old.source`);
 
 export function openMetrics({ database: { read, write } }: { database: Database }): MetricsStore {
-  return {
-    async put({ rows }) {
-      const column = <T>(of: (row: MetricsRow) => T): T[] => rows.map(of);
-      const values = [texts(column(({ endpoint }) => endpoint)), numbers(column(({ step }) => step)), numbers(column(({ at }) => at)), texts(column(({ source }) => source)), texts(column(({ tally }) => tally))];
-      await write((run) => run.run(PUT, values));
-    },
+	return {
+		async put({ rows }) {
+			const column = <T>(of: (row: MetricsRow) => T): T[] => rows.map(of);
+			const values = [
+				texts(column(({ endpoint }) => endpoint)),
+				numbers(column(({ step }) => step)),
+				numbers(column(({ at }) => at)),
+				texts(column(({ source }) => source)),
+				texts(column(({ tally }) => tally)),
+			];
+			await write((run) => run.run(PUT, values));
+		},
 
-    async read({ endpoints, step, from, to }) {
-      const { rows } = endpoints ? await read.run(SOME, [step, from, to, texts(endpoints)]) : await read.run(ALL, [step, from, to]);
-      return rows.map(metricsFrom);
-    },
+		async read({ endpoints, step, from, to }) {
+			const { rows } = endpoints
+				? await read.run(SOME, [step, from, to, texts(endpoints)])
+				: await read.run(ALL, [step, from, to]);
+			return rows.map(metricsFrom);
+		},
 
-    expire: async ({ step, before, limit }) => (await write((run) => run.run(EXPIRE, [step, before, limit]))).count,
-  };
+		expire: async ({ step, before, limit }) =>
+			(await write((run) => run.run(EXPIRE, [step, before, limit]))).count,
+	};
 }
 
 function metricsFrom(values: Value[]): MetricsRow {
-  const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
-  return { endpoint, step, at, source, tally };
+	const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
+	return { endpoint, step, at, source, tally };
 }

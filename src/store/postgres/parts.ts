@@ -19,71 +19,111 @@ import { openTexts } from "./texts.ts";
 
 /** What outlives transactions on this server. */
 export interface Kept {
-  memories: QueueMemories;
-  places: Places;
-  /** This server's session, whose end frees what its readers have reserved. */
-  session: number;
-  /** Which sessions of others are over. */
-  absences: Absences;
+	memories: QueueMemories;
+	places: Places;
+	/** This server's session, whose end frees what its readers have reserved. */
+	session: number;
+	/** Which sessions of others are over. */
+	absences: Absences;
 }
 
 export type Parts = ReturnType<typeof openParts>;
 
-/** The parts of one transaction. `slot`: where its connection counts; `number` is told the transaction's. */
-export function openParts({ run, kept, slot, number }: { run: Runner["run"]; kept: Kept; slot: number; number: (transactionId: string) => void }) {
-  const own: Signal[] = [];
-  const others: Signal[] = [];
-  const delivered: NewDelivery[] = [];
+/**
+ * The parts of one transaction. `slot`: where its connection counts; `number` is told the
+ * transaction's.
+ */
+export function openParts({
+	run,
+	kept,
+	slot,
+	number,
+}: {
+	run: Runner["run"];
+	kept: Kept;
+	slot: number;
+	number: (transactionId: string) => void;
+}) {
+	const own: Signal[] = [];
+	const others: Signal[] = [];
+	const delivered: NewDelivery[] = [];
 
-  /** Tells this server's listeners of what their own calls do not tell them. */
-  function signal(told: Signal): void {
-    if (told.kind !== "delivery" || !own.some(({ kind }) => kind === "delivery")) own.push(told);
-  }
+	/** Tells this server's listeners of what their own calls do not tell them. */
+	function signal(told: Signal): void {
+		if (told.kind !== "delivery" || !own.some(({ kind }) => kind === "delivery")) own.push(told);
+	}
 
-  /** Tells other servers. */
-  function tellOthers(told: Signal): void {
-    if (told.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery")) others.push(told);
-  }
+	/** Tells other servers. */
+	function tellOthers(told: Signal): void {
+		if (told.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery"))
+			others.push(told);
+	}
 
-  const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot, number });
-  const attempts = openAttempts({ run });
-  const texts = openTexts({ run });
-  const chunks = openChunkRows({ run });
-  const idempotency = openIdempotencyKeys({ run });
-  const records = openRecords({ run, queues, attempts, texts });
-  const deliveries = {
-    add(delivery: NewDelivery): void {
-      delivered.push(delivery);
-      tellOthers({ kind: "delivery" });
-    },
-  };
-  // Whose return it was only matters where it was noticed.
-  const written = (step: Step): void => signalsOf(step).forEach((told) => tellOthers(told.kind === "queued" ? { ...told, worker: undefined } : told));
-  const moves = openMoves<Row>({ queues, records, attempts, texts, chunks, deliveries, signal, written });
-  const due = openDue({ queues, records, moves, flush });
+	const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot, number });
+	const attempts = openAttempts({ run });
+	const texts = openTexts({ run });
+	const chunks = openChunkRows({ run });
+	const idempotency = openIdempotencyKeys({ run });
+	const records = openRecords({ run, queues, attempts, texts });
+	const deliveries = {
+		add(delivery: NewDelivery): void {
+			delivered.push(delivery);
+			tellOthers({ kind: "delivery" });
+		},
+	};
+	// Whose return it was only matters where it was noticed.
+	const written = (step: Step): void =>
+		signalsOf(step).forEach((told) =>
+			tellOthers(told.kind === "queued" ? { ...told, worker: undefined } : told),
+		);
+	const moves = openMoves<Row>({
+		queues,
+		records,
+		attempts,
+		texts,
+		chunks,
+		deliveries,
+		signal,
+		written,
+	});
+	const due = openDue({ queues, records, moves, flush });
 
-  async function flush(): Promise<void> {
-    const writes = [records, attempts, chunks, idempotency, queues].flatMap((part) => part.flush());
-    texts.written();
-    writes.push(insertDeliveries(run, delivered.splice(0)));
-    await Promise.all(writes);
-  }
+	async function flush(): Promise<void> {
+		const writes = [records, attempts, chunks, idempotency, queues].flatMap((part) => part.flush());
+		texts.written();
+		writes.push(insertDeliveries(run, delivered.splice(0)));
+		await Promise.all(writes);
+	}
 
-  return {
-    run, queues, records, attempts, texts, chunks, idempotency, moves, due, signal, tellOthers, kept,
+	return {
+		run,
+		queues,
+		records,
+		attempts,
+		texts,
+		chunks,
+		idempotency,
+		moves,
+		due,
+		signal,
+		tellOthers,
+		kept,
 
-    /** Writes all that changed since the last time, in one round trip. */
-    flush,
+		/** Writes all that changed since the last time, in one round trip. */
+		flush,
 
-    /** Hints for this server's listeners, and for other servers, once the transaction is through. Of a job that was handed out in the same transaction nobody need know that it waited. */
-    signals: {
-      own,
-      get others(): Signal[] {
-        return others.filter((told) => told.kind !== "queued" || records.waits(told));
-      },
-    },
+		/**
+		 * Hints for this server's listeners, and for other servers, once the transaction is through. Of
+		 * a job that was handed out in the same transaction nobody need know that it waited.
+		 */
+		signals: {
+			own,
+			get others(): Signal[] {
+				return others.filter((told) => told.kind !== "queued" || records.waits(told));
+			},
+		},
 
-    /** The transaction failed: what this server remembers is as before. */
-    undo: queues.undo,
-  };
+		/** The transaction failed: what this server remembers is as before. */
+		undo: queues.undo,
+	};
 }

@@ -1,6 +1,7 @@
 /**
- * Purging a queue (D11): a new epoch in its row makes all its waiting jobs missing, however many they are; their rows are removed later,
- * some at a time. It takes the lock that every other transaction on the queue shares: none is under way meanwhile.
+ * Purging a queue (D11): a new epoch in its row makes all its waiting jobs missing, however many
+ * they are; their rows are removed later, some at a time. It takes the lock that every other
+ * transaction on the queue shares: none is under way meanwhile.
  */
 import { WAITING } from "../states.ts";
 import type { Database } from "./database.ts";
@@ -15,10 +16,16 @@ const LAST = statement(`
     (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
     UNION ALL (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = true AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
   ) AS ends`);
-const MARK = statement("UPDATE queues SET epoch = epoch + 1, purged_to = greatest(purged_to, $2::int8) WHERE endpoint = $1");
-const UNCOUNT = statement("UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1");
+const MARK = statement(
+	"UPDATE queues SET epoch = epoch + 1, purged_to = greatest(purged_to, $2::int8) WHERE endpoint = $1",
+);
+const UNCOUNT = statement(
+	"UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1",
+);
 
-const DIRTY = statement("SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint");
+const DIRTY = statement(
+	"SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint",
+);
 const CLEANED = statement("UPDATE queues SET cleaned = greatest(cleaned, $2) WHERE endpoint = $1");
 /** Rows of purged jobs with what else is stored of them; the counts are without them already. */
 const REMOVE = statement(`
@@ -33,39 +40,55 @@ const REMOVE = statement(`
   )
   SELECT count(*) FROM gone`);
 
-/** Marks the waiting jobs of a queue as purged, in a transaction of its own, and tells how many they are. */
-export async function purge({ run, queues, due, flush, signal, tellOthers }: Parts, { endpoint, now }: { endpoint: string; now: number }): Promise<number> {
-  // Alone from here on: nobody else writes to the queue.
-  await run(LOCK, [endpoint]);
-  await queues.read([endpoint], now);
-  const queue = queues.of(endpoint);
-  while (queue.due) await due.freshen(queue, now);
-  await flush();
-  const removed = queue.counts.inQueue;
-  if (removed === 0) return 0;
-  const last = (await run(LAST, [endpoint])).rows[0]?.[0] ?? 0;
-  await Promise.all([run(MARK, [endpoint, last]), run(UNCOUNT, [endpoint])]);
-  for (const tell of [signal, tellOthers]) tell({ kind: "purged", endpoint });
-  return removed;
+/**
+ * Marks the waiting jobs of a queue as purged, in a transaction of its own, and tells how many they
+ * are.
+ */
+export async function purge(
+	{ run, queues, due, flush, signal, tellOthers }: Parts,
+	{ endpoint, now }: { endpoint: string; now: number },
+): Promise<number> {
+	// Alone from here on: nobody else writes to the queue.
+	await run(LOCK, [endpoint]);
+	await queues.read([endpoint], now);
+	const queue = queues.of(endpoint);
+	while (queue.due) await due.freshen(queue, now);
+	await flush();
+	const removed = queue.counts.inQueue;
+	if (removed === 0) return 0;
+	const last = (await run(LAST, [endpoint])).rows[0]?.[0] ?? 0;
+	await Promise.all([run(MARK, [endpoint, last]), run(UNCOUNT, [endpoint])]);
+	for (const tell of [signal, tellOthers]) tell({ kind: "purged", endpoint });
+	return removed;
 }
 
-/** Removes up to `limit` rows of purged jobs. Tells whether there may be more. Without any it only reads. */
-export async function removePurged({ read, write }: Pick<Database, "read" | "write">, limit: number): Promise<boolean> {
-  const { rows } = await read.run(DIRTY);
-  return rows.length > 0 && (await write(({ run }) => removeFrom(run, rows, limit)));
+/**
+ * Removes up to `limit` rows of purged jobs. Tells whether there may be more. Without any it only
+ * reads.
+ */
+export async function removePurged(
+	{ read, write }: Pick<Database, "read" | "write">,
+	limit: number,
+): Promise<boolean> {
+	const { rows } = await read.run(DIRTY);
+	return rows.length > 0 && (await write(({ run }) => removeFrom(run, rows, limit)));
 }
 
-async function removeFrom(run: Runner["run"], dirty: readonly Value[][], limit: number): Promise<boolean> {
-  let left = limit;
-  for (const [endpoint, epoch] of dirty) {
-    for (const low of [false, true]) {
-      const { rows } = await run(REMOVE, [endpoint ?? null, low, epoch ?? null, left]);
-      left -= Number(rows[0]?.[0]);
-      if (left <= 0) return true;
-    }
-    await run(CLEANED, [endpoint ?? null, epoch ?? null]);
-  }
-  return false;
+async function removeFrom(
+	run: Runner["run"],
+	dirty: readonly Value[][],
+	limit: number,
+): Promise<boolean> {
+	let left = limit;
+	for (const [endpoint, epoch] of dirty) {
+		for (const low of [false, true]) {
+			const { rows } = await run(REMOVE, [endpoint ?? null, low, epoch ?? null, left]);
+			left -= Number(rows[0]?.[0]);
+			if (left <= 0) return true;
+		}
+		await run(CLEANED, [endpoint ?? null, epoch ?? null]);
+	}
+	return false;
 }
 
 /** Keys that have expired, some at a time, and when the next one does (D14). */
@@ -74,12 +97,18 @@ const EXPIRE_KEYS = statement(`
   DELETE FROM idempotency USING old WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
 const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
 
-/** Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is none. Without an expired one it only reads. */
-export async function expireKeys({ read, write }: Pick<Database, "read" | "write">, { now, limit }: { now: number; limit: number }): Promise<number> {
-  const next = async (): Promise<number> => Number((await read.run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
-  const nextAt = await next();
-  if (nextAt > now) return nextAt;
-  await write(({ run }) => run(EXPIRE_KEYS, [now, limit]));
-  return await next();
+/**
+ * Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is
+ * none. Without an expired one it only reads.
+ */
+export async function expireKeys(
+	{ read, write }: Pick<Database, "read" | "write">,
+	{ now, limit }: { now: number; limit: number },
+): Promise<number> {
+	const next = async (): Promise<number> =>
+		Number((await read.run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
+	const nextAt = await next();
+	if (nextAt > now) return nextAt;
+	await write(({ run }) => run(EXPIRE_KEYS, [now, limit]));
+	return await next();
 }
-

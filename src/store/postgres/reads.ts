@@ -13,11 +13,14 @@ import { statement } from "./statement.ts";
 import type { Runner } from "./statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
-const ROW = "FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
+const ROW =
+	"FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
 const RESULTS = statement(`
   SELECT ${shownColumns({ input: "NULL", output: "jobs.output" })} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
   JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
-const RECORD = statement(`SELECT ${shownColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`);
+const RECORD = statement(
+	`SELECT ${shownColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`,
+);
 const BARE = statement(`SELECT ${shownColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
 /** Each endpoint by itself, so that the index of what runs there is used. */
@@ -46,115 +49,159 @@ const ANY_DUE = statement(`
     SELECT 1 FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint
     WHERE jobs.endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
   )`);
-/** Jobs that joined at the back began to wait in the order of their rank; of those that joined at the front (rank below 0) the last began first. */
+/**
+ * Jobs that joined at the back began to wait in the order of their rank; of those that joined at
+ * the front (rank below 0) the last began first.
+ */
 const OLDEST = statement(`
   SELECT least(
     (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank > $2 AND epoch = $3 ORDER BY rank LIMIT 1),
     (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
 const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
 
-export type Reads = Pick<JobStore, "get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "allCounts" | "waiting"> & Pick<ChunkStore, "read">;
+export type Reads = Pick<
+	JobStore,
+	"get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "allCounts" | "waiting"
+> &
+	Pick<ChunkStore, "read">;
 
 /** Rows of one question. */
 const MOST_ROWS = 128;
 
 /** Reads rows with their results: those asked for within a turn are one question. */
 function openResults(read: Runner): { row(key: JobKey): Promise<ShownRow | undefined> } {
-  let asked: { key: JobKey; resolve: (row: ShownRow | undefined) => void; reject: (error: unknown) => void }[] = [];
+	let asked: {
+		key: JobKey;
+		resolve: (row: ShownRow | undefined) => void;
+		reject: (error: unknown) => void;
+	}[] = [];
 
-  async function ask(): Promise<void> {
-    const mine = asked.splice(0, MOST_ROWS);
-    if (asked.length > 0) void ask();
-    try {
-      const { rows } = await read.run(RESULTS, [texts(mine.map(({ key }) => key.endpoint)), texts(mine.map(({ key }) => key.id))]);
-      const found = new Map(rows.map(shownFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])));
-      for (const { key, resolve } of mine) resolve(found.get(keyOf(key)));
-    } catch (error) {
-      for (const { reject } of mine) reject(error);
-    }
-  }
+	async function ask(): Promise<void> {
+		const mine = asked.splice(0, MOST_ROWS);
+		if (asked.length > 0) void ask();
+		try {
+			const { rows } = await read.run(RESULTS, [
+				texts(mine.map(({ key }) => key.endpoint)),
+				texts(mine.map(({ key }) => key.id)),
+			]);
+			const found = new Map(
+				rows.map(shownFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])),
+			);
+			for (const { key, resolve } of mine) resolve(found.get(keyOf(key)));
+		} catch (error) {
+			for (const { reject } of mine) reject(error);
+		}
+	}
 
-  return {
-    row: (key) =>
-      new Promise((resolve, reject) => {
-        asked.push({ key, resolve, reject });
-        if (asked.length === 1) setImmediate(() => void ask());
-      }),
-  };
+	return {
+		row: (key) =>
+			new Promise((resolve, reject) => {
+				asked.push({ key, resolve, reject });
+				if (asked.length === 1) setImmediate(() => void ask());
+			}),
+	};
 }
 
-export function openReads({ database: { read }, sweeps }: { database: Pick<Database, "read">; sweeps: Pick<Sweeps, "freshen"> }): Reads {
-  async function shown(asked: typeof RECORD, { endpoint, id }: JobKey): Promise<ShownRow | undefined> {
-    const [values] = (await read.run(asked, [endpoint, id])).rows;
-    return values && shownFrom(values);
-  }
+export function openReads({
+	database: { read },
+	sweeps,
+}: {
+	database: Pick<Database, "read">;
+	sweeps: Pick<Sweeps, "freshen">;
+}): Reads {
+	async function shown(
+		asked: typeof RECORD,
+		{ endpoint, id }: JobKey,
+	): Promise<ShownRow | undefined> {
+		const [values] = (await read.run(asked, [endpoint, id])).rows;
+		return values && shownFrom(values);
+	}
 
-  const results = openResults(read);
+	const results = openResults(read);
 
-  /** Settles what has passed for the live jobs of an endpoint, so that its counts are right. */
-  async function freshen({ endpoint, now }: { endpoint: string; now: number }): Promise<void> {
-    const [found] = (await read.run(ANY_DUE, [endpoint, now])).rows;
-    if (found?.[0] === true) await sweeps.freshen({ endpoint, now });
-  }
+	/** Settles what has passed for the live jobs of an endpoint, so that its counts are right. */
+	async function freshen({ endpoint, now }: { endpoint: string; now: number }): Promise<void> {
+		const [found] = (await read.run(ANY_DUE, [endpoint, now])).rows;
+		if (found?.[0] === true) await sweeps.freshen({ endpoint, now });
+	}
 
-  async function sums(endpoint: string): Promise<{ counts: Awaited<ReturnType<JobStore["counts"]>>; low: number }> {
-    const [inQueue = 0, low = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = ((await read.run(SUMS, [endpoint])).rows[0] ?? []).map(Number);
-    return { counts: { inQueue, inProgress, completed, failed, retried }, low };
-  }
+	async function sums(
+		endpoint: string,
+	): Promise<{ counts: Awaited<ReturnType<JobStore["counts"]>>; low: number }> {
+		const [inQueue = 0, low = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = (
+			(await read.run(SUMS, [endpoint])).rows[0] ?? []
+		).map(Number);
+		return { counts: { inQueue, inProgress, completed, failed, retried }, low };
+	}
 
-  return {
-    async get(q) {
-      const row = await results.row(q);
-      return row && VIEWS.result(row, q.now);
-    },
+	return {
+		async get(q) {
+			const row = await results.row(q);
+			return row && VIEWS.result(row, q.now);
+		},
 
-    async record(q) {
-      const row = await shown(RECORD, q);
-      return row && VIEWS.record(row, q.now);
-    },
+		async record(q) {
+			const row = await shown(RECORD, q);
+			return row && VIEWS.record(row, q.now);
+		},
 
-    async attempts(q) {
-      const row = await shown(BARE, q);
-      return row ? [...row.past] : [];
-    },
+		async attempts(q) {
+			const row = await shown(BARE, q);
+			return row ? [...row.past] : [];
+		},
 
-    async running() {
-      const { rows } = await read.run(ALL_RUNNING);
-      return rows.map(([endpoint, id, worker, attempt, startedAt]) => ({ endpoint: String(endpoint), id: String(id), worker: String(worker), attempt: Number(attempt), startedAt: Number(startedAt) }));
-    },
+		async running() {
+			const { rows } = await read.run(ALL_RUNNING);
+			return rows.map(([endpoint, id, worker, attempt, startedAt]) => ({
+				endpoint: String(endpoint),
+				id: String(id),
+				worker: String(worker),
+				attempt: Number(attempt),
+				startedAt: Number(startedAt),
+			}));
+		},
 
-    async unstopped() {
-      const { rows } = await read.run(UNSTOPPED, [`{${STOPPED.join(",")}}`]);
-      return rows.map(([endpoint, id, worker]) => ({ endpoint: String(endpoint), id: String(id), worker: String(worker) }));
-    },
+		async unstopped() {
+			const { rows } = await read.run(UNSTOPPED, [`{${STOPPED.join(",")}}`]);
+			return rows.map(([endpoint, id, worker]) => ({
+				endpoint: String(endpoint),
+				id: String(id),
+				worker: String(worker),
+			}));
+		},
 
-    async counts(q) {
-      await freshen(q);
-      return (await sums(q.endpoint)).counts;
-    },
+		async counts(q) {
+			await freshen(q);
+			return (await sums(q.endpoint)).counts;
+		},
 
-    async allCounts({ now }) {
-      for (const [endpoint] of (await read.run(ALL_DUE, [now])).rows) await sweeps.freshen({ endpoint: String(endpoint), now });
-      return (await read.run(ALL_SUMS)).rows.map(([endpoint, ...sums]) => {
-        const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = sums.map(Number);
-        return { endpoint: String(endpoint), counts: { inQueue, inProgress, completed, failed, retried } };
-      });
-    },
+		async allCounts({ now }) {
+			for (const [endpoint] of (await read.run(ALL_DUE, [now])).rows)
+				await sweeps.freshen({ endpoint: String(endpoint), now });
+			return (await read.run(ALL_SUMS)).rows.map(([endpoint, ...sums]) => {
+				const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] =
+					sums.map(Number);
+				return {
+					endpoint: String(endpoint),
+					counts: { inQueue, inProgress, completed, failed, retried },
+				};
+			});
+		},
 
-    async waiting(q) {
-      await freshen(q);
-      const { counts, low } = await sums(q.endpoint);
-      const jobs = counts.inQueue - low;
-      if (jobs <= 0) return { jobs: 0 };
-      const [epoch = 0, purgedTo = 0] = (await read.run(EPOCH, [q.endpoint])).rows[0] ?? [];
-      const oldest = (await read.run(OLDEST, [q.endpoint, purgedTo, epoch])).rows[0]?.[0] ?? null;
-      return oldest === null ? { jobs } : { jobs, oldestQueuedAt: Number(oldest) };
-    },
+		async waiting(q) {
+			await freshen(q);
+			const { counts, low } = await sums(q.endpoint);
+			const jobs = counts.inQueue - low;
+			if (jobs <= 0) return { jobs: 0 };
+			const [epoch = 0, purgedTo = 0] = (await read.run(EPOCH, [q.endpoint])).rows[0] ?? [];
+			const oldest = (await read.run(OLDEST, [q.endpoint, purgedTo, epoch])).rows[0]?.[0] ?? null;
+			return oldest === null ? { jobs } : { jobs, oldestQueuedAt: Number(oldest) };
+		},
 
-    async read({ endpoint, id, from, maxBytes, now }) {
-      const row = await shown(BARE, { endpoint, id });
-      const seen = row && seenOf(row, SHOWN_MOVES.project(row, now));
-      return seen && { state: seen.state, ...(await rangeOf(read.run, seen, { from, maxBytes })) };
-    },
-  };
+		async read({ endpoint, id, from, maxBytes, now }) {
+			const row = await shown(BARE, { endpoint, id });
+			const seen = row && seenOf(row, SHOWN_MOVES.project(row, now));
+			return seen && { state: seen.state, ...(await rangeOf(read.run, seen, { from, maxBytes })) };
+		},
+	};
 }

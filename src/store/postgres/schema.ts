@@ -1,4 +1,7 @@
-/** How the migrations of this folder are applied to a PostgreSQL database, and how a schema in it is known to be a store. */
+/**
+ * How the migrations of this folder are applied to a PostgreSQL database, and how a schema in it is
+ * known to be a store.
+ */
 import { DatabaseError } from "pg";
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
@@ -14,7 +17,10 @@ const LOCK_NOT_AVAILABLE = "55P03";
 /** Comment on the table of applied migrations: by it a schema is known to be a store. */
 const MARK = "Sluice store";
 
-/** High half of the number of the lock under which migrations run: the letters SLUI. The low half is the schema's. */
+/**
+ * High half of the number of the lock under which migrations run: the letters SLUI. The low half is
+ * the schema's.
+ */
 const LOCK = 0x534c5549;
 
 // What belongs to an extension is nobody's data.
@@ -25,72 +31,91 @@ const RELATIONS = `
 
 /** Migrations that this version knows. */
 function known(): Migration[] {
-  return readMigrations(new URL("./migrations/", import.meta.url));
+	return readMigrations(new URL("./migrations/", import.meta.url));
 }
 
 /**
- * Brings the schema up to date; servers that start at once wait for each other. Answers the migrations that were applied. Throws
- * `StoreUnavailable` (`unreachable`) while there is no connection, and an Error with a sentence for the operator when the database cannot be
- * a store of this version; see {@link migrate} too.
+ * Brings the schema up to date; servers that start at once wait for each other. Answers the
+ * migrations that were applied. Throws `StoreUnavailable` (`unreachable`) while there is no
+ * connection, and an Error with a sentence for the operator when the database cannot be a store of
+ * this version; see {@link migrate} too.
  */
 export async function prepareSchema({ url }: { url: string }): Promise<Migration[]> {
-  return await connected(url, async (database) => {
-    const { may_create: mayCreate, schema, role } = await usable(database);
-    const target = targetOf(database);
-    // A server that finds all in place needs no lock, and no right to make tables.
-    if ((await pending(target, known())).length === 0) return [];
-    if (!mayCreate) throw new Error(`The role ${role} may not make tables in the schema ${schema} of ${database.name}. As its owner: GRANT CREATE ON SCHEMA ${schema} TO ${role}.`);
-    await alone(database);
-    return await migrate(target, known());
-  });
+	return await connected(url, async (database) => {
+		const { may_create: mayCreate, schema, role } = await usable(database);
+		const target = targetOf(database);
+		// A server that finds all in place needs no lock, and no right to make tables.
+		if ((await pending(target, known())).length === 0) return [];
+		if (!mayCreate)
+			throw new Error(
+				`The role ${role} may not make tables in the schema ${schema} of ${database.name}. As its owner: GRANT CREATE ON SCHEMA ${schema} TO ${role}.`,
+			);
+		await alone(database);
+		return await migrate(target, known());
+	});
 }
 
 /** What {@link prepareSchema} would apply; changes nothing. Throws as it does. */
 export async function pendingMigrations({ url }: { url: string }): Promise<Migration[]> {
-  return await connected(url, async (database) => {
-    await usable(database);
-    return await pending(targetOf(database), known());
-  });
+	return await connected(url, async (database) => {
+		await usable(database);
+		return await pending(targetOf(database), known());
+	});
 }
 
 /** Waits until no other server migrates this schema; ends with the connection. */
 async function alone({ name, ask }: Setup): Promise<void> {
-  try {
-    await ask(`SELECT set_config('lock_timeout', '${WAIT_MS}', false)`);
-    await ask(`SELECT pg_advisory_lock(((${LOCK})::bigint << 32) | ${SCHEMA}::bigint)`);
-    await ask(`SELECT set_config('lock_timeout', '${LOCK_MS}', false)`);
-  } catch (error) {
-    const { cause } = error as Error;
-    if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new Error(`Another server has been migrating ${name} for ${WAIT_MS / 60_000} minutes. See in pg_stat_activity what it does.`, { cause });
-  }
+	try {
+		await ask(`SELECT set_config('lock_timeout', '${WAIT_MS}', false)`);
+		await ask(`SELECT pg_advisory_lock(((${LOCK})::bigint << 32) | ${SCHEMA}::bigint)`);
+		await ask(`SELECT set_config('lock_timeout', '${LOCK_MS}', false)`);
+	} catch (error) {
+		const { cause } = error as Error;
+		if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) throw error;
+		throw new Error(
+			`Another server has been migrating ${name} for ${WAIT_MS / 60_000} minutes. See in pg_stat_activity what it does.`,
+			{ cause },
+		);
+	}
 }
 
 function targetOf({ name, ask }: Setup): MigrationTarget {
-  return {
-    name,
-    async owner() {
-      const relations = await ask<{ name: string; comment: string | null }>(RELATIONS);
-      if (relations.length === 0) return "empty";
-      return relations.some((each) => each.name === "migrations" && each.comment === MARK) ? "sluice" : "other";
-    },
-    async prepare() {
-      await ask(`CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL); COMMENT ON TABLE migrations IS '${MARK}'`);
-    },
-    async applied() {
-      return (await ask<{ number: number }>("SELECT number FROM migrations")).map(({ number }) => number);
-    },
-    async apply(migration) {
-      await ask("BEGIN");
-      try {
-        const added = await ask("INSERT INTO migrations (number, name) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING number", [migration.number, migration.name]);
-        if (added.length > 0) await ask(migration.sql);
-        await ask("COMMIT");
-        return added.length > 0;
-      } catch (error) {
-        await ask("ROLLBACK").catch(() => {});
-        throw new Error(`The migration ${migration.name} could not be applied, and nothing of it was kept. ${(error as Error).message}`, { cause: error });
-      }
-    },
-  };
+	return {
+		name,
+		async owner() {
+			const relations = await ask<{ name: string; comment: string | null }>(RELATIONS);
+			if (relations.length === 0) return "empty";
+			return relations.some((each) => each.name === "migrations" && each.comment === MARK)
+				? "sluice"
+				: "other";
+		},
+		async prepare() {
+			await ask(
+				`CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL); COMMENT ON TABLE migrations IS '${MARK}'`,
+			);
+		},
+		async applied() {
+			return (await ask<{ number: number }>("SELECT number FROM migrations")).map(
+				({ number }) => number,
+			);
+		},
+		async apply(migration) {
+			await ask("BEGIN");
+			try {
+				const added = await ask(
+					"INSERT INTO migrations (number, name) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING number",
+					[migration.number, migration.name],
+				);
+				if (added.length > 0) await ask(migration.sql);
+				await ask("COMMIT");
+				return added.length > 0;
+			} catch (error) {
+				await ask("ROLLBACK").catch(() => {});
+				throw new Error(
+					`The migration ${migration.name} could not be applied, and nothing of it was kept. ${(error as Error).message}`,
+					{ cause: error },
+				);
+			}
+		},
+	};
 }

@@ -1,4 +1,7 @@
-/** Rows as they are read to be shown, with their texts and attempts: nothing is locked and nothing written. */
+/**
+ * Rows as they are read to be shown, with their texts and attempts: nothing is locked and nothing
+ * written.
+ */
 import type { Attempt } from "../../core/job.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import { openMoves } from "../moves.ts";
@@ -15,49 +18,65 @@ import { readResult } from "./texts.ts";
 
 /** A row with all that is shown of it. */
 export interface ShownRow extends Row {
-  readonly past: readonly Attempt[];
-  readonly result: Result;
-  readonly input?: JsonText | undefined;
+	readonly past: readonly Attempt[];
+	readonly result: Result;
+	readonly input?: JsonText | undefined;
 }
 
-/** Columns of a row that is shown: the epoch of its queue, input, output and error as given, and the row itself; of `jobs` and `queues`. */
+/**
+ * Columns of a row that is shown: the epoch of its queue, input, output and error as given, and the
+ * row itself; of `jobs` and `queues`.
+ */
 export function shownColumns({ input, output }: { input: string; output: string }): string {
-  return `queues.epoch, ${input}, ${output}, jobs.error, ${COLUMNS}`;
+	return `queues.epoch, ${input}, ${output}, jobs.error, ${COLUMNS}`;
 }
 
 /** A row from the values of {@link shownColumns}; undefined for one of a purged job. */
 export function shownFrom([epoch, input, output, error, ...values]: Value[]): ShownRow | undefined {
-  const queueOf = (endpoint: string): Queue => ({ endpoint, known: true, epoch: Number(epoch), purgedTo: 0, counts: noCounts(), lowInQueue: 0, change: { ...noCounts(), lowInQueue: 0 }, due: false });
-  const row = rowOf(values, queueOf);
-  if (isPurged(row)) return undefined;
-  return {
-    ...row,
-    past: attemptsFrom(values[values.length - 1] as string | null),
-    result: readResult(output as string | null, error as string | null),
-    input: typeof input === "string" ? jsonTextOf(input) : undefined,
-  };
+	const queueOf = (endpoint: string): Queue => ({
+		endpoint,
+		known: true,
+		epoch: Number(epoch),
+		purgedTo: 0,
+		counts: noCounts(),
+		lowInQueue: 0,
+		change: { ...noCounts(), lowInQueue: 0 },
+		due: false,
+	});
+	const row = rowOf(values, queueOf);
+	if (isPurged(row)) return undefined;
+	return {
+		...row,
+		past: attemptsFrom(values[values.length - 1] as string | null),
+		result: readResult(output as string | null, error as string | null),
+		input: typeof input === "string" ? jsonTextOf(input) : undefined,
+	};
 }
 
 /** What is only read is never written. */
 function never(): never {
-  throw new Error("A row that is only shown was to be changed.");
+	throw new Error("A row that is only shown was to be changed.");
 }
 
 /** The steps of a row that is only read: what has passed for it can be told, not written. */
 export const SHOWN_MOVES = openMoves<ShownRow>({
-  queues: { moved: never, join: never },
-  records: { update: never, remove: never },
-  attempts: { add: never, list: ({ past }) => [...past], remove: never },
-  texts: { setResult: never, erase: never },
-  chunks: { drop: never },
-  deliveries: { add: never },
-  signal: never,
+	queues: { moved: never, join: never },
+	records: { update: never, remove: never },
+	attempts: { add: never, list: ({ past }) => [...past], remove: never },
+	texts: { setResult: never, erase: never },
+	chunks: { drop: never },
+	deliveries: { add: never },
+	signal: never,
 });
 
 /** What is shown of a row, as if all that has passed for it were settled (D15). */
 export const VIEWS = openViews<ShownRow>({
-  attempts: { list: ({ past }) => [...past] },
-  texts: { result: ({ result }) => result, error: ({ result }) => result.error, input: ({ input }) => input },
-  chunks: { undelivered },
-  moves: SHOWN_MOVES,
+	attempts: { list: ({ past }) => [...past] },
+	texts: {
+		result: ({ result }) => result,
+		error: ({ result }) => result.error,
+		input: ({ input }) => input,
+	},
+	chunks: { undelivered },
+	moves: SHOWN_MOVES,
 });

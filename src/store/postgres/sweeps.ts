@@ -1,4 +1,6 @@
-/** Operations on many jobs at once: each is a transaction of its own, beside those that jobs share. */
+/**
+ * Operations on many jobs at once: each is a transaction of its own, beside those that jobs share.
+ */
 import { dueAt } from "../../core/life.ts";
 import { isFinal } from "../../core/machine.ts";
 import { RUNNING, WAITING } from "../states.ts";
@@ -21,7 +23,10 @@ const LIVE = statement(`
     ) AS live LIMIT $2
   ) AS chosen JOIN jobs ON jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
   ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
-/** When something next passes for a job of each endpoint. Purged ones count until they are removed: to pass over them all in each look would take longer the more there are. */
+/**
+ * When something next passes for a job of each endpoint. Purged ones count until they are removed:
+ * to pass over them all in each look would take longer the more there are.
+ */
 const DUE = statement(`
   SELECT queues.endpoint, live.due_at, ended.due_at FROM queues
   LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL ORDER BY due_at LIMIT 1) AS live ON true
@@ -33,87 +38,118 @@ const AT_WORK = statement(`
   WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND state = '${RUNNING}')
     OR EXISTS (SELECT 1 FROM attempts WHERE attempts.endpoint = queues.endpoint AND open = 1 AND missed > 0)
   ORDER BY endpoint`);
-const RUNNING_ROWS = statement(`SELECT ${COLUMNS} FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' ORDER BY endpoint, id FOR UPDATE OF jobs`);
-const FORGET_MISSED = statement("UPDATE attempts SET missed = 0 WHERE endpoint = $1 AND open = 1 AND missed > 0");
+const RUNNING_ROWS = statement(
+	`SELECT ${COLUMNS} FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' ORDER BY endpoint, id FOR UPDATE OF jobs`,
+);
+const FORGET_MISSED = statement(
+	"UPDATE attempts SET missed = 0 WHERE endpoint = $1 AND open = 1 AND missed > 0",
+);
 
 export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
-  /** Settles what has passed for the live jobs of an endpoint, until nothing is left. */
-  freshen(q: { endpoint: string; now: number }): Promise<void>;
+	/** Settles what has passed for the live jobs of an endpoint, until nothing is left. */
+	freshen(q: { endpoint: string; now: number }): Promise<void>;
 };
 
-export function openSweeps({ database, kept, hints }: { database: Database; kept: Kept; hints: Hints }): Sweeps {
-  const step = <T>(work: (parts: Parts, runner: Runner) => Promise<T>): Promise<T> => withParts({ transact: database.write, slot: () => database.slowSlot, kept, hints }, work);
+export function openSweeps({
+	database,
+	kept,
+	hints,
+}: {
+	database: Database;
+	kept: Kept;
+	hints: Hints;
+}): Sweeps {
+	const step = <T>(work: (parts: Parts, runner: Runner) => Promise<T>): Promise<T> =>
+		withParts({ transact: database.write, slot: () => database.slowSlot, kept, hints }, work);
 
-  return {
-    cancelAll: ({ endpoint, limit, now }) =>
-      step(async ({ queues, records, moves }) => {
-        await queues.read([endpoint], now);
-        const queue = queues.of(endpoint);
-        let cancelled = 0;
-        for (const row of await records.query(LIVE, [endpoint, limit, queue.epoch])) {
-          const passed = isFinal(row.job.state) ? undefined : moves.pass(row, now);
-          const applied = passed && moves.apply(passed, "cancel", { now });
-          if (!applied) continue;
-          moves.announce(applied.step);
-          cancelled += 1;
-        }
-        return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
-      }),
+	return {
+		cancelAll: ({ endpoint, limit, now }) =>
+			step(async ({ queues, records, moves }) => {
+				await queues.read([endpoint], now);
+				const queue = queues.of(endpoint);
+				let cancelled = 0;
+				for (const row of await records.query(LIVE, [endpoint, limit, queue.epoch])) {
+					const passed = isFinal(row.job.state) ? undefined : moves.pass(row, now);
+					const applied = passed && moves.apply(passed, "cancel", { now });
+					if (!applied) continue;
+					moves.announce(applied.step);
+					cancelled += 1;
+				}
+				return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
+			}),
 
-    async settle({ now, limit }) {
-      const purging = await removePurged(database, limit);
-      let settled = 0;
-      let nextDueAt = purging ? now : Infinity;
-      const { rows } = await database.read.run(DUE);
-      const found = rows.flatMap(([endpoint, live, ended]) => [{ endpoint, dueAt: live, ended: false }, { endpoint, dueAt: ended, ended: true }]);
-      const due = found.flatMap((each) => (each.dueAt === null ? [] : [{ endpoint: String(each.endpoint), dueAt: Number(each.dueAt), ended: each.ended }]));
-      for (const { endpoint, dueAt: dueFrom, ended } of due.toSorted((a, b) => a.dueAt - b.dueAt)) {
-        if (dueFrom > now || settled >= limit) {
-          nextDueAt = Math.min(nextDueAt, Math.max(now, dueFrom));
-          continue;
-        }
-        const most = limit - settled;
-        const count = await step(async (parts) => {
-          await parts.queues.read([endpoint], now);
-          return await parts.due.settle(parts.queues.of(endpoint), { now, limit: most, ended });
-        });
-        settled += count;
-      }
-      const keys = await expireKeys(database, { now, limit });
-      // What came of the settled ones is due some time as well.
-      const again = settled > 0 ? await soonest() : Infinity;
-      const next = Math.min(nextDueAt, keys, again);
-      return { settled, nextDueAt: Number.isFinite(next) ? next : undefined };
-    },
+		async settle({ now, limit }) {
+			const purging = await removePurged(database, limit);
+			let settled = 0;
+			let nextDueAt = purging ? now : Infinity;
+			const { rows } = await database.read.run(DUE);
+			const found = rows.flatMap(([endpoint, live, ended]) => [
+				{ endpoint, dueAt: live, ended: false },
+				{ endpoint, dueAt: ended, ended: true },
+			]);
+			const due = found.flatMap((each) =>
+				each.dueAt === null
+					? []
+					: [{ endpoint: String(each.endpoint), dueAt: Number(each.dueAt), ended: each.ended }],
+			);
+			for (const { endpoint, dueAt: dueFrom, ended } of due.toSorted((a, b) => a.dueAt - b.dueAt)) {
+				if (dueFrom > now || settled >= limit) {
+					nextDueAt = Math.min(nextDueAt, Math.max(now, dueFrom));
+					continue;
+				}
+				const most = limit - settled;
+				const count = await step(async (parts) => {
+					await parts.queues.read([endpoint], now);
+					return await parts.due.settle(parts.queues.of(endpoint), { now, limit: most, ended });
+				});
+				settled += count;
+			}
+			const keys = await expireKeys(database, { now, limit });
+			// What came of the settled ones is due some time as well.
+			const again = settled > 0 ? await soonest() : Infinity;
+			const next = Math.min(nextDueAt, keys, again);
+			return { settled, nextDueAt: Number.isFinite(next) ? next : undefined };
+		},
 
-    async extendAll({ now }) {
-      for (const [endpoint] of (await database.read.run(AT_WORK)).rows) {
-        await step(async ({ queues, records }, { run }) => {
-          await queues.read([String(endpoint)], now);
-          for (const row of await records.query(RUNNING_ROWS, [String(endpoint)])) {
-            if (row.job.state !== RUNNING) continue;
-            const leaseUntil = Math.max(row.job.leaseUntil ?? 0, now + row.job.leaseMs);
-            const job = { ...row.job, leaseUntil, missed: 0 };
-            records.update(row, { job: { ...job, dueAt: dueAt(job) } });
-          }
-          await run(FORGET_MISSED, [String(endpoint)]);
-        });
-      }
-    },
+		async extendAll({ now }) {
+			for (const [endpoint] of (await database.read.run(AT_WORK)).rows) {
+				await step(async ({ queues, records }, { run }) => {
+					await queues.read([String(endpoint)], now);
+					for (const row of await records.query(RUNNING_ROWS, [String(endpoint)])) {
+						if (row.job.state !== RUNNING) continue;
+						const leaseUntil = Math.max(row.job.leaseUntil ?? 0, now + row.job.leaseMs);
+						const job = { ...row.job, leaseUntil, missed: 0 };
+						records.update(row, { job: { ...job, dueAt: dueAt(job) } });
+					}
+					await run(FORGET_MISSED, [String(endpoint)]);
+				});
+			}
+		},
 
-    async freshen({ endpoint, now }) {
-      for (let more = true; more; ) {
-        more = await step(async (parts) => {
-          await parts.queues.read([endpoint], now);
-          return (await parts.due.settle(parts.queues.of(endpoint), { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;
-        });
-      }
-    },
-  };
+		async freshen({ endpoint, now }) {
+			for (let more = true; more; ) {
+				more = await step(async (parts) => {
+					await parts.queues.read([endpoint], now);
+					return (
+						(await parts.due.settle(parts.queues.of(endpoint), {
+							now,
+							limit: PASSING_LIMIT,
+							ended: false,
+						})) === PASSING_LIMIT
+					);
+				});
+			}
+		},
+	};
 
-  /** When something next happens to any job. */
-  async function soonest(): Promise<number> {
-    const { rows } = await database.read.run(DUE);
-    return Math.min(Infinity, ...rows.flatMap(([, live, ended]) => [live, ended]).flatMap((at) => (at === null || at === undefined ? [] : [Number(at)])));
-  }
+	/** When something next happens to any job. */
+	async function soonest(): Promise<number> {
+		const { rows } = await database.read.run(DUE);
+		return Math.min(
+			Infinity,
+			...rows
+				.flatMap(([, live, ended]) => [live, ended])
+				.flatMap((at) => (at === null || at === undefined ? [] : [Number(at)])),
+		);
+	}
 }

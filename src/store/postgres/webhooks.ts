@@ -12,8 +12,9 @@ import type { Statement } from "./statement.ts";
 import { isStorable } from "./storable.ts";
 
 /**
- * One statement, unlike in SQLite: what another server claims at the same moment is passed over, not waited for. The last columns are the
- * body, and when it was due until now. Rows that are read but do not fit are free again with the commit.
+ * One statement, unlike in SQLite: what another server claims at the same moment is passed over,
+ * not waited for. The last columns are the body, and when it was due until now. Rows that are read
+ * but do not fit are free again with the commit.
  */
 const CLAIM = statement(`
   WITH due AS MATERIALIZED (
@@ -24,11 +25,20 @@ const CLAIM = statement(`
   UPDATE deliveries SET due_at = $4 FROM sized WHERE number = claimed AND (place = 1 OR total <= $3)
   RETURNING ${DELIVERY_COLUMNS}, body, place`);
 const NEXT_DUE = statement("SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL");
-const PENDING = statement("SELECT tries FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE");
-const TRIED = statement("UPDATE deliveries SET tries = $2, used = used + 1, state = $3, due_at = CASE WHEN $3 = 'pending' THEN coalesce($4, due_at) END WHERE id = $1");
-const REDELIVER = statement("UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'");
+const PENDING = statement(
+	"SELECT tries FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE",
+);
+const TRIED = statement(
+	"UPDATE deliveries SET tries = $2, used = used + 1, state = $3, due_at = CASE WHEN $3 = 'pending' THEN coalesce($4, due_at) END WHERE id = $1",
+);
+const REDELIVER = statement(
+	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
+);
 const FIND = statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1`);
-/** Chosen once: a subquery that the plan runs again for each row would skip what is gone already, and so choose others beyond the limit. */
+/**
+ * Chosen once: a subquery that the plan runs again for each row would skip what is gone already,
+ * and so choose others beyond the limit.
+ */
 const EXPIRE = statement(`
   WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
@@ -37,78 +47,120 @@ const EXPIRE = statement(`
 const LAST = Number.MAX_SAFE_INTEGER;
 
 /** The delivery as callers know it. */
-function shown({ id, endpoint, job, url, state, tries, used, createdAt, dueAt }: NumberedDelivery): DeliveryRow {
-  return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
+function shown({
+	id,
+	endpoint,
+	job,
+	url,
+	state,
+	tries,
+	used,
+	createdAt,
+	dueAt,
+}: NumberedDelivery): DeliveryRow {
+	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
 }
 
 /** What signals go to, after the commit: this server's listeners, and the other servers. */
 interface Heard {
-  signal: (told: Signal) => void;
-  tellOthers: (told: Signal) => void;
+	signal: (told: Signal) => void;
+	tellOthers: (told: Signal) => void;
 }
 
-export function openWebhooks({ database: { read, write }, signal, tellOthers }: { database: Database } & Heard): WebhookStore {
-  async function find(id: string): Promise<DeliveryRow | undefined> {
-    const [found] = isStorable(id) ? (await read.run(FIND, [id])).rows : [];
-    return found && shown(deliveryFrom(found));
-  }
+export function openWebhooks({
+	database: { read, write },
+	signal,
+	tellOthers,
+}: { database: Database } & Heard): WebhookStore {
+	async function find(id: string): Promise<DeliveryRow | undefined> {
+		const [found] = isStorable(id) ? (await read.run(FIND, [id])).rows : [];
+		return found && shown(deliveryFrom(found));
+	}
 
-  return {
-    async claim({ limit, maxBytes, holdMs, now }) {
-      const { rows, nextDueAt } = await write(async ({ run }) => {
-        const claimed = await run(CLAIM, [now, limit, maxBytes, now + holdMs]);
-        return { rows: claimed.rows, nextDueAt: (await run(NEXT_DUE)).rows[0]?.[0] as number | null | undefined };
-      });
-      const due = rows.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1))).map((values) => ({ ...shown(deliveryFrom(values)), body: jsonTextOf(String(values.at(-2))) }));
-      return { due, nextDueAt: nextDueAt ?? undefined };
-    },
+	return {
+		async claim({ limit, maxBytes, holdMs, now }) {
+			const { rows, nextDueAt } = await write(async ({ run }) => {
+				const claimed = await run(CLAIM, [now, limit, maxBytes, now + holdMs]);
+				return {
+					rows: claimed.rows,
+					nextDueAt: (await run(NEXT_DUE)).rows[0]?.[0] as number | null | undefined,
+				};
+			});
+			const due = rows
+				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
+				.map((values) => ({
+					...shown(deliveryFrom(values)),
+					body: jsonTextOf(String(values.at(-2))),
+				}));
+			return { due, nextDueAt: nextDueAt ?? undefined };
+		},
 
-    async tried({ id, tried, state, dueAt }) {
-      await write(async ({ run }) => {
-        const [found] = (await run(PENDING, [id])).rows;
-        if (!found) return;
-        const tries = [...(JSON.parse(String(found[0])) as DeliveryTry[]), tried].slice(-DELIVERY_HISTORY);
-        await run(TRIED, [id, JSON.stringify(tries), state, dueAt ?? null]);
-      });
-    },
+		async tried({ id, tried, state, dueAt }) {
+			await write(async ({ run }) => {
+				const [found] = (await run(PENDING, [id])).rows;
+				if (!found) return;
+				const tries = [...(JSON.parse(String(found[0])) as DeliveryTry[]), tried].slice(
+					-DELIVERY_HISTORY,
+				);
+				await run(TRIED, [id, JSON.stringify(tries), state, dueAt ?? null]);
+			});
+		},
 
-    async redeliver({ id, now }) {
-      if (!isStorable(id)) return "missing";
-      const { count } = await write((run) => run.run(REDELIVER, [id, now]));
-      if (count === 0) return (await find(id)) ? "pending" : "missing";
-      for (const tell of [signal, tellOthers]) tell({ kind: "delivery" });
-      return "due";
-    },
+		async redeliver({ id, now }) {
+			if (!isStorable(id)) return "missing";
+			const { count } = await write((run) => run.run(REDELIVER, [id, now]));
+			if (count === 0) return (await find(id)) ? "pending" : "missing";
+			for (const tell of [signal, tellOthers]) tell({ kind: "delivery" });
+			return "due";
+		},
 
-    find: ({ id }) => find(id),
+		find: ({ id }) => find(id),
 
-    async list({ cursor, limit, ...filter }) {
-      const below = numberOf(cursor) ?? LAST;
-      const { endpoint, job, state } = filter;
-      if (!isStorable(`${endpoint}${job}`)) return { deliveries: [], next: undefined };
-      const given = [endpoint, job].filter((value) => value !== undefined);
-      const { rows } = await read.run(listBy({ endpoint: endpoint !== undefined, job: job !== undefined, state }), [below, limit + 1, ...given]);
-      const found = rows.map(deliveryFrom);
-      const page = found.slice(0, limit);
-      const last = page.at(-1);
-      return { deliveries: page.map(shown), next: last && found.length > limit ? cursorOf(last.number) : undefined };
-    },
+		async list({ cursor, limit, ...filter }) {
+			const below = numberOf(cursor) ?? LAST;
+			const { endpoint, job, state } = filter;
+			if (!isStorable(`${endpoint}${job}`)) return { deliveries: [], next: undefined };
+			const given = [endpoint, job].filter((value) => value !== undefined);
+			const { rows } = await read.run(
+				listBy({ endpoint: endpoint !== undefined, job: job !== undefined, state }),
+				[below, limit + 1, ...given],
+			);
+			const found = rows.map(deliveryFrom);
+			const page = found.slice(0, limit);
+			const last = page.at(-1);
+			return {
+				deliveries: page.map(shown),
+				next: last && found.length > limit ? cursorOf(last.number) : undefined,
+			};
+		},
 
-    async expire({ before, limit }) {
-      return (await write((run) => run.run(EXPIRE, [before, limit]))).count;
-    },
-  };
+		async expire({ before, limit }) {
+			return (await write((run) => run.run(EXPIRE, [before, limit]))).count;
+		},
+	};
 }
 
 const lists = new Map<string, Statement>();
 
-/** The statement that lists deliveries below a number, the highest first. A state stands in it as text, or no plan could use the index of what is not delivered. */
-function listBy(filter: { endpoint: boolean; job: boolean; state: DeliveryState | undefined }): Statement {
-  const conditions = ["number < $1"];
-  for (const column of ["endpoint", "job"] as const) if (filter[column]) conditions.push(`${column} = $${conditions.length + 2}`);
-  if (filter.state !== undefined) conditions.push(`state = '${filter.state}'`);
-  const where = conditions.join(" AND ");
-  const found = lists.get(where) ?? statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`);
-  lists.set(where, found);
-  return found;
+/**
+ * The statement that lists deliveries below a number, the highest first. A state stands in it as
+ * text, or no plan could use the index of what is not delivered.
+ */
+function listBy(filter: {
+	endpoint: boolean;
+	job: boolean;
+	state: DeliveryState | undefined;
+}): Statement {
+	const conditions = ["number < $1"];
+	for (const column of ["endpoint", "job"] as const)
+		if (filter[column]) conditions.push(`${column} = $${conditions.length + 2}`);
+	if (filter.state !== undefined) conditions.push(`state = '${filter.state}'`);
+	const where = conditions.join(" AND ");
+	const found =
+		lists.get(where) ??
+		statement(
+			`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`,
+		);
+	lists.set(where, found);
+	return found;
 }

@@ -1,4 +1,7 @@
-/** A transaction on parts of its own: what changed in them is written at its end, and told once it is through. */
+/**
+ * A transaction on parts of its own: what changed in them is written at its end, and told once it
+ * is through.
+ */
 import type { Signal } from "../store.ts";
 import { openParts } from "./parts.ts";
 import type { Kept, Parts } from "./parts.ts";
@@ -7,36 +10,42 @@ import type { Work } from "./transaction.ts";
 
 /** How hints leave: to the listeners of this server, and to other servers. */
 export interface Hints {
-  own(signals: readonly Signal[]): void;
-  others(signals: readonly Signal[]): void;
+	own(signals: readonly Signal[]): void;
+	others(signals: readonly Signal[]): void;
 }
 
 /** `transact` runs its work as `transaction` does; `slot` is where its connection counts. */
 interface PartsOptions<T> {
-  transact: (work: Work<T>) => Promise<T>;
-  slot: () => number;
-  kept: Kept;
-  hints: Hints;
+	transact: (work: Work<T>) => Promise<T>;
+	slot: () => number;
+	kept: Kept;
+	hints: Hints;
 }
 
-/** Runs `work`, several times perhaps, with new parts each time. Throws as `transact` does; nothing was learnt then. */
-export async function withParts<T>({ transact, slot, kept, hints }: PartsOptions<T>, work: (parts: Parts, runner: Runner) => Promise<T>): Promise<T> {
-  let parts: Parts | undefined;
-  try {
-    const result = await transact(async (runner, ending) => {
-      parts?.undo();
-      parts = openParts({ run: runner.run, kept, slot: slot(), number: ending.number });
-      const done = await work(parts, runner);
-      ending.writes(parts.flush());
-      return done;
-    });
-    if (parts) {
-      hints.own(parts.signals.own);
-      hints.others(parts.signals.others);
-    }
-    return result;
-  } catch (error) {
-    parts?.undo();
-    throw error;
-  }
+/**
+ * Runs `work`, several times perhaps, with new parts each time. Throws as `transact` does; nothing
+ * was learnt then.
+ */
+export async function withParts<T>(
+	{ transact, slot, kept, hints }: PartsOptions<T>,
+	work: (parts: Parts, runner: Runner) => Promise<T>,
+): Promise<T> {
+	let parts: Parts | undefined;
+	try {
+		const result = await transact(async (runner, ending) => {
+			parts?.undo();
+			parts = openParts({ run: runner.run, kept, slot: slot(), number: ending.number });
+			const done = await work(parts, runner);
+			ending.writes(parts.flush());
+			return done;
+		});
+		if (parts) {
+			hints.own(parts.signals.own);
+			hints.others(parts.signals.others);
+		}
+		return result;
+	} catch (error) {
+		parts?.undo();
+		throw error;
+	}
 }

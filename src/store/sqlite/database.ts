@@ -1,4 +1,6 @@
-/** The one file that knows `node:sqlite`: opens the database file, and tells what its errors mean. */
+/**
+ * The one file that knows `node:sqlite`: opens the database file, and tells what its errors mean.
+ */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,36 +11,36 @@ export type Value = string | number | null | Uint8Array;
 
 /** A prepared statement; rows come as arrays in the order of the columns. */
 export interface Statement {
-  get(...values: Value[]): Value[] | undefined;
-  all(...values: Value[]): Value[][];
-  iterate(...values: Value[]): IterableIterator<Value[]>;
-  run(...values: Value[]): { changes: number | bigint };
+	get(...values: Value[]): Value[] | undefined;
+	all(...values: Value[]): Value[][];
+	iterate(...values: Value[]): IterableIterator<Value[]>;
+	run(...values: Value[]): { changes: number | bigint };
 }
 
 /** An open database, used by one thread. */
 export interface Database {
-  readonly path: string;
-  prepare(sql: string): Statement;
-  /** Runs SQL without parameters, possibly several statements. */
-  exec(sql: string): void;
-  /** Whether a transaction is open: writing is only possible in one. */
-  readonly inTransaction: boolean;
-  close(): void;
+	readonly path: string;
+	prepare(sql: string): Statement;
+	/** Runs SQL without parameters, possibly several statements. */
+	exec(sql: string): void;
+	/** Whether a transaction is open: writing is only possible in one. */
+	readonly inTransaction: boolean;
+	close(): void;
 }
 
 /** Where the file is, and the most pages of 4096 bytes it may have (for tests of a full disk). */
 export interface DatabaseOptions {
-  path: string;
-  maxPages?: number | undefined;
+	path: string;
+	maxPages?: number | undefined;
 }
 
 /** How long to wait for a service that is just letting go of the file, in ms. */
 const BUSY_TIMEOUT_MS = 2000;
 
 /**
- * The file is locked for this process alone: a second service on it is refused, and the index of the write-ahead log
- * needs no shared memory. Every commit is flushed to disk (D17). The page cache is bounded at 8 MB, the log at 16 MB
- * in normal running, after which its pages move into the file.
+ * The file is locked for this process alone: a second service on it is refused, and the index of
+ * the write-ahead log needs no shared memory. Every commit is flushed to disk (D17). The page cache
+ * is bounded at 8 MB, the log at 16 MB in normal running, after which its pages move into the file.
  */
 const PRAGMAS = `
   PRAGMA locking_mode = EXCLUSIVE;
@@ -50,38 +52,57 @@ const PRAGMAS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Opens or creates the file, for its owner alone since it holds inputs and the values of `env`, and its folder. Throws {@link StoreUnavailable} `unreachable` when another process has it. */
+/**
+ * Opens or creates the file, for its owner alone since it holds inputs and the values of `env`, and
+ * its folder. Throws {@link StoreUnavailable} `unreachable` when another process has it.
+ */
 export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
-  mkdirSync(dirname(path), { recursive: true });
-  makeOwnersOnly(path);
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, returnArrays: true, enableForeignKeyConstraints: false });
-  try {
-    db.exec(PRAGMAS);
-    if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
-  } catch (error) {
-    db.close();
-    const code = resultCode(error);
-    if (code === SQLITE_BUSY) throw new StoreUnavailable("unreachable", `${path} is in use by another process. Only one service can have a SQLite store open; stop the other one or name another file.`, { cause: error });
-    if (code === SQLITE_NOTADB) throw new Error(`${path} is not a SQLite database. Name another file for the store; nothing was changed here.`, { cause: error });
-    throw unavailable(error, path) ?? error;
-  }
-  return {
-    path,
-    // With `returnArrays` rows are arrays, which the type of the driver does not tell.
-    prepare: (sql) => db.prepare(sql) as unknown as Statement,
-    exec: (sql) => db.exec(sql),
-    get inTransaction() {
-      return db.isTransaction;
-    },
-    close: () => db.close(),
-  };
+	mkdirSync(dirname(path), { recursive: true });
+	makeOwnersOnly(path);
+	const db = new DatabaseSync(path, {
+		timeout: BUSY_TIMEOUT_MS,
+		returnArrays: true,
+		enableForeignKeyConstraints: false,
+	});
+	try {
+		db.exec(PRAGMAS);
+		if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
+	} catch (error) {
+		db.close();
+		const code = resultCode(error);
+		if (code === SQLITE_BUSY)
+			throw new StoreUnavailable(
+				"unreachable",
+				`${path} is in use by another process. Only one service can have a SQLite store open; stop the other one or name another file.`,
+				{ cause: error },
+			);
+		if (code === SQLITE_NOTADB)
+			throw new Error(
+				`${path} is not a SQLite database. Name another file for the store; nothing was changed here.`,
+				{ cause: error },
+			);
+		throw unavailable(error, path) ?? error;
+	}
+	return {
+		path,
+		// With `returnArrays` rows are arrays, which the type of the driver does not tell.
+		prepare: (sql) => db.prepare(sql) as unknown as Statement,
+		exec: (sql) => db.exec(sql),
+		get inTransaction() {
+			return db.isTransaction;
+		},
+		close: () => db.close(),
+	};
 }
 
-/** Makes the file where there is none; its log gets the same mode from SQLite. What keeps it from being made SQLite says itself. */
+/**
+ * Makes the file where there is none; its log gets the same mode from SQLite. What keeps it from
+ * being made SQLite says itself.
+ */
 function makeOwnersOnly(path: string): void {
-  try {
-    closeSync(openSync(path, "wx", 0o600));
-  } catch {}
+	try {
+		closeSync(openSync(path, "wx", 0o600));
+	} catch {}
 }
 
 const SQLITE_BUSY = 5;
@@ -91,14 +112,20 @@ const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
 /** The primary result code of SQLite in an error of the driver. */
 function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
-  return error.errcode & 0xff;
+	if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
+		return undefined;
+	return error.errcode & 0xff;
 }
 
-/** The error as {@link StoreUnavailable} when it says that the disk is full or fails, else undefined. */
+/**
+ * The error as {@link StoreUnavailable} when it says that the disk is full or fails, else
+ * undefined.
+ */
 export function unavailable(error: unknown, path: string): StoreUnavailable | undefined {
-  if (error instanceof StoreUnavailable) return error;
-  const code = resultCode(error);
-  if (code === undefined || !NO_WRITE.has(code)) return undefined;
-  return new StoreUnavailable("full", `${path} cannot be written: ${(error as Error).message}.`, { cause: error });
+	if (error instanceof StoreUnavailable) return error;
+	const code = resultCode(error);
+	if (code === undefined || !NO_WRITE.has(code)) return undefined;
+	return new StoreUnavailable("full", `${path} cannot be written: ${(error as Error).message}.`, {
+		cause: error,
+	});
 }

@@ -5,69 +5,95 @@ import type { Parts } from "./parts.ts";
 import type { GroupHandlers } from "../operations.ts";
 
 export function openKeys({ db }: Parts): GroupHandlers<"keys"> {
-  const any = db.prepare("SELECT 1 FROM keys LIMIT 1");
-  const insert = db.prepare("INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES (?, ?, ?, ?, ?, ?)");
-  const columns = "id, hash, name, scopes, endpoints, created_at, last_used_at";
-  const select = db.prepare(`SELECT ${columns} FROM keys WHERE hash = ?`);
-  const all = db.prepare(`SELECT ${columns} FROM keys ORDER BY created_at, rowid`);
-  const used = db.prepare("UPDATE keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?");
-  const remove = db.prepare("DELETE FROM keys WHERE id = ?");
-  return {
-    insert({ row, ifNone }) {
-      if (ifNone && any.get()) return false;
-      insert.run(row.id, row.hash, row.name, JSON.stringify(row.scopes), row.endpoints ? JSON.stringify(row.endpoints) : null, row.createdAt);
-      return true;
-    },
+	const any = db.prepare("SELECT 1 FROM keys LIMIT 1");
+	const insert = db.prepare(
+		"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+	);
+	const columns = "id, hash, name, scopes, endpoints, created_at, last_used_at";
+	const select = db.prepare(`SELECT ${columns} FROM keys WHERE hash = ?`);
+	const all = db.prepare(`SELECT ${columns} FROM keys ORDER BY created_at, rowid`);
+	const used = db.prepare(
+		"UPDATE keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
+	);
+	const remove = db.prepare("DELETE FROM keys WHERE id = ?");
+	return {
+		insert({ row, ifNone }) {
+			if (ifNone && any.get()) return false;
+			insert.run(
+				row.id,
+				row.hash,
+				row.name,
+				JSON.stringify(row.scopes),
+				row.endpoints ? JSON.stringify(row.endpoints) : null,
+				row.createdAt,
+			);
+			return true;
+		},
 
-    find({ hash }) {
-      const found = select.get(hash);
-      return found && keyFrom(found);
-    },
+		find({ hash }) {
+			const found = select.get(hash);
+			return found && keyFrom(found);
+		},
 
-    list: () => all.all().map(keyFrom),
+		list: () => all.all().map(keyFrom),
 
-    used({ id, now }) {
-      used.run(now, id, now);
-    },
+		used({ id, now }) {
+			used.run(now, id, now);
+		},
 
-    remove({ id, keep }) {
-      const keys = all.all().map(keyFrom);
-      const key = keys.find((each) => each.id === id);
-      if (!key) return "missing";
-      const kept = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
-      if (kept.length === 1 && kept[0] === key) return "last";
-      remove.run(id);
-      return "removed";
-    },
-  };
+		remove({ id, keep }) {
+			const keys = all.all().map(keyFrom);
+			const key = keys.find((each) => each.id === id);
+			if (!key) return "missing";
+			const kept = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
+			if (kept.length === 1 && kept[0] === key) return "last";
+			remove.run(id);
+			return "removed";
+		},
+	};
 }
 
 function keyFrom(values: Value[]): KeyRow {
-  const [id, hash, name, scopes, endpoints, createdAt, lastUsedAt] = values as [string, string, string, string, string | null, number, number | null];
-  return {
-    id, hash, name, scopes: JSON.parse(scopes) as string[], endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
-    createdAt, lastUsedAt: lastUsedAt ?? undefined,
-  };
+	const [id, hash, name, scopes, endpoints, createdAt, lastUsedAt] = values as [
+		string,
+		string,
+		string,
+		string,
+		string | null,
+		number,
+		number | null,
+	];
+	return {
+		id,
+		hash,
+		name,
+		scopes: JSON.parse(scopes) as string[],
+		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
+		createdAt,
+		lastUsedAt: lastUsedAt ?? undefined,
+	};
 }
 
 export function openTokens({ db }: Parts): GroupHandlers<"tokens"> {
-  const replace = db.prepare("INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)");
-  const select = db.prepare("SELECT endpoint, worker, created_at FROM tokens WHERE hash = ?");
-  const remove = db.prepare("DELETE FROM tokens WHERE worker = ?");
-  return {
-    put({ hash, endpoint, worker, createdAt }) {
-      replace.run(hash, endpoint, worker ?? null, createdAt);
-    },
+	const replace = db.prepare(
+		"INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)",
+	);
+	const select = db.prepare("SELECT endpoint, worker, created_at FROM tokens WHERE hash = ?");
+	const remove = db.prepare("DELETE FROM tokens WHERE worker = ?");
+	return {
+		put({ hash, endpoint, worker, createdAt }) {
+			replace.run(hash, endpoint, worker ?? null, createdAt);
+		},
 
-    find({ hash }) {
-      const found = select.get(hash);
-      if (!found) return undefined;
-      const [endpoint, worker, createdAt] = found as [string, string | null, number];
-      return { hash, endpoint, worker: worker ?? undefined, createdAt };
-    },
+		find({ hash }) {
+			const found = select.get(hash);
+			if (!found) return undefined;
+			const [endpoint, worker, createdAt] = found as [string, string | null, number];
+			return { hash, endpoint, worker: worker ?? undefined, createdAt };
+		},
 
-    remove({ worker }) {
-      remove.run(worker);
-    },
-  };
+		remove({ worker }) {
+			remove.run(worker);
+		},
+	};
 }

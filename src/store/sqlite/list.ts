@@ -1,6 +1,6 @@
 /**
- * Lists of jobs, the last submitted first. A page walks the numbers of rows downwards along one or more indexes, asks of
- * each row what it is now, and takes those that fit.
+ * Lists of jobs, the last submitted first. A page walks the numbers of rows downwards along one or
+ * more indexes, asks of each row what it is now, and takes those that fit.
  */
 import { isFinal, JOB_STATES } from "../../core/machine.ts";
 import type { JobResult } from "../../core/view.ts";
@@ -20,7 +20,10 @@ const MOST_CHARACTERS = 16 * 1024 * 1024;
 /** Rows taken from an index at once. */
 const STRIDE = 200;
 
-/** What of the filter the statements know; jobs for which something has passed are looked at one by one. */
+/**
+ * What of the filter the statements know; jobs for which something has passed are looked at one by
+ * one.
+ */
 const FITS = `submitted_at >= ? AND submitted_at < ? AND (erased = 0 OR ?) AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)
   AND (instr(?, state) > 0 AND (? IS NULL OR worker = ?) OR ended_at IS NULL AND due_at <= ?)`;
 
@@ -28,97 +31,158 @@ type ListQuery = Query<"jobs.list">;
 
 /** What one page looks at: numbers below `from`, down to `floor`. */
 interface Page {
-  q: ListQuery;
-  queue: Queue;
-  from: number;
-  floor: number;
+	q: ListQuery;
+	queue: Queue;
+	from: number;
+	floor: number;
 }
 
 /** The `list` of the contract. */
-export function openList({ queues, records, due, live, views }: Parts): (q: ListQuery) => Answer<"jobs.list"> {
-  /** The statements over one index, which is named since the planner would guess: what may fit between two numbers, and the number down to which a page looks. */
-  function over(index: string, key: string) {
-    return {
-      fitting: records.prepare(`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? AND seq >= ? AND ${FITS} ORDER BY seq DESC LIMIT ${STRIDE}`),
-      floor: records.prepare(`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${MOST_LOOKED - 1}`),
-    };
-  }
-  const all = over("jobs_listed", "queue = ?");
-  const ended = over("jobs_listed_ended", `queue = ? AND state = ? AND state NOT IN ('${WAITING}', '${RUNNING}')`);
+export function openList({
+	queues,
+	records,
+	due,
+	live,
+	views,
+}: Parts): (q: ListQuery) => Answer<"jobs.list"> {
+	/**
+	 * The statements over one index, which is named since the planner would guess: what may fit
+	 * between two numbers, and the number down to which a page looks.
+	 */
+	function over(index: string, key: string) {
+		return {
+			fitting: records.prepare(
+				`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? AND seq >= ? AND ${FITS} ORDER BY seq DESC LIMIT ${STRIDE}`,
+			),
+			floor: records.prepare(
+				`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${MOST_LOOKED - 1}`,
+			),
+		};
+	}
+	const all = over("jobs_listed", "queue = ?");
+	const ended = over(
+		"jobs_listed_ended",
+		`queue = ? AND state = ? AND state NOT IN ('${WAITING}', '${RUNNING}')`,
+	);
 
-  function* walk({ fitting }: typeof all, key: (string | number)[], { q, queue, from, floor }: Page): Generator<number> {
-    const { states = JOB_STATES, worker = null, from: since = 0, to = LAST } = q.filter;
-    for (let at = from; ; ) {
-      const found = fitting.all(...key, at, floor, since, to, Number(q.erased), queue.purged.from, queue.purged.to, states.join(), worker, worker, q.now);
-      for (const [seq] of found) {
-        at = Number(seq);
-        yield at;
-      }
-      if (found.length < STRIDE) return;
-    }
-  }
+	function* walk(
+		{ fitting }: typeof all,
+		key: (string | number)[],
+		{ q, queue, from, floor }: Page,
+	): Generator<number> {
+		const { states = JOB_STATES, worker = null, from: since = 0, to = LAST } = q.filter;
+		for (let at = from; ; ) {
+			const found = fitting.all(
+				...key,
+				at,
+				floor,
+				since,
+				to,
+				Number(q.erased),
+				queue.purged.from,
+				queue.purged.to,
+				states.join(),
+				worker,
+				worker,
+				q.now,
+			);
+			for (const [seq] of found) {
+				at = Number(seq);
+				yield at;
+			}
+			if (found.length < STRIDE) return;
+		}
+	}
 
-  /** Numbers of rows that may fit, the highest first, and the one down to which all were looked at. */
-  function candidates(q: ListQuery, queue: Queue, from: number): { numbers: Iterable<number>; floor: number } {
-    const { states } = q.filter;
-    const { inQueue, inProgress } = queue.counts;
-    if (states?.every((state) => !isFinal(state)) && inQueue + inProgress <= MOST_LOOKED) {
-      return { numbers: downwards(live.some(queue, MOST_LOOKED), { from, floor: 0 }), floor: 0 };
-    }
-    const final = states?.every(isFinal);
-    const walks = final ? [...new Set(states)].map((state) => ({ index: ended, key: [queue.number, state] })) : [{ index: all, key: [queue.number] }];
-    const floor = Math.max(0, ...walks.map(({ index, key }) => Number(index.floor.get(...key, from)?.[0] ?? 0)));
-    const numbers: Iterable<number>[] = walks.map(({ index, key }) => walk(index, key, { q, queue, from, floor }));
-    // What has passed for a job and is not written yet stands in no index of ended ones.
-    if (final) numbers.push(downwards(due.unsettled(queue, q.now).map(({ row }) => row.seq), { from, floor }));
-    return { numbers: merge(numbers), floor };
-  }
+	/**
+	 * Numbers of rows that may fit, the highest first, and the one down to which all were looked at.
+	 */
+	function candidates(
+		q: ListQuery,
+		queue: Queue,
+		from: number,
+	): { numbers: Iterable<number>; floor: number } {
+		const { states } = q.filter;
+		const { inQueue, inProgress } = queue.counts;
+		if (states?.every((state) => !isFinal(state)) && inQueue + inProgress <= MOST_LOOKED) {
+			return { numbers: downwards(live.some(queue, MOST_LOOKED), { from, floor: 0 }), floor: 0 };
+		}
+		const final = states?.every(isFinal);
+		const walks = final
+			? [...new Set(states)].map((state) => ({ index: ended, key: [queue.number, state] }))
+			: [{ index: all, key: [queue.number] }];
+		const floor = Math.max(
+			0,
+			...walks.map(({ index, key }) => Number(index.floor.get(...key, from)?.[0] ?? 0)),
+		);
+		const numbers: Iterable<number>[] = walks.map(({ index, key }) =>
+			walk(index, key, { q, queue, from, floor }),
+		);
+		// What has passed for a job and is not written yet stands in no index of ended ones.
+		if (final)
+			numbers.push(
+				downwards(
+					due.unsettled(queue, q.now).map(({ row }) => row.seq),
+					{ from, floor },
+				),
+			);
+		return { numbers: merge(numbers), floor };
+	}
 
-  return (q) => {
-    const from = numberOf(q.cursor) ?? LAST;
-    due.freshen(q.now);
-    const queue = queues.find(q.endpoint);
-    const jobs: JobResult[] = [];
-    if (!queue) return { jobs };
-    const { numbers, floor } = candidates(q, queue, from);
-    let last = from;
-    let characters = 0;
-    for (const seq of numbers) {
-      const listed = views.listed(records.at(seq), q.now);
-      if (!listed || !fits(listed, q)) continue;
-      if (jobs.length === q.limit || characters >= MOST_CHARACTERS) return { jobs, next: cursorOf(last) };
-      jobs.push(listed);
-      characters += listed.error?.length ?? 0;
-      last = seq;
-    }
-    return floor > 0 ? { jobs, next: cursorOf(floor) } : { jobs };
-  };
+	return (q) => {
+		const from = numberOf(q.cursor) ?? LAST;
+		due.freshen(q.now);
+		const queue = queues.find(q.endpoint);
+		const jobs: JobResult[] = [];
+		if (!queue) return { jobs };
+		const { numbers, floor } = candidates(q, queue, from);
+		let last = from;
+		let characters = 0;
+		for (const seq of numbers) {
+			const listed = views.listed(records.at(seq), q.now);
+			if (!listed || !fits(listed, q)) continue;
+			if (jobs.length === q.limit || characters >= MOST_CHARACTERS)
+				return { jobs, next: cursorOf(last) };
+			jobs.push(listed);
+			characters += listed.error?.length ?? 0;
+			last = seq;
+		}
+		return floor > 0 ? { jobs, next: cursorOf(floor) } : { jobs };
+	};
 }
 
-function fits({ job }: JobResult, { filter: { states, worker, from, to }, erased }: ListQuery): boolean {
-  if (job.erased && !erased) return false;
-  if (states && !states.includes(job.state)) return false;
-  if (worker !== undefined && job.worker !== worker) return false;
-  return (from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to);
+function fits(
+	{ job }: JobResult,
+	{ filter: { states, worker, from, to }, erased }: ListQuery,
+): boolean {
+	if (job.erased && !erased) return false;
+	if (states && !states.includes(job.state)) return false;
+	if (worker !== undefined && job.worker !== worker) return false;
+	return (
+		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
+	);
 }
 
-function downwards(numbers: readonly number[], { from, floor }: { from: number; floor: number }): number[] {
-  return numbers.filter((number) => number < from && number >= floor).toSorted((a, b) => b - a);
+function downwards(
+	numbers: readonly number[],
+	{ from, floor }: { from: number; floor: number },
+): number[] {
+	return numbers.filter((number) => number < from && number >= floor).toSorted((a, b) => b - a);
 }
 
 /** Several descending sequences as one. */
 function* merge(sequences: readonly Iterable<number>[]): Generator<number> {
-  const walks = sequences.map((sequence) => sequence[Symbol.iterator]());
-  const heads = walks.map((walk) => walk.next());
-  for (;;) {
-    let highest = -1;
-    heads.forEach(({ done, value }, n) => {
-      if (done !== true && (highest < 0 || value > (heads[highest]?.value as number))) highest = n;
-    });
-    const head = heads[highest];
-    const walk = walks[highest];
-    if (!head || !walk) return;
-    yield head.value as number;
-    heads[highest] = walk.next();
-  }
+	const walks = sequences.map((sequence) => sequence[Symbol.iterator]());
+	const heads = walks.map((walk) => walk.next());
+	for (;;) {
+		let highest = -1;
+		heads.forEach(({ done, value }, n) => {
+			if (done !== true && (highest < 0 || value > (heads[highest]?.value as number))) highest = n;
+		});
+		const head = heads[highest];
+		const walk = walks[highest];
+		if (!head || !walk) return;
+		yield head.value as number;
+		heads[highest] = walk.next();
+	}
 }

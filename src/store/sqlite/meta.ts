@@ -7,26 +7,31 @@ import type { Parts } from "./parts.ts";
 const TRIAL_BYTES = 16_384;
 
 /** The operations of the contract that belong to no noun. */
-export function openMeta(parts: Parts): { identity: () => Answer<"identity">; ping: () => Answer<"ping"> } {
-  const { db } = parts;
-  const select = db.prepare("SELECT value FROM meta WHERE name = ?");
-  const put = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
-  const fill = db.prepare(`INSERT OR REPLACE INTO meta (name, value) VALUES ('trial', hex(zeroblob(${TRIAL_BYTES / 2})))`);
-  const empty = db.prepare("DELETE FROM meta WHERE name = 'trial'");
+export function openMeta(parts: Parts): {
+	identity: () => Answer<"identity">;
+	ping: () => Answer<"ping">;
+} {
+	const { db } = parts;
+	const select = db.prepare("SELECT value FROM meta WHERE name = ?");
+	const put = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
+	const fill = db.prepare(
+		`INSERT OR REPLACE INTO meta (name, value) VALUES ('trial', hex(zeroblob(${TRIAL_BYTES / 2})))`,
+	);
+	const empty = db.prepare("DELETE FROM meta WHERE name = 'trial'");
 
-  let identity = select.get("identity")?.[0] as string | undefined;
-  if (identity === undefined) {
-    const made = randomUUID().replaceAll("-", "");
-    parts.transaction(() => put.run("identity", made));
-    identity = made;
-  }
-  const known = identity;
+	let identity = select.get("identity")?.[0] as string | undefined;
+	if (identity === undefined) {
+		const made = randomUUID().replaceAll("-", "");
+		parts.transaction(() => put.run("identity", made));
+		identity = made;
+	}
+	const known = identity;
 
-  return {
-    identity: () => known,
-    ping() {
-      fill.run();
-      empty.run();
-    },
-  };
+	return {
+		identity: () => known,
+		ping() {
+			fill.run();
+			empty.run();
+		},
+	};
 }

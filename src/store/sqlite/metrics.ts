@@ -5,27 +5,34 @@ import type { Value } from "./database.ts";
 import type { Parts } from "./parts.ts";
 
 export function openMetrics({ db }: Parts): GroupHandlers<"metrics"> {
-  const columns = "endpoint, step, at, source, tally";
-  const replace = db.prepare(`INSERT OR REPLACE INTO metrics (${columns}) VALUES (?, ?, ?, ?, ?)`);
-  const one = db.prepare(`SELECT ${columns} FROM metrics WHERE endpoint = ? AND step = ? AND at >= ? AND at < ?`);
-  const all = db.prepare(`SELECT ${columns} FROM metrics WHERE step = ? AND at >= ? AND at < ?`);
-  const expire = db.prepare("DELETE FROM metrics WHERE (endpoint, step, at, source) IN (SELECT endpoint, step, at, source FROM metrics WHERE step = ? AND at < ? ORDER BY at LIMIT ?)");
+	const columns = "endpoint, step, at, source, tally";
+	const replace = db.prepare(`INSERT OR REPLACE INTO metrics (${columns}) VALUES (?, ?, ?, ?, ?)`);
+	const one = db.prepare(
+		`SELECT ${columns} FROM metrics WHERE endpoint = ? AND step = ? AND at >= ? AND at < ?`,
+	);
+	const all = db.prepare(`SELECT ${columns} FROM metrics WHERE step = ? AND at >= ? AND at < ?`);
+	const expire = db.prepare(
+		"DELETE FROM metrics WHERE (endpoint, step, at, source) IN (SELECT endpoint, step, at, source FROM metrics WHERE step = ? AND at < ? ORDER BY at LIMIT ?)",
+	);
 
-  return {
-    put({ rows }) {
-      for (const { endpoint, step, at, source, tally } of rows) replace.run(endpoint, step, at, source, tally);
-    },
+	return {
+		put({ rows }) {
+			for (const { endpoint, step, at, source, tally } of rows)
+				replace.run(endpoint, step, at, source, tally);
+		},
 
-    read({ endpoints, step, from, to }) {
-      const found = endpoints ? endpoints.flatMap((endpoint) => one.all(endpoint, step, from, to)) : all.all(step, from, to);
-      return found.map(metricsFrom);
-    },
+		read({ endpoints, step, from, to }) {
+			const found = endpoints
+				? endpoints.flatMap((endpoint) => one.all(endpoint, step, from, to))
+				: all.all(step, from, to);
+			return found.map(metricsFrom);
+		},
 
-    expire: ({ step, before, limit }) => Number(expire.run(step, before, limit).changes),
-  };
+		expire: ({ step, before, limit }) => Number(expire.run(step, before, limit).changes),
+	};
 }
 
 function metricsFrom(values: Value[]): MetricsRow {
-  const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
-  return { endpoint, step, at, source, tally };
+	const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
+	return { endpoint, step, at, source, tally };
 }

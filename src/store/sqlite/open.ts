@@ -7,25 +7,36 @@ import type { DatabaseOptions } from "./database.ts";
 import type { Greeting, ThreadData } from "./messages.ts";
 import { turnMemory, turnTeller } from "./turn.ts";
 
-/** This file's own ending: the thread is TypeScript beside the source and JavaScript beside the build. */
+/**
+ * This file's own ending: the thread is TypeScript beside the source and JavaScript beside the
+ * build.
+ */
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Room for short-lived objects of the thread, in MB: a batch lives briefly, and a small room stays in the processor's cache. */
+/**
+ * Room for short-lived objects of the thread, in MB: a batch lives briefly, and a small room stays
+ * in the processor's cache.
+ */
 const YOUNG_MB = 12;
 
 /**
- * Opens or creates the store at `path`, folders included, and brings its schema up to date. Throws `StoreUnavailable`
- * (`unreachable`) when another process has it open, (`full`) when the disk takes nothing, and an Error with a sentence for the operator when
- * the file is not a store or was made by a newer version. The store keeps the process alive until `close`.
+ * Opens or creates the store at `path`, folders included, and brings its schema up to date. Throws
+ * `StoreUnavailable` (`unreachable`) when another process has it open, (`full`) when the disk takes
+ * nothing, and an Error with a sentence for the operator when the file is not a store or was made
+ * by a newer version. The store keeps the process alive until `close`.
  */
 export async function openSqlite({ path, maxPages }: DatabaseOptions): Promise<Store> {
-  const workerData: ThreadData = { path, maxPages, turn: turnMemory() };
-  const thread = new Worker(THREAD, { workerData, name: "sqlite", resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } });
-  const greeting = await new Promise<Greeting>((resolve, reject) => {
-    thread.once("message", resolve);
-    thread.once("error", reject);
-  });
-  if (greeting.ready) return connect(thread, turnTeller(workerData.turn));
-  await thread.terminate();
-  throw errorFrom(greeting);
+	const workerData: ThreadData = { path, maxPages, turn: turnMemory() };
+	const thread = new Worker(THREAD, {
+		workerData,
+		name: "sqlite",
+		resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+	});
+	const greeting = await new Promise<Greeting>((resolve, reject) => {
+		thread.once("message", resolve);
+		thread.once("error", reject);
+	});
+	if (greeting.ready) return connect(thread, turnTeller(workerData.turn));
+	await thread.terminate();
+	throw errorFrom(greeting);
 }

@@ -1,4 +1,7 @@
-/** Every statement finds its rows by an index, so that millions of ended jobs cost those that live nothing. */
+/**
+ * Every statement finds its rows by an index, so that millions of ended jobs cost those that live
+ * nothing.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,11 +21,22 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const ENDED = 100_000;
 const WAITING = 20_000;
 
-/** A store with 100,000 ended jobs and some that wait; `prepared` are all statements that the operations prepare, `executed` those that run. */
-async function withEndedJobs(name: string, waiting = 0): Promise<{ db: Database; op: (name: OpName, q: unknown) => unknown; prepared: string[]; executed: string[] }> {
-  const file = openDatabase({ path: join(folder, name) });
-  await prepareSchema(file);
-  file.exec(`
+/**
+ * A store with 100,000 ended jobs and some that wait; `prepared` are all statements that the
+ * operations prepare, `executed` those that run.
+ */
+async function withEndedJobs(
+	name: string,
+	waiting = 0,
+): Promise<{
+	db: Database;
+	op: (name: OpName, q: unknown) => unknown;
+	prepared: string[];
+	executed: string[];
+}> {
+	const file = openDatabase({ path: join(folder, name) });
+	await prepareSchema(file);
+	file.exec(`
     BEGIN;
     INSERT INTO queues (number, endpoint, completed, in_queue) VALUES (1, 'e', ${ENDED}, ${waiting});
     WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${ENDED})
@@ -34,82 +48,141 @@ async function withEndedJobs(name: string, waiting = 0): Promise<{ db: Database;
     INSERT INTO inputs (seq, input) SELECT seq, '{}' FROM jobs WHERE state = 'IN_QUEUE';
     COMMIT;
   `);
-  const prepared: string[] = [];
-  const executed: string[] = [];
-  const db: Database = {
-    ...file,
-    get inTransaction() {
-      return file.inTransaction;
-    },
-    prepare(sql) {
-      prepared.push(sql);
-      const statement = file.prepare(sql);
-      const counted = <A extends unknown[], R>(call: (...values: A) => R) => (...values: A): R => {
-        executed.push(sql);
-        return call(...values);
-      };
-      return { get: counted((...values) => statement.get(...values)), all: counted((...values) => statement.all(...values)), iterate: counted((...values) => statement.iterate(...values)), run: counted((...values) => statement.run(...values)) };
-    },
-  };
-  const batch = openBatches(openParts(db));
-  const op = (name: OpName, q: unknown): unknown => {
-    const number = OP_NAMES.indexOf(name);
-    const { answers, failures } = batch([number, CODECS[number]?.pack(q)]);
-    expect(failures).toEqual([]);
-    return answers[0];
-  };
-  return { db: file, op, prepared, executed };
+	const prepared: string[] = [];
+	const executed: string[] = [];
+	const db: Database = {
+		...file,
+		get inTransaction() {
+			return file.inTransaction;
+		},
+		prepare(sql) {
+			prepared.push(sql);
+			const statement = file.prepare(sql);
+			const counted =
+				<A extends unknown[], R>(call: (...values: A) => R) =>
+				(...values: A): R => {
+					executed.push(sql);
+					return call(...values);
+				};
+			return {
+				get: counted((...values) => statement.get(...values)),
+				all: counted((...values) => statement.all(...values)),
+				iterate: counted((...values) => statement.iterate(...values)),
+				run: counted((...values) => statement.run(...values)),
+			};
+		},
+	};
+	const batch = openBatches(openParts(db));
+	const op = (name: OpName, q: unknown): unknown => {
+		const number = OP_NAMES.indexOf(name);
+		const { answers, failures } = batch([number, CODECS[number]?.pack(q)]);
+		expect(failures).toEqual([]);
+		return answers[0];
+	};
+	return { db: file, op, prepared, executed };
 }
 
 it("no statement reads a whole table of jobs or their parts, or sorts", async () => {
-  const { db, prepared } = await withEndedJobs("plans.db");
-  const plans = prepared
-    .filter((sql) => /^(SELECT|UPDATE|DELETE).* (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies) /s.test(sql))
-    .flatMap((sql) => db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all().map((row) => `${String(row[3])} | ${sql}`));
-  db.close();
-  expect(plans.length).toBeGreaterThan(20);
-  const whole = plans.filter((plan) => /^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b(?! USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open))/.test(plan) || plan.includes("TEMP B-TREE"));
-  expect(whole).toEqual([]);
-  const claim = plans.filter((plan) => plan.includes("low_priority = ? AND state = 'IN_QUEUE' AND rank > ? AND rank < ? AND due_at > ?"));
-  const fromIndex = expect.stringMatching(/^SEARCH jobs USING COVERING INDEX jobs_waiting \(queue=\? AND low_priority=\? AND rank>\? AND rank<\?\)/);
-  expect(claim).toEqual([fromIndex, fromIndex]);
+	const { db, prepared } = await withEndedJobs("plans.db");
+	const plans = prepared
+		.filter((sql) =>
+			/^(SELECT|UPDATE|DELETE).* (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies) /s.test(
+				sql,
+			),
+		)
+		.flatMap((sql) =>
+			db
+				.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+				.all()
+				.map((row) => `${String(row[3])} | ${sql}`),
+		);
+	db.close();
+	expect(plans.length).toBeGreaterThan(20);
+	const whole = plans.filter(
+		(plan) =>
+			/^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b(?! USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open))/.test(
+				plan,
+			) || plan.includes("TEMP B-TREE"),
+	);
+	expect(whole).toEqual([]);
+	const claim = plans.filter((plan) =>
+		plan.includes(
+			"low_priority = ? AND state = 'IN_QUEUE' AND rank > ? AND rank < ? AND due_at > ?",
+		),
+	);
+	const fromIndex = expect.stringMatching(
+		/^SEARCH jobs USING COVERING INDEX jobs_waiting \(queue=\? AND low_priority=\? AND rank>\? AND rank<\?\)/,
+	);
+	expect(claim).toEqual([fromIndex, fromIndex]);
 });
 
 /** How long `run` takes, in ms, and its answer. */
 function timed<T>(run: () => T): [ms: number, answer: T] {
-  const began = process.hrtime.bigint();
-  const answer = run();
-  return [Number(process.hrtime.bigint() - began) / 1e6, answer];
+	const began = process.hrtime.bigint();
+	const answer = run();
+	return [Number(process.hrtime.bigint() - began) / 1e6, answer];
 }
 
-const submission = { id: "new", endpoint: "e", operation: "run", lowPriority: false, ttlMs: 60_000, executionTimeoutMs: 60_000, leaseMs: 20_000, retainMs: 1, recordMs: 1 };
+const submission = {
+	id: "new",
+	endpoint: "e",
+	operation: "run",
+	lowPriority: false,
+	ttlMs: 60_000,
+	executionTimeoutMs: 60_000,
+	leaseMs: 20_000,
+	retainMs: 1,
+	recordMs: 1,
+};
 
 it("a claim among 100,000 ended jobs takes as long as among none", async () => {
-  const { db, op } = await withEndedJobs("claims.db");
-  op("jobs.insert", { submission, input: "{}", now: 1000 });
-  const [ms, claim] = timed(() => op("jobs.claim", { endpoint: "e", worker: "w1", limit: 9, maxBytes: 1000, now: 1000 }));
-  db.close();
-  expect(claim).toEqual([false, expect.arrayContaining(["new", "w1"]) as unknown, "{}"]);
-  expect(ms).toBeLessThan(100);
+	const { db, op } = await withEndedJobs("claims.db");
+	op("jobs.insert", { submission, input: "{}", now: 1000 });
+	const [ms, claim] = timed(() =>
+		op("jobs.claim", { endpoint: "e", worker: "w1", limit: 9, maxBytes: 1000, now: 1000 }),
+	);
+	db.close();
+	expect(claim).toEqual([false, expect.arrayContaining(["new", "w1"]) as unknown, "{}"]);
+	expect(ms).toBeLessThan(100);
 });
 
 it("a page of one state among 100,000 jobs of another is whole, however old its jobs are", async () => {
-  const { db, op } = await withEndedJobs("lists.db");
-  db.exec("UPDATE jobs SET state = 'FAILED' WHERE seq IN (7, 8)");
-  const [ms, page] = timed(() => op("jobs.list", { endpoint: "e", filter: { states: ["FAILED", "TIMED_OUT"] }, erased: false, limit: 20, now: 1000 }));
-  db.close();
-  expect(page).toEqual({ jobs: [8, 7].map((seq) => expect.objectContaining({ job: expect.objectContaining({ id: `job-${seq}` }) as unknown }) as unknown) });
-  expect(ms).toBeLessThan(100);
+	const { db, op } = await withEndedJobs("lists.db");
+	db.exec("UPDATE jobs SET state = 'FAILED' WHERE seq IN (7, 8)");
+	const [ms, page] = timed(() =>
+		op("jobs.list", {
+			endpoint: "e",
+			filter: { states: ["FAILED", "TIMED_OUT"] },
+			erased: false,
+			limit: 20,
+			now: 1000,
+		}),
+	);
+	db.close();
+	expect(page).toEqual({
+		jobs: [8, 7].map(
+			(seq) =>
+				expect.objectContaining({
+					job: expect.objectContaining({ id: `job-${seq}` }) as unknown,
+				}) as unknown,
+		),
+	});
+	expect(ms).toBeLessThan(100);
 });
 
 it("D11: a purge of 20,000 waiting jobs is a handful of statements and one changed row", async () => {
-  const { db, op, executed } = await withEndedJobs("purges.db", WAITING);
-  const changes = (): number => Number(db.prepare("SELECT total_changes()").get()?.[0]);
-  const before = changes();
-  executed.length = 0;
-  expect(op("jobs.purge", { endpoint: "e", now: 1000 })).toBe(WAITING);
-  expect([executed.length < 10, changes() - before < 5]).toEqual([true, true]);
-  for (let more = true; more; ) more = (op("jobs.settle", { now: 1000, limit: 5000 }) as { nextDueAt?: number }).nextDueAt === 1000;
-  expect(db.prepare("SELECT count(*), (SELECT count(*) FROM inputs) FROM jobs").get()).toEqual([ENDED, 0]);
-  db.close();
+	const { db, op, executed } = await withEndedJobs("purges.db", WAITING);
+	const changes = (): number => Number(db.prepare("SELECT total_changes()").get()?.[0]);
+	const before = changes();
+	executed.length = 0;
+	expect(op("jobs.purge", { endpoint: "e", now: 1000 })).toBe(WAITING);
+	expect([executed.length < 10, changes() - before < 5]).toEqual([true, true]);
+	for (let more = true; more; )
+		more =
+			(op("jobs.settle", { now: 1000, limit: 5000 }) as { nextDueAt?: number }).nextDueAt === 1000;
+	expect(db.prepare("SELECT count(*), (SELECT count(*) FROM inputs) FROM jobs").get()).toEqual([
+		ENDED,
+		0,
+	]);
+	db.close();
 });

@@ -1,6 +1,6 @@
 /**
- * Purging a queue (D11): one mark in the row of the queue makes all its waiting jobs missing, however many they are; their
- * rows are removed later, some at a time.
+ * Purging a queue (D11): one mark in the row of the queue makes all its waiting jobs missing,
+ * however many they are; their rows are removed later, some at a time.
  */
 import type { Attempts } from "./attempts.ts";
 import type { ChunkRows } from "./chunk-rows.ts";
@@ -12,11 +12,11 @@ import type { Texts } from "./texts.ts";
 
 /** What {@link openPurge} works on. */
 export interface PurgeParts {
-  queues: Queues;
-  records: Records;
-  attempts: Attempts;
-  texts: Texts;
-  chunks: ChunkRows;
+	queues: Queues;
+	records: Records;
+	attempts: Attempts;
+	texts: Texts;
+	chunks: ChunkRows;
 }
 
 /** Bytes of inputs removed in one step at most, since each of their pages is read for it. */
@@ -25,42 +25,42 @@ const MOST_BYTES = 64_000_000;
 export type Purge = ReturnType<typeof openPurge>;
 
 export function openPurge({ queues, records, attempts, texts, chunks }: PurgeParts) {
-  const purgedOf = records.prepare(
-    `SELECT seq, (SELECT octet_length(input) FROM inputs WHERE inputs.seq = jobs.seq) FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank BETWEEN ? AND ? LIMIT ?`,
-  );
+	const purgedOf = records.prepare(
+		`SELECT seq, (SELECT octet_length(input) FROM inputs WHERE inputs.seq = jobs.seq) FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank BETWEEN ? AND ? LIMIT ?`,
+	);
 
-  /** Removes all that is stored of a purged job; the counts are without it already. */
-  function discard(seq: number): void {
-    chunks.removeAll(seq);
-    texts.erase({ seq });
-    attempts.remove({ seq });
-    records.remove({ seq });
-  }
+	/** Removes all that is stored of a purged job; the counts are without it already. */
+	function discard(seq: number): void {
+		chunks.removeAll(seq);
+		texts.erase({ seq });
+		attempts.remove({ seq });
+		records.remove({ seq });
+	}
 
-  return {
-    discard,
+	return {
+		discard,
 
-    /** Marks the waiting jobs of the queue and tells how many they are. */
-    mark(queue: Queue): number {
-      records.flush();
-      return queues.purge(queue);
-    },
+		/** Marks the waiting jobs of the queue and tells how many they are. */
+		mark(queue: Queue): number {
+			records.flush();
+			return queues.purge(queue);
+		},
 
-    /** Removes up to `limit` rows of purged jobs. Tells whether there may be more. */
-    remove(limit: number): boolean {
-      let left = limit;
-      let bytes = 0;
-      for (const queue of queues.purged()) {
-        const { from, to } = queue.purged;
-        for (const [seq, size] of purgedOf.all(queue.number, from, to, left + 1)) {
-          if (left === 0 || bytes > MOST_BYTES) return true;
-          discard(Number(seq));
-          left -= 1;
-          bytes += Number(size);
-        }
-        queues.cleaned(queue);
-      }
-      return false;
-    },
-  };
+		/** Removes up to `limit` rows of purged jobs. Tells whether there may be more. */
+		remove(limit: number): boolean {
+			let left = limit;
+			let bytes = 0;
+			for (const queue of queues.purged()) {
+				const { from, to } = queue.purged;
+				for (const [seq, size] of purgedOf.all(queue.number, from, to, left + 1)) {
+					if (left === 0 || bytes > MOST_BYTES) return true;
+					discard(Number(seq));
+					left -= 1;
+					bytes += Number(size);
+				}
+				queues.cleaned(queue);
+			}
+			return false;
+		},
+	};
 }

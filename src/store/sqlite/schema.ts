@@ -1,4 +1,7 @@
-/** How the migrations of this folder are applied to a SQLite file, and how a file is known to be a store. */
+/**
+ * How the migrations of this folder are applied to a SQLite file, and how a file is known to be a
+ * store.
+ */
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
 import type { Database } from "./database.ts";
@@ -8,55 +11,65 @@ const APPLICATION_ID = 0x534c5549;
 
 /** Migrations that this version knows. */
 export function allMigrations(): Migration[] {
-  return readMigrations(new URL("./migrations/", import.meta.url));
+	return readMigrations(new URL("./migrations/", import.meta.url));
 }
 
-/** Brings the schema of the file up to date; see {@link migrate} for what it refuses. Answers the migrations that were applied. */
+/**
+ * Brings the schema of the file up to date; see {@link migrate} for what it refuses. Answers the
+ * migrations that were applied.
+ */
 export function prepareSchema(db: Database): Promise<Migration[]> {
-  return migrate(targetOf(db), allMigrations());
+	return migrate(targetOf(db), allMigrations());
 }
 
 /** What {@link prepareSchema} would apply; changes nothing. Throws as it does. */
 export function pendingMigrations(db: Database): Promise<Migration[]> {
-  return pending(targetOf(db), allMigrations());
+	return pending(targetOf(db), allMigrations());
 }
 
 function targetOf(db: Database): MigrationTarget {
-  const number = (sql: string): number => Number(db.prepare(sql).get()?.[0]);
-  return {
-    name: db.path,
-    async owner() {
-      if (number("PRAGMA application_id") === APPLICATION_ID) return "sluice";
-      return number("SELECT count(*) FROM sqlite_schema") === 0 ? "empty" : "other";
-    },
-    async prepare() {
-      inTransaction(db, () => {
-        db.exec(`PRAGMA application_id = ${APPLICATION_ID}; CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT`);
-      });
-    },
-    async applied() {
-      return db.prepare("SELECT number FROM migrations").all().map(([applied]) => Number(applied));
-    },
-    async apply(migration) {
-      return inTransaction(db, () => {
-        const added = db.prepare("INSERT OR IGNORE INTO migrations (number, name) VALUES (?, ?)").run(migration.number, migration.name);
-        if (Number(added.changes) === 0) return false;
-        db.exec(migration.sql);
-        return true;
-      });
-    },
-  };
+	const number = (sql: string): number => Number(db.prepare(sql).get()?.[0]);
+	return {
+		name: db.path,
+		async owner() {
+			if (number("PRAGMA application_id") === APPLICATION_ID) return "sluice";
+			return number("SELECT count(*) FROM sqlite_schema") === 0 ? "empty" : "other";
+		},
+		async prepare() {
+			inTransaction(db, () => {
+				db.exec(
+					`PRAGMA application_id = ${APPLICATION_ID}; CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT`,
+				);
+			});
+		},
+		async applied() {
+			return db
+				.prepare("SELECT number FROM migrations")
+				.all()
+				.map(([applied]) => Number(applied));
+		},
+		async apply(migration) {
+			return inTransaction(db, () => {
+				const added = db
+					.prepare("INSERT OR IGNORE INTO migrations (number, name) VALUES (?, ?)")
+					.run(migration.number, migration.name);
+				if (Number(added.changes) === 0) return false;
+				db.exec(migration.sql);
+				return true;
+			});
+		},
+	};
 }
 
 /** Runs `work` in one transaction, undone when it throws. */
 export function inTransaction<T>(db: Database, work: () => T): T {
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    const result = work();
-    db.exec("COMMIT");
-    return result;
-  } catch (error) {
-    if (db.inTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
+	db.exec("BEGIN IMMEDIATE");
+	try {
+		const result = work();
+		db.exec("COMMIT");
+		return result;
+	} catch (error) {
+		if (db.inTransaction) db.exec("ROLLBACK");
+		throw error;
+	}
 }

@@ -1,54 +1,64 @@
-/** Runs a worker of the kit in a process of its own: for handlers that block, signals, and local runs. */
+/**
+ * Runs a worker of the kit in a process of its own: for handlers that block, signals, and local
+ * runs.
+ */
 import { spawn } from "node:child_process";
 
 /** A worker process under test. */
 export interface ProcessWorker {
-  /** Resolves when it has ended. */
-  readonly exit: Promise<{ code: number | null; signal: string | null }>;
-  /** Standard output and error so far. */
-  output(): string;
-  /** Resolves when the output holds the text. */
-  printed(text: string): Promise<void>;
-  signal(name: "SIGTERM" | "SIGINT"): void;
-  /** Ends it for certain. */
-  kill(): void;
+	/** Resolves when it has ended. */
+	readonly exit: Promise<{ code: number | null; signal: string | null }>;
+	/** Standard output and error so far. */
+	output(): string;
+	/** Resolves when the output holds the text. */
+	printed(text: string): Promise<void>;
+	signal(name: "SIGTERM" | "SIGINT"): void;
+	/** Ends it for certain. */
+	kill(): void;
 }
 
-/** Starts a process that runs `start({ handler, ...options })`; `handler` and `options` are source text. */
+/**
+ * Starts a process that runs `start({ handler, ...options })`; `handler` and `options` are source
+ * text.
+ */
 export function startProcess(
-  env: Record<string, string>,
-  handler: string,
-  { options = "", args = [], cwd }: { options?: string; args?: string[]; cwd?: string } = {},
+	env: Record<string, string>,
+	handler: string,
+	{ options = "", args = [], cwd }: { options?: string; args?: string[]; cwd?: string } = {},
 ): ProcessWorker {
-  const kit = new URL("../index.ts", import.meta.url).href;
-  const source = `import { start } from ${JSON.stringify(kit)}; await start({ handler: ${handler}, ${options} });`;
-  // Without a script file the first argument stands where the script's name would.
-  const child = spawn(process.execPath, ["--input-type=module", "-e", source, "--", "worker", ...args], {
-    env: { PATH: process.env.PATH, ...env },
-    ...(cwd === undefined ? {} : { cwd }),
-  });
-  let output = "";
-  let waiting: (() => void)[] = [];
-  const add = (chunk: Buffer) => {
-    output += chunk.toString();
-    for (const look of waiting) look();
-  };
-  child.stdout.on("data", add);
-  child.stderr.on("data", add);
-  return {
-    exit: new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal }))),
-    output: () => output,
-    printed: (text) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (!output.includes(text)) return;
-          waiting = waiting.filter((other) => other !== look);
-          resolve();
-        };
-        waiting.push(look);
-        look();
-      }),
-    signal: (name) => void child.kill(name),
-    kill: () => void child.kill("SIGKILL"),
-  };
+	const kit = new URL("../index.ts", import.meta.url).href;
+	const source = `import { start } from ${JSON.stringify(kit)}; await start({ handler: ${handler}, ${options} });`;
+	// Without a script file the first argument stands where the script's name would.
+	const child = spawn(
+		process.execPath,
+		["--input-type=module", "-e", source, "--", "worker", ...args],
+		{
+			env: { PATH: process.env.PATH, ...env },
+			...(cwd === undefined ? {} : { cwd }),
+		},
+	);
+	let output = "";
+	let waiting: (() => void)[] = [];
+	const add = (chunk: Buffer) => {
+		output += chunk.toString();
+		for (const look of waiting) look();
+	};
+	child.stdout.on("data", add);
+	child.stderr.on("data", add);
+	return {
+		exit: new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal }))),
+		output: () => output,
+		printed: (text) =>
+			new Promise((resolve) => {
+				const look = () => {
+					if (!output.includes(text)) return;
+					waiting = waiting.filter((other) => other !== look);
+					resolve();
+				};
+				waiting.push(look);
+				look();
+			}),
+		signal: (name) => void child.kill(name),
+		kill: () => void child.kill("SIGKILL"),
+	};
 }

@@ -6,32 +6,39 @@ import type { ScriptedService } from "./scripted-service.ts";
 
 /** A worker under test. */
 export interface RunningWorker {
-  /** Resolves when the worker has stopped. */
-  readonly done: Promise<void>;
-  /** Log lines so far. */
-  readonly lines: string[];
-  /** Asks it to stop gracefully and waits until it has. */
-  stop(): Promise<void>;
+	/** Resolves when the worker has stopped. */
+	readonly done: Promise<void>;
+	/** Log lines so far. */
+	readonly lines: string[];
+	/** Asks it to stop gracefully and waits until it has. */
+	stop(): Promise<void>;
 }
 
 /** Starts a worker with the service's environment; `env` adds to it. */
 export function startWorker(
-  service: ScriptedService,
-  options: StartOptions,
-  env: Record<string, string> = {},
+	service: ScriptedService,
+	options: StartOptions,
+	env: Record<string, string> = {},
 ): RunningWorker {
-  const lines: string[] = [];
-  const stopping = new AbortController();
-  const done = runWorker(
-    { ...options, env: service.env(env), signal: stopping.signal },
-    { clock: systemClock, random: () => 0.5, argv: [], cwd: "/", write: (line) => lines.push(line), fail: () => {} },
-  );
-  return {
-    done,
-    lines,
-    async stop() {
-      stopping.abort();
-      await done;
-    },
-  };
+	const lines: string[] = [];
+	const stopping = new AbortController();
+	const done = runWorker(
+		{ ...options, env: service.env(env), signal: stopping.signal },
+		{
+			clock: systemClock,
+			random: () => 0.5,
+			argv: [],
+			cwd: "/",
+			write: (line) => lines.push(line),
+			fail: () => {},
+		},
+	);
+	return {
+		done,
+		lines,
+		async stop() {
+			stopping.abort();
+			await done;
+		},
+	};
 }

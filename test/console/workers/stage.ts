@@ -1,4 +1,7 @@
-/** A worker on the built worker kit whose jobs do as their input says ({@link Act}). It waits for files in the folder `STAGE`, by which a test lets it go on. */
+/**
+ * A worker on the built worker kit whose jobs do as their input says ({@link Act}). It waits for
+ * files in the folder `STAGE`, by which a test lets it go on.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,16 +9,19 @@ import type { start as Start } from "../../../src/worker/index.ts";
 
 /** How a job behaves; all members may be absent. */
 export interface Act {
-  /** A line for the worker's log, before all else. */
-  log?: string;
-  /** Given out one by one. One that is `{ until: word }` is none, but waits for {@link Act.until}'s kind of word. */
-  chunks?: unknown[];
-  /** Runs until a file of this name is there. */
-  until?: string;
-  /** Fails with this text, unless the file `mended` is there. */
-  fail?: string;
-  /** The output. */
-  output?: unknown;
+	/** A line for the worker's log, before all else. */
+	log?: string;
+	/**
+	 * Given out one by one. One that is `{ until: word }` is none, but waits for {@link Act.until}'s
+	 * kind of word.
+	 */
+	chunks?: unknown[];
+	/** Runs until a file of this name is there. */
+	until?: string;
+	/** Fails with this text, unless the file `mended` is there. */
+	fail?: string;
+	/** The output. */
+	output?: unknown;
 }
 
 const kit = new URL("../../../dist/worker/index.js", import.meta.url).href;
@@ -23,25 +29,25 @@ const { start } = (await import(kit)) as { start: typeof Start };
 const folder = process.env["STAGE"]!;
 
 async function wait(word: string, signal: AbortSignal): Promise<void> {
-  while (!existsSync(join(folder, word))) await sleep(20, undefined, { signal });
+	while (!existsSync(join(folder, word))) await sleep(20, undefined, { signal });
 }
 
 async function* give(chunks: readonly unknown[], signal: AbortSignal): AsyncGenerator<unknown> {
-  for (const chunk of chunks) {
-    const word = (chunk as { until?: string } | null)?.until;
-    if (word === undefined) yield chunk;
-    else await wait(word, signal);
-  }
+	for (const chunk of chunks) {
+		const word = (chunk as { until?: string } | null)?.until;
+		if (word === undefined) yield chunk;
+		else await wait(word, signal);
+	}
 }
 
 await start<Act>({
-  concurrency: 4,
-  aggregate: true,
-  async handler({ input: { log, chunks, until, fail, output } }, { signal, log: write }) {
-    if (log !== undefined) write(log);
-    if (chunks !== undefined) return give(chunks, signal);
-    if (until !== undefined) await wait(until, signal);
-    if (fail !== undefined && !existsSync(join(folder, "mended"))) throw new Error(fail);
-    return output ?? { done: true };
-  },
+	concurrency: 4,
+	aggregate: true,
+	async handler({ input: { log, chunks, until, fail, output } }, { signal, log: write }) {
+		if (log !== undefined) write(log);
+		if (chunks !== undefined) return give(chunks, signal);
+		if (until !== undefined) await wait(until, signal);
+		if (fail !== undefined && !existsSync(join(folder, "mended"))) throw new Error(fail);
+		return output ?? { done: true };
+	},
 });

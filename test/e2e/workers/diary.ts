@@ -1,6 +1,7 @@
 /**
- * A worker on the built worker kit that keeps a diary: a line in the file `DIARY` for its own start and for the start and
- * end of every run, so that a test can count runs and knows each process. The input says how a run behaves.
+ * A worker on the built worker kit that keeps a diary: a line in the file `DIARY` for its own start
+ * and for the start and end of every run, so that a test can count runs and knows each process. The
+ * input says how a run behaves.
  */
 import { appendFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,28 +16,29 @@ const diary = process.env["DIARY"]!;
 const worker = process.env["RUNPOD_POD_ID"] ?? "";
 
 function note(what: string, id = ""): void {
-  appendFileSync(diary, `${JSON.stringify({ what, id, worker, pid: process.pid })}\n`);
+	appendFileSync(diary, `${JSON.stringify({ what, id, worker, pid: process.pid })}\n`);
 }
 
 async function run({ ms, block, until }: Act, signal: AbortSignal): Promise<void> {
-  if (block !== undefined) for (const end = performance.now() + block; performance.now() < end; );
-  if (ms !== undefined) await sleep(ms);
-  while (until !== undefined && !existsSync(join(dirname(diary), until))) await sleep(20, undefined, { signal });
+	if (block !== undefined) for (const end = performance.now() + block; performance.now() < end; );
+	if (ms !== undefined) await sleep(ms);
+	while (until !== undefined && !existsSync(join(dirname(diary), until)))
+		await sleep(20, undefined, { signal });
 }
 
 note("up");
 await start<Act>({
-  concurrency: Number(process.env["CONCURRENCY"] ?? "1"),
-  async handler({ id, input }, { signal }) {
-    note("run", id);
-    try {
-      await run(input, signal);
-    } catch (error) {
-      note("stopped", id);
-      throw error;
-    }
-    note("end", id);
-    return { n: input.n, pid: process.pid, padding: "x".repeat(input.size ?? 0) };
-  },
+	concurrency: Number(process.env["CONCURRENCY"] ?? "1"),
+	async handler({ id, input }, { signal }) {
+		note("run", id);
+		try {
+			await run(input, signal);
+		} catch (error) {
+			note("stopped", id);
+			throw error;
+		}
+		note("end", id);
+		return { n: input.n, pid: process.pid, padding: "x".repeat(input.size ?? 0) };
+	},
 });
 note("down");

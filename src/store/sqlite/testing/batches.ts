@@ -1,4 +1,7 @@
-/** The database thread's work without the thread, for tests: batches are given by hand, so that what shares a transaction is certain. */
+/**
+ * The database thread's work without the thread, for tests: batches are given by hand, so that what
+ * shares a transaction is certain.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,80 +18,101 @@ import { CODECS } from "../wire.ts";
 export const NOW = 1_800_000_000_000;
 export const MINUTE = 60_000;
 
-/** A new file. `answer` works on the first batch and on those that are there after it; `ran` counts statements since the opening. */
+/**
+ * A new file. `answer` works on the first batch and on those that are there after it; `ran` counts
+ * statements since the opening.
+ */
 export interface BatchSite {
-  answer(...batches: unknown[][]): Reply;
-  /** Batches that the last answer left. */
-  left(): number;
-  /** Whether the last answer was patient each time it asked for a further batch. */
-  patience(): readonly boolean[];
-  /** How often a statement that begins so was run. */
-  ran(beginning: string): number;
-  end(): void;
+	answer(...batches: unknown[][]): Reply;
+	/** Batches that the last answer left. */
+	left(): number;
+	/** Whether the last answer was patient each time it asked for a further batch. */
+	patience(): readonly boolean[];
+	/** How often a statement that begins so was run. */
+	ran(beginning: string): number;
+	end(): void;
 }
 
 export async function batchSite(): Promise<BatchSite> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-batches-"));
-  const file = openDatabase({ path: join(folder, "sluice.db") });
-  await prepareSchema(file);
-  const runs = new Map<string, number>();
-  const db: Database = {
-    ...file,
-    get inTransaction() {
-      return file.inTransaction;
-    },
-    prepare(sql) {
-      const statement = file.prepare(sql);
-      return {
-        get: (...values) => statement.get(...values),
-        all: (...values) => statement.all(...values),
-        iterate: (...values) => statement.iterate(...values),
-        run(...values) {
-          runs.set(sql, (runs.get(sql) ?? 0) + 1);
-          return statement.run(...values);
-        },
-      };
-    },
-  };
-  const batch = openBatches(openParts(db));
-  runs.clear();
-  let waiting: unknown[][] = [];
-  let patience: boolean[] = [];
-  return {
-    answer(first, ...others) {
-      waiting = others;
-      patience = [];
-      return batch(first!, (patient) => {
-        patience.push(patient);
-        return waiting.shift();
-      });
-    },
-    left: () => waiting.length,
-    patience: () => patience,
-    ran: (beginning) => [...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
-    end() {
-      file.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+	const folder = mkdtempSync(join(tmpdir(), "sluice-batches-"));
+	const file = openDatabase({ path: join(folder, "sluice.db") });
+	await prepareSchema(file);
+	const runs = new Map<string, number>();
+	const db: Database = {
+		...file,
+		get inTransaction() {
+			return file.inTransaction;
+		},
+		prepare(sql) {
+			const statement = file.prepare(sql);
+			return {
+				get: (...values) => statement.get(...values),
+				all: (...values) => statement.all(...values),
+				iterate: (...values) => statement.iterate(...values),
+				run(...values) {
+					runs.set(sql, (runs.get(sql) ?? 0) + 1);
+					return statement.run(...values);
+				},
+			};
+		},
+	};
+	const batch = openBatches(openParts(db));
+	runs.clear();
+	let waiting: unknown[][] = [];
+	let patience: boolean[] = [];
+	return {
+		answer(first, ...others) {
+			waiting = others;
+			patience = [];
+			return batch(first!, (patient) => {
+				patience.push(patient);
+				return waiting.shift();
+			});
+		},
+		left: () => waiting.length,
+		patience: () => patience,
+		ran: (beginning) =>
+			[...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
+		end() {
+			file.close();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
 }
 
 /** An operation on endpoint `e`, as it stands in a batch. */
 export function op(name: OpName, q: object): unknown[] {
-  const number = OP_NAMES.indexOf(name);
-  return [number, CODECS[number]?.pack({ endpoint: "e", now: NOW, ...q })];
+	const number = OP_NAMES.indexOf(name);
+	return [number, CODECS[number]?.pack({ endpoint: "e", now: NOW, ...q })];
 }
 
 export const insert = (id: string, submission: object = {}): unknown[] =>
-  op("jobs.insert", { submission: { id, endpoint: "e", operation: "run", lowPriority: false, ttlMs: MINUTE, executionTimeoutMs: MINUTE, leaseMs: 20_000, retainMs: MINUTE, recordMs: MINUTE, ...submission }, input: `{"of":"${id}"}` });
-export const claim = (limit: number): unknown[] => op("jobs.claim", { worker: "w", limit, maxBytes: 1e6 });
+	op("jobs.insert", {
+		submission: {
+			id,
+			endpoint: "e",
+			operation: "run",
+			lowPriority: false,
+			ttlMs: MINUTE,
+			executionTimeoutMs: MINUTE,
+			leaseMs: 20_000,
+			retainMs: MINUTE,
+			recordMs: MINUTE,
+			...submission,
+		},
+		input: `{"of":"${id}"}`,
+	});
+export const claim = (limit: number): unknown[] =>
+	op("jobs.claim", { worker: "w", limit, maxBytes: 1e6 });
 export const get = (id: string): unknown[] => op("jobs.get", { id });
 
 /** The jobs that the answer to a claim holds: ids, and inputs. */
 export function handedOut(packed: unknown): { id: string; input: unknown }[] {
-  const number = OP_NAMES.indexOf("jobs.claim");
-  const { jobs } = CODECS[number]!.unpackAnswer(packed, {}) as { jobs: { job: { id: string }; input: unknown }[] };
-  return jobs.map(({ job, input }) => ({ id: job.id, input }));
+	const number = OP_NAMES.indexOf("jobs.claim");
+	const { jobs } = CODECS[number]!.unpackAnswer(packed, {}) as {
+		jobs: { job: { id: string }; input: unknown }[];
+	};
+	return jobs.map(({ job, input }) => ({ id: job.id, input }));
 }
 
 /** The ids of {@link handedOut}. */
