@@ -32,7 +32,7 @@ export function eventsIn(text: string): { name: string; docstring: string; facts
 	if (block === undefined) throw new Error("src/events.ts has no interface Events.");
 	const found: { name: string; docstring: string; facts: string[] }[] = [];
 	let docstring = "";
-	const pattern = /\/\*\*(.*?)\*\/|^\t"?([\w.]+)"?: (?:\{(.*?)\n?\s*\}|Record<never, never>);/gms;
+	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: (?:\{(.*?)\n?\s*\}|Record<never, never>);/gms;
 	for (const [, comment, name, facts = ""] of block.matchAll(pattern)) {
 		if (name === undefined) docstring = comment!.replace(/\s*\n\s*\*\s?/g, " ").trim();
 		else
