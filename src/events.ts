@@ -2,7 +2,7 @@
  * What the service announces about itself: one typed map. The log, metrics and tests listen; the
  * engine contains no log calls. Never carries a payload or a secret.
  */
-import type { JobState } from "./core/machine.ts";
+import type { JobState } from "./core/job-states.ts";
 
 /** Each event with its facts. */
 export interface Events {

@@ -60,7 +60,7 @@ async function migrateDatabase(
 ): Promise<{ name: string; migrations: string[] }> {
 	const [{ pendingMigrations, prepareSchema }, { addressOf }] = await Promise.all([
 		import("./store/postgres/schema.ts"),
-		import("./store/postgres/database.ts"),
+		import("./store/postgres/connection/database.ts"),
 	]);
 	const migrations = await (check ? pendingMigrations : prepareSchema)({ url });
 	return { name: addressOf(url).name, migrations: migrations.map(({ name }) => name) };

@@ -16,7 +16,7 @@ const STORE = [
 	"store/limits-contract.ts",
 	"store/metrics-contract.ts",
 	"store/migrate.ts",
-	"store/moves.ts",
+	"store/apply-transition.ts",
 	"store/views.ts",
 	"store/row.ts",
 	"store/states.ts",
@@ -42,6 +42,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
 	"engine/": [
 		"engine/",
+		"ids.ts",
 		"core/",
 		"store/store.ts",
 		"store/cluster-contract.ts",
@@ -77,8 +78,10 @@ const LAYERS: Record<string, readonly string[]> = {
 		"clock.ts",
 		"node",
 	],
-	"cli/dev-kit.ts": ["worker/index.ts"],
+	"cli/dev/kit.ts": ["worker/index.ts"],
+	"ids.ts": ["core/", "node:crypto"],
 	"compose.ts": [
+		"ids.ts",
 		"config.ts",
 		"engine/",
 		"http/server.ts",
@@ -157,13 +160,13 @@ describe("layers", () => {
 
 	it.each([
 		["http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
-		["core/machine.ts", 'import type { Clock } from "../clock.ts";'],
-		["core/machine.ts", 'import { hash } from "node:crypto";'],
-		["engine/submit.ts", 'import type { Call } from "../http/call.ts";'],
+		["core/job-states.ts", 'import type { Clock } from "../clock.ts";'],
+		["core/job-states.ts", 'import { hash } from "node:crypto";'],
+		["engine/jobs/submit.ts", 'import type { Call } from "../../http/call.ts";'],
 		["worker/index.ts", 'export { newJob } from "../core/job.ts";'],
-		["store/moves.ts", 'import { openBlocks } from "./sqlite/blocks.ts";'],
-		["store/sqlite/open.ts", 'import { statement } from "../postgres/statement.ts";'],
-		["launchers/process.ts", 'const engine = await import("../engine/engine.ts");'],
+		["store/apply-transition.ts", 'import { openBlocks } from "./sqlite/rows/blocks.ts";'],
+		["store/sqlite/open.ts", 'import { statement } from "../postgres/connection/statement.ts";'],
+		["launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],
 	])("a planted violation in %s is found", (path, line) => {
 		expect(faultsOf(path, line)).toHaveLength(1);
 	});
@@ -212,8 +215,8 @@ describe("layers of the console", () => {
 	});
 
 	it.each([
-		["shapes.ts", 'import { JOB_STATES } from "../../src/core/machine.ts";'],
-		["shapes.ts", 'import type { Known } from "../../src/engine/registry.ts";'],
+		["shapes.ts", 'import { JOB_STATES } from "../../src/core/job-states.ts";'],
+		["shapes.ts", 'import type { Known } from "../../src/engine/endpoints/endpoint-registry.ts";'],
 		["parts/table.tsx", 'import { KeysPage } from "../pages/keys.tsx";'],
 		["api.ts", 'import { readFile } from "node:fs/promises";'],
 	])("a planted violation in %s is found", (path, line) => {

@@ -1,5 +1,5 @@
 /** Which jobs are meant: the filter as the address holds it, and as the service reads it. */
-import type { JobState } from "../../src/core/machine.ts";
+import type { JobState } from "../../src/core/job-states.ts";
 
 /** In the order in which they are offered. */
 export const STATES: readonly JobState[] = [

@@ -4,7 +4,7 @@
  */
 import type { DeliveryState } from "../../src/core/delivery.ts";
 import type { Scope } from "../../src/core/key-request.ts";
-import type { JobState } from "../../src/core/machine.ts";
+import type { JobState } from "../../src/core/job-states.ts";
 import type { TimelineEvent } from "../../src/core/timeline-events.ts";
 import type { Reason } from "../../src/core/timeline.ts";
 

@@ -1,6 +1,6 @@
 /** `docs/reference/job-states.md`: the table of `core/machine.ts`, as a diagram and in words. */
-import { FINAL_STATES, JOB_STATES, RULES } from "../../src/core/machine.ts";
-import type { Effect, JobEvent } from "../../src/core/machine.ts";
+import { FINAL_STATES, JOB_STATES, RULES } from "../../src/core/job-states.ts";
+import type { Effect, JobEvent } from "../../src/core/job-states.ts";
 import { code, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 

@@ -7,7 +7,7 @@ import {
 } from "../../src/core/delivery.ts";
 import { ENDPOINT_DEFAULTS } from "../../src/core/endpoint-schema.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/limits.ts";
-import { MAX_LOSSES } from "../../src/core/life.ts";
+import { MAX_LOSSES } from "../../src/core/job-transitions.ts";
 import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/core/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/core/submission.ts";
 import { ROUTES } from "../../src/http/routes.ts";

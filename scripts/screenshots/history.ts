@@ -4,8 +4,8 @@
  */
 import { systemClock } from "../../src/clock.ts";
 import { observe } from "../../src/core/histogram.ts";
-import { MINUTE_MS, newTally, tallyText } from "../../src/core/tally.ts";
-import type { Tally } from "../../src/core/tally.ts";
+import { MINUTE_MS, newMetricBucket, metricBucketText } from "../../src/core/metric-buckets.ts";
+import type { MetricBucket } from "../../src/core/metric-buckets.ts";
 import { openStore } from "../../src/stores.ts";
 
 const MINUTES = 60;
@@ -31,8 +31,8 @@ function noise(seed: number): number {
 	return wave - Math.floor(wave);
 }
 
-function minute({ jobs, runMs, failing, phase }: Load, index: number): Tally {
-	const tally = newTally();
+function minute({ jobs, runMs, failing, phase }: Load, index: number): MetricBucket {
+	const tally = newMetricBucket();
 	const tide = 0.6 + 0.4 * Math.sin(index / 7 + phase);
 	const rush = index > 38 && index < 44 ? 2.1 : 1;
 	const ended = Math.round(jobs * tide * rush * (0.8 + 0.4 * noise(index + phase * 100)));
@@ -83,7 +83,7 @@ export async function writeHistory(path: string): Promise<void> {
 			...Object.entries(LOADS).map(([endpoint, load]) => ({
 				...row,
 				endpoint,
-				tally: tallyText(minute(load, index)),
+				tally: metricBucketText(minute(load, index)),
 			})),
 		];
 	});

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { CliError } from "./command.ts";
 import type { Flags, Given } from "./command.ts";
-import type { Told } from "./service-client.ts";
+import type { ServiceAnswer } from "./service-client.ts";
 
 export const JSON_FLAG = {
 	json: { summary: "print the answer of the service as JSON" },
@@ -14,7 +14,11 @@ export const PAGE_FLAGS = {
 } as const satisfies Flags;
 
 /** Prints an answer: as it came with `--json`, else for people. Answers the exit code. */
-export function printed(told: Told, { flags }: Pick<Given, "flags">, human: () => string): number {
+export function printed(
+	told: ServiceAnswer,
+	{ flags }: Pick<Given, "flags">,
+	human: () => string,
+): number {
 	process.stdout.write(flags["json"] ? `${told.text}\n` : human());
 	return 0;
 }

@@ -1,8 +1,8 @@
 /** The commands: one line each. */
 import type { Command } from "./command.ts";
 import { consoleCommand } from "./console.ts";
-import { dev } from "./dev.ts";
-import { doctor } from "./doctor.ts";
+import { dev } from "./dev/dev.ts";
+import { doctor } from "./doctor/doctor.ts";
 import { endpoints } from "./endpoints.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";

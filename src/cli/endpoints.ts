@@ -4,7 +4,7 @@ import { mergeSettings } from "../core/endpoint.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printed } from "./ask.ts";
 import { noun } from "./command.ts";
 import type { Action, Given } from "./command.ts";
-import { repositorySettings } from "./from-repository.ts";
+import { repositorySettings } from "./dev/from-repository.ts";
 import { callService, path } from "./service-client.ts";
 import { SETTING_FLAGS, readSettings } from "./settings.ts";
 import { table } from "./table.ts";

@@ -4,7 +4,7 @@
  */
 import { membersOf } from "./json-members.ts";
 import { pairs, plain, short, table } from "./table.ts";
-import type { Told } from "./service-client.ts";
+import type { ServiceAnswer } from "./service-client.ts";
 
 /** Most characters of a payload that are shown. */
 const LONGEST = 2000;
@@ -29,7 +29,7 @@ interface Job {
 }
 
 /** The answer of `GET /v1/endpoints/{endpoint}/jobs/{job}` as text. */
-export function jobText(told: Told): string {
+export function jobText(told: ServiceAnswer): string {
 	const job = told.json as Job;
 	const known = pairs([
 		["Job", job.id],

@@ -3,7 +3,7 @@ import { JSON_FLAG, PAGE_FLAGS, YES_FLAG, confirm, printed, tellNext } from "./a
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { jobText } from "./job-text.ts";
-import { submit } from "./jobs-submit.ts";
+import { submit } from "./submit/submit.ts";
 import { callService, path, queryOf } from "./service-client.ts";
 import { short, table } from "./table.ts";
 

@@ -8,7 +8,7 @@ import { OPTIONS, loadConfig } from "../config.ts";
 import type { Option } from "../config.ts";
 import { CliError, readFlags } from "./command.ts";
 import type { Command, Flag } from "./command.ts";
-import type { ServiceOrder, ServiceWord } from "./service-thread.ts";
+import type { ServiceOrder, ServiceMessage } from "./service-thread.ts";
 
 /**
  * How memory of short life is managed. Most of what a request makes is garbage a millisecond later:
@@ -82,7 +82,7 @@ export const serve: Command = {
 		const [word] = (await Promise.race([
 			once(thread, "message"),
 			exited.then(() => [{ kind: "refused", why: "its thread ended." }]),
-		])) as [ServiceWord];
+		])) as [ServiceMessage];
 		if (word.kind === "refused") throw new CliError(`The service could not start: ${word.why}`, 1);
 		greet(word);
 		void asked.then(() => thread.postMessage("stop" satisfies ServiceOrder));
@@ -96,7 +96,7 @@ function greet({
 	firstKey,
 	consoleLink,
 	endpoint,
-}: Extract<ServiceWord, { kind: "listening" }>): void {
+}: Extract<ServiceMessage, { kind: "listening" }>): void {
 	const lines = [`Sluice listens on ${url}`];
 	if (consoleLink !== undefined)
 		lines.push(`Console: ${consoleLink} (good once, for 10 minutes; then: sluice console)`);

@@ -6,7 +6,7 @@ import { CliError } from "./command.ts";
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
 /** The body of a success: as it came, and read. */
-export interface Told {
+export interface ServiceAnswer {
 	text: string;
 	json: unknown;
 }
@@ -19,7 +19,11 @@ export interface ServiceClient {
 	 * Sends a request, with a JSON body if one is given; throws {@link CliError} with the service's
 	 * own sentence when it refuses.
 	 */
-	ask(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Told>;
+	ask(
+		method: "GET" | "POST" | "PATCH" | "DELETE",
+		path: string,
+		body?: unknown,
+	): Promise<ServiceAnswer>;
 	/** The lines of an answer as they come, empty ones left out; throws as {@link ask} does. */
 	lines(path: string): AsyncIterable<string>;
 }
@@ -46,7 +50,7 @@ export function callService(env: Readonly<Record<string, string | undefined>>): 
 	}
 
 	/** The body of a success; throws for a refusal, and for what is no answer of the service. */
-	function read({ ok, status }: Response, text: string): Told {
+	function read({ ok, status }: Response, text: string): ServiceAnswer {
 		const json = parsed(text);
 		if (json === undefined)
 			throw new CliError(

@@ -12,7 +12,7 @@ import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
 /** What the thread says: once that it listens, with what the command prints, or why it cannot. */
-export type ServiceWord =
+export type ServiceMessage =
 	| {
 			kind: "listening";
 			url: string;
@@ -27,7 +27,7 @@ export type ServiceOrder = "stop";
 
 const { config } = workerData as { config: Config };
 
-function say(word: ServiceWord): void {
+function say(word: ServiceMessage): void {
 	parentPort?.postMessage(word);
 }
 

@@ -3,7 +3,7 @@ import { JSON_FLAG, printed } from "./ask.ts";
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { callService, path, queryOf } from "./service-client.ts";
-import type { Told } from "./service-client.ts";
+import type { ServiceAnswer } from "./service-client.ts";
 import { plain, short, table } from "./table.ts";
 
 interface Worker {
@@ -45,7 +45,7 @@ const list: Action = {
 };
 
 /** One list over all endpoints, each worker with its endpoint. */
-function asJson(found: readonly [string, Worker[]][]): Told {
+function asJson(found: readonly [string, Worker[]][]): ServiceAnswer {
 	const json = {
 		workers: found.flatMap(([endpoint, workers]) =>
 			workers.map((worker) => ({ endpoint, ...worker })),

@@ -3,8 +3,8 @@
  * reader that checks against it.
  */
 import type { Fault } from "./errors.ts";
-import { JOB_STATES } from "./machine.ts";
-import type { JobState } from "./machine.ts";
+import { JOB_STATES } from "./job-states.ts";
+import type { JobState } from "./job-states.ts";
 import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 

@@ -4,8 +4,8 @@
  */
 import { asOne } from "./json/json-text.ts";
 import type { JsonText } from "./json/json-text.ts";
-import { jobView } from "./view.ts";
-import type { JobResult } from "./view.ts";
+import { jobView } from "./job-view.ts";
+import type { JobResult } from "./job-view.ts";
 
 /** Tries of one delivery: the first and 2 more (spec 6). */
 export const DELIVERY_TRIES = 3;

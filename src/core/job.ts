@@ -2,7 +2,7 @@
  * The job as every layer knows it: one flat record, without its payloads. Times are ms since the
  * epoch.
  */
-import type { JobState } from "./machine.ts";
+import type { JobState } from "./job-states.ts";
 
 /** Which operation made the job; it decides the default retention of the result (spec 3 rule 2). */
 export type Operation = "run" | "runsync" | "openai";

@@ -2,11 +2,17 @@
 import { expect, it } from "vitest";
 import { observe } from "./histogram.ts";
 import { seriesOf } from "./series.ts";
-import { MINUTE_MS, isEmpty, newTally, readTally, tallyText } from "./tally.ts";
-import type { Tally } from "./tally.ts";
+import {
+	MINUTE_MS,
+	isEmpty,
+	newMetricBucket,
+	readMetricBucket,
+	metricBucketText,
+} from "./metric-buckets.ts";
+import type { MetricBucket } from "./metric-buckets.ts";
 
-function tallyOf(completed: number, queued: number, ...delays: number[]): Tally {
-	const tally = newTally();
+function tallyOf(completed: number, queued: number, ...delays: number[]): MetricBucket {
+	const tally = newMetricBucket();
 	tally.counts.completed = completed;
 	tally.most.queued = queued;
 	for (const ms of delays) observe(tally.delay, ms);
@@ -22,7 +28,7 @@ it("tallies of one minute add up, of what goes up and down the most stays", () =
 		known: new Set([0]),
 		tallies: [
 			{ at: 0, tally: one },
-			{ at: 0, tally: readTally(tallyText(other)) },
+			{ at: 0, tally: readMetricBucket(metricBucketText(other)) },
 		],
 	});
 	expect(series).toMatchObject({
@@ -52,13 +58,13 @@ it("a minute in which a server looked and nothing happened is 0, one without a s
 });
 
 it("a text of a version that counted less reads as zeros", () => {
-	expect(readTally("[[4]]")).toEqual({
-		...newTally(),
-		counts: { ...newTally().counts, submitted: 4 },
+	expect(readMetricBucket("[[4]]")).toEqual({
+		...newMetricBucket(),
+		counts: { ...newMetricBucket().counts, submitted: 4 },
 	});
-	expect([isEmpty(readTally("[]")), isEmpty(tallyOf(0, 0, 5)), isEmpty(tallyOf(0, 1))]).toEqual([
-		true,
-		false,
-		false,
-	]);
+	expect([
+		isEmpty(readMetricBucket("[]")),
+		isEmpty(tallyOf(0, 0, 5)),
+		isEmpty(tallyOf(0, 1)),
+	]).toEqual([true, false, false]);
 });

@@ -3,8 +3,8 @@
  */
 import type { Histogram } from "./histogram.ts";
 import { percentiles } from "./histogram.ts";
-import { COUNTERS, GAUGES, addTally, newTally } from "./tally.ts";
-import type { Counter, Gauge, StepMs, Tally } from "./tally.ts";
+import { COUNTERS, GAUGES, addMetricBucket, newMetricBucket } from "./metric-buckets.ts";
+import type { Counter, Gauge, StepMs, MetricBucket } from "./metric-buckets.ts";
 
 type Line = (number | null)[];
 
@@ -20,7 +20,7 @@ export type Series = Record<Counter | Gauge, Line> & {
 /** A tally and the beginning of its step, ms since the epoch. */
 export interface Dated {
 	at: number;
-	tally: Tally;
+	tally: MetricBucket;
 }
 
 /**
@@ -40,17 +40,17 @@ export function seriesOf({
 	tallies: Iterable<Dated>;
 	known: ReadonlySet<number>;
 }): Series {
-	const sums = new Map<number, Tally>();
+	const sums = new Map<number, MetricBucket>();
 	for (const { at, tally } of tallies) {
-		const sum = sums.get(at) ?? newTally();
-		addTally(sum, tally);
+		const sum = sums.get(at) ?? newMetricBucket();
+		addMetricBucket(sum, tally);
 		sums.set(at, sum);
 	}
-	const nothing = newTally();
-	const steps: (Tally | undefined)[] = [];
+	const nothing = newMetricBucket();
+	const steps: (MetricBucket | undefined)[] = [];
 	for (let at = from; at < to; at += step)
 		steps.push(sums.get(at) ?? (known.has(at) ? nothing : undefined));
-	const line = (value: (tally: Tally) => number): Line =>
+	const line = (value: (tally: MetricBucket) => number): Line =>
 		steps.map((tally) => (tally ? value(tally) : null));
 	return {
 		...(Object.fromEntries(

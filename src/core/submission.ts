@@ -109,7 +109,7 @@ export interface SubmissionParts {
 }
 
 /** A submission as wished; absent members take the endpoint's defaults. */
-export interface Wish {
+export interface SubmissionOptions {
 	webhook?: string;
 	lowPriority: boolean;
 	ttlMs?: number;
@@ -128,7 +128,7 @@ const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
 /** Checks the members of a submission; lists every fault with its field and bound. */
 export function readSubmission(
 	parts: SubmissionParts,
-): { ok: true; wish: Wish } | { ok: false; faults: [Fault, ...Fault[]] } {
+): { ok: true; wish: SubmissionOptions } | { ok: false; faults: [Fault, ...Fault[]] } {
 	const { input, webhook, policy, s3Config } = parts;
 	// Most submissions are an input and nothing else.
 	if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined)
@@ -143,7 +143,7 @@ export function readSubmission(
 	const [first, ...rest] = faults;
 	if (first) return { ok: false, faults: [first, ...rest] };
 
-	const wish: Wish = { lowPriority: false, s3Config: !isAbsent(s3Config) };
+	const wish: SubmissionOptions = { lowPriority: false, s3Config: !isAbsent(s3Config) };
 	if (!isAbsent(webhook)) wish.webhook = webhook as string;
 	if (!isAbsent(policy)) {
 		const { executionTimeout, ttl, lowPriority } = policy as Policy;

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newJob } from "./job.ts";
 import type { Attempt, Job } from "./job.ts";
-import { lossOf, step } from "./life.ts";
-import { isFinal } from "./machine.ts";
-import type { JobEvent } from "./machine.ts";
+import { lossOf, transition } from "./job-transitions.ts";
+import { isFinal } from "./job-states.ts";
+import type { JobEvent } from "./job-states.ts";
 import { attemptsOf } from "./timeline.ts";
 import { timelineOf } from "./timeline-events.ts";
 
@@ -36,7 +36,7 @@ function lived(events: readonly { on: JobEvent | "loss"; after: number }[]): {
 	for (const { on: wanted, after } of events) {
 		const on = wanted === "loss" ? lossOf(job) : wanted;
 		at += after;
-		const next = step(job, on, {
+		const next = transition(job, on, {
 			now: on === "expire" ? (job.endedAt ?? 0) + job.retainMs : at,
 			worker: `w${history.length}`,
 		});

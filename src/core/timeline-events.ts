@@ -1,8 +1,8 @@
 /** What happened to a job and when, as one list for operators (D39). Pure. */
 import type { Job } from "./job.ts";
-import { isFinal } from "./machine.ts";
-import type { JobState } from "./machine.ts";
-import type { ToldAttempt } from "./timeline.ts";
+import { isFinal } from "./job-states.ts";
+import type { JobState } from "./job-states.ts";
+import type { AttemptDetails } from "./timeline.ts";
 
 /**
  * Everything a timeline may tell: how attempts begin and end, how the job ends without one, and
@@ -57,7 +57,7 @@ const FINALS = {
  * record: an earlier one is told at the start of the attempt after it, where that attempt followed
  * an end by report or by timeout, and else not at all.
  */
-export function timelineOf(job: Job, attempts: readonly ToldAttempt[]): TimelineEvent[] {
+export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
 	const told: TimelineEvent[] = [
 		{ at: job.submittedAt, event: "submitted", message: "The job was submitted." },
 	];
@@ -116,7 +116,7 @@ export function expiresAt(job: Job): number | undefined {
 /** When the present or last wait began, unless with the submission or the return of an attempt. */
 function lastRetryOf(
 	{ submittedAt, queuedAt }: Job,
-	attempts: readonly ToldAttempt[],
+	attempts: readonly AttemptDetails[],
 ): number | undefined {
 	const returned = attempts.some(
 		({ end, endedAt }) => (end === "lost" || end === "released") && endedAt === queuedAt,

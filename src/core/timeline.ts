@@ -3,10 +3,10 @@
  * D39). Pure.
  */
 import type { Attempt, Job } from "./job.ts";
-import { isFinal } from "./machine.ts";
+import { isFinal } from "./job-states.ts";
 
 /** One attempt as told: `end` is `running` while it runs. Times are ms since the epoch. */
-export interface ToldAttempt {
+export interface AttemptDetails {
 	attempt: number;
 	worker: string;
 	startedAt: number;
@@ -28,8 +28,8 @@ export const STOP_STEPS = ["unconfirmed", "confirmed", "killed"] as const;
  * All attempts, oldest first: those of the history, and the last one, which stands in the job's own
  * record.
  */
-export function attemptsOf(job: Job, history: readonly Attempt[]): ToldAttempt[] {
-	const told: ToldAttempt[] = history.map((past) => {
+export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetails[] {
+	const told: AttemptDetails[] = history.map((past) => {
 		const { attempt, worker, startedAt, endedAt, end, open } = past;
 		const told = { attempt, worker, startedAt, endedAt, end, open };
 		return end === "cancelled" || end === "timed_out" ? { ...told, stop: stopStep(past) } : told;

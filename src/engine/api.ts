@@ -1,36 +1,36 @@
 /** What the engine offers to `http` and `compose`: types only. */
 import type { Endpoint } from "../core/endpoint.ts";
 import type { JsonText } from "../core/json/json-text.ts";
-import type { JobState } from "../core/machine.ts";
+import type { JobState } from "../core/job-states.ts";
 import type { Report } from "../core/report.ts";
-import type { JobResult } from "../core/view.ts";
+import type { JobResult } from "../core/job-view.ts";
 import type { DeliveryRow, WebhookStore } from "../store/store.ts";
-import type { Admit } from "./admit.ts";
-import type { BulkAnswer, BulkQuery } from "./bulk.ts";
-import type { ServerView } from "./cluster.ts";
-import type { ConsoleLinks } from "./console-links.ts";
-import type { health } from "./health.ts";
-import type { Endpoints } from "./endpoints.ts";
-import type { Keys } from "./keys.ts";
-import type { ListQuery, list } from "./list.ts";
-import type { LogEntry, LogQuery } from "./logs.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Overviews } from "./overview.ts";
-import type { Ping } from "./ping.ts";
-import type { Present } from "./present.ts";
-import type { ToldJob } from "./record.ts";
-import type { Registry } from "./registry.ts";
-import type { Sessions } from "./sessions.ts";
-import type { StreamPart } from "./stream.ts";
-import type { Submitted } from "./submit.ts";
-import type { Tokens } from "./tokens.ts";
-import type { Caller } from "./wait.ts";
-import type { WebhookSecrets } from "./webhook-secrets.ts";
-import type { WorkerView } from "./worker-views.ts";
-import type { Worker } from "./workers.ts";
+import type { Admit } from "./limits/admission.ts";
+import type { BulkAnswer, BulkQuery } from "./jobs/bulk.ts";
+import type { ServerView } from "./cluster/cluster.ts";
+import type { ConsoleLinks } from "./access/console-links.ts";
+import type { health } from "./endpoints/health.ts";
+import type { Endpoints } from "./endpoints/endpoints.ts";
+import type { KeyStoreAccess } from "./access/keys.ts";
+import type { ListQuery, list } from "./jobs/list.ts";
+import type { LogEntry, LogQuery } from "./workers/worker-logs.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import type { LiveFeed } from "./metrics/live-feed.ts";
+import type { Ping } from "./workers/ping.ts";
+import type { EndpointSnapshot } from "./endpoints/endpoint-snapshots.ts";
+import type { JobDetails } from "./jobs/job-details.ts";
+import type { EndpointRegistry } from "./endpoints/endpoint-registry.ts";
+import type { Sessions } from "./access/sessions.ts";
+import type { StreamPart } from "./jobs/stream.ts";
+import type { SubmitRequest } from "./jobs/submit.ts";
+import type { Tokens } from "./access/worker-tokens.ts";
+import type { Caller } from "./jobs/wait.ts";
+import type { WebhookSecrets } from "./webhooks/webhook-secrets.ts";
+import type { WorkerView } from "./workers/worker-views.ts";
+import type { Worker } from "./workers/worker-registry.ts";
 
 /** A job for a worker, with its secrets opened. */
-export interface Handed {
+export interface DispatchedJob {
 	id: string;
 	attempt: number;
 	input: JsonText;
@@ -40,22 +40,22 @@ export interface Handed {
 
 /** What clients, workers and operators can have done. Throws {@link ApiError} for refusals. */
 export interface Engine {
-	registry: Registry;
-	keys: Keys;
+	registry: EndpointRegistry;
+	keys: KeyStoreAccess;
 	/** Sign-ins of the console (D31). */
 	sessions: Sessions;
 	consoleLinks: ConsoleLinks;
 	tokens: Tokens;
 	/** Whether a request may go on, within the limits of section 8 (D24). */
 	admit: Admit;
-	newId(operation: Submitted["operation"]): string;
+	newId(operation: SubmitRequest["operation"]): string;
 	/**
 	 * Queues the job and answers its id: that of an earlier job for a repeat under one idempotency
 	 * key (D14).
 	 */
-	submit(q: Submitted): Promise<string>;
+	submit(q: SubmitRequest): Promise<string>;
 	/** Queues the job and waits for its end, at most `ms`; after that the job as it stands (D8). */
-	submitAndWait(q: Submitted, wait: { ms: number; caller: Caller }): Promise<JobResult>;
+	submitAndWait(q: SubmitRequest, wait: { ms: number; caller: Caller }): Promise<JobResult>;
 	status(q: { endpoint: string; id: string }): Promise<JobResult>;
 	/** The job as it stands, its retention shortened (D9). */
 	retain(q: { endpoint: string; id: string; retainMs: number }): Promise<JobResult>;
@@ -83,7 +83,7 @@ export interface Engine {
 	/** Cancels or retries a portion of the jobs of a filter; see `bulk.ts`. */
 	bulk(q: BulkQuery): Promise<BulkAnswer>;
 	/** One job, erased or not, with its attempts and why it waits. */
-	record(q: { endpoint: string; id: string }): Promise<ToldJob>;
+	record(q: { endpoint: string; id: string }): Promise<JobDetails>;
 	endpoints: Omit<Endpoints, "inTurn" | "refresh" | "find" | "loop">;
 	webhookSecret: Pick<WebhookSecrets, "renew">;
 	/** Webhook deliveries, the last made first (D21). */
@@ -121,18 +121,23 @@ export interface Engine {
 	stopWorker(q: { endpoint: string; id: string }): Promise<boolean>;
 	health(endpoint: string): ReturnType<typeof health>;
 	/** Every endpoint as it is now. */
-	present(): Promise<Present[]>;
+	present(): Promise<EndpointSnapshot[]>;
 	/** What was counted of an endpoint over time (D40). */
 	history: Metrics["history"];
 	/** What this server counted since its start, and how long its store took. */
 	metrics: Pick<Metrics, "totals" | "storeMs">;
 	/** Tells all endpoints live. */
-	listen: Overviews["listen"];
+	listen: LiveFeed["listen"];
 	/** The worker behind a call with a good token. */
 	worker(q: { id: string; endpoint: string }): Worker;
-	take(q: { worker: Worker; limit: number; idle: boolean; signal: AbortSignal }): Promise<Handed[]>;
+	take(q: {
+		worker: Worker;
+		limit: number;
+		idle: boolean;
+		signal: AbortSignal;
+	}): Promise<DispatchedJob[]>;
 	/** A hand-out that did not reach its worker. */
-	handBack(worker: Worker, jobs: readonly Handed[]): Promise<void>;
+	handBack(worker: Worker, jobs: readonly DispatchedJob[]): Promise<void>;
 	stopPoll(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
 	report(q: { worker: Worker; id: string; report: Report; signal?: AbortSignal }): Promise<void>;
 	chunks(q: {

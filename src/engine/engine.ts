@@ -9,58 +9,58 @@ import type { SendWebhook } from "../webhooks/sender.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../service.ts";
 import type { Engine } from "./api.ts";
-import { admission } from "./admit.ts";
-import { admitTogether } from "./admit-together.ts";
-import { bulk } from "./bulk.ts";
-import { abandon, cancel } from "./cancel.ts";
-import { cluster } from "./cluster.ts";
-import { consoleLinks } from "./console-links.ts";
-import { delivering, delivery, redeliver } from "./deliver.ts";
-import { dispatch, handBack } from "./dispatch.ts";
-import { forgetReported, nothingHeld, returnRunning } from "./drain.ts";
-import { endpoints } from "./endpoints.ts";
-import { stopWorker, workerEnded } from "./end-worker.ts";
-import { handOut } from "./hand-out.ts";
-import { health } from "./health.ts";
-import { hold } from "./hold.ts";
-import { hex, jobId } from "./ids.ts";
-import type { Random } from "./ids.ts";
-import { keys } from "./keys.ts";
-import { launching } from "./launch.ts";
-import { cursorFault, list } from "./list.ts";
-import { logReader } from "./logs.ts";
-import { looking } from "./look.ts";
-import { metrics } from "./metrics.ts";
-import { overviews } from "./overview.ts";
-import { ping } from "./ping.ts";
-import { present as presentOf } from "./present.ts";
-import { outages } from "./outages.ts";
-import { purge } from "./purge.ts";
-import { recent } from "./recent.ts";
-import { reckon } from "./reckon.ts";
-import { record } from "./record.ts";
-import { recallStops, recover } from "./recover.ts";
-import { registry } from "./registry.ts";
-import { replaceChanged } from "./replace.ts";
-import { chunks, report } from "./report.ts";
-import { retry } from "./retry.ts";
-import { scaling } from "./scale.ts";
-import { seal } from "./seal.ts";
-import { sessions } from "./sessions.ts";
-import { listen } from "./signals.ts";
-import { retain, status, statusSync, waited } from "./status.ts";
-import { stopping } from "./stop.ts";
-import { streamFrom, streamNext } from "./stream.ts";
-import { submit } from "./submit.ts";
-import { attend, sweep } from "./sweep.ts";
-import { stopPoll, take } from "./take.ts";
-import { engineTime } from "./time.ts";
-import { tokens } from "./tokens.ts";
-import { waiting } from "./wait.ts";
-import { webhookSecrets } from "./webhook-secrets.ts";
-import { workerViews } from "./worker-views.ts";
-import { workers } from "./workers.ts";
-import type { Worker } from "./workers.ts";
+import { admission } from "./limits/admission.ts";
+import { sharedAdmission } from "./limits/shared-admission.ts";
+import { bulk } from "./jobs/bulk.ts";
+import { abandon, cancel } from "./jobs/cancel.ts";
+import { cluster } from "./cluster/cluster.ts";
+import { consoleLinks } from "./access/console-links.ts";
+import { webhookDeliverer, delivery, redeliver } from "./webhooks/deliver.ts";
+import { dispatch, requeueUndelivered } from "./jobs/dispatch.ts";
+import { forgetReported, waitUntilIdle, returnRunning } from "./lifecycle/drain.ts";
+import { endpoints } from "./endpoints/endpoints.ts";
+import { stopWorker, workerEnded } from "./workers/stop-worker.ts";
+import { decryptClaimed } from "./jobs/decrypt-claimed.ts";
+import { health } from "./endpoints/health.ts";
+import { retryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
+import { hex, jobId } from "../ids.ts";
+import type { Random } from "../ids.ts";
+import { keys } from "./access/keys.ts";
+import { workerLauncher } from "./workers/launch.ts";
+import { cursorFault, list } from "./jobs/list.ts";
+import { logReader } from "./workers/worker-logs.ts";
+import { catchUp } from "./cluster/catch-up.ts";
+import { metrics } from "./metrics/metrics.ts";
+import { liveFeed } from "./metrics/live-feed.ts";
+import { ping } from "./workers/ping.ts";
+import { endpointSnapshots as presentOf } from "./endpoints/endpoint-snapshots.ts";
+import { storeHealth } from "./availability/store-health.ts";
+import { purge } from "./jobs/purge.ts";
+import { rollingWindow } from "./metrics/rolling-window.ts";
+import { reconcileAttempts } from "./workers/reconcile-attempts.ts";
+import { jobDetails } from "./jobs/job-details.ts";
+import { recallStops, recover } from "./lifecycle/recover.ts";
+import { endpointRegistry } from "./endpoints/endpoint-registry.ts";
+import { replaceChanged } from "./workers/replace-outdated.ts";
+import { chunks, report } from "./jobs/report.ts";
+import { retry } from "./jobs/retry.ts";
+import { autoscaler } from "./workers/autoscaler.ts";
+import { encryption } from "./access/encryption.ts";
+import { sessions } from "./access/sessions.ts";
+import { listen } from "./cluster/signals.ts";
+import { retain, status, statusSync, waited } from "./jobs/status.ts";
+import { stopSignals } from "./workers/stop-signals.ts";
+import { streamFrom, streamNext } from "./jobs/stream.ts";
+import { submit } from "./jobs/submit.ts";
+import { renewPolledLeases, sweep } from "./jobs/sweep.ts";
+import { stopPoll, take } from "./workers/take.ts";
+import { jobClock } from "./availability/job-clock.ts";
+import { tokens } from "./access/worker-tokens.ts";
+import { completionWaiters } from "./jobs/wait.ts";
+import { webhookSecrets } from "./webhooks/webhook-secrets.ts";
+import { workerViews } from "./workers/worker-views.ts";
+import { workerRegistry } from "./workers/worker-registry.ts";
+import type { Worker } from "./workers/worker-registry.ts";
 
 /** Everything the engine is given. */
 export interface EngineOptions {
@@ -91,24 +91,24 @@ export interface EngineOptions {
 /** Builds the engine; nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
 	const { clock, random } = o;
-	const away = outages({ clock, now: () => now(), store: o.store, events: o.events });
+	const away = storeHealth({ clock, now: () => now(), store: o.store, events: o.events });
 	const { store, events } = away;
-	const time = engineTime({
+	const time = jobClock({
 		clock,
 		events,
 		missed: away.missed,
 		databaseClock: store.cluster?.clock,
 	});
 	const { now } = time;
-	const sealing = seal(o.sealKey, random);
+	const sealing = encryption(o.sealKey, random);
 	const run = hex(random(8));
 	const together =
-		store.limits && admitTogether({ limits: store.limits, server: run, clock, now, events });
-	const known = registry(store.endpoints, { seal: sealing, random });
-	const present = workers(events);
-	const waits = waiting(clock);
+		store.limits && sharedAdmission({ limits: store.limits, server: run, clock, now, events });
+	const known = endpointRegistry(store.endpoints, { seal: sealing, random });
+	const present = workerRegistry(events);
+	const waits = completionWaiters(clock);
 	const secrets = webhookSecrets({ registry: known, seal: sealing, random, now });
-	const holding = hold({ clock, events, back: away.back });
+	const holding = retryWhileUnavailable({ clock, events, back: away.back });
 	// A worker whose token must be looked up again keeps its result.
 	const tokenBook = tokens({
 		store: { ...store.tokens, find: (q) => holding(() => store.tokens.find(q)) },
@@ -155,7 +155,7 @@ export function createEngine(o: EngineOptions): Engine {
 				: {},
 		scaled: () => [...known.all()].map(({ endpoint }) => endpoint.id).filter(group.scales),
 	});
-	const deliveries = delivering({
+	const deliveries = webhookDeliverer({
 		clock,
 		now,
 		webhooks: store.webhooks,
@@ -179,7 +179,7 @@ export function createEngine(o: EngineOptions): Engine {
 				),
 			),
 	});
-	const stops = stopping({
+	const stops = stopSignals({
 		clock,
 		now,
 		events,
@@ -198,7 +198,7 @@ export function createEngine(o: EngineOptions): Engine {
 		others: group.others,
 	};
 	const sweeping = sweep({ clock, now, jobs: store.jobs, events, cluster: group });
-	const attending = attend({
+	const attending = renewPolledLeases({
 		clock,
 		now,
 		store,
@@ -210,7 +210,7 @@ export function createEngine(o: EngineOptions): Engine {
 		views,
 	});
 	let launchSide:
-		| { launching: ReturnType<typeof launching>; scaling: ReturnType<typeof scaling> }
+		| { launching: ReturnType<typeof workerLauncher>; scaling: ReturnType<typeof autoscaler> }
 		| undefined;
 	let draining = false;
 	/** Whether other servers lived when this one started. */
@@ -219,7 +219,7 @@ export function createEngine(o: EngineOptions): Engine {
 	const stopped = new AbortController();
 	let listening: (() => void)[] = [];
 
-	function launch(): ReturnType<typeof launching> {
+	function launch(): ReturnType<typeof workerLauncher> {
 		if (!launchSide) throw new Error("The engine has not been started.");
 		return launchSide.launching;
 	}
@@ -243,7 +243,7 @@ export function createEngine(o: EngineOptions): Engine {
 		worker: Worker,
 		jobs: readonly { id: string; attempt: number }[],
 	): Promise<void> {
-		const back = await handBack(
+		const back = await requeueUndelivered(
 			{ move: (q) => holding(() => store.jobs.move(q), { signal: stopped.signal }), now },
 			worker,
 			jobs,
@@ -316,7 +316,7 @@ export function createEngine(o: EngineOptions): Engine {
 		keyBook.forget();
 		tokenBook.forget();
 	};
-	const looks = looking({
+	const looks = catchUp({
 		clock,
 		now,
 		events,
@@ -341,13 +341,13 @@ export function createEngine(o: EngineOptions): Engine {
 		cluster: group,
 		present: allPresent,
 	});
-	const telling = overviews({
+	const telling = liveFeed({
 		clock,
 		now,
 		events,
 		keys: keyBook,
 		present: allPresent,
-		recent: recent({ events, now, store: store.metrics }),
+		recent: rollingWindow({ events, now, store: store.metrics }),
 	});
 	const loops: Service[] = [
 		away.loop,
@@ -423,7 +423,7 @@ export function createEngine(o: EngineOptions): Engine {
 				},
 				q,
 			),
-		record: (q) => record({ jobs: store.jobs, now, views, entry: known.entry }, q),
+		record: (q) => jobDetails({ jobs: store.jobs, now, views, entry: known.entry }, q),
 		endpoints: managing,
 		webhookSecret: { renew: (id) => managing.inTurn(() => secrets.renew(id)) },
 		deliveries: (q) =>
@@ -464,7 +464,7 @@ export function createEngine(o: EngineOptions): Engine {
 			return worker;
 		},
 		async take(q) {
-			const { handed, unreadable } = handOut(await take(taking, q), sealing);
+			const { handed, unreadable } = decryptClaimed(await take(taking, q), sealing);
 			for (const { id, error } of unreadable)
 				await report(reporting, {
 					worker: q.worker,
@@ -521,7 +521,7 @@ export function createEngine(o: EngineOptions): Engine {
 			({ others } = await recover(recovering, endpoints));
 		},
 		async start({ url }) {
-			const launchingSide = launching({
+			const launchingSide = workerLauncher({
 				store,
 				clock,
 				now,
@@ -540,7 +540,7 @@ export function createEngine(o: EngineOptions): Engine {
 					launchSide?.scaling.ended(worker, exit);
 					inBackground(
 						`what worker ${worker.id} held`,
-						reckon(reckoning, worker, () =>
+						reconcileAttempts(reckoning, worker, () =>
 							holding(
 								() =>
 									store.workers.idle({
@@ -556,7 +556,7 @@ export function createEngine(o: EngineOptions): Engine {
 					);
 				},
 			});
-			const scale = scaling({
+			const scale = autoscaler({
 				clock,
 				now,
 				jobs: store.jobs,
@@ -622,7 +622,7 @@ export function createEngine(o: EngineOptions): Engine {
 			}
 			await group.leave();
 			if (group.shared) await forgetReported({ now, jobs: store.jobs, workers: present });
-			await nothingHeld({ clock, events, workers: present, others: othersLive }, drainMs);
+			await waitUntilIdle({ clock, events, workers: present, others: othersLive }, drainMs);
 			await returnRunning({ now, events, jobs: store.jobs, workers: present });
 			if (launchSide) {
 				const all = [...present.all()].filter((worker) => worker.launcher !== "external");

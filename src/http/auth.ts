@@ -4,9 +4,9 @@
  */
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
-import { may } from "../engine/keys.ts";
+import { may } from "../engine/access/keys.ts";
 import type { Scope } from "../core/key-request.ts";
-import type { Principal } from "../engine/keys.ts";
+import type { Principal } from "../engine/access/keys.ts";
 import type { Call } from "./call.ts";
 import { fromCookie } from "./console/session-cookie.ts";
 

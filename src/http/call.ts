@@ -3,9 +3,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Engine } from "../engine/api.ts";
-import type { Principal } from "../engine/keys.ts";
-import type { Caller } from "../engine/wait.ts";
-import type { Worker } from "../engine/workers.ts";
+import type { Principal } from "../engine/access/keys.ts";
+import type { Caller } from "../engine/jobs/wait.ts";
+import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { Bundle } from "./console/bundle.ts";
 import type { Params } from "./match.ts";
 

@@ -4,7 +4,7 @@ import { query } from "./call.ts";
 import type { Call } from "./call.ts";
 
 /** What the pages about the API tell of a parameter. */
-export interface Told {
+export interface ParamReader {
 	name: string;
 	description: string;
 	/** Nothing can be done without it. */
@@ -14,7 +14,7 @@ export interface Told {
 }
 
 /** A parameter with values of type T. */
-export interface Param<T> extends Told {
+export interface Param<T> extends ParamReader {
 	/** What its value must be, ending the sentence "it must be ...". */
 	bound: string;
 	/** The value that a text means; undefined for a text that is none. */

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../core/openai/openai-error.ts";
-import type { Quota } from "../engine/admit.ts";
+import type { Quota } from "../engine/limits/admission.ts";
 import type { JsonPieces } from "../core/json/json-text.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import type { Call } from "./call.ts";

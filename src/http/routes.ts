@@ -14,7 +14,7 @@ import { docsApi } from "./docs/docs-api.ts";
 import { alive, ready } from "./health-api.ts";
 import { metrics as prometheus } from "./metrics/metrics-api.ts";
 import { openai } from "./openai/openai-api.ts";
-import type { Told } from "./params.ts";
+import type { ParamReader } from "./params.ts";
 import { OFFSET, delivers, stream } from "./client/stream-api.ts";
 import { STREAM_WAIT, SYNC_WAIT } from "./client/wait-param.ts";
 import * as bulk from "./v1/bulk-api.ts";
@@ -36,13 +36,13 @@ const KB = 1024;
 const MB = 1024 * KB;
 
 /** Who may call: a key with this scope, a worker with its token, or anybody. */
-export type Who = "read" | "write" | "admin" | "worker" | "anybody";
+export type Access = "read" | "write" | "admin" | "worker" | "anybody";
 
 export interface Route {
 	methods: readonly ("GET" | "HEAD" | "POST" | "PATCH" | "DELETE")[];
 	/** Segments; those with a colon are parameters, a `*` at the end is the rest of the path. */
 	path: string;
-	who: Who;
+	who: Access;
 	/** Its operationId in `/openapi.json`, unlike all others. */
 	name: string;
 	/** What it does, one sentence. */
@@ -57,7 +57,7 @@ export interface Route {
 	/** Largest body, bytes (spec 8, D3). */
 	maxBody: number;
 	/** Parameters of the query, for the pages about the API; each handler reads its own. */
-	query?: readonly Told[];
+	query?: readonly ParamReader[];
 	/** Whose limits it has (spec 8, D24). */
 	limit?: LimitedOperation;
 	/**

@@ -7,9 +7,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
-import { ChurningSet } from "../core/churning.ts";
+import { RotatingSet } from "../core/rotating-map.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
-import type { Admission } from "../engine/admit.ts";
+import type { Admission } from "../engine/limits/admission.ts";
 import type { Engine } from "../engine/api.ts";
 import type { EventBus } from "../events.ts";
 import { REFUSED_POLL_MS, REFUSED_SIGN_IN_MS, identify, identifyWorker, pace } from "./auth.ts";
@@ -89,7 +89,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	const match = matcher(ROUTES);
 	const sockets = new Set<Socket>();
 	/** Polls of workers that are not answered yet, refused ones too. */
-	const polls = new ChurningSet<Call>();
+	const polls = new RotatingSet<Call>();
 	const origins = o.corsOrigins ?? "*";
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
 	const consoleBundle = bundle(o.consoleFolder);

@@ -1,9 +1,9 @@
 /** The launchers by the name an endpoint's `launcher.type` gives them (D25). */
 import type { Clock } from "../clock.ts";
-import { dockerLauncher } from "./docker.ts";
-import { externalLauncher } from "./external.ts";
+import { dockerLauncher } from "./docker/launcher.ts";
+import { externalLauncher } from "./external/launcher.ts";
 import type { Launcher } from "./launcher.ts";
-import { processLauncher } from "./process.ts";
+import { processLauncher } from "./process/launcher.ts";
 
 /** What a launcher may use. */
 export interface LauncherDependencies {

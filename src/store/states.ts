@@ -2,7 +2,7 @@
  * The two states that partial indexes are made for, taken from the rule table; statements that move
  * jobs get states as parameters.
  */
-import { RULES } from "../core/machine.ts";
+import { RULES } from "../core/job-states.ts";
 
 /** The rule of a claim; the type makes sure that it is this row. */
 const CLAIM: Extract<(typeof RULES)[number], { on: "claim" }> = RULES[0];

@@ -19,10 +19,10 @@
  */
 import type { Attempt, Job, Submission } from "../core/job.ts";
 import type { DeliveryState, DeliveryTry } from "../core/delivery.ts";
-import type { Counts } from "../core/life.ts";
+import type { Counts } from "../core/job-transitions.ts";
 import type { JsonText } from "../core/json/json-text.ts";
-import type { JobState } from "../core/machine.ts";
-import type { JobResult } from "../core/view.ts";
+import type { JobState } from "../core/job-states.ts";
+import type { JobResult } from "../core/job-view.ts";
 import type { ClusterStore } from "./cluster-contract.ts";
 import type { LimitStore } from "./limits-contract.ts";
 import type { MetricsStore } from "./metrics-contract.ts";
@@ -74,7 +74,7 @@ export type Signal =
 	| { kind: "lost" };
 
 /** The answer of a compare-and-set: the job after it, or why it was refused. */
-export type Moved =
+export type MoveResult =
 	| { ok: true; job: Job }
 	| { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
 
@@ -99,7 +99,7 @@ export interface Idempotency {
  * or why there is none. `state` of an expired one is its last, absent when nothing at all is left
  * of it.
  */
-export type Inserted =
+export type InsertResult =
 	| { ok: true; job: Job; repeated?: true }
 	| QueueFull
 	| { ok: false; why: "key_reused" }
@@ -153,7 +153,7 @@ export interface Outcome {
  * to be over there without waiting again for it (old attempts, and one that failed by its last
  * loss).
  */
-export interface Reckoning {
+export interface AttemptReconciliation {
 	lost: string[];
 	over: string[];
 }
@@ -179,7 +179,7 @@ export interface JobStore {
 		now: number;
 		queueBound?: number | undefined;
 		idempotency?: Idempotency | undefined;
-	}): Promise<Inserted>;
+	}): Promise<InsertResult>;
 	/** The job with its texts; `output` is the latest progress value while it runs (D6). */
 	get(q: { endpoint: string; id: string; now: number }): Promise<JobResult | undefined>;
 	/** Counts of an endpoint (D13). Zeros for an endpoint without jobs. */
@@ -214,7 +214,7 @@ export interface JobStore {
 		worker: string;
 		outcome: Outcome;
 		now: number;
-	}): Promise<Moved>;
+	}): Promise<MoveResult>;
 	/** Keeps a progress value and renews the lease. False when the worker does not hold the job. */
 	progress(q: {
 		endpoint: string;
@@ -236,7 +236,7 @@ export interface JobStore {
 		over?: boolean;
 		queueBound?: number | undefined;
 		now: number;
-	}): Promise<Moved | QueueFull>;
+	}): Promise<MoveResult | QueueFull>;
 	/**
 	 * Shortens the retention of a result to at most `retainMs` from its end, never lengthens it (D9).
 	 * Answers the job as {@link JobStore.get} does; when that moment has passed already, this is the
@@ -420,7 +420,7 @@ export interface WorkerStore {
 		named: readonly string[];
 		handedBefore: number;
 		now: number;
-	}): Promise<Reckoning>;
+	}): Promise<AttemptReconciliation>;
 	/**
 	 * Word that the worker runs nothing that was handed out before `before` (a take with
 	 * `job_in_progress=0`, or its process is dead): takes back its jobs and ends its old attempts
@@ -432,7 +432,7 @@ export interface WorkerStore {
 		before: number;
 		dead?: boolean;
 		now: number;
-	}): Promise<Reckoning>;
+	}): Promise<AttemptReconciliation>;
 	/**
 	 * Renews the leases of all its running jobs: for a worker that never pinged, by its held polls
 	 * (D16).

@@ -4,8 +4,8 @@
  */
 import type { Attempt } from "../core/job.ts";
 import type { JsonText } from "../core/json/json-text.ts";
-import type { JobResult } from "../core/view.ts";
-import type { Moves, Projection } from "./moves.ts";
+import type { JobResult } from "../core/job-view.ts";
+import type { Transitions, Projection } from "./apply-transition.ts";
 import type { JobRow, Result } from "./row.ts";
 import { WAITING } from "./states.ts";
 import type { JobRecord } from "./store.ts";
@@ -21,7 +21,7 @@ export interface ViewParts<Row extends JobRow> {
 	};
 	/** The first number that a loss of the running attempt takes away. */
 	chunks: { undelivered(row: Row): number };
-	moves: Moves<Row>;
+	moves: Transitions<Row>;
 }
 
 export function openViews<Row extends JobRow>({ attempts, texts, chunks, moves }: ViewParts<Row>) {

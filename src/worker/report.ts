@@ -6,7 +6,7 @@ import { waitAfter } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import { signalOf, type HeldJob } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
-import type { PostOutcome, Posts } from "./posts.ts";
+import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { Results } from "./results.ts";
 import type { UrlTemplate } from "./url-template.ts";
 
@@ -31,8 +31,8 @@ export interface Reporter {
  */
 export interface ReporterOptions {
 	results: Results;
-	outputs: Posts;
-	streams: Posts;
+	outputs: ResultPoster;
+	streams: ResultPoster;
 	output: UrlTemplate;
 	stream: UrlTemplate;
 	clock: Clock;

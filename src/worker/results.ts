@@ -3,7 +3,7 @@
  * which it says with each take of several jobs (`Sluice-Job-Done-Batch`), and one by one everywhere
  * else, as RunPod's SDK does.
  */
-import type { PostOutcome, Posts } from "./posts.ts";
+import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { UrlTemplate } from "./url-template.ts";
 
 /** Where results go. */
@@ -18,7 +18,7 @@ export interface Results {
  * What {@link openResults} needs; `batchPath` is absent where the address of job-done tells none.
  */
 export interface ResultsOptions {
-	posts: Posts;
+	posts: ResultPoster;
 	output: UrlTemplate;
 	batchPath: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
 import type { Poll, PollAnswer } from "./poll.ts";
-import { createTrouble, reasonOf } from "./trouble.ts";
+import { createPollErrorLog, reasonOf } from "./poll-error-log.ts";
 
 /** What {@link stopLoop} needs. */
 export interface StopLoopOptions {
@@ -36,7 +36,7 @@ export async function stopLoop({
 	log,
 	ended,
 }: StopLoopOptions): Promise<void> {
-	const trouble = createTrouble("job-stop", log);
+	const trouble = createPollErrorLog("job-stop", log);
 
 	/** Aborts the jobs of an answer and returns how long to wait before the next poll, in ms. */
 	function accept(answer: PollAnswer, began: number): number {

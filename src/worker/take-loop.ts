@@ -7,7 +7,7 @@ import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import { readJobs } from "./job-text.ts";
 import type { Log } from "./log.ts";
 import type { Poll, PollAnswer } from "./poll.ts";
-import { createTrouble, reasonOf } from "./trouble.ts";
+import { createPollErrorLog, reasonOf } from "./poll-error-log.ts";
 import type { Job, StartOptions } from "./types.ts";
 
 /** What {@link takeLoop} needs. */
@@ -60,7 +60,7 @@ export async function takeLoop({
 	log,
 	stopping,
 }: TakeLoopOptions): Promise<void> {
-	const trouble = createTrouble("job-take", log);
+	const trouble = createPollErrorLog("job-take", log);
 	let limit = typeof concurrency === "number" ? concurrency : 1;
 
 	async function freeSlots(): Promise<number> {

@@ -6,7 +6,7 @@ import { runLocally } from "./local-run.ts";
 import { createLog } from "./log.ts";
 import { startPinger } from "./pinger.ts";
 import { openPoll } from "./poll.ts";
-import { openPosts } from "./posts.ts";
+import { openResultPoster } from "./result-poster.ts";
 import { createReporter } from "./report.ts";
 import { openResults } from "./results.ts";
 import { createRunner } from "./run-job.ts";
@@ -80,11 +80,11 @@ async function serve(
 	await pinger?.ready;
 
 	const { output, stream } = settings;
-	const outputs = openPosts({ origin: output.origin, headers, timeoutMs: POST_TIMEOUT_MS });
+	const outputs = openResultPoster({ origin: output.origin, headers, timeoutMs: POST_TIMEOUT_MS });
 	const streams =
 		stream.origin === output.origin
 			? outputs
-			: openPosts({ origin: stream.origin, headers, timeoutMs: POST_TIMEOUT_MS });
+			: openResultPoster({ origin: stream.origin, headers, timeoutMs: POST_TIMEOUT_MS });
 	const results = openResults({ posts: outputs, output, batchPath: settings.outputBatchPath });
 	const report = createReporter({ results, outputs, streams, output, stream, clock, random, log });
 	const openHere = () =>

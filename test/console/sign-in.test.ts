@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { systemClock } from "../../src/clock.ts";
-import { SESSION_MS } from "../../src/engine/sessions.ts";
+import { SESSION_MS } from "../../src/engine/access/sessions.ts";
 import { KEY, call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
 

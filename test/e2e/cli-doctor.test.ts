@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
-import { launcherFindings, nodeFinding } from "../../src/cli/doctor-machine.ts";
+import { launcherFindings, nodeFinding } from "../../src/cli/doctor/machine.ts";
 import { KEY, folder } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";

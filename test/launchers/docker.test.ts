@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { DockerSettings } from "../../src/core/endpoint.ts";
-import { dockerLauncher } from "../../src/launchers/docker.ts";
+import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { logPath } from "../../src/launchers/process-output.ts";
+import { logPath } from "../../src/launchers/process/output.ts";
 import {
 	containersOf,
 	docker,

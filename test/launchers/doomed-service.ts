@@ -4,7 +4,7 @@
  */
 import { systemClock } from "../../src/clock.ts";
 import type { WorkerSpec } from "../../src/launchers/launcher.ts";
-import { processLauncher } from "../../src/launchers/process.ts";
+import { processLauncher } from "../../src/launchers/process/launcher.ts";
 
 const [logDir = "", spec = "", then] = process.argv.slice(2);
 const launcher = processLauncher({ clock: systemClock, logDir });

@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
-import { externalLauncher } from "../../src/launchers/external.ts";
+import { externalLauncher } from "../../src/launchers/external/launcher.ts";
 import { launchers } from "../../src/launchers/index.ts";
 
 describe("external launcher", () => {

@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { processLauncher } from "../../src/launchers/process.ts";
-import { logPath } from "../../src/launchers/process-output.ts";
-import { findStrays, sweepStrays } from "../../src/launchers/process-strays.ts";
+import { processLauncher } from "../../src/launchers/process/launcher.ts";
+import { logPath } from "../../src/launchers/process/output.ts";
+import { findStrays, sweepStrays } from "../../src/launchers/process/strays.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { conformance, exitsOf, until } from "./index.ts";
 import { lines, runs, sampleWorkers } from "./sample-workers.ts";
@@ -334,7 +334,7 @@ describe("process launcher: the service dies", () => {
 			const spec = samples.spec("runs");
 			const script =
 				'const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} = await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, serviceId: "nested", known: []})))';
-			const paths = ["process-strays.ts", "../clock.ts"].map(
+			const paths = ["process/strays.ts", "../clock.ts"].map(
 				(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
 			);
 			const command = [process.execPath, "--input-type=module", "-e", script, ...paths];

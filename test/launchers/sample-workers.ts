@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { SERVICE_VARIABLE, WORKER_VARIABLE } from "../../src/launchers/process-group.ts";
+import { SERVICE_VARIABLE, WORKER_VARIABLE } from "../../src/launchers/process/process-group.ts";
 import type { WorkerSpec } from "../../src/launchers/launcher.ts";
 import { until } from "./index.ts";
 import type { Behaviour } from "./index.ts";

@@ -1,6 +1,6 @@
 /** Links that sign in to the console once (D31). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { LINK_MS } from "../../src/engine/console-links.ts";
+import { LINK_MS } from "../../src/engine/access/console-links.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";

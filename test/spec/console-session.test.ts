@@ -1,6 +1,6 @@
 /** Signing in to the console, and what its cookie allows (D31, spec 5.2). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SESSION_MS } from "../../src/engine/sessions.ts";
+import { SESSION_MS } from "../../src/engine/access/sessions.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { KEY, call, folder, startService } from "../support/service.ts";

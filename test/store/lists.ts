@@ -1,7 +1,7 @@
 /** Cases: lists of jobs and what is known of one (D12, D39). */
 import { expect, it } from "vitest";
-import type { JobState } from "../../src/core/machine.ts";
-import { FINAL_STATES, JOB_STATES } from "../../src/core/machine.ts";
+import type { JobState } from "../../src/core/job-states.ts";
+import { FINAL_STATES, JOB_STATES } from "../../src/core/job-states.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, RECORD, RETAIN, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 import type { Site } from "./site.ts";

@@ -2,10 +2,10 @@
  * Cases: every event on every state, accepted or refused as the table of `core/machine.ts` says.
  */
 import { describe, expect, it } from "vitest";
-import { countsOf } from "../../src/core/life.ts";
-import type { Counts } from "../../src/core/life.ts";
-import { allowed, JOB_STATES, next, RULES } from "../../src/core/machine.ts";
-import type { JobEvent, JobState } from "../../src/core/machine.ts";
+import { countsOf } from "../../src/core/job-transitions.ts";
+import type { Counts } from "../../src/core/job-transitions.ts";
+import { allowed, JOB_STATES, next, RULES } from "../../src/core/job-states.ts";
+import type { JobEvent, JobState } from "../../src/core/job-states.ts";
 import type { Bed } from "./index.ts";
 import { siteOf, T0 } from "./site.ts";
 import type { Site } from "./site.ts";

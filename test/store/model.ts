@@ -4,10 +4,10 @@
  */
 import type { Attempt, Job } from "../../src/core/job.ts";
 import { deliveryOf } from "../../src/core/delivery.ts";
-import { countsOf, dueAt, dueEvent, lossOf, step } from "../../src/core/life.ts";
-import type { Counts, EventContext } from "../../src/core/life.ts";
-import { allowed, isFinal } from "../../src/core/machine.ts";
-import type { JobEvent, JobState } from "../../src/core/machine.ts";
+import { countsOf, dueAt, dueEvent, lossOf, transition } from "../../src/core/job-transitions.ts";
+import type { Counts, EventContext } from "../../src/core/job-transitions.ts";
+import { allowed, isFinal } from "../../src/core/job-states.ts";
+import type { JobEvent, JobState } from "../../src/core/job-states.ts";
 import type { Idempotency } from "../../src/store/store.ts";
 import { T0 } from "./site.ts";
 
@@ -29,7 +29,7 @@ export function modelOf() {
 
 	function apply(id: string, on: JobEvent, context: EventContext): boolean {
 		const job = jobs.get(id);
-		const moved = job && step(job, on, context);
+		const moved = job && transition(job, on, context);
 		if (!moved) return false;
 		const change = countsOf(on, moved.from, moved.job.state);
 		for (const key of Object.keys(totals) as (keyof Counts)[]) totals[key] += change[key];

@@ -5,7 +5,7 @@
 import { expect, it } from "vitest";
 import { asOne, BLOCK_BYTES, LARGE_BYTES, sizeOf } from "../../src/core/json/json-text.ts";
 import type { JsonText } from "../../src/core/json/json-text.ts";
-import { jobView } from "../../src/core/view.ts";
+import { jobView } from "../../src/core/job-view.ts";
 import type { Bed } from "./index.ts";
 import { alone, RETAIN, siteOf, T0 } from "./site.ts";
 

@@ -5,8 +5,8 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { statement } from "../../src/store/postgres/statement.ts";
-import { transaction } from "../../src/store/postgres/transaction.ts";
+import { statement } from "../../src/store/postgres/connection/statement.ts";
+import { transaction } from "../../src/store/postgres/connection/transaction.ts";
 import type { Store } from "../../src/store/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { place } from "./postgres-place.ts";

@@ -1,8 +1,8 @@
 /** A database with the schema of a store, and connections to it as one server has them. */
 import type { TestContext } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { openDatabase } from "../../src/store/postgres/database.ts";
-import type { Database } from "../../src/store/postgres/database.ts";
+import { openDatabase } from "../../src/store/postgres/connection/database.ts";
+import type { Database } from "../../src/store/postgres/connection/database.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
 import type { Signal } from "../../src/store/store.ts";
 import { postgres } from "../support/postgres.ts";

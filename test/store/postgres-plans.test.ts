@@ -2,13 +2,13 @@
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { insertDeliveries } from "../../src/store/postgres/deliveries.ts";
-import { openDatabase } from "../../src/store/postgres/database.ts";
-import type { Database } from "../../src/store/postgres/database.ts";
+import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
+import { openDatabase } from "../../src/store/postgres/connection/database.ts";
+import type { Database } from "../../src/store/postgres/connection/database.ts";
 import { openMetrics } from "../../src/store/postgres/metrics.ts";
 import { expireKeys } from "../../src/store/postgres/purge.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
-import { statement } from "../../src/store/postgres/statement.ts";
+import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
 import { postgres } from "../support/postgres.ts";
 import { T0 } from "./site.ts";

@@ -3,8 +3,8 @@ import { Client } from "pg";
 import { expect, it } from "vitest";
 import { readMigrations } from "../../src/store/migrate.ts";
 import { pendingMigrations, prepareSchema } from "../../src/store/postgres/schema.ts";
-import { usable } from "../../src/store/postgres/setup.ts";
-import type { Facts } from "../../src/store/postgres/setup.ts";
+import { usable } from "../../src/store/postgres/connection/setup.ts";
+import type { Facts } from "../../src/store/postgres/connection/setup.ts";
 import { postgres } from "../support/postgres.ts";
 import type { TestDatabase } from "../support/postgres-databases.ts";
 

@@ -5,8 +5,8 @@
 import { expect, it } from "vitest";
 import type { NewDelivery } from "../../src/core/delivery.ts";
 import { LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
-import { insertDeliveries } from "../../src/store/postgres/deliveries.ts";
-import { statement } from "../../src/store/postgres/statement.ts";
+import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
+import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
 import { place } from "./postgres-place.ts";
 import type { Place } from "./postgres-place.ts";

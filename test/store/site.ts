@@ -1,16 +1,16 @@
 /** One endpoint of a store under test, with short calls for what most cases do. */
 import type { Job, Submission } from "../../src/core/job.ts";
 import type { JsonText } from "../../src/core/json/json-text.ts";
-import type { JobState } from "../../src/core/machine.ts";
-import type { JobResult } from "../../src/core/view.ts";
+import type { JobState } from "../../src/core/job-states.ts";
+import type { JobResult } from "../../src/core/job-view.ts";
 import type {
 	Claim,
 	Idempotency,
 	JobFilter,
-	Moved,
+	MoveResult,
 	Outcome,
 	QueueFull,
-	Reckoning,
+	AttemptReconciliation,
 	Store,
 } from "../../src/store/store.ts";
 
@@ -131,7 +131,7 @@ export function siteOf(store: Store) {
 		report(
 			id: string,
 			given: Partial<Outcome> & { worker?: string; now?: number } = {},
-		): Promise<Moved> {
+		): Promise<MoveResult> {
 			const { worker = "w1", now = T0, on = "complete", output, error } = given;
 			return store.jobs.report({ endpoint, id, worker, outcome: { on, output, error }, now });
 		},
@@ -140,14 +140,14 @@ export function siteOf(store: Store) {
 			id: string,
 			on: "cancel" | "release" | "lose" | "retry",
 			given: { attempt?: number; over?: boolean; queueBound?: number; now?: number } = {},
-		): Promise<Moved | QueueFull> {
+		): Promise<MoveResult | QueueFull> {
 			return store.jobs.move({ endpoint, id, on, now: T0, ...given });
 		},
 
 		ping(
 			named: readonly string[],
 			given: { worker?: string; handedBefore?: number; now?: number } = {},
-		): Promise<Reckoning> {
+		): Promise<AttemptReconciliation> {
 			const now = given.now ?? T0;
 			return store.workers.ping({
 				endpoint,
@@ -164,7 +164,8 @@ export function siteOf(store: Store) {
 			before: number;
 			dead?: boolean;
 			now?: number;
-		}): Promise<Reckoning> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
+		}): Promise<AttemptReconciliation> =>
+			store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
 
 		purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
 		retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> =>

@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { DELIVERY_STATES } from "../../src/core/delivery.ts";
-import { isFinal, JOB_STATES } from "../../src/core/machine.ts";
+import { isFinal, JOB_STATES } from "../../src/core/job-states.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import { StoreUnavailable } from "../../src/store/store.ts";
 import type { Signal, Store } from "../../src/store/store.ts";

@@ -4,7 +4,7 @@
  */
 import type { ApiError } from "../errors.ts";
 import { readPython } from "./python-literal.ts";
-import type { JobResult } from "../view.ts";
+import type { JobResult } from "../job-view.ts";
 
 /** A failure to be answered, or told in the middle of a stream. */
 export interface OpenAIFailure {

@@ -5,13 +5,13 @@
 import { scanJson } from "../json/json-scan.ts";
 import { asOne, piecesOf, stringOf } from "../json/json-text.ts";
 import type { JsonText } from "../json/json-text.ts";
-import type { Wish } from "../submission.ts";
+import type { SubmissionOptions } from "../submission.ts";
 
 /** How long such a job waits for a worker, ms: nobody waits longer for a first word. */
 export const OPENAI_TTL_MS = 300_000;
 
 /** What such a job wishes: no webhook, the endpoint's own execution timeout. */
-export const OPENAI_WISH: Readonly<Wish> = {
+export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {
 	lowPriority: false,
 	s3Config: false,
 	ttlMs: OPENAI_TTL_MS,

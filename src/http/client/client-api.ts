@@ -2,8 +2,8 @@
  * `/v2/{endpoint}/...`: what clients call (spec 4). Handlers read, make one engine call, and
  * answer.
  */
-import { JOB_STATES } from "../../core/machine.ts";
-import { jobView, statusView } from "../../core/view.ts";
+import { JOB_STATES } from "../../core/job-states.ts";
+import { jobView, statusView } from "../../core/job-view.ts";
 import { query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { text, valueOf, whole, word } from "../params.ts";

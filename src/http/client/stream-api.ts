@@ -2,10 +2,10 @@
  * `/stream/{job}` in its three forms: the specification's array, the SDKs' object, server-sent
  * events (D7).
  */
-import { isFinal } from "../../core/machine.ts";
+import { isFinal } from "../../core/job-states.ts";
 import type { JsonPieces } from "../../core/json/json-text.ts";
-import { jobView } from "../../core/view.ts";
-import type { StreamPart } from "../../engine/stream.ts";
+import { jobView } from "../../core/job-view.ts";
+import type { StreamPart } from "../../engine/jobs/stream.ts";
 import { connected, drained, query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf, whole } from "../params.ts";

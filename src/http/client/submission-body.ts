@@ -5,7 +5,7 @@ import type { Operation } from "../../core/job.ts";
 import type { JsonMember } from "../../core/json/json-scan.ts";
 import type { JsonBlocks } from "../../core/json/json-text.ts";
 import { SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/submission.ts";
-import type { Submitted } from "../../engine/submit.ts";
+import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 
@@ -19,7 +19,7 @@ const bytesOf = (member: JsonMember | undefined): number =>
 	member ? member.end - member.start : 0;
 
 /** The submission in the body, checked; throws 400 and 413. */
-export async function readSubmitted(call: Call, operation: Operation): Promise<Submitted> {
+export async function readSubmitted(call: Call, operation: Operation): Promise<SubmitRequest> {
 	const key = idempotencyKey(call);
 	const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);

@@ -3,7 +3,7 @@
  * service. What the browser says of itself is looked at, never what a proxy adds.
  */
 import type { IncomingMessage } from "node:http";
-import type { Place } from "../../engine/sessions.ts";
+import type { SignInOrigin } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
 
 const HOST = /^[a-zA-Z0-9.:[\]_-]{1,255}$/;
@@ -31,7 +31,7 @@ export function sourceOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): S
  * Where a cookie set by this answer shall count: the path of `publicUrl` for those who came by it,
  * the whole host otherwise; `Secure` when the page itself was loaded by https.
  */
-export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Place {
+export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): SignInOrigin {
 	const { origin, host } = req.headers;
 	const byPublic =
 		publicUrl !== undefined &&

@@ -4,7 +4,7 @@
 import { ApiError, badRequest } from "../../core/errors.ts";
 import { check } from "../../core/schema.ts";
 import { SIGN_IN_SCHEMA } from "../../core/sign-in.ts";
-import type { Principal } from "../../engine/keys.ts";
+import type { Principal } from "../../engine/access/keys.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { json } from "../reply.ts";

@@ -3,8 +3,8 @@
  * and what it allows.
  */
 import { ApiError } from "../../core/errors.ts";
-import type { Principal } from "../../engine/keys.ts";
-import type { Place, Session } from "../../engine/sessions.ts";
+import type { Principal } from "../../engine/access/keys.ts";
+import type { SignInOrigin, Session } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
 import { sourceOf } from "./origin.ts";
 
@@ -66,11 +66,16 @@ export function setCookie(call: Call, { token, until, place }: Session): void {
 }
 
 /** Takes the cookie away. */
-export function clearCookie(call: Call, place: Place): void {
+export function clearCookie(call: Call, place: SignInOrigin): void {
 	put(call, place, "", 0);
 }
 
-function put({ res, engine }: Call, { path, secure }: Place, value: string, maxAge: number): void {
+function put(
+	{ res, engine }: Call,
+	{ path, secure }: SignInOrigin,
+	value: string,
+	maxAge: number,
+): void {
 	res.setHeader(
 		"Set-Cookie",
 		`${engine.sessions.cookie}=${value}; Max-Age=${maxAge}; Path=${path}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`,

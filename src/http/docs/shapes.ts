@@ -5,9 +5,9 @@
 import { DELIVERY_STATES } from "../../core/delivery.ts";
 import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, SCOPES } from "../../core/key-request.ts";
-import { JOB_STATES } from "../../core/machine.ts";
+import { JOB_STATES } from "../../core/job-states.ts";
 import type { Schema } from "../../core/schema.ts";
-import { COUNTERS, GAUGES, STEPS } from "../../core/tally.ts";
+import { COUNTERS, GAUGES, STEPS } from "../../core/metric-buckets.ts";
 import { TIMELINE_EVENTS } from "../../core/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../../core/timeline.ts";
 

@@ -3,10 +3,10 @@
  * endpoints does; a limited key sees its own. What is now (jobs, workers) is of all servers; what
  * was counted is of the server that answers, since its start: scrape each one and add up.
  */
-import { OUTCOMES } from "../../core/tally.ts";
-import type { Tally } from "../../core/tally.ts";
-import { may } from "../../engine/keys.ts";
-import type { Present } from "../../engine/present.ts";
+import { OUTCOMES } from "../../core/metric-buckets.ts";
+import type { MetricBucket } from "../../core/metric-buckets.ts";
+import { may } from "../../engine/access/keys.ts";
+import type { EndpointSnapshot } from "../../engine/endpoints/endpoint-snapshots.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { principalOf } from "../auth.ts";
@@ -61,9 +61,9 @@ export async function metrics(call: Call): Promise<void> {
 	res.end(text);
 }
 
-function ofPresent(all: readonly Present[]): Family[] {
+function ofPresent(all: readonly EndpointSnapshot[]): Family[] {
 	const each = (
-		labels: (present: Present) => readonly (readonly [state: string, count: number])[],
+		labels: (present: EndpointSnapshot) => readonly (readonly [state: string, count: number])[],
 	): Family["samples"] =>
 		all.flatMap((present) =>
 			labels(present).map(
@@ -103,9 +103,9 @@ function ofPresent(all: readonly Present[]): Family[] {
 }
 
 function ofTotals(
-	totals: readonly (readonly [endpoint: string, tally: Tally])[],
+	totals: readonly (readonly [endpoint: string, tally: MetricBucket])[],
 ): (Family | Durations)[] {
-	const counter = (name: string, help: string, value: (tally: Tally) => number): Family => ({
+	const counter = (name: string, help: string, value: (tally: MetricBucket) => number): Family => ({
 		name,
 		type: "counter",
 		help,

@@ -5,9 +5,14 @@
 import { ApiError } from "../../core/errors.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
-import { isFinal } from "../../core/machine.ts";
+import { isFinal } from "../../core/job-states.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
-import { OPENAI_WISH, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
+import {
+	OPENAI_SUBMISSION_OPTIONS,
+	openaiInput,
+	outputOf,
+	singleResult,
+} from "../../core/openai/openai.ts";
 import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
@@ -26,7 +31,13 @@ export async function openai(call: Call): Promise<void> {
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const endpoint = engine.registry.get(params.endpoint);
 	const id = engine.newId("openai");
-	await engine.submit({ id, endpoint, operation: "openai", wish: OPENAI_WISH, input });
+	await engine.submit({
+		id,
+		endpoint,
+		operation: "openai",
+		wish: OPENAI_SUBMISSION_OPTIONS,
+		input,
+	});
 	call.res.setHeader("x-request-id", id);
 	const job = { endpoint: endpoint.id, id };
 	let ended = false;

@@ -5,7 +5,7 @@
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { stringOf } from "../../core/json/json-text.ts";
-import { isFinal } from "../../core/machine.ts";
+import { isFinal } from "../../core/job-states.ts";
 import {
 	failureBody,
 	failureByEnd,

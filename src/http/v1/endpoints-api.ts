@@ -2,9 +2,9 @@
 import { settingsOf } from "../../core/endpoint.ts";
 import { badQuery } from "../../core/errors.ts";
 import { sdkWarning } from "../../core/sdk-version.ts";
-import { may } from "../../engine/keys.ts";
-import type { Known } from "../../engine/registry.ts";
-import type { WorkerView } from "../../engine/worker-views.ts";
+import { may } from "../../engine/access/keys.ts";
+import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
+import type { WorkerView } from "../../engine/workers/worker-views.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf, yes } from "../params.ts";
@@ -133,7 +133,7 @@ export async function workers(call: Call): Promise<void> {
 /** What is told of an endpoint: never a value of `env` nor the webhook secret. */
 async function shown(
 	{ engine }: Call,
-	{ endpoint, paused, createdAt }: Known,
+	{ endpoint, paused, createdAt }: EndpointEntry,
 ): Promise<{ id: string } & Record<string, unknown>> {
 	const { jobs, workers: counts } = await engine.health(endpoint.id);
 	const { registry } = engine;

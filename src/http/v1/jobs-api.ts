@@ -1,12 +1,12 @@
 /** `/v1/endpoints/{endpoint}/jobs`: jobs as operators see them (D29, D39). */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
-import { JOB_STATES } from "../../core/machine.ts";
+import { JOB_STATES } from "../../core/job-states.ts";
 import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
-import { jobView } from "../../core/view.ts";
-import type { JobResult } from "../../core/view.ts";
-import { may } from "../../engine/keys.ts";
-import type { ToldJob } from "../../engine/record.ts";
+import { jobView } from "../../core/job-view.ts";
+import type { JobResult } from "../../core/job-view.ts";
+import { may } from "../../engine/access/keys.ts";
+import type { JobDetails } from "../../engine/jobs/job-details.ts";
 import type { JobFilter } from "../../store/store.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
@@ -108,7 +108,7 @@ export async function get(call: Call): Promise<void> {
 
 /** What stands beside the job object; `full`: the webhook as it was given. */
 function detail(
-	{ job, attempts, reason, chunks }: ToldJob,
+	{ job, attempts, reason, chunks }: JobDetails,
 	full: boolean,
 ): Record<string, unknown> {
 	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;

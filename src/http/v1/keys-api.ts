@@ -1,7 +1,7 @@
 /** `/v1/keys`: API keys (D30, D39). */
 import { badRequest } from "../../core/errors.ts";
 import { readKeyRequest } from "../../core/key-request.ts";
-import type { ShownKey } from "../../engine/keys.ts";
+import type { KeyView } from "../../engine/access/keys.ts";
 import type { Call } from "../call.ts";
 import { json } from "../reply.ts";
 import { readNothing, readObject } from "./body.ts";
@@ -36,7 +36,7 @@ function shown({
 	endpoints,
 	createdAt,
 	lastUsedAt,
-}: ShownKey): Record<string, unknown> {
+}: KeyView): Record<string, unknown> {
 	return {
 		id,
 		name,

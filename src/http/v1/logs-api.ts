@@ -3,7 +3,7 @@
  * or as server-sent events.
  */
 import { ApiError } from "../../core/errors.ts";
-import type { LogEntry } from "../../engine/logs.ts";
+import type { LogEntry } from "../../engine/workers/worker-logs.ts";
 import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
 import { text, valueOf, whole, yes } from "../params.ts";

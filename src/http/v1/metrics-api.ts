@@ -1,7 +1,7 @@
 /** `/v1/endpoints/{endpoint}/metrics`: what was counted of an endpoint over time (D39, D40). */
 import { badQuery } from "../../core/errors.ts";
-import { HOUR_MS, MINUTE_MS, STEPS, TALLIES_KEPT_MS } from "../../core/tally.ts";
-import type { StepMs } from "../../core/tally.ts";
+import { HOUR_MS, MINUTE_MS, STEPS, METRICS_KEPT_MS } from "../../core/metric-buckets.ts";
+import type { StepMs } from "../../core/metric-buckets.ts";
 import type { Call } from "../call.ts";
 import { moment as momentParam, valueOf } from "../params.ts";
 import type { Param } from "../params.ts";
@@ -31,7 +31,7 @@ export async function metrics(call: Call): Promise<void> {
 	const [given, to = now] = [valueOf(call, FROM), valueOf(call, TO)];
 	const step =
 		valueOf(call, STEP) ??
-		((given ?? now) < now - TALLIES_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
+		((given ?? now) < now - METRICS_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
 	const from = given ?? to - USUAL_STEPS * step;
 	if (from >= to) throw badQuery("from", String(from), "before `to`, which is now if absent");
 	const found = await call.engine.history({ endpoint: call.params.endpoint, step, from, to });

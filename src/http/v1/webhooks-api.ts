@@ -1,7 +1,7 @@
 /** `/v1/webhooks`: deliveries, and sending one anew (D21, D39). */
 import { DELIVERY_STATES } from "../../core/delivery.ts";
 import { badQuery } from "../../core/errors.ts";
-import { may } from "../../engine/keys.ts";
+import { may } from "../../engine/access/keys.ts";
 import type { DeliveryRow } from "../../store/store.ts";
 import { permit, principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";

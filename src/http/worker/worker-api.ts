@@ -15,7 +15,7 @@ import {
 	tooLarge,
 } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
-import type { Handed } from "../../engine/api.ts";
+import type { DispatchedJob } from "../../engine/api.ts";
 import { BodyTooLarge, readJson } from "../body.ts";
 import type { ScannedBody } from "../body.ts";
 import { connected, query } from "../call.ts";
@@ -117,7 +117,7 @@ export async function ping(call: Call): Promise<void> {
 	json(call.res, POSTED);
 }
 
-function jobText({ id, input, s3Config }: Handed): JsonText[] {
+function jobText({ id, input, s3Config }: DispatchedJob): JsonText[] {
 	return [
 		`{"id":"${id}","input":`,
 		input,
@@ -128,7 +128,7 @@ function jobText({ id, input, s3Config }: Handed): JsonText[] {
 async function handOut(
 	call: Call,
 	limit: number,
-	text: (jobs: Handed[]) => JsonPieces,
+	text: (jobs: DispatchedJob[]) => JsonPieces,
 	headers: readonly string[] = [],
 ): Promise<void> {
 	const worker = call.worker!;

@@ -2,24 +2,24 @@
  * What workers say in the query of their calls (wire-protocol B), for the pages about the API. The
  * handlers read it without refusing anything: a worker could do nothing about that.
  */
-import type { Told } from "../params.ts";
+import type { ParamReader } from "../params.ts";
 import { BATCH_LIMIT } from "./worker-api.ts";
 
-const IN_PROGRESS: Told = {
+const IN_PROGRESS: ParamReader = {
 	name: "job_in_progress",
 	description:
 		"0: nothing is in progress at the worker, so that whatever it was handed before this call is lost.",
 	schema: { type: "integer", minimum: 0 },
 };
-const BATCH_SIZE: Told = {
+const BATCH_SIZE: ParamReader = {
 	name: "batch_size",
 	description: "Most jobs of the batch.",
 	schema: { type: "integer", minimum: 1, maximum: BATCH_LIMIT, default: 1 },
 };
 
-export const TAKE_QUERY: readonly Told[] = [IN_PROGRESS];
-export const BATCH_QUERY: readonly Told[] = [BATCH_SIZE, IN_PROGRESS];
-export const CHUNK_QUERY: readonly Told[] = [
+export const TAKE_QUERY: readonly ParamReader[] = [IN_PROGRESS];
+export const BATCH_QUERY: readonly ParamReader[] = [BATCH_SIZE, IN_PROGRESS];
+export const CHUNK_QUERY: readonly ParamReader[] = [
 	{
 		name: "chunk",
 		description:
@@ -27,7 +27,7 @@ export const CHUNK_QUERY: readonly Told[] = [
 		schema: { type: "integer", minimum: 0 },
 	},
 ];
-export const PING_QUERY: readonly Told[] = [
+export const PING_QUERY: readonly ParamReader[] = [
 	{
 		name: "job_id",
 		description: "Ids of the jobs at hand, with commas between; each lease is renewed.",

@@ -13,19 +13,19 @@ import type { Claim } from "../store.ts";
 import { openChunks } from "./chunks.ts";
 import { openClaims } from "./claim.ts";
 import type { ClaimQuery } from "./claim.ts";
-import { faultOf, OutcomeUnknown } from "./faults.ts";
-import type { Database } from "./database.ts";
+import { faultOf, OutcomeUnknown } from "./connection/errors.ts";
+import type { Database } from "./connection/database.ts";
 import { openJobs } from "./jobs.ts";
 import type { JobSteps } from "./jobs.ts";
 import type { ChunkSteps } from "./chunks.ts";
-import { openLostClaims } from "./lost-claims.ts";
+import { openUnconfirmedClaims } from "./unconfirmed-claims.ts";
 import { purge } from "./purge.ts";
-import type { Kept, Parts } from "./parts.ts";
-import { transaction } from "./transaction.ts";
-import { loadRows, noWants, want } from "./wants.ts";
+import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
+import { transaction } from "./connection/transaction.ts";
+import { loadRows, emptyReadSet, addReads } from "./rows/read-set.ts";
 import { openWorkers } from "./workers.ts";
-import { withParts } from "./with-parts.ts";
-import type { Hints } from "./with-parts.ts";
+import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
+import type { Hints } from "./rows/run-unit-of-work.ts";
 import type { WorkerSteps } from "./workers.ts";
 
 /** Most operations in one transaction, and most characters of payload. */
@@ -77,7 +77,7 @@ export function openBatches({
 }: {
 	database: Database;
 	clock: Clock;
-	kept: Kept;
+	kept: ServerMemory;
 	hints: Hints;
 }): Batches {
 	let waiting: Waiter[] = [];
@@ -87,11 +87,11 @@ export function openBatches({
 	let idle: (() => void) | undefined;
 
 	/** The answers of `ops` in their order, done in the transaction of `parts`. */
-	async function perform(parts: Parts, ops: readonly Waiter[]): Promise<unknown[]> {
+	async function perform(parts: UnitOfWork, ops: readonly Waiter[]): Promise<unknown[]> {
 		const [first] = ops;
 		if (first?.name === "jobs.purge") return [await purge(parts, first.q as Query<"jobs.purge">)];
-		const wants = noWants();
-		for (const { name, q } of ops) want(wants, name, q as never);
+		const wants = emptyReadSet();
+		for (const { name, q } of ops) addReads(wants, name, q as never);
 		const { queues, records, idempotency } = parts;
 		const asked = [
 			...Map.groupBy(
@@ -131,7 +131,7 @@ export function openBatches({
 		let answers: unknown[] = [];
 		const since = ops[0]?.at ?? clock.now();
 		try {
-			return await withParts<unknown[]>(
+			return await runUnitOfWork<unknown[]>(
 				{
 					transact: (work) =>
 						transaction({ connection: database.hot, clock, since, tellsNumber: true }, work),
@@ -223,7 +223,7 @@ export function openBatches({
 		await Promise.all(given);
 	}
 
-	const lostClaims = openLostClaims({ read: database.read, clock, release });
+	const lostClaims = openUnconfirmedClaims({ read: database.read, clock, release });
 
 	return {
 		call,

@@ -1,12 +1,12 @@
 /** The operations on streams (D7): what writes shares transactions, a plain read needs none. */
 import { RUNNING } from "../states.ts";
 import type { ChunkRead, ChunkStore } from "../store.ts";
-import { undelivered } from "./chunk-rows.ts";
-import type { Projection } from "../moves.ts";
-import type { Parts } from "./parts.ts";
-import type { Row } from "./row.ts";
-import { statement } from "./statement.ts";
-import type { Runner } from "./statement.ts";
+import { undelivered } from "./rows/chunk-rows.ts";
+import type { Projection } from "../apply-transition.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import type { Row } from "./rows/row.ts";
+import { statement } from "./connection/statement.ts";
+import type { Runner } from "./connection/statement.ts";
 
 /**
  * First number of the advisory locks that server sessions hold as long as they live; the second is
@@ -78,7 +78,7 @@ export function openChunks({
 	moves,
 	tellOthers,
 	kept,
-}: Parts): ChunkSteps {
+}: UnitOfWork): ChunkSteps {
 	async function isRepeat(row: Row, texts: readonly string[]): Promise<boolean> {
 		const last = await chunks.last(row, texts.length);
 		return last !== undefined && last.every((text, index) => text === texts[index]);

@@ -6,14 +6,14 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Claim, JobStore } from "../store.ts";
-import type { Parts } from "./parts.ts";
-import { earlier } from "./places.ts";
-import { COLUMNS } from "./records.ts";
-import { isPurged, keyOf } from "./row.ts";
-import type { Queue, Row } from "./row.ts";
-import { statement } from "./statement.ts";
-import type { Answer } from "./statement.ts";
-import type { QueueMemory } from "./queues.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { earlier } from "./rows/rank-allocator.ts";
+import { COLUMNS } from "./rows/job-records.ts";
+import { isPurged, keyOf } from "./rows/row.ts";
+import type { Queue, Row } from "./rows/row.ts";
+import { statement } from "./connection/statement.ts";
+import type { Answer } from "./connection/statement.ts";
+import type { QueueMemory } from "./rows/queues.ts";
 
 export type ClaimQuery = Parameters<JobStore["claim"]>[0];
 
@@ -78,7 +78,16 @@ interface Ahead {
 }
 
 /** Answers the claims of one transaction. */
-export function openClaims({ run, queues, records, attempts, texts, moves, due, kept }: Parts) {
+export function openClaims({
+	run,
+	queues,
+	records,
+	attempts,
+	texts,
+	moves,
+	due,
+	kept,
+}: UnitOfWork) {
 	const sizes = new Map<string, number>();
 	const ahead = new Map<string, Ahead>();
 

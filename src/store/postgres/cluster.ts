@@ -5,9 +5,9 @@
 import { RUNNING } from "../states.ts";
 import type { ClusterStore, ServerRow } from "../cluster-contract.ts";
 import type { Running, Signal } from "../store.ts";
-import { numbers, texts } from "./arrays.ts";
-import type { Runner } from "./statement.ts";
-import { statement } from "./statement.ts";
+import { numbers, texts } from "./connection/arrays.ts";
+import type { Runner } from "./connection/statement.ts";
+import { statement } from "./connection/statement.ts";
 
 // The first number is a time, so that a row made anew never repeats a number of the one before.
 const BEAT = statement(`

@@ -1,7 +1,7 @@
 /** Endpoints as stored. Other servers are told of each change. */
 import type { EndpointRow, EndpointStore, JobStore, Signal } from "../store.ts";
-import type { Database } from "./database.ts";
-import { statement } from "./statement.ts";
+import type { Database } from "./connection/database.ts";
+import { statement } from "./connection/statement.ts";
 
 const PUT = statement(`
   INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)

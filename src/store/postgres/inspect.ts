@@ -2,9 +2,9 @@
  * A look at a PostgreSQL database for the operator: whether a store can be or is there, and how
  * good a place it is. Changes nothing.
  */
-import { addressOf } from "./database.ts";
+import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
-import { connected, usable } from "./setup.ts";
+import { connected, usable } from "./connection/setup.ts";
 
 /** What is seen. Times are ms. */
 export interface Inspection {

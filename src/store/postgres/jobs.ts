@@ -1,16 +1,16 @@
 /** The operations on jobs that share transactions, but for `claim`. */
-import { dueAt, lossOf } from "../../core/life.ts";
+import { dueAt, lossOf } from "../../core/job-transitions.ts";
 import { newJob } from "../../core/job.ts";
-import { allowed } from "../../core/machine.ts";
+import { allowed } from "../../core/job-states.ts";
 import { RUNNING, WAITING } from "../states.ts";
-import type { Inserted, JobStore, Moved } from "../store.ts";
-import type { Parts } from "./parts.ts";
-import type { Queue, Row } from "./row.ts";
+import type { InsertResult, JobStore, MoveResult } from "../store.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import type { Queue, Row } from "./rows/row.ts";
 
 /** Done one after the other in a transaction. */
 export type JobSteps = Pick<JobStore, "insert" | "report" | "progress" | "move" | "retain">;
 
-export function openJobs(parts: Parts): JobSteps {
+export function openJobs(parts: UnitOfWork): JobSteps {
 	const { queues, records, attempts, texts, moves, due, idempotency, tellOthers, kept } = parts;
 
 	/** The row of a job after what has passed for it; undefined for an unknown or erased one. */
@@ -32,7 +32,7 @@ export function openJobs(parts: Parts): JobSteps {
 	}
 
 	/** The answer to a submission under a key that was used for the same one. */
-	async function repeated(endpoint: string, id: string, now: number): Promise<Inserted> {
+	async function repeated(endpoint: string, id: string, now: number): Promise<InsertResult> {
 		const row = await records.find({ endpoint, id });
 		const job = row && moves.project(row, now)?.job;
 		if (!job) return { ok: false, why: "key_expired" };
@@ -41,7 +41,7 @@ export function openJobs(parts: Parts): JobSteps {
 			: { ok: true, job, repeated: true };
 	}
 
-	function moved(row: Row, applied: ReturnType<typeof moves.apply>): Moved {
+	function moved(row: Row, applied: ReturnType<typeof moves.apply>): MoveResult {
 		return applied
 			? { ok: true, job: applied.step.job }
 			: { ok: false, why: "state", state: row.job.state };

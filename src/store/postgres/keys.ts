@@ -3,10 +3,10 @@
  * ends, since they remember what they found; nobody remembers that something was not there.
  */
 import type { KeyRow, KeyStore, Signal, TokenStore } from "../store.ts";
-import type { Database } from "./database.ts";
-import { statement } from "./statement.ts";
-import type { Value } from "./statement.ts";
-import { isStorable } from "./storable.ts";
+import type { Database } from "./connection/database.ts";
+import { statement } from "./connection/statement.ts";
+import type { Value } from "./connection/statement.ts";
+import { isStorable } from "./rows/storable.ts";
 
 // Whoever makes or removes keys does it alone: both depend on which others there are.
 const ALONE = statement("LOCK TABLE keys IN SHARE ROW EXCLUSIVE MODE");

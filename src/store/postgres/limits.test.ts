@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
 import type { LimitAnswer, LimitAsk, LimitStore } from "../limits-contract.ts";
-import { openConnection } from "./connection.ts";
-import type { Connection } from "./connection.ts";
-import { addressOf } from "./database.ts";
+import { openConnection } from "./connection/connection.ts";
+import type { Connection } from "./connection/connection.ts";
+import { addressOf } from "./connection/database.ts";
 import { openLimits } from "./limits.ts";
-import { promptRunner } from "./prompt.ts";
+import { timeoutRunner } from "./connection/timeouts.ts";
 import { prepareSchema } from "./schema.ts";
 
 const T0 = 1_800_000_000_000;
@@ -36,7 +36,7 @@ beforeAll(async () => {
 		const connection = openConnection({ ...addressOf(url), clock: systemClock });
 		connections.push(connection);
 		return openLimits({
-			run: promptRunner({ connection, name: "test", clock: systemClock, silentMs: 2000 }),
+			run: timeoutRunner({ connection, name: "test", clock: systemClock, silentMs: 2000 }),
 		});
 	});
 });

@@ -3,9 +3,9 @@
  * one statement, in one round trip, that waits for no disk.
  */
 import type { LimitAnswer, LimitAsk, LimitStore } from "../limits-contract.ts";
-import { numbers, texts } from "./arrays.ts";
-import { statement } from "./statement.ts";
-import type { Runner, Value } from "./statement.ts";
+import { numbers, texts } from "./connection/arrays.ts";
+import { statement } from "./connection/statement.ts";
+import type { Runner, Value } from "./connection/statement.ts";
 
 const TAKE = statement(
 	"SELECT granted, used, oldest, free_at FROM take_limits($1, $2, $3, $4, $5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[], $10::int8[])",

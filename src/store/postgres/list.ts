@@ -2,15 +2,15 @@
  * Lists of jobs, the last submitted first. A page reads pieces of an index downwards, asks of each
  * row what it is now, and takes those that fit; it ends early when it has looked at very many.
  */
-import { isFinal } from "../../core/machine.ts";
-import type { JobResult } from "../../core/view.ts";
+import { isFinal } from "../../core/job-states.ts";
+import type { JobResult } from "../../core/job-view.ts";
 import type { Answer, Query } from "../operations.ts";
 import { RUNNING, WAITING } from "../states.ts";
-import type { Database } from "./database.ts";
-import { VIEWS, shownColumns, shownFrom } from "./shown.ts";
-import type { ShownRow } from "./shown.ts";
-import { statement } from "./statement.ts";
-import type { Statement } from "./statement.ts";
+import type { Database } from "./connection/database.ts";
+import { VIEWS, readModelColumns, readModelFrom } from "./rows/read-model.ts";
+import type { ReadModelRow } from "./rows/read-model.ts";
+import { statement } from "./connection/statement.ts";
+import type { Statement } from "./connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 type ListQuery = Query<"jobs.list">;
@@ -22,7 +22,7 @@ const STRIDE = 200;
 /** Characters of errors with which a page is full: each may be as long as a result. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
-const SHOWN = shownColumns({ input: "NULL", output: "NULL" });
+const SHOWN = readModelColumns({ input: "NULL", output: "NULL" });
 
 /** Where a page ended. */
 interface Place {
@@ -93,11 +93,11 @@ export function openList({
 		endpoint: string,
 		from: Place,
 		...more: string[]
-	): AsyncGenerator<{ at: Place; row?: ShownRow }> {
+	): AsyncGenerator<{ at: Place; row?: ReadModelRow }> {
 		for (let at = from; ; ) {
 			const { rows } = await read.run(asked, [endpoint, at.number, at.id, STRIDE, ...more]);
 			for (const values of rows) {
-				const row = shownFrom(values);
+				const row = readModelFrom(values);
 				at = { number: Number(values[6]), id: String(values[5]) };
 				yield row ? { at, row } : { at };
 			}
@@ -109,7 +109,7 @@ export function openList({
 	async function walks(
 		{ endpoint, filter: { states } }: ListQuery,
 		from: Place,
-	): Promise<AsyncGenerator<{ at: Place; row?: ShownRow }>[]> {
+	): Promise<AsyncGenerator<{ at: Place; row?: ReadModelRow }>[]> {
 		if (states?.every((state) => state === RUNNING)) return [walk(AT_WORK, endpoint, from)];
 		if (states?.every((state) => !isFinal(state))) {
 			const live = Number((await read.run(LIVE_COUNT, [endpoint])).rows[0]?.[0] ?? 0);

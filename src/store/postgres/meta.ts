@@ -4,8 +4,8 @@
  */
 import { createHmac, randomUUID } from "node:crypto";
 import type { Store } from "../store.ts";
-import type { Database } from "./database.ts";
-import { statement } from "./statement.ts";
+import type { Database } from "./connection/database.ts";
+import { statement } from "./connection/statement.ts";
 
 /**
  * Bytes that a trial write needs: they get pages of their own, for values of `meta` are not

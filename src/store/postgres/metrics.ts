@@ -1,9 +1,9 @@
 /** What was counted of endpoints over time (D40). */
 import type { MetricsRow, MetricsStore } from "../metrics-contract.ts";
-import { numbers, texts } from "./arrays.ts";
-import type { Database } from "./database.ts";
-import { statement } from "./statement.ts";
-import type { Value } from "./statement.ts";
+import { numbers, texts } from "./connection/arrays.ts";
+import type { Database } from "./connection/database.ts";
+import { statement } from "./connection/statement.ts";
+import type { Value } from "./connection/statement.ts";
 
 const COLUMNS = "endpoint, step, at, source, tally";
 const PUT = statement(`

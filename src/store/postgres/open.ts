@@ -4,28 +4,28 @@ import type { Clock } from "../../clock.ts";
 import type { Answer, Query } from "../operations.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { Store } from "../store.ts";
-import { openAbsences } from "./absences.ts";
+import { openSessionLiveness } from "./rows/session-liveness.ts";
 import { openBatches } from "./batch.ts";
 import type { SharedOp } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
-import { addressOf, openDatabase } from "./database.ts";
+import { addressOf, openDatabase } from "./connection/database.ts";
 import { openEndpoints } from "./endpoints.ts";
 import { openKeys, openTokens } from "./keys.ts";
 import { openLimits } from "./limits.ts";
 import { openList } from "./list.ts";
 import { openMeta } from "./meta.ts";
 import { openMetrics } from "./metrics.ts";
-import { openOrder } from "./order.ts";
-import { openPlaces } from "./places.ts";
-import { promptRunner } from "./prompt.ts";
-import { openQueueMemories } from "./queues.ts";
+import { openBarrier } from "./connection/barrier.ts";
+import { openRankAllocator } from "./rows/rank-allocator.ts";
+import { timeoutRunner } from "./connection/timeouts.ts";
+import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
-import { isStorable } from "./storable.ts";
+import { isStorable } from "./rows/storable.ts";
 import { openSweeps } from "./sweeps.ts";
 import { openWebhooks } from "./webhooks.ts";
-import { openWorkerRows } from "./worker-rows.ts";
+import { openWorkerRows } from "./rows/worker-rows.ts";
 
 /** How a store is opened. */
 export interface PostgresOptions {
@@ -55,7 +55,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 	const control = database.another();
 	const counting = database.another();
 	const signals = openSignals({ clock, session, database });
-	const order = openOrder();
+	const order = openBarrier();
 	let closed = false;
 
 	async function close(): Promise<void> {
@@ -68,9 +68,9 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 
 	const kept = {
 		memories: openQueueMemories(),
-		places: openPlaces(),
+		places: openRankAllocator(),
 		session,
-		absences: openAbsences(clock),
+		absences: openSessionLiveness(clock),
 	};
 	const { hints } = signals;
 	const batches = openBatches({ database, clock, kept, hints });
@@ -110,7 +110,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 	};
 	const list = openList({ database, sweeps });
 	const cluster = openCluster({
-		prompt: promptRunner({ connection: control, name, clock, silentMs: PROMPT_MS }),
+		prompt: timeoutRunner({ connection: control, name, clock, silentMs: PROMPT_MS }),
 		read: database.read,
 		tellOthers,
 	});
@@ -166,7 +166,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 			},
 		},
 		limits: openLimits({
-			run: promptRunner({ connection: counting, name, clock, silentMs: PROMPT_MS }),
+			run: timeoutRunner({ connection: counting, name, clock, silentMs: PROMPT_MS }),
 		}),
 		identity: meta.identity,
 		ping: open(meta.ping),

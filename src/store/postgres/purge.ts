@@ -4,11 +4,11 @@
  * transaction on the queue shares: none is under way meanwhile.
  */
 import { WAITING } from "../states.ts";
-import type { Database } from "./database.ts";
-import type { Parts } from "./parts.ts";
-import { QUEUE_LOCKS } from "./queues.ts";
-import { statement } from "./statement.ts";
-import type { Runner, Value } from "./statement.ts";
+import type { Database } from "./connection/database.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { QUEUE_LOCKS } from "./rows/queues.ts";
+import { statement } from "./connection/statement.ts";
+import type { Runner, Value } from "./connection/statement.ts";
 
 const LOCK = statement(`SELECT pg_advisory_xact_lock(${QUEUE_LOCKS}, hashtext($1::text))`);
 const LAST = statement(`
@@ -45,7 +45,7 @@ const REMOVE = statement(`
  * are.
  */
 export async function purge(
-	{ run, queues, due, flush, signal, tellOthers }: Parts,
+	{ run, queues, due, flush, signal, tellOthers }: UnitOfWork,
 	{ endpoint, now }: { endpoint: string; now: number },
 ): Promise<number> {
 	// Alone from here on: nobody else writes to the queue.

@@ -1,27 +1,27 @@
 /** Operations that read jobs and write nothing, but for the lists. */
 import { RUNNING, WAITING } from "../states.ts";
 import type { ChunkStore, JobStore } from "../store.ts";
-import { texts } from "./arrays.ts";
-import { STOPPED } from "./attempts.ts";
+import { texts } from "./connection/arrays.ts";
+import { STOPPED } from "./rows/attempts.ts";
 import { rangeOf, seenOf } from "./chunks.ts";
-import type { Database } from "./database.ts";
-import { keyOf } from "./row.ts";
-import type { JobKey } from "./row.ts";
-import { SHOWN_MOVES, VIEWS, shownColumns, shownFrom } from "./shown.ts";
-import type { ShownRow } from "./shown.ts";
-import { statement } from "./statement.ts";
-import type { Runner } from "./statement.ts";
+import type { Database } from "./connection/database.ts";
+import { keyOf } from "./rows/row.ts";
+import type { JobKey } from "./rows/row.ts";
+import { READ_MODEL_MOVES, VIEWS, readModelColumns, readModelFrom } from "./rows/read-model.ts";
+import type { ReadModelRow } from "./rows/read-model.ts";
+import { statement } from "./connection/statement.ts";
+import type { Runner } from "./connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 const ROW =
 	"FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
 const RESULTS = statement(`
-  SELECT ${shownColumns({ input: "NULL", output: "jobs.output" })} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+  SELECT ${readModelColumns({ input: "NULL", output: "jobs.output" })} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
   JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
 const RECORD = statement(
-	`SELECT ${shownColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`,
+	`SELECT ${readModelColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`,
 );
-const BARE = statement(`SELECT ${shownColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
+const BARE = statement(`SELECT ${readModelColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
 /** Each endpoint by itself, so that the index of what runs there is used. */
 const ALL_RUNNING = statement(`
@@ -69,10 +69,10 @@ export type Reads = Pick<
 const MOST_ROWS = 128;
 
 /** Reads rows with their results: those asked for within a turn are one question. */
-function openResults(read: Runner): { row(key: JobKey): Promise<ShownRow | undefined> } {
+function openResults(read: Runner): { row(key: JobKey): Promise<ReadModelRow | undefined> } {
 	let asked: {
 		key: JobKey;
-		resolve: (row: ShownRow | undefined) => void;
+		resolve: (row: ReadModelRow | undefined) => void;
 		reject: (error: unknown) => void;
 	}[] = [];
 
@@ -85,7 +85,7 @@ function openResults(read: Runner): { row(key: JobKey): Promise<ShownRow | undef
 				texts(mine.map(({ key }) => key.id)),
 			]);
 			const found = new Map(
-				rows.map(shownFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])),
+				rows.map(readModelFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])),
 			);
 			for (const { key, resolve } of mine) resolve(found.get(keyOf(key)));
 		} catch (error) {
@@ -112,9 +112,9 @@ export function openReads({
 	async function shown(
 		asked: typeof RECORD,
 		{ endpoint, id }: JobKey,
-	): Promise<ShownRow | undefined> {
+	): Promise<ReadModelRow | undefined> {
 		const [values] = (await read.run(asked, [endpoint, id])).rows;
-		return values && shownFrom(values);
+		return values && readModelFrom(values);
 	}
 
 	const results = openResults(read);
@@ -200,7 +200,7 @@ export function openReads({
 
 		async read({ endpoint, id, from, maxBytes, now }) {
 			const row = await shown(BARE, { endpoint, id });
-			const seen = row && seenOf(row, SHOWN_MOVES.project(row, now));
+			const seen = row && seenOf(row, READ_MODEL_MOVES.project(row, now));
 			return seen && { state: seen.state, ...(await rangeOf(read.run, seen, { from, maxBytes })) };
 		},
 	};

@@ -5,8 +5,8 @@
 import { DatabaseError } from "pg";
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
-import { LOCK_MS, SCHEMA, connected, usable } from "./setup.ts";
-import type { Setup } from "./setup.ts";
+import { LOCK_MS, SCHEMA, connected, usable } from "./connection/setup.ts";
+import type { Setup } from "./connection/setup.ts";
 
 /** How long a server waits for another one that migrates, ms. */
 const WAIT_MS = 600_000;

@@ -5,14 +5,14 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Signal } from "../store.ts";
-import type { Hints } from "./with-parts.ts";
-import { texts } from "./arrays.ts";
+import type { Hints } from "./rows/run-unit-of-work.ts";
+import { texts } from "./connection/arrays.ts";
 import { SESSION_LOCKS } from "./chunks.ts";
-import type { Connection } from "./connection.ts";
-import type { Database } from "./database.ts";
-import { late } from "./prompt.ts";
-import { statement } from "./statement.ts";
-import type { Runner } from "./statement.ts";
+import type { Connection } from "./connection/connection.ts";
+import type { Database } from "./connection/database.ts";
+import { late } from "./connection/timeouts.ts";
+import { statement } from "./connection/statement.ts";
+import type { Runner } from "./connection/statement.ts";
 
 /** The channel of all servers. */
 const CHANNEL = "sluice";

@@ -1,19 +1,19 @@
 /**
  * Operations on many jobs at once: each is a transaction of its own, beside those that jobs share.
  */
-import { dueAt } from "../../core/life.ts";
-import { isFinal } from "../../core/machine.ts";
+import { dueAt } from "../../core/job-transitions.ts";
+import { isFinal } from "../../core/job-states.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { JobStore } from "../store.ts";
-import type { Database } from "./database.ts";
-import { PASSING_LIMIT } from "./due.ts";
-import type { Kept, Parts } from "./parts.ts";
+import type { Database } from "./connection/database.ts";
+import { PASSING_LIMIT } from "./rows/due.ts";
+import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
 import { expireKeys, removePurged } from "./purge.ts";
-import { COLUMNS } from "./records.ts";
-import { statement } from "./statement.ts";
-import type { Runner } from "./statement.ts";
-import { withParts } from "./with-parts.ts";
-import type { Hints } from "./with-parts.ts";
+import { COLUMNS } from "./rows/job-records.ts";
+import { statement } from "./connection/statement.ts";
+import type { Runner } from "./connection/statement.ts";
+import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
+import type { Hints } from "./rows/run-unit-of-work.ts";
 
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
@@ -56,11 +56,11 @@ export function openSweeps({
 	hints,
 }: {
 	database: Database;
-	kept: Kept;
+	kept: ServerMemory;
 	hints: Hints;
 }): Sweeps {
-	const step = <T>(work: (parts: Parts, runner: Runner) => Promise<T>): Promise<T> =>
-		withParts({ transact: database.write, slot: () => database.slowSlot, kept, hints }, work);
+	const step = <T>(work: (parts: UnitOfWork, runner: Runner) => Promise<T>): Promise<T> =>
+		runUnitOfWork({ transact: database.write, slot: () => database.slowSlot, kept, hints }, work);
 
 	return {
 		cancelAll: ({ endpoint, limit, now }) =>

@@ -3,13 +3,13 @@ import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { DeliveryRow, Signal, WebhookStore } from "../store.ts";
-import type { Database } from "./database.ts";
-import { DELIVERY_COLUMNS, deliveryFrom } from "./deliveries.ts";
-import type { NumberedDelivery } from "./deliveries.ts";
-import { jsonTextOf } from "./large.ts";
-import { statement } from "./statement.ts";
-import type { Statement } from "./statement.ts";
-import { isStorable } from "./storable.ts";
+import type { Database } from "./connection/database.ts";
+import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
+import type { NumberedDelivery } from "./rows/deliveries.ts";
+import { jsonTextOf } from "./rows/buffer-transfer.ts";
+import { statement } from "./connection/statement.ts";
+import type { Statement } from "./connection/statement.ts";
+import { isStorable } from "./rows/storable.ts";
 
 /**
  * One statement, unlike in SQLite: what another server claims at the same moment is passed over,

@@ -2,12 +2,12 @@
  * What the pings and silences of workers mean for the jobs they hold (D16), inside a shared
  * transaction that has read those jobs.
  */
-import { MISSED_PINGS } from "../../core/life.ts";
+import { MISSED_PINGS } from "../../core/job-transitions.ts";
 import { RUNNING } from "../states.ts";
-import type { Reckoning, WorkerStore } from "../store.ts";
+import type { AttemptReconciliation, WorkerStore } from "../store.ts";
 import type { Attempt } from "../../core/job.ts";
-import type { Parts } from "./parts.ts";
-import type { Row } from "./row.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import type { Row } from "./rows/row.ts";
 
 /** Done one after the other in a transaction. */
 export type WorkerSteps = Pick<WorkerStore, "ping" | "idle" | "renew">;
@@ -17,7 +17,7 @@ interface Worker {
 	worker: string;
 }
 
-export function openWorkers({ records, attempts, moves }: Parts): WorkerSteps {
+export function openWorkers({ records, attempts, moves }: UnitOfWork): WorkerSteps {
 	/** The jobs that the worker still runs after what has passed for them. */
 	function held({ endpoint, worker, now }: Worker & { now: number }): Row[] {
 		return records.of(endpoint).flatMap((row) => {
@@ -37,7 +37,11 @@ export function openWorkers({ records, attempts, moves }: Parts): WorkerSteps {
 	/**
 	 * Takes jobs back from a worker that is known not to run them; those failed by it join `over`.
 	 */
-	function takeBack(rows: readonly Row[], over: readonly string[], now: number): Reckoning {
+	function takeBack(
+		rows: readonly Row[],
+		over: readonly string[],
+		now: number,
+	): AttemptReconciliation {
 		const lost = moves.takeBack(rows, { now, over: true });
 		return {
 			lost,

@@ -1,11 +1,16 @@
 /** The operations on streams (D7). Each runs inside a batch of the database thread. */
 import type { ChunkRead } from "../store.ts";
-import type { Parts } from "./parts.ts";
-import type { Row } from "./row.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import type { Row } from "./rows/row.ts";
 import { RUNNING } from "../states.ts";
 import type { GroupHandlers } from "../operations.ts";
 
-export function openChunks({ records, attempts, chunks, moves }: Parts): GroupHandlers<"chunks"> {
+export function openChunks({
+	records,
+	attempts,
+	chunks,
+	moves,
+}: UnitOfWork): GroupHandlers<"chunks"> {
 	/**
 	 * A row and what a reader may see of it now: the state, and the number below which chunks are
 	 * there.

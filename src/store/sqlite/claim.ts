@@ -1,10 +1,10 @@
 /** Hands waiting jobs to a worker: which job runs next is decided here. */
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { Claim } from "../store.ts";
-import type { Lane } from "./fence.ts";
-import type { Parts } from "./parts.ts";
-import { FIRST, unpurged } from "./row.ts";
-import type { Row } from "./row.ts";
+import type { Lane } from "./rows/fence.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { FIRST, unpurged } from "./rows/row.ts";
+import type { Row } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
 
 interface ClaimQuery {
@@ -23,7 +23,7 @@ const FIRST_FEW = 2;
 const AT_ONCE = 32;
 
 /** The `claim` of the contract. */
-export function openClaim({ db, queues, records, attempts, texts, moves, due, fence }: Parts) {
+export function openClaim({ db, queues, records, attempts, texts, moves, due, fence }: UnitOfWork) {
 	// A literal LIMIT: a parameter would have the statement planned anew for each value. New rows
 	// need not be written for it: they come last.
 	const nextWaiting = (most: number) => ({

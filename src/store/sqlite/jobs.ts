@@ -2,20 +2,20 @@
  * The operations on jobs, but for `claim`, `list` and what counts. Each runs inside a batch of the
  * database thread.
  */
-import { dueAt, lossOf } from "../../core/life.ts";
+import { dueAt, lossOf } from "../../core/job-transitions.ts";
 import { newJob } from "../../core/job.ts";
-import { allowed } from "../../core/machine.ts";
-import type { Inserted, Moved, Running } from "../store.ts";
+import { allowed } from "../../core/job-states.ts";
+import type { InsertResult, MoveResult, Running } from "../store.ts";
 import { openClaim } from "./claim.ts";
-import { openCounts } from "./counts.ts";
+import { openCounts } from "./rows/counts.ts";
 import { openList } from "./list.ts";
-import type { Parts } from "./parts.ts";
-import { isPurged } from "./row.ts";
-import type { Row } from "./row.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { isPurged } from "./rows/row.ts";
+import type { Row } from "./rows/row.ts";
 import { RUNNING } from "../states.ts";
 import type { GroupHandlers } from "../operations.ts";
 
-export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
+export function openJobs(parts: UnitOfWork): GroupHandlers<"jobs"> {
 	const {
 		queues,
 		records,
@@ -41,7 +41,7 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
 	}
 
 	/** The answer to a submission under a key that was used for the same one. */
-	function repeated(endpoint: string, id: string, now: number): Inserted {
+	function repeated(endpoint: string, id: string, now: number): InsertResult {
 		const row = records.find({ endpoint, id });
 		const job = row && moves.project(row, now)?.job;
 		if (!job) return { ok: false, why: "key_expired" };
@@ -50,7 +50,7 @@ export function openJobs(parts: Parts): GroupHandlers<"jobs"> {
 			: { ok: true, job, repeated: true };
 	}
 
-	function moved(row: Row, applied: ReturnType<typeof moves.apply>): Moved {
+	function moved(row: Row, applied: ReturnType<typeof moves.apply>): MoveResult {
 		return applied
 			? { ok: true, job: applied.step.job }
 			: { ok: false, why: "state", state: row.job.state };

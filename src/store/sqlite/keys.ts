@@ -1,10 +1,10 @@
 /** API keys (D30) and the tokens of workers (D26), by their hashes. */
 import type { KeyRow } from "../store.ts";
 import type { Value } from "./database.ts";
-import type { Parts } from "./parts.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { GroupHandlers } from "../operations.ts";
 
-export function openKeys({ db }: Parts): GroupHandlers<"keys"> {
+export function openKeys({ db }: UnitOfWork): GroupHandlers<"keys"> {
 	const any = db.prepare("SELECT 1 FROM keys LIMIT 1");
 	const insert = db.prepare(
 		"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -74,7 +74,7 @@ function keyFrom(values: Value[]): KeyRow {
 	};
 }
 
-export function openTokens({ db }: Parts): GroupHandlers<"tokens"> {
+export function openTokens({ db }: UnitOfWork): GroupHandlers<"tokens"> {
 	const replace = db.prepare(
 		"INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)",
 	);

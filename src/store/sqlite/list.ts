@@ -2,13 +2,13 @@
  * Lists of jobs, the last submitted first. A page walks the numbers of rows downwards along one or
  * more indexes, asks of each row what it is now, and takes those that fit.
  */
-import { isFinal, JOB_STATES } from "../../core/machine.ts";
-import type { JobResult } from "../../core/view.ts";
+import { isFinal, JOB_STATES } from "../../core/job-states.ts";
+import type { JobResult } from "../../core/job-view.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Answer, Query } from "../operations.ts";
-import type { Parts } from "./parts.ts";
-import { LAST } from "./row.ts";
-import type { Queue } from "./row.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { LAST } from "./rows/row.ts";
+import type { Queue } from "./rows/row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 
 /** Rows of one index that a page looks at, at most. */
@@ -44,7 +44,7 @@ export function openList({
 	due,
 	live,
 	views,
-}: Parts): (q: ListQuery) => Answer<"jobs.list"> {
+}: UnitOfWork): (q: ListQuery) => Answer<"jobs.list"> {
 	/**
 	 * The statements over one index, which is named since the planner would guess: what may fit
 	 * between two numbers, and the number down to which a page looks.

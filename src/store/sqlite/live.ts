@@ -1,7 +1,7 @@
 /** The jobs of a queue that wait or run, by the numbers of their rows. */
-import type { Records } from "./records.ts";
-import { unpurged } from "./row.ts";
-import type { Queue } from "./row.ts";
+import type { Records } from "./rows/job-records.ts";
+import { unpurged } from "./rows/row.ts";
+import type { Queue } from "./rows/row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 
 export function openLive(records: Records) {

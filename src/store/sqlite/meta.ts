@@ -1,13 +1,13 @@
 /** What the store knows of itself: its identity, and whether it can be written. */
 import { randomUUID } from "node:crypto";
 import type { Answer } from "../operations.ts";
-import type { Parts } from "./parts.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 /** Bytes that a trial write needs; more than the free rest of a page. */
 const TRIAL_BYTES = 16_384;
 
 /** The operations of the contract that belong to no noun. */
-export function openMeta(parts: Parts): {
+export function openMeta(parts: UnitOfWork): {
 	identity: () => Answer<"identity">;
 	ping: () => Answer<"ping">;
 } {

@@ -2,9 +2,9 @@
 import type { MetricsRow } from "../metrics-contract.ts";
 import type { GroupHandlers } from "../operations.ts";
 import type { Value } from "./database.ts";
-import type { Parts } from "./parts.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-export function openMetrics({ db }: Parts): GroupHandlers<"metrics"> {
+export function openMetrics({ db }: UnitOfWork): GroupHandlers<"metrics"> {
 	const columns = "endpoint, step, at, source, tally";
 	const replace = db.prepare(`INSERT OR REPLACE INTO metrics (${columns}) VALUES (?, ?, ?, ?, ?)`);
 	const one = db.prepare(

@@ -2,16 +2,16 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Store } from "../store.ts";
-import { connect, errorFrom } from "./client.ts";
+import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Greeting, ThreadData } from "./messages.ts";
-import { turnMemory, turnTeller } from "./turn.ts";
+import type { Greeting, ThreadData } from "./thread/messages.ts";
+import { turnMemory, turnTeller } from "./thread/commit-gate.ts";
 
 /**
  * This file's own ending: the thread is TypeScript beside the source and JavaScript beside the
  * build.
  */
-const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url);
 
 /**
  * Room for short-lived objects of the thread, in MB: a batch lives briefly, and a small room stays

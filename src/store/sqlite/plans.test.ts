@@ -6,14 +6,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { openBatches } from "./batch.ts";
+import { openBatches } from "./thread/batch.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 import { OP_NAMES } from "../operations.ts";
 import type { OpName } from "../operations.ts";
-import { openParts } from "./parts.ts";
+import { openUnitOfWork } from "./rows/unit-of-work.ts";
 import { prepareSchema } from "./schema.ts";
-import { CODECS } from "./wire.ts";
+import { CODECS } from "./thread/codecs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-plans-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,7 +72,7 @@ async function withEndedJobs(
 			};
 		},
 	};
-	const batch = openBatches(openParts(db));
+	const batch = openBatches(openUnitOfWork(db));
 	const op = (name: OpName, q: unknown): unknown => {
 		const number = OP_NAMES.indexOf(name);
 		const { answers, failures } = batch([number, CODECS[number]?.pack(q)]);

@@ -2,20 +2,20 @@
  * Purging a queue (D11): one mark in the row of the queue makes all its waiting jobs missing,
  * however many they are; their rows are removed later, some at a time.
  */
-import type { Attempts } from "./attempts.ts";
-import type { ChunkRows } from "./chunk-rows.ts";
-import type { Queues } from "./queues.ts";
-import type { Records } from "./records.ts";
-import type { Queue } from "./row.ts";
+import type { Attempts } from "./rows/attempts.ts";
+import type { ChunkRows } from "./rows/chunk-rows.ts";
+import type { Queues } from "./rows/queues.ts";
+import type { Records } from "./rows/job-records.ts";
+import type { Queue } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
-import type { Texts } from "./texts.ts";
+import type { Payloads } from "./rows/payloads.ts";
 
 /** What {@link openPurge} works on. */
 export interface PurgeParts {
 	queues: Queues;
 	records: Records;
 	attempts: Attempts;
-	texts: Texts;
+	texts: Payloads;
 	chunks: ChunkRows;
 }
 

@@ -3,14 +3,14 @@ import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import type { DeliveryState } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { DeliveryRow } from "../store.ts";
-import { bytesOf } from "./blocks.ts";
+import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
-import { DELIVERY_COLUMNS, deliveryFrom } from "./deliveries.ts";
-import type { NumberedDelivery } from "./deliveries.ts";
+import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
+import type { NumberedDelivery } from "./rows/deliveries.ts";
 import type { GroupHandlers } from "../operations.ts";
-import type { Parts } from "./parts.ts";
-import { LAST } from "./row.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { LAST } from "./rows/row.ts";
 
 /** The delivery as callers know it. */
 function shown({
@@ -27,7 +27,7 @@ function shown({
 	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
 }
 
-export function openWebhooks({ db, deliveries, signal }: Parts): GroupHandlers<"webhooks"> {
+export function openWebhooks({ db, deliveries, signal }: UnitOfWork): GroupHandlers<"webhooks"> {
 	const due = db.prepare(`
     SELECT ${DELIVERY_COLUMNS}, (SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
     FROM deliveries WHERE due_at <= ? ORDER BY due_at, number LIMIT ?`);

@@ -2,15 +2,20 @@
  * Workers, and what their pings and silences mean for the jobs they hold (D16). Each runs inside a
  * batch of the database thread.
  */
-import { MISSED_PINGS } from "../../core/life.ts";
-import type { Reckoning, WorkerRow } from "../store.ts";
-import type { Parts } from "./parts.ts";
-import { isPurged } from "./row.ts";
-import type { Row } from "./row.ts";
+import { MISSED_PINGS } from "../../core/job-transitions.ts";
+import type { AttemptReconciliation, WorkerRow } from "../store.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
+import { isPurged } from "./rows/row.ts";
+import type { Row } from "./rows/row.ts";
 import { RUNNING } from "../states.ts";
 import type { GroupHandlers } from "../operations.ts";
 
-export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandlers<"workers"> {
+export function openWorkers({
+	db,
+	records,
+	attempts,
+	moves,
+}: UnitOfWork): GroupHandlers<"workers"> {
 	const replace = db.prepare(
 		"INSERT OR REPLACE INTO workers (id, endpoint, launcher, handle, url, created_at) VALUES (?, ?, ?, ?, ?, ?)",
 	);
@@ -48,7 +53,11 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
 	/**
 	 * Takes jobs back from a worker that is known not to run them; those failed by it join `over`.
 	 */
-	function takeBack(rows: readonly Row[], over: readonly string[], now: number): Reckoning {
+	function takeBack(
+		rows: readonly Row[],
+		over: readonly string[],
+		now: number,
+	): AttemptReconciliation {
 		const lost = moves.takeBack(rows, { now, over: true });
 		return {
 			lost,
@@ -85,7 +94,7 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
 			remove.run(id);
 		},
 
-		ping({ endpoint, worker, named, handedBefore, now }): Reckoning {
+		ping({ endpoint, worker, named, handedBefore, now }): AttemptReconciliation {
 			const names = new Set(named);
 			const lost: Row[] = [];
 			const over: string[] = [];
@@ -112,7 +121,7 @@ export function openWorkers({ db, records, attempts, moves }: Parts): GroupHandl
 			return takeBack(lost, over, now);
 		},
 
-		idle({ endpoint, worker, before, dead = false, now }): Reckoning {
+		idle({ endpoint, worker, before, dead = false, now }): AttemptReconciliation {
 			const rows = held({ endpoint, worker, now }).filter(
 				({ job }) => job.startedAt !== undefined && job.startedAt < before,
 			);

@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OP_NAMES } from "../../operations.ts";
 import type { OpName } from "../../operations.ts";
-import { openBatches } from "../batch.ts";
+import { openBatches } from "../thread/batch.ts";
 import { openDatabase } from "../database.ts";
 import type { Database } from "../database.ts";
-import type { Reply } from "../messages.ts";
-import { openParts } from "../parts.ts";
+import type { Reply } from "../thread/messages.ts";
+import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
-import { CODECS } from "../wire.ts";
+import { CODECS } from "../thread/codecs.ts";
 
 export const NOW = 1_800_000_000_000;
 export const MINUTE = 60_000;
@@ -56,7 +56,7 @@ export async function batchSite(): Promise<BatchSite> {
 			};
 		},
 	};
-	const batch = openBatches(openParts(db));
+	const batch = openBatches(openUnitOfWork(db));
 	runs.clear();
 	let waiting: unknown[][] = [];
 	let patience: boolean[] = [];

@@ -1,0 +1,53 @@
+/**
+ * A job as clients see it: the same text for `/status`, `/runsync` and the webhook (D6). Built as
+ * text, so that `output` stays as produced (D5).
+ */
+import type { Job } from "./job.ts";
+import { piecesOf } from "./json/json-text.ts";
+import type { JsonPieces, JsonText } from "./json/json-text.ts";
+import type { JobState } from "./job-states.ts";
+
+/** A job with the texts that belong in its answers. */
+export interface JobResult {
+	job: Job;
+	/** The result, or the latest progress value of a running job. */
+	output?: JsonText | undefined;
+	/** The failure as a sentence or as the worker sent it. */
+	error?: string | undefined;
+}
+
+/** Time of the last wait in the queue, ms, growing while it waits (D6). */
+export function delayTime(job: Job, now: number): number {
+	return Math.max(0, Math.round((job.startedAt ?? job.endedAt ?? now) - job.queuedAt));
+}
+
+/** Time of the last attempt, ms, growing while it runs; 0 before it (D6). */
+export function executionTime(job: Job, now: number): number {
+	return job.startedAt === undefined
+		? 0
+		: Math.max(0, Math.round((job.endedAt ?? now) - job.startedAt));
+}
+
+/** The job object of D6 as JSON text on one line; in pieces when its output is large. */
+export function jobView(result: JobResult & { output?: string | undefined }, now: number): string;
+export function jobView(result: JobResult, now: number): JsonPieces;
+export function jobView({ job, output, error }: JobResult, now: number): JsonPieces {
+	const shown =
+		output !== undefined &&
+		(job.state === "COMPLETED" || job.state === "IN_PROGRESS" || job.state === "FAILED");
+	let text = `{"id":"${job.id}","status":"${job.state}","delayTime":${delayTime(job, now)},"executionTime":${executionTime(job, now)}`;
+	const head = shown && typeof output !== "string" ? [`${text},"output":`, output] : undefined;
+	if (head) text = "";
+	else if (shown) text += `,"output":${output as string}`;
+	if (error !== undefined && job.state !== "IN_QUEUE" && job.state !== "IN_PROGRESS")
+		text += `,"error":${JSON.stringify(error)}`;
+	if (job.worker !== undefined) text += `,"workerId":${JSON.stringify(job.worker)}`;
+	if (job.returns > 0) text += `,"retries":${job.returns}`;
+	text += "}";
+	return head ? piecesOf(...head, text) : text;
+}
+
+/** `{id, status}` for `/run`, `/cancel` and `/retry` (spec 2.8, 4). */
+export function statusView(id: string, state: JobState): string {
+	return `{"id":"${id}","status":"${state}"}`;
+}

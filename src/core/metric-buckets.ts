@@ -1,0 +1,115 @@
+/**
+ * What is counted of an endpoint in one step of time (D40): counts, the most that was seen of what
+ * goes up and down, and durations. Tallies add up, over time and over servers.
+ */
+import type { Histogram } from "./histogram.ts";
+import { addHistogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
+import type { JobState } from "./job-states.ts";
+
+/** Lengths of the steps, ms. */
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export type StepMs = typeof MINUTE_MS | typeof HOUR_MS;
+export const STEPS: readonly StepMs[] = [MINUTE_MS, HOUR_MS];
+
+/** How long steps are kept, ms: minutes for a day, hours for 30 days. */
+export const METRICS_KEPT_MS: Readonly<Record<StepMs, number>> = {
+	[MINUTE_MS]: 86_400_000,
+	[HOUR_MS]: 30 * 86_400_000,
+};
+
+/** Ends of jobs. */
+export const OUTCOMES = ["completed", "failed", "timedOut", "cancelled"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** The outcome that a final state is. */
+export const OUTCOME_OF: Readonly<Partial<Record<JobState, Outcome>>> = {
+	COMPLETED: "completed",
+	FAILED: "failed",
+	TIMED_OUT: "timedOut",
+	CANCELLED: "cancelled",
+};
+
+/**
+ * What is counted. `retried`: returns to the queue by `/retry` or by a loss; `coldStarts`: workers
+ * launched. Their order is that of the stored text: new ones go to the end.
+ */
+export const COUNTERS = ["submitted", ...OUTCOMES, "retried", "coldStarts"] as const;
+export type Counter = (typeof COUNTERS)[number];
+
+/**
+ * Of what goes up and down the most is kept. Workers as in `/health`: one is ready, busy or
+ * starting. Their order is that of the stored text.
+ */
+export const GAUGES = [
+	"queued",
+	"running",
+	"workersReady",
+	"workersBusy",
+	"workersStarting",
+] as const;
+export type Gauge = (typeof GAUGES)[number];
+
+export interface MetricBucket {
+	counts: Record<Counter, number>;
+	most: Record<Gauge, number>;
+	/** Waits in the queue of the jobs that were handed out, ms. */
+	delay: Histogram;
+	/** Runs of the jobs whose workers told their end, ms. */
+	execution: Histogram;
+}
+
+const zeros = <N extends string>(names: readonly N[]): Record<N, number> =>
+	Object.fromEntries(names.map((name) => [name, 0])) as Record<N, number>;
+
+export function newMetricBucket(): MetricBucket {
+	return {
+		counts: zeros(COUNTERS),
+		most: zeros(GAUGES),
+		delay: newHistogram(),
+		execution: newHistogram(),
+	};
+}
+
+/** Adds what another one has: counts add up, of what goes up and down the most stays. */
+export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
+	for (const name of COUNTERS) to.counts[name] += from.counts[name];
+	for (const name of GAUGES) to.most[name] = Math.max(to.most[name], from.most[name]);
+	addHistogram(to.delay, from.delay);
+	addHistogram(to.execution, from.execution);
+}
+
+/** Whether nothing happened and nothing was seen. */
+export function isEmpty({ counts, most, delay }: MetricBucket): boolean {
+	return (
+		COUNTERS.every((name) => counts[name] === 0) &&
+		GAUGES.every((name) => most[name] === 0) &&
+		delay.counts.size === 0
+	);
+}
+
+/** As JSON text. */
+export function metricBucketText({ counts, most, delay, execution }: MetricBucket): string {
+	return JSON.stringify([
+		COUNTERS.map((name) => counts[name]),
+		GAUGES.map((name) => most[name]),
+		packHistogram(delay),
+		packHistogram(execution),
+	]);
+}
+
+/** What {@link metricBucketText} made; what an older version did not count is 0. */
+export function readMetricBucket(text: string): MetricBucket {
+	const [counts = [], most = [], delay = [], execution = []] = JSON.parse(text) as number[][];
+	const named = <N extends string>(
+		names: readonly N[],
+		values: readonly number[],
+	): Record<N, number> =>
+		Object.fromEntries(names.map((name, index) => [name, values[index] ?? 0])) as Record<N, number>;
+	return {
+		counts: named(COUNTERS, counts),
+		most: named(GAUGES, most),
+		delay: unpackHistogram(delay),
+		execution: unpackHistogram(execution),
+	};
+}

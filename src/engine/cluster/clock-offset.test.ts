@@ -1,0 +1,170 @@
+/** The present by the database's clock, on a machine whose own clock is wrong, jumps or stands. */
+import { describe, expect, it } from "vitest";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { eventBus } from "../../events.ts";
+import type { EventName } from "../../events.ts";
+import { StoreUnavailable } from "../../store/store.ts";
+import { jobClock } from "../availability/job-clock.ts";
+
+const HOUR = 3_600_000;
+
+/**
+ * A server whose clock is `skew` ms ahead of the database's; answers take `there` and `back` ms.
+ */
+function machine({ skew = 0 }: { skew?: number } = {}) {
+	const clock = manualClock();
+	const link = { there: 0, back: 0, away: false, skew };
+	let set = 0;
+	const own = { now: () => clock.now() + set, sleep: clock.sleep };
+	const extended: number[] = [];
+	const events = eventBus();
+	const told: EventName[] = [];
+	events.onAny((name) => told.push(name));
+	const time = jobClock({
+		clock: own,
+		events,
+		missed: () => void extended.push(time.now()),
+		databaseClock: async () => {
+			if (link.away) throw new StoreUnavailable("unreachable", "away");
+			await clock.sleep(link.there);
+			const now = clock.now() - link.skew;
+			await clock.sleep(link.back);
+			return now;
+		},
+	});
+	const begin = async (): Promise<void> => {
+		const begun = time.begin();
+		begun.catch(() => {});
+		await clock.advance(60_000 * Number(link.there + link.back > 0));
+		await begun;
+		for (const each of time.loops) each.start();
+	};
+	return {
+		clock,
+		time,
+		link,
+		extended,
+		told,
+		begin,
+		/** This machine's clock is set. */
+		set: (ms: number) => void (set += ms),
+		/** How far the present is from the database's. */
+		error: () => time.now() - (clock.now() - link.skew),
+		end: async () => {
+			const ends = time.loops.map((each) => each.stop());
+			await clock.advance(5000);
+			await Promise.all(ends);
+		},
+	};
+}
+
+describe("D16, D24: the present where servers share a store", () => {
+	it.each([0, 400, -400, HOUR, -24 * HOUR])(
+		"is the database's on a machine that is off by %i ms",
+		async (skew) => {
+			const m = machine({ skew });
+			await m.begin();
+			expect(m.error()).toBe(0);
+			expect(m.told).toEqual([]);
+			expect(m.time.fault()).toBeUndefined();
+			await m.end();
+		},
+	);
+
+	it("errs by half the difference of the ways at most, and takes the best of several measures", async () => {
+		const m = machine({ skew: 5000 });
+		Object.assign(m.link, { there: 300, back: 100 });
+		await m.begin();
+		await m.clock.advance(5000);
+		expect(m.error()).toBe(100);
+		Object.assign(m.link, { there: 0, back: 0 });
+		await m.clock.advance(5000);
+		expect(m.error()).toBe(0);
+		Object.assign(m.link, { there: 400, back: 0 });
+		await m.clock.advance(5000);
+		expect(m.error()).toBe(0);
+		await m.end();
+	});
+
+	it("a correction never turns it back", async () => {
+		const m = machine();
+		Object.assign(m.link, { there: 400, back: 0 });
+		await m.begin();
+		let last = m.time.now();
+		Object.assign(m.link, { there: 0, back: 0 });
+		for (let n = 0; n < 50; n += 1) {
+			await m.clock.advance(100);
+			expect(m.time.now()).toBeGreaterThanOrEqual(last);
+			last = m.time.now();
+		}
+		expect(m.error()).toBe(0);
+		await m.end();
+	});
+
+	it("this machine's clock is set: it is measured again before the present moves, and nothing lapses", async () => {
+		const m = machine();
+		await m.begin();
+		const before = m.time.now();
+		m.set(HOUR);
+		expect(m.time.now()).toBe(before);
+		expect(m.time.fault()).toMatch(/clock cannot be compared/);
+		await m.clock.advance(10);
+		expect(m.error()).toBe(0);
+		expect(m.time.fault()).toBeUndefined();
+		expect(m.extended).toEqual([]);
+		await m.end();
+	});
+
+	it("D16: the machine was suspended: after the measure it is later, and every lease is extended first", async () => {
+		const m = machine();
+		await m.begin();
+		m.set(HOUR);
+		m.link.skew -= HOUR;
+		const before = m.time.now();
+		await m.clock.advance(10);
+		expect(m.time.now()).toBe(before + HOUR + 10);
+		expect(m.extended).toHaveLength(1);
+		expect(m.told).toContain("service.away");
+		await m.end();
+	});
+
+	it("while the database is away it goes on by this machine's clock; after 30 s it is not relied on", async () => {
+		const m = machine({ skew: 3000 });
+		await m.begin();
+		m.link.away = true;
+		await m.clock.advance(29_000);
+		expect(m.error()).toBe(0);
+		expect(m.time.fault()).toBeUndefined();
+		await m.clock.advance(4000);
+		expect(m.time.fault()).toMatch(/clock cannot be compared/);
+		m.link.away = false;
+		await m.clock.advance(4000);
+		expect(m.time.fault()).toBeUndefined();
+		expect(m.told).toEqual([]);
+		await m.end();
+	});
+
+	it("a way that takes over a second tells nothing: it does not start", async () => {
+		const m = machine();
+		Object.assign(m.link, { there: 600, back: 600 });
+		await expect(m.begin()).rejects.toThrow(/over 1000 ms.*NTP/);
+	});
+
+	it("an offset that jumps at each measure is not relied on, one that jumps once is", async () => {
+		const m = machine();
+		await m.begin();
+		await m.clock.advance(10);
+		m.link.skew = 2000;
+		await m.clock.advance(2000);
+		expect(m.time.fault()).toMatch(/clock cannot be compared/);
+		for (let n = 2; n < 20; n += 1) {
+			m.link.skew = n * 2000;
+			await m.clock.advance(200);
+			expect(m.time.fault()).toMatch(/clock cannot be compared/);
+		}
+		await m.clock.advance(400);
+		expect(m.time.fault()).toBeUndefined();
+		expect(m.error()).toBe(0);
+		await m.end();
+	});
+});

@@ -1,0 +1,236 @@
+/**
+ * A server among others on a real PostgreSQL, on a clock that is turned by hand: when it leads, and
+ * when it knows that it does not.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import type { ManualClock } from "../../../test/support/manual-clock.ts";
+import { postgres } from "../../../test/support/postgres.ts";
+import { systemClock } from "../../clock.ts";
+import { eventBus } from "../../events.ts";
+import { openPostgres } from "../../store/postgres/open.ts";
+import type { ClusterStore } from "../../store/cluster-contract.ts";
+import type { Store } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/store.ts";
+import { until } from "../../../test/support/sdk-worker-bench.ts";
+import { cluster } from "./cluster.ts";
+import type { Cluster } from "./cluster.ts";
+
+let store: Store;
+let clock: ManualClock;
+let running: Member[] = [];
+let groups = 0;
+
+beforeAll(async () => {
+	const { url } = await (await postgres()).createDatabase();
+	store = await openPostgres({ url, clock: systemClock, sealKey: new Uint8Array(32) });
+});
+afterAll(() => store?.close());
+beforeEach(() => {
+	groups += 1;
+	clock = manualClock(1_800_000_000_000 + groups * 100_000);
+});
+afterEach(async () => {
+	for (const member of running.splice(0)) await member.leave();
+});
+
+interface Member extends Cluster {
+	id: string;
+	/** The store cannot be reached by it. */
+	cutOff(away: boolean): void;
+	/** It gives no signs of life, as if killed. */
+	kill(): Promise<void>;
+	told: string[];
+}
+
+/** Real answers of the database take real time, while the clock stands. */
+async function settled(): Promise<void> {
+	await store.ping();
+	await store.ping();
+}
+
+/** Moves time in small steps, and lets the database answer in each. */
+async function pass(ms: number): Promise<void> {
+	for (let left = ms; left > 0; left -= 250) {
+		await clock.advance(Math.min(250, left));
+		await settled();
+	}
+}
+
+/** A server that has joined. */
+async function member(
+	name: string,
+	{ endpoints = [] as string[], run = "1" } = {},
+): Promise<Member> {
+	let away = false;
+	const watched = new Proxy(store.cluster!, {
+		get: (target, method: keyof ClusterStore) => (q: never) =>
+			away
+				? Promise.reject(new StoreUnavailable("unreachable", "cut off"))
+				: (target[method] as (q: never) => unknown)(q),
+	});
+	const events = eventBus();
+	const told: string[] = [];
+	events.on("lease.taken", ({ name: lease }) => told.push(`+${lease}`));
+	events.on("lease.lost", ({ name: lease }) => told.push(`-${lease}`));
+	events.on("server.joined", ({ server }) => told.push(`+${server}`));
+	events.on("server.left", ({ server }) => told.push(`-${server}`));
+	const id = `${name}-${groups}`;
+	const made = cluster({
+		clock,
+		now: clock.now,
+		events,
+		store: watched,
+		id,
+		run,
+		timely: () => true,
+		note: () => `"${name}"`,
+		launched: () => endpoints,
+		movable: () => "busy",
+		changed: () => {},
+	});
+	await made.join(`http://${name}`);
+	for (const each of made.loops) each.start();
+	await settled();
+	const result: Member = {
+		...made,
+		id,
+		told,
+		cutOff: (now) => void (away = now),
+		async kill() {
+			for (const each of made.loops) await each.stop();
+		},
+	};
+	running.push(result);
+	return result;
+}
+
+describe("D28, D34: one server and another", () => {
+	it("the first leads everything; a second one gets nothing that is busy, and both know each other", async () => {
+		const a = await member("a", { endpoints: ["e"] });
+		expect(a.told).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
+		const b = await member("b", { endpoints: ["e"] });
+		await pass(2000);
+		expect([a.leads("sweep"), a.scales("e"), b.leads("sweep"), b.scales("e")]).toEqual([
+			true,
+			true,
+			false,
+			false,
+		]);
+		expect(b.gaveUp("e")).toBe(true);
+		expect(
+			[a, b].map((each) => each.servers().map(({ id, url, note }) => ({ id, url, note }))),
+		).toEqual(
+			[1, 2].map(() => [
+				{ id: a.id, url: "http://a", note: '"a"' },
+				{ id: b.id, url: "http://b", note: '"b"' },
+			]),
+		);
+	});
+
+	it("what a killed one led is taken when it counts as dead, 7 s after its last sign of life, and not before", async () => {
+		const a = await member("a", { endpoints: ["e"] });
+		const b = await member("b", { endpoints: ["e"] });
+		await pass(8000);
+		await a.kill();
+		await pass(4500);
+		expect(b.told).toEqual([`+${a.id}`]);
+		await pass(3000);
+		await until(() => b.scales("e"));
+		expect(b.told.slice(1)).toEqual([`-${a.id}`, "+sweep", "+removal", "+deliveries", "+scale:e"]);
+		expect([b.leads("sweep"), b.scales("e"), b.gaveUp("e")]).toEqual([true, true, false]);
+	});
+
+	it("one that leaves is followed at its next look", async () => {
+		const a = await member("a");
+		const b = await member("b");
+		await a.leave();
+		b.look();
+		await until(() => b.leads("sweep"));
+		expect(a.leads("sweep")).toBe(false);
+	});
+});
+
+describe("D16: a store that is away says nothing about others", () => {
+	it("without a sign of life for 7 s it leads no more, but its workers need not go", async () => {
+		const a = await member("a", { endpoints: ["e"] });
+		a.cutOff(true);
+		await pass(6750);
+		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
+		await pass(500);
+		expect([a.leads("sweep"), a.scales("e"), a.gaveUp("e")]).toEqual([false, false, false]);
+		a.cutOff(false);
+		await pass(1500);
+		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
+		expect(a.told).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
+	});
+
+	it("all were cut off together: nobody takes what is another's, each goes on", async () => {
+		const a = await member("a", { endpoints: ["e"] });
+		const b = await member("b", { endpoints: ["e"] });
+		await pass(8000);
+		for (const each of [a, b]) each.cutOff(true);
+		await pass(20_000);
+		b.cutOff(false);
+		await pass(5000);
+		a.cutOff(false);
+		await pass(5000);
+		expect([a.scales("e"), b.scales("e")]).toEqual([true, false]);
+		expect(a.told.filter((what) => what.includes("scale"))).toEqual(["+scale:e"]);
+	});
+
+	it("only one was cut off: the other takes over, and the first knows it when it is back", async () => {
+		const a = await member("a", { endpoints: ["e"] });
+		const b = await member("b", { endpoints: ["e"] });
+		await pass(8000);
+		a.cutOff(true);
+		await pass(9000);
+		expect([a.scales("e"), a.gaveUp("e"), b.scales("e")]).toEqual([false, false, true]);
+		a.cutOff(false);
+		await pass(2000);
+		expect([a.scales("e"), a.gaveUp("e")]).toEqual([false, true]);
+		expect(a.told).toContain("-scale:e");
+	});
+});
+
+describe("two processes under one identity", () => {
+	it("the later one has it, with what the earlier one led; the earlier one must take no requests", async () => {
+		const early = await member("twin", { run: "early", endpoints: ["e"] });
+		const late = await member("twin", { run: "late", endpoints: ["e"] });
+		await pass(2500);
+		expect([late.scales("e"), late.leads("sweep"), late.fault()]).toEqual([true, true, undefined]);
+		expect([early.scales("e"), early.leads("sweep"), early.gaveUp("e")]).toEqual([
+			false,
+			false,
+			false,
+		]);
+		expect(early.fault()).toMatch(/same data directory/);
+	});
+});
+
+describe("alone", () => {
+	it("a store that only one server can open: it leads everything, and nothing is asked", () => {
+		const alone = cluster({
+			clock,
+			now: clock.now,
+			events: eventBus(),
+			store: undefined,
+			id: "x",
+			run: "1",
+			timely: () => true,
+			note: () => "",
+			launched: () => [],
+			movable: () => "free",
+			changed: () => {},
+		});
+		expect([
+			alone.shared,
+			alone.id,
+			alone.leads("sweep"),
+			alone.scales("e"),
+			alone.gaveUp("e"),
+			alone.fault(),
+			alone.loops,
+		]).toEqual([false, undefined, true, true, false, undefined, []]);
+	});
+});

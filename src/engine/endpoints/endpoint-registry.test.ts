@@ -1,0 +1,44 @@
+/** The registry over a store that takes nothing any more. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Endpoint } from "../../core/endpoint.ts";
+import { readEndpoint } from "../../core/endpoint.ts";
+import { StoreUnavailable } from "../../store/store.ts";
+import { openSqlite } from "../../store/sqlite/open.ts";
+import { endpointRegistry } from "./endpoint-registry.ts";
+import { encryption } from "../access/encryption.ts";
+
+function settings(id: string, given: object = {}): Endpoint {
+	const read = readEndpoint(id, given);
+	if (!read.ok) throw new Error("The settings of the test are bad.");
+	return read.endpoint;
+}
+
+it("D39: a change or deletion that the store cannot take has not begun", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
+	try {
+		const store = await openSqlite({ path: join(folder, "s.db") });
+		const known = endpointRegistry(store.endpoints, {
+			seal: encryption(randomBytes(32), randomBytes),
+			random: randomBytes,
+		});
+		await known.put(settings("ep", { workersMax: 1 }), 1);
+		await store.close();
+		const before = { ...known.entry("ep") };
+		for (const refused of [
+			known.remove("ep"),
+			known.pause("ep", true),
+			known.put(settings("ep", { workersMax: 2 }), 2),
+			known.put(settings("new"), 2),
+		])
+			await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
+		expect(known.entry("ep")).toEqual(before);
+		expect([...known.removing()]).toEqual([]);
+		expect([...known.all()].map(({ endpoint }) => endpoint.id)).toEqual(["ep"]);
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
+	}
+});

@@ -1,0 +1,132 @@
+/** Who listens to all endpoints: one look for everybody, none for nobody, nothing twice. */
+import { expect, it } from "vitest";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { eventBus } from "../../events.ts";
+import { readEndpoint } from "../../core/endpoint.ts";
+import { StoreUnavailable } from "../../store/store.ts";
+import type { KeyHolder } from "../access/keys.ts";
+import { liveFeed } from "./live-feed.ts";
+import type { Listener } from "./live-feed.ts";
+import type { EndpointSnapshot } from "../endpoints/endpoint-snapshots.ts";
+
+const read = readEndpoint("ep", {});
+if (!read.ok) throw new Error("The settings are good.");
+const { endpoint } = read;
+
+/** All endpoints as the test has them, and who looks at them. */
+function bed() {
+	const clock = manualClock();
+	const events = eventBus();
+	const place = {
+		clock,
+		looks: 0,
+		waiting: 0,
+		fault: undefined as Error | undefined,
+		present: async (): Promise<EndpointSnapshot[]> => {
+			place.looks += 1;
+			if (place.fault) throw place.fault;
+			return [
+				{
+					endpoint,
+					paused: false,
+					createdAt: 0,
+					jobs: { inQueue: place.waiting, inProgress: 0, completed: 0, failed: 0, retried: 0 },
+					workers: { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 },
+				},
+			];
+		},
+	};
+	const holder: KeyHolder = {
+		principal: { keyId: "k", name: "k", scopes: ["read"] },
+		hash: new Uint8Array(),
+	};
+	const told = liveFeed({
+		clock,
+		events,
+		now: clock.now,
+		present: place.present,
+		keys: { holder: async (id) => (id === "k" ? holder : undefined) },
+		recent: {
+			load: async () => {},
+			of: () => ({ perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 }, spark: [] }),
+		},
+	});
+	told.loop.start();
+	/** A listener that notes what it hears. */
+	function listener(given: Partial<Listener> = {}): {
+		heard: (string | undefined)[];
+		isOver: () => boolean;
+		leave: () => void;
+	} {
+		const heard: (string | undefined)[] = [];
+		let over = false;
+		const leave = told.listen({
+			keyId: "k",
+			intervalMs: 2000,
+			hear: (text) => heard.push(text) > 0,
+			over: () => void (over = true),
+			...given,
+		});
+		return { heard, isOver: () => over, leave };
+	}
+	return { place, told, listener };
+}
+
+it("nobody listens, nobody looks; many listen, one looks", async () => {
+	const { place, told, listener } = bed();
+	await place.clock.advance(60_000);
+	expect(place.looks).toBe(0);
+	const all = [1, 2, 3].map(() => listener());
+	await place.clock.advance(0);
+	expect(place.looks).toBe(1);
+	await place.clock.advance(2000);
+	expect([place.looks, ...all.map(({ heard }) => heard.length)]).toEqual([2, 1, 1, 1]);
+	place.waiting = 7;
+	await place.clock.advance(2000);
+	expect(all.map(({ heard }) => JSON.parse(heard[1]!).endpoints[0].queue.inQueue)).toEqual([
+		7, 7, 7,
+	]);
+	for (const { leave } of all) leave();
+	const { looks } = place;
+	await place.clock.advance(60_000);
+	expect(place.looks).toBe(looks);
+	await told.loop.stop();
+});
+
+it("who cannot take more now gets the newest when he can", async () => {
+	const { place, told, listener } = bed();
+	let clogged = false;
+	const heard: (string | undefined)[] = [];
+	listener({ hear: (text) => !clogged && heard.push(text) > 0 });
+	await place.clock.advance(0);
+	clogged = true;
+	place.waiting = 1;
+	await place.clock.advance(6000);
+	place.waiting = 2;
+	clogged = false;
+	await place.clock.advance(2000);
+	expect(heard.map((text) => JSON.parse(text!).endpoints[0].queue.inQueue)).toEqual([0, 2]);
+	await told.loop.stop();
+});
+
+it("while the store is away nobody hears anything, and all hear of it when it is back", async () => {
+	const { place, told, listener } = bed();
+	place.fault = new StoreUnavailable("unreachable", "away");
+	const { heard, isOver } = listener();
+	await place.clock.advance(5000);
+	expect([heard.length, isOver()]).toEqual([0, false]);
+	place.fault = undefined;
+	await place.clock.advance(1000);
+	expect(heard).toHaveLength(1);
+	await told.loop.stop();
+});
+
+it("a key that has ended hears no more; a close ends all, also who comes later", async () => {
+	const { place, told, listener } = bed();
+	const [gone, good] = [listener({ keyId: "other" }), listener()];
+	await place.clock.advance(0);
+	expect([gone.isOver(), gone.heard, good.isOver()]).toEqual([true, [], false]);
+	told.close();
+	expect([good.isOver(), listener().isOver()]).toEqual([true, true]);
+	await told.loop.stop();
+});

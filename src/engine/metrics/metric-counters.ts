@@ -1,0 +1,154 @@
+/**
+ * Counts what happens on each endpoint, from events, in memory: of the minute in hand, of minutes
+ * that are not written yet, of the hours they belong to, and of all since the start. Who counts a
+ * job pays a look at the time, a look-up and an addition.
+ */
+import {
+	addMetricBucket,
+	HOUR_MS,
+	MINUTE_MS,
+	newMetricBucket,
+	OUTCOME_OF,
+} from "../../core/metric-buckets.ts";
+import type { StepMs, MetricBucket } from "../../core/metric-buckets.ts";
+import { observe } from "../../core/histogram.ts";
+import type { EventBus } from "../../events.ts";
+
+/** Tallies by endpoint. */
+type ByEndpoint = Map<string, MetricBucket>;
+
+/** A step of time with what was counted in it; endpoints on which nothing happened are missing. */
+export interface CountedEndpoint {
+	step: StepMs;
+	/** Its beginning, ms since the epoch. */
+	at: number;
+	tallies: ReadonlyMap<string, MetricBucket>;
+}
+
+/** Minutes that wait to be written, at most: more are lost while the store is away. */
+const MOST_UNWRITTEN = 120;
+
+export interface MetricCounters {
+	/** The tally of an endpoint in the minute in hand. */
+	of(endpoint: string): MetricBucket;
+	/** When a minute is over it is to be written, and the present one is in hand. */
+	turn(): void;
+	/** The minute in hand ends now, however short it was. */
+	end(): void;
+	/** What is to be written: minutes that are over, and their hours as far as counted. */
+	unwritten(): CountedEndpoint[];
+	/** These were written. */
+	written(counted: readonly CountedEndpoint[]): void;
+	/** Steps of this length that are not (all) written, with the minute in hand. */
+	held(step: StepMs): CountedEndpoint[];
+	/** All since the start. */
+	totals(): ReadonlyMap<string, MetricBucket>;
+}
+
+/** The beginning of the step in which a moment lies. */
+export function beginning(at: number, step: number): number {
+	return Math.floor(at / step) * step;
+}
+
+function tallyIn(tallies: ByEndpoint, endpoint: string): MetricBucket {
+	const found = tallies.get(endpoint) ?? newMetricBucket();
+	tallies.set(endpoint, found);
+	return found;
+}
+
+function addAll(to: ByEndpoint, from: ReadonlyMap<string, MetricBucket>): void {
+	for (const [endpoint, tally] of from) addMetricBucket(tallyIn(to, endpoint), tally);
+}
+
+function together(...all: readonly ReadonlyMap<string, MetricBucket>[]): ByEndpoint {
+	const sum: ByEndpoint = new Map();
+	for (const each of all) addAll(sum, each);
+	return sum;
+}
+
+/** Counts from now on. What other servers announce as well is theirs to count. */
+export function metricCounters({
+	events,
+	now,
+}: {
+	events: EventBus;
+	now: () => number;
+}): MetricCounters {
+	const total: ByEndpoint = new Map();
+	let minute: { at: number; tallies: ByEndpoint } = { at: 0, tallies: new Map() };
+	let over: CountedEndpoint[] = [];
+	/** Hours with minutes that were not written, and the one in hand. */
+	const hours = new Map<number, ByEndpoint>();
+
+	function of(endpoint: string): MetricBucket {
+		turn();
+		return tallyIn(minute.tallies, endpoint);
+	}
+
+	function turn(): void {
+		const at = beginning(now(), MINUTE_MS);
+		if (minute.at === 0) minute.at = at;
+		else if (at > minute.at) close(at);
+	}
+
+	function close(at: number): void {
+		addAll(total, minute.tallies);
+		over = [...over, { step: MINUTE_MS, ...minute } as const].slice(-MOST_UNWRITTEN);
+		const hour = beginning(minute.at, HOUR_MS);
+		hours.set(hour, together(hours.get(hour) ?? new Map(), minute.tallies));
+		minute = { at, tallies: new Map() };
+	}
+
+	events.on(
+		"job.queued",
+		({ endpoint, again }) => void (of(endpoint).counts[again ? "retried" : "submitted"] += 1),
+	);
+	events.on("job.started", ({ endpoint, waitedMs }) => observe(of(endpoint).delay, waitedMs));
+	events.on("job.settled", ({ endpoint, state, ranMs, elsewhere }) => {
+		const outcome = OUTCOME_OF[state];
+		if (elsewhere || !outcome) return;
+		const tally = of(endpoint);
+		tally.counts[outcome] += 1;
+		if (ranMs !== undefined) observe(tally.execution, ranMs);
+	});
+	events.on("job.returned", ({ endpoint, why }) => {
+		if (why === "lost") of(endpoint).counts.retried += 1;
+	});
+	events.on("worker.launched", ({ endpoint }) => void (of(endpoint).counts.coldStarts += 1));
+
+	return {
+		of,
+		turn,
+		end() {
+			turn();
+			close(minute.at);
+		},
+		unwritten() {
+			if (over.length === 0) return [];
+			return [
+				...over,
+				...[...hours].map(([at, each]): CountedEndpoint => ({ step: HOUR_MS, at, tallies: each })),
+			];
+		},
+		written(counted) {
+			over = over.filter((each) => !counted.includes(each));
+			for (const { step, at, tallies: each } of counted) {
+				// One that has grown meanwhile is written again.
+				if (step === HOUR_MS && hours.get(at) === each && at < beginning(minute.at, HOUR_MS))
+					hours.delete(at);
+			}
+		},
+		held(step) {
+			if (step === MINUTE_MS) return [...over, { step, ...minute }];
+			const present = beginning(minute.at, HOUR_MS);
+			const others = [...hours]
+				.filter(([at]) => at !== present)
+				.map(([at, each]): CountedEndpoint => ({ step, at, tallies: each }));
+			return [
+				...others,
+				{ step, at: present, tallies: together(hours.get(present) ?? new Map(), minute.tallies) },
+			];
+		},
+		totals: () => together(total, minute.tallies),
+	};
+}

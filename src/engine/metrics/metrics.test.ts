@@ -1,0 +1,120 @@
+/**
+ * The loop that keeps metrics: what waits while the store is away, who looks, and what goes by age.
+ */
+import { expect, it } from "vitest";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import {
+	HOUR_MS,
+	MINUTE_MS,
+	readMetricBucket,
+	METRICS_KEPT_MS,
+} from "../../core/metric-buckets.ts";
+import { eventBus } from "../../events.ts";
+import type { MetricsRow } from "../../store/metrics-contract.ts";
+import { StoreUnavailable } from "../../store/store.ts";
+import { metrics } from "./metrics.ts";
+
+const T0 = 500_000 * HOUR_MS;
+
+function bed() {
+	const clock = manualClock(T0);
+	const events = eventBus();
+	const faults: unknown[] = [];
+	events.on("fault", ({ error }) => faults.push(error));
+	const place = {
+		clock,
+		events,
+		faults,
+		away: false,
+		leads: true,
+		looks: 0,
+		known: true,
+		rows: [] as MetricsRow[],
+		expired: [] as { step: number; before: number }[],
+	};
+	const keeping = metrics({
+		clock,
+		events,
+		now: clock.now,
+		source: "s",
+		registry: { has: () => place.known },
+		cluster: { leads: () => place.leads },
+		present: async () => {
+			place.looks += 1;
+			return [];
+		},
+		store: {
+			async put({ rows }) {
+				if (place.away) throw new StoreUnavailable("unreachable", "away");
+				place.rows.push(...rows);
+			},
+			read: async () => [],
+			async expire(q) {
+				place.expired.push(q);
+				return 0;
+			},
+		},
+	});
+	keeping.loop.start();
+	/** Submissions by minute, as far as written. */
+	const submitted = (): [number, number][] =>
+		place.rows
+			.filter(({ endpoint, step }) => endpoint === "ep" && step === MINUTE_MS)
+			.map(({ at, tally }) => [(at - T0) / MINUTE_MS, readMetricBucket(tally).counts.submitted]);
+	return {
+		place,
+		keeping,
+		submitted,
+		submit: () => events.emit("job.queued", { endpoint: "ep", id: "j" }),
+	};
+}
+
+it("minutes are written when the store is back, each by itself, and nobody hears of the wait", async () => {
+	const { place, keeping, submitted, submit } = bed();
+	place.away = true;
+	for (let minute = 0; minute < 3; minute += 1) {
+		submit();
+		await place.clock.advance(MINUTE_MS);
+	}
+	expect([submitted(), place.faults]).toEqual([[], []]);
+	place.away = false;
+	await place.clock.advance(5000);
+	expect(submitted()).toEqual([
+		[0, 1],
+		[1, 1],
+		[2, 1],
+	]);
+	await keeping.loop.stop();
+	expect(submitted()).toHaveLength(3);
+});
+
+it("of several servers one looks and removes what is old; each writes its own", async () => {
+	const { place, keeping, submitted, submit } = bed();
+	await place.clock.advance(0);
+	place.leads = false;
+	const { looks } = place;
+	submit();
+	await place.clock.advance(MINUTE_MS);
+	expect([place.looks, place.expired, submitted()]).toEqual([looks, [], [[0, 1]]]);
+	place.leads = true;
+	await place.clock.advance(MINUTE_MS);
+	expect(place.looks).toBeGreaterThan(looks + 10);
+	expect(place.expired).toEqual(
+		[MINUTE_MS, HOUR_MS].map((step) => ({
+			step,
+			before: T0 + 2 * MINUTE_MS - METRICS_KEPT_MS[step as typeof MINUTE_MS] - step,
+			limit: 500,
+		})),
+	);
+	await keeping.loop.stop();
+});
+
+it("what was counted of an endpoint that is known no more is not written", async () => {
+	const { place, keeping, submitted, submit } = bed();
+	submit();
+	place.known = false;
+	await place.clock.advance(MINUTE_MS);
+	await keeping.loop.stop();
+	expect(submitted()).toEqual([]);
+	expect(place.rows.some(({ endpoint }) => endpoint === "")).toBe(true);
+});

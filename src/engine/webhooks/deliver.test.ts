@@ -1,0 +1,189 @@
+/**
+ * The loop of deliveries over a real store that is away at times, with sends that the test answers
+ * (D21).
+ */
+import { afterEach, describe, expect, it } from "vitest";
+import { siteOf, T0 } from "../../../test/store/site.ts";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { folder } from "../../../test/support/service.ts";
+import { eventBus } from "../../events.ts";
+import { StoreUnavailable } from "../../store/store.ts";
+import type { DeliveryRow, Store, WebhookStore } from "../../store/store.ts";
+import { openSqlite } from "../../store/sqlite/open.ts";
+import type { SendWebhook } from "../../webhooks/sender.ts";
+import { webhookDeliverer } from "./deliver.ts";
+import { retryWhileUnavailable } from "../availability/retry-while-unavailable.ts";
+import { storeHealth } from "../availability/store-health.ts";
+import type { WebhookSecrets } from "./webhook-secrets.ts";
+
+let ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+	for (const end of ends.toReversed()) await end();
+	ends = [];
+});
+
+const GOOD: ReturnType<WebhookSecrets["of"]> = { ok: true, text: "whsec_AAAA" };
+
+/**
+ * A loop over one store. `send` answers each try; `fail` makes a step of the store fail so many
+ * times.
+ */
+async function sample(send: SendWebhook) {
+	const place = folder();
+	const store: Store = await openSqlite({ path: `${place.path}/sluice.db` });
+	ends.push(
+		async () => place.remove(),
+		() => store.close(),
+	);
+	const clock = manualClock(T0);
+	const events = eventBus();
+	const told: string[] = [];
+	events.onAny((name) => told.push(name));
+	const failing = new Map<keyof WebhookStore, number>();
+	const webhooks = new Proxy(store.webhooks, {
+		get: (target, name: keyof WebhookStore) => (q: never) => {
+			const left = failing.get(name) ?? 0;
+			if (left === 0) return (target[name] as (q: never) => unknown)(q);
+			failing.set(name, left - 1);
+			return Promise.reject(new StoreUnavailable("full", "the disk is full"));
+		},
+	});
+	let secret = GOOD;
+	const away = storeHealth({ clock, now: clock.now, store: { ...store, webhooks }, events });
+	const loop = webhookDeliverer({
+		clock,
+		now: clock.now,
+		webhooks: away.store.webhooks,
+		events,
+		hold: retryWhileUnavailable({ clock, events, back: away.back }),
+		secrets: { of: () => secret, renew: () => Promise.reject(new Error("not here")) },
+		send,
+		cluster: { leads: () => true },
+	});
+	ends.push(async () => {
+		const end = loop.stop();
+		await clock.advance(10_000);
+		await end;
+	});
+	const site = siteOf(store);
+	return {
+		clock,
+		loop,
+		told,
+		failing,
+		setSecret: (value: ReturnType<WebhookSecrets["of"]>) => (secret = value),
+		/** The end of a job with a webhook; the loop is told, unless the hint is `lost`. */
+		async end({ lost = false } = {}): Promise<() => Promise<DeliveryRow>> {
+			const { id } = await site.add({ webhook: "http://hook.example/x", now: clock.now() });
+			await store.jobs.move({ endpoint: site.endpoint, id, on: "cancel", now: clock.now() });
+			if (!lost) loop.nudge();
+			return async () => (await store.webhooks.list({ job: id, limit: 1 })).deliveries[0]!;
+		},
+		/** Lets work in hand go on until `fits`. */
+		async until(fits: () => boolean | Promise<boolean>): Promise<void> {
+			while (!(await fits())) await clock.advance(0);
+		},
+	};
+}
+
+describe("delivering", () => {
+	it("D21: a try is noted when the store is back, and not sent again for that", async () => {
+		let sent = 0;
+		const { clock, loop, told, failing, end, until } = await sample(
+			async () => ((sent += 1), { status: 200 }),
+		);
+		failing.set("tried", 3);
+		loop.start();
+		const row = await end();
+		await until(() => told.includes("store.away"));
+		while ((await row()).state === "pending") await clock.advance(100);
+		expect(await row()).toMatchObject({ state: "delivered", used: 1 });
+		expect(told).toContain("store.back");
+		await clock.advance(60_000);
+		expect(sent).toBe(1);
+	});
+
+	it("D21: a store that is away for claims is asked again; nothing ends the loop", async () => {
+		const { clock, loop, told, failing, end, until } = await sample(async () => ({ status: 200 }));
+		failing.set("claim", 2);
+		loop.start();
+		const row = await end();
+		await until(() => told.includes("fault"));
+		while ((await row()).state !== "delivered") await clock.advance(1000);
+		expect(told.filter((name) => name === "fault").length).toBeGreaterThan(0);
+	});
+
+	it("D21: a fault of our own is told; it is no try, and the delivery comes again when the store's hold has ended", async () => {
+		const times: number[] = [];
+		const { clock, loop, told, end, until } = await sample(async () => {
+			times.push(clock.now());
+			if (times.length === 1) throw new Error("a mistake");
+			return { status: 200 };
+		});
+		loop.start();
+		const row = await end();
+		await until(() => told.includes("fault"));
+		expect(await row()).toMatchObject({ state: "pending", used: 0, tries: [] });
+		await clock.advance((await row()).dueAt! - clock.now());
+		await until(async () => (await row()).state === "delivered");
+		expect(times[1]! - times[0]!).toBe(20_000);
+	});
+
+	it("D21: without a secret that can be read nothing is sent, and that is noted as a failed try", async () => {
+		let sent = 0;
+		const { clock, loop, setSecret, end, until } = await sample(
+			async () => ((sent += 1), { status: 200 }),
+		);
+		setSecret({ ok: false, why: "sealed" });
+		loop.start();
+		const row = await end();
+		await until(async () => (await row()).used === 1);
+		expect((await row()).tries).toMatchObject([
+			{ error: expect.stringContaining("another SLUICE_SECRET") },
+		]);
+		expect(sent).toBe(0);
+		setSecret(GOOD);
+		await clock.advance(10_000);
+		await until(async () => (await row()).state === "delivered");
+	});
+
+	it("D21: a lost hint costs at most 5 s", async () => {
+		const times: number[] = [];
+		const { clock, loop, end, until } = await sample(
+			async () => (times.push(clock.now()), { status: 200 }),
+		);
+		loop.start();
+		const row = await end();
+		await until(async () => (await row()).state === "delivered");
+		const other = await end({ lost: true });
+		const ended = clock.now();
+		await clock.advance(5000);
+		await until(async () => (await other()).state === "delivered");
+		expect(times[1]! - ended).toBeLessThanOrEqual(5000);
+	});
+
+	it("D21: what was not begun at a stop is left for the next start", async () => {
+		const answers: (() => void)[] = [];
+		const { clock, loop, end, until } = await sample(
+			() => new Promise((resolve) => answers.push(() => resolve({ status: 200 }))),
+		);
+		loop.start();
+		const rows = await Promise.all(Array.from({ length: 6 }, () => end()));
+		await until(() => answers.length === 4);
+		let over = false;
+		const stop = loop.stop().finally(() => (over = true));
+		await clock.advance(100);
+		expect(over).toBe(false);
+		for (const answer of answers) answer();
+		await stop;
+		const states = (await Promise.all(rows.map((row) => row()))).map(
+			({ state, tries }) => `${state} after ${tries.length}`,
+		);
+		expect(states.toSorted()).toEqual([
+			...Array.from({ length: 4 }, () => "delivered after 1"),
+			"pending after 0",
+			"pending after 0",
+		]);
+		expect(answers).toHaveLength(4);
+	});
+});

@@ -1,0 +1,69 @@
+/** Ids, from the time and randomness given. */
+import type { Operation } from "./core/job.ts";
+
+/** Cryptographically strong random bytes. */
+export type Random = (bytes: number) => Uint8Array;
+
+/** Bytes drawn at once by {@link pooled}. */
+const POOL_BYTES = 8192;
+
+/**
+ * The same randomness, drawn in large portions: a draw costs far more than the bytes. Each byte is
+ * given out once.
+ */
+export function pooled(random: Random): Random {
+	let pool: Uint8Array = new Uint8Array(0);
+	let used = 0;
+	return (bytes) => {
+		if (bytes > POOL_BYTES / 8) return random(bytes);
+		if (used + bytes > pool.length) {
+			pool = random(POOL_BYTES);
+			used = 0;
+		}
+		used += bytes;
+		return pool.subarray(used - bytes, used);
+	};
+}
+
+/** Lower-case hex of bytes. */
+export function hex(bytes: Uint8Array): string {
+	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
+}
+
+const DIGITS = Buffer.from("0123456789abcdef");
+
+/** Where the 16 bytes of a UUID stand in its text. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+
+/**
+ * The text of the last UUID: written over by the next, so that an id is one string and not a chain
+ * of parts.
+ */
+const text = Buffer.alloc(36, "-");
+
+/** A UUIDv7: 48 bits of milliseconds, then randomness (D6). */
+export function uuidv7(now: number, random: Random): string {
+	const ms = Math.floor(now);
+	const high = Math.floor(ms / 2 ** 32);
+	const bytes = random(10);
+	bytes[0] = (bytes[0]! & 0x0f) | 0x70;
+	bytes[2] = (bytes[2]! & 0x3f) | 0x80;
+	for (let at = 0; at < PLACES.length; at += 1) {
+		const byte = at < 2 ? high >>> (8 - 8 * at) : at < 6 ? ms >>> (40 - 8 * at) : bytes[at - 6]!;
+		const place = PLACES[at]!;
+		text[place] = DIGITS[(byte >>> 4) & 0x0f]!;
+		text[place + 1] = DIGITS[byte & 0x0f]!;
+	}
+	return text.toString("latin1");
+}
+
+/** A job's id: a UUIDv7, after `sync-` for `/runsync` (D6). */
+export function jobId(operation: Operation, now: number, random: Random): string {
+	const id = uuidv7(now, random);
+	return operation === "runsync" ? `sync-${id}` : id;
+}
+
+/** Whether this can be a job's id: anything else is unknown without asking the store. */
+export function isJobId(id: string): boolean {
+	return /^[a-zA-Z0-9_-]{1,80}$/.test(id);
+}

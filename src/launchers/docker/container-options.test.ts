@@ -1,0 +1,208 @@
+/** What the daemon is asked for, without a daemon. */
+import { describe, expect, it } from "vitest";
+import type { DockerSettings } from "../../core/endpoint.ts";
+import { workerEnv } from "../../core/worker-env.ts";
+import { containerOptions, loopbackOf } from "./container-options.ts";
+import type { WorkerSpec } from "../launcher.ts";
+
+const url = "http://127.0.0.1:8080";
+const spec: WorkerSpec = {
+	workerId: "ocr-0a1b2c3d4e5f",
+	endpoint: "ocr",
+	command: [],
+	cwd: ".",
+	serviceId: "store-1",
+	url,
+	env: {
+		MODEL: "small",
+		...workerEnv({ url, endpoint: "ocr", worker: "ocr-0a1b2c3d4e5f", token: "t", leaseMs: 20_000 }),
+	},
+};
+const plain: DockerSettings = { type: "docker", image: "ocr:1" };
+const host = { network: "host" };
+
+describe("containerOptions", () => {
+	it("D25: of the fewest settings", () => {
+		expect(containerOptions(spec, plain, host)).toMatchInlineSnapshot(`
+      {
+        "Env": [
+          "MODEL=small",
+          "RUNPOD_WEBHOOK_GET_JOB=http://127.0.0.1:8080/worker/ocr/job-take/$ID?gpu=none",
+          "RUNPOD_WEBHOOK_POST_OUTPUT=http://127.0.0.1:8080/worker/ocr/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
+          "RUNPOD_WEBHOOK_POST_STREAM=http://127.0.0.1:8080/worker/ocr/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
+          "RUNPOD_WEBHOOK_PING=http://127.0.0.1:8080/worker/ocr/ping/$RUNPOD_POD_ID?gpu=none",
+          "RUNPOD_AI_API_KEY=t",
+          "RUNPOD_POD_ID=ocr-0a1b2c3d4e5f",
+          "RUNPOD_ENDPOINT_ID=ocr",
+          "RUNPOD_PING_INTERVAL=5000",
+          "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true",
+        ],
+        "HostConfig": {
+          "Init": true,
+          "LogConfig": {
+            "Config": {
+              "max-file": "2",
+              "max-size": "16m",
+            },
+            "Type": "json-file",
+          },
+          "NetworkMode": "host",
+          "RestartPolicy": {
+            "Name": "no",
+          },
+        },
+        "Image": "ocr:1",
+        "Labels": {
+          "sluice.endpoint": "ocr",
+          "sluice.service": "store-1",
+          "sluice.worker": "ocr-0a1b2c3d4e5f",
+        },
+        "name": "sluice-ocr-0a1b2c3d4e5f",
+      }
+    `);
+	});
+
+	it("D25: of all settings", () => {
+		const all: DockerSettings = {
+			...plain,
+			command: ["python", "-u", "h.py"],
+			memory: "2g",
+			cpus: 1.5,
+			volumes: ["/models:/models:ro", "cache:/cache"],
+			network: "jobs",
+			gpus: "all",
+		};
+		const { Env, ...options } = containerOptions({ ...spec, command: all.command! }, all, {
+			network: "jobs",
+			machine: "172.18.0.1",
+		});
+		expect(options).toMatchInlineSnapshot(`
+      {
+        "Cmd": [
+          "python",
+          "-u",
+          "h.py",
+        ],
+        "HostConfig": {
+          "Binds": [
+            "/models:/models:ro",
+            "cache:/cache",
+          ],
+          "DeviceRequests": [
+            {
+              "Capabilities": [
+                [
+                  "gpu",
+                ],
+              ],
+              "Count": -1,
+            },
+          ],
+          "ExtraHosts": [
+            "host.docker.internal:172.18.0.1",
+          ],
+          "Init": true,
+          "LogConfig": {
+            "Config": {
+              "max-file": "2",
+              "max-size": "16m",
+            },
+            "Type": "json-file",
+          },
+          "Memory": 2147483648,
+          "NanoCpus": 1500000000,
+          "NetworkMode": "jobs",
+          "RestartPolicy": {
+            "Name": "no",
+          },
+        },
+        "Image": "ocr:1",
+        "Labels": {
+          "sluice.endpoint": "ocr",
+          "sluice.service": "store-1",
+          "sluice.worker": "ocr-0a1b2c3d4e5f",
+        },
+        "name": "sluice-ocr-0a1b2c3d4e5f",
+      }
+    `);
+		expect(Env?.filter((each) => each.includes("://"))).toMatchInlineSnapshot(`
+      [
+        "RUNPOD_WEBHOOK_GET_JOB=http://host.docker.internal:8080/worker/ocr/job-take/$ID?gpu=none",
+        "RUNPOD_WEBHOOK_POST_OUTPUT=http://host.docker.internal:8080/worker/ocr/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
+        "RUNPOD_WEBHOOK_POST_STREAM=http://host.docker.internal:8080/worker/ocr/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
+        "RUNPOD_WEBHOOK_PING=http://host.docker.internal:8080/worker/ocr/ping/$RUNPOD_POD_ID?gpu=none",
+      ]
+    `);
+	});
+
+	it("D25: an address that is not of this machine alone stays as it is", () => {
+		const far = {
+			...spec,
+			url: "https://jobs.example.com",
+			env: { A: "https://jobs.example.com/worker/x" },
+		};
+		expect(containerOptions(far, plain, { network: "jobs" }).Env).toEqual([
+			"A=https://jobs.example.com/worker/x",
+		]);
+		const values = {
+			...spec,
+			env: { A: "http://127.0.0.1:80801/x", B: "see http://127.0.0.1:8080/" },
+		};
+		expect(
+			containerOptions(values, plain, { network: "jobs" }).Env,
+			"other values stay too",
+		).toEqual(["A=http://127.0.0.1:80801/x", "B=see http://127.0.0.1:8080/"]);
+	});
+
+	it.each([
+		["all", undefined, { Count: -1 }],
+		[2, undefined, { Count: 2 }],
+		[[0, "GPU-1a"], undefined, { DeviceIDs: ["0", "GPU-1a"] }],
+		["all", [1, 3], { DeviceIDs: ["1", "3"] }],
+		[2, [], { Count: 2 }],
+	] as const)("GPUs: of the settings %j and the assigned %j", (gpus, assigned, which) => {
+		const set = { ...plain, gpus } as DockerSettings;
+		const { HostConfig } = containerOptions(
+			{ ...spec, ...(assigned === undefined ? {} : { gpus: assigned }) },
+			set,
+			host,
+		);
+		expect(HostConfig?.DeviceRequests).toEqual([{ ...which, Capabilities: [["gpu"]] }]);
+	});
+
+	it.each([[0], [[]], [undefined]] as const)("GPUs: none of %j", (gpus) => {
+		expect(
+			containerOptions(
+				spec,
+				{ ...plain, ...(gpus === undefined ? {} : { gpus }) } as DockerSettings,
+				host,
+			).HostConfig,
+		).not.toHaveProperty("DeviceRequests");
+	});
+
+	it.each([
+		["512m", 536_870_912],
+		["8G", 8_589_934_592],
+		["64k", 65_536],
+		["7000000b", 7_000_000],
+		["7000000", 7_000_000],
+		[7_000_000, 7_000_000],
+	])("memory: %j", (memory, bytes) => {
+		expect(containerOptions(spec, { ...plain, memory }, host).HostConfig?.Memory).toBe(bytes);
+	});
+});
+
+describe("loopbackOf", () => {
+	it.each([
+		["http://127.0.0.1:8080", 8080],
+		["http://localhost", 80],
+		["https://[::1]", 443],
+		["http://127.9.9.9:1", 1],
+	])("%s is this machine's own", (address, port) => {
+		expect(loopbackOf(address)).toEqual({ port });
+	});
+
+	it.each(["http://10.0.0.1:8080", "https://jobs.example.com"])("%s is not", (address) => {
+		expect(loopbackOf(address)).toBeUndefined();
+	});
+});

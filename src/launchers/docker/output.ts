@@ -1,0 +1,79 @@
+/**
+ * Copies what a container writes from the daemon into the worker's log file, where it outlives the
+ * container.
+ */
+import { closeSync, existsSync, fstatSync, futimesSync, writeSync } from "node:fs";
+import type { Container } from "./client.ts";
+import { boundLog, logPath, openLog, startPath } from "../process/output.ts";
+
+/** Kind of stream, three zeros and the length, before each piece of output. */
+const HEADER_BYTES = 8;
+
+/**
+ * Copies until the container has ended or the signal comes; rejects when the daemon fails. The time
+ * of the last piece is kept as that of the file, so that a service which takes the worker over goes
+ * on where the last one was.
+ */
+export async function copyOutput(
+	container: Container,
+	q: { logDir: string; workerId: string; signal: AbortSignal },
+): Promise<void> {
+	const path = logPath(q.logDir, q.workerId);
+	const file = openLog(q.logDir, q.workerId);
+	try {
+		const { size, mtimeMs } = fstatSync(file);
+		let last = size === 0 && !existsSync(startPath(path)) ? 0 : Math.floor(mtimeMs * 1000);
+		const stream = await container.logs({
+			follow: true,
+			stdout: true,
+			stderr: true,
+			timestamps: true,
+			since: last / 1e6,
+			abortSignal: q.signal,
+		});
+		for await (const pieces of framesOf(stream)) {
+			const news = pieces.map(timed).filter(({ at }) => at > last);
+			if (news.length === 0) continue;
+			last = news.at(-1)!.at;
+			writeSync(file, Buffer.concat(news.map(({ text }) => text)));
+			boundLog(path);
+			// In the middle of its microsecond, so that rounding does not change it.
+			futimesSync(file, (last + 0.5) / 1e6, (last + 0.5) / 1e6);
+		}
+	} catch (error) {
+		if (!q.signal.aborted) throw error;
+	} finally {
+		closeSync(file);
+	}
+}
+
+/** The pieces of output that are whole, as they come. */
+async function* framesOf(stream: AsyncIterable<string | Buffer>): AsyncGenerator<Buffer[]> {
+	let left: Buffer = Buffer.alloc(0);
+	for await (const chunk of stream) {
+		const bytes = Buffer.concat([left, Buffer.from(chunk)]);
+		const pieces: Buffer[] = [];
+		let at = 0;
+		while (bytes.length >= at + HEADER_BYTES) {
+			const end = at + HEADER_BYTES + bytes.readUInt32BE(at + 4);
+			if (end > bytes.length) break;
+			pieces.push(bytes.subarray(at + HEADER_BYTES, end));
+			at = end;
+		}
+		left = bytes.subarray(at);
+		yield pieces;
+	}
+}
+
+/** A piece without the time before it; the time in microseconds since the epoch. */
+function timed(piece: Buffer): { at: number; text: Buffer } {
+	const space = piece.indexOf(" ");
+	const [seconds = "", fraction = ""] = piece
+		.toString("latin1", 0, space)
+		.replace("Z", "")
+		.split(".");
+	return {
+		at: Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)),
+		text: piece.subarray(space + 1),
+	};
+}

@@ -1,0 +1,113 @@
+/** Tails, bounds and removal of worker logs. */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { boundLog, logPath, pruneLogs, startOf, startPath, tail } from "./output.ts";
+
+let folder: string;
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "sluice-logs-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The tail of a log with this content. */
+function tailOf(content: string | Buffer): string {
+	const path = join(folder, "log");
+	writeFileSync(path, content);
+	return tail(path);
+}
+
+describe("tail", () => {
+	it("is the whole of a short log, and nothing without one", () => {
+		expect(tailOf("one\ntwo\n")).toBe("one\ntwo");
+		expect(tailOf("x".repeat(2000))).toBe("x".repeat(2000));
+		expect(tail(join(folder, "absent"))).toBe("");
+	});
+
+	it("begins with a whole line where it can, and is the end of a longer one", () => {
+		expect(tailOf(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`)).toBe("b".repeat(1500));
+		expect(tailOf(`start ${"c".repeat(5000)}`)).toBe("c".repeat(2000));
+		expect(tailOf(`${"x\n".repeat(9000)}end`)).toMatch(/^x\nx[^]*x\nend$/);
+	});
+
+	it("holds no NUL and no half characters", () => {
+		expect(tailOf("a\0b")).toBe("ab");
+		const emoji = tailOf("🦀".repeat(4000) + "x");
+		expect(emoji.isWellFormed()).toBe(true);
+		expect(emoji.length).toBeLessThanOrEqual(2000);
+		expect(tailOf(Buffer.from([0xff, 0x61]))).toBe("\ufffda");
+	});
+});
+
+describe("boundLog", () => {
+	it("sets a log aside only beyond its bound", () => {
+		const path = join(folder, "log");
+		writeFileSync(path, "12345");
+		expect(boundLog(path, 5)).toBe(false);
+		expect(boundLog(path, 4)).toBe(true);
+		expect(readFileSync(path, "utf8")).toBe("");
+		expect(readFileSync(`${path}.old`, "utf8")).toBe("12345");
+		expect(startOf(path)).toBe(5);
+		writeFileSync(path, "123456");
+		expect(boundLog(path, 4)).toBe(true);
+		expect(startOf(path)).toBe(11);
+		expect(boundLog(join(folder, "absent"), 4)).toBe(false);
+	});
+});
+
+describe("pruneLogs", () => {
+	const DAY_MS = 86_400_000;
+
+	/**
+	 * A log of 10 bytes with 10 more set aside, last written `ageMs` before the end of the first day.
+	 */
+	function log(id: string, ageMs: number): void {
+		const path = logPath(folder, id);
+		for (const each of [path, `${path}.old`, startPath(path)]) {
+			writeFileSync(each, "0123456789");
+			utimesSync(each, (DAY_MS - ageMs) / 1000, (DAY_MS - ageMs) / 1000);
+		}
+	}
+
+	const left = (): string[] =>
+		readdirSync(folder)
+			.filter((name) => name.endsWith(".log"))
+			.toSorted();
+
+	it("removes logs of ended workers after 24 h, with what was set aside, and no other file", async () => {
+		for (const [id, ageMs] of [
+			["running", DAY_MS],
+			["old", 1000],
+			["young", 999],
+		] as const)
+			log(id, ageMs);
+		writeFileSync(join(folder, "notes.log"), "");
+		await pruneLogs(folder, ["running"], 2 * DAY_MS - 999);
+		expect(left()).toEqual(["notes.log", "worker-running.log", "worker-young.log"]);
+		expect(readdirSync(folder).filter((name) => name.includes("old"))).toEqual([
+			"worker-running.log.old",
+			"worker-young.log.old",
+		]);
+		expect(readdirSync(folder)).toHaveLength(7);
+		await pruneLogs(join(folder, "absent"), [], DAY_MS);
+	});
+
+	it("removes the oldest logs of ended workers beyond a number of bytes", async () => {
+		for (const [id, ageMs] of [
+			["oldest", 4],
+			["running", 3],
+			["older", 2],
+			["newest", 1],
+		] as const)
+			log(id, ageMs);
+		await pruneLogs(folder, ["running"], DAY_MS, 40);
+		expect(left()).toEqual(["worker-newest.log", "worker-older.log", "worker-running.log"]);
+		await pruneLogs(folder, ["running"], DAY_MS, 39);
+		expect(left()).toEqual(["worker-newest.log", "worker-running.log"]);
+	});
+
+	it("keeps a worker's id inside the folder", () => {
+		expect(logPath("/logs", "../../etc/x")).toBe("/logs/worker-..%2F..%2Fetc%2Fx.log");
+	});
+});

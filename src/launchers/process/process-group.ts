@@ -1,0 +1,170 @@
+/**
+ * A worker as a process group: whether it is still the one that was started, and how it and all it
+ * started are ended.
+ */
+import type { Clock } from "../../clock.ts";
+import type { Handle } from "../launcher.ts";
+import { processTable } from "./process-table.ts";
+
+/** Names the worker in the environment of its processes (wire-protocol B.1). */
+export const WORKER_VARIABLE = "RUNPOD_POD_ID";
+/**
+ * Names the service, by the identity of its store, in the environment of every process it launched.
+ */
+export const SERVICE_VARIABLE = "SLUICE_SERVICE_ID";
+
+/** How often a group that was told to end is looked at, in ms. */
+const POLL_MS = 25;
+/**
+ * How long processes may survive SIGKILL before that is an error, in ms; only one stuck in the
+ * kernel or of another user does.
+ */
+const KILL_TIMEOUT_MS = 10_000;
+
+/**
+ * One process and no later one under the same pid (D34): a {@link Handle} as the process launcher
+ * makes it.
+ */
+export interface Identity {
+	readonly pid: number;
+	readonly startTime: number | string;
+	/** The boot that `startTime` counts from, where it does. */
+	readonly boot?: string;
+}
+
+/** The identity of a process that exists, zombies included. Undefined when there is none. */
+export function identify(pid: number): Identity | undefined {
+	const row = processTable.find(pid);
+	if (!row) return undefined;
+	const boot = processTable.boot();
+	return { pid, startTime: row.startTime, ...(boot !== undefined && { boot }) };
+}
+
+/**
+ * Reads a recorded handle back; undefined when it is not one of this launcher's or names an earlier
+ * boot.
+ */
+export function identityOf(handle: Handle): Identity | undefined {
+	const { pid, startTime, boot } = handle;
+	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1 || startTime === undefined)
+		return undefined;
+	const current = processTable.boot();
+	if (boot !== current) return undefined;
+	return { pid, startTime, ...(current !== undefined && { boot: current }) };
+}
+
+/** Whether this very process runs. */
+export function isRunning({ pid, startTime }: Identity): boolean {
+	const row = processTable.find(pid);
+	return row !== undefined && !row.ended && row.startTime === startTime;
+}
+
+/**
+ * The running processes of the group that `leader` began, also after its own end. A group id is not
+ * given away while the group has members.
+ */
+export function groupOf(leader: Identity): number[] {
+	const holder = processTable.find(leader.pid);
+	const reused = holder !== undefined && holder.startTime !== leader.startTime;
+	if (reused || !signal(-leader.pid, 0)) return [];
+	return processTable
+		.all()
+		.filter((row) => row.pgid === leader.pid && !row.ended)
+		.map((row) => row.pid);
+}
+
+/** Whether the leader or anything in its group runs. */
+export function groupRuns(leader: Identity): boolean {
+	return isRunning(leader) || groupOf(leader).length > 0;
+}
+
+/**
+ * The running processes, this one excepted, whose environment holds all of `marks` (`NAME=value`).
+ * None when there are no marks. Linux only.
+ */
+export function markedProcesses(marks: readonly string[]): number[] {
+	if (marks.length === 0 || process.platform !== "linux") return [];
+	return processTable
+		.all()
+		.filter(({ pid, ended }) => {
+			if (ended || pid === process.pid) return false;
+			const environment = new Set(processTable.environment(pid));
+			return marks.every((mark) => environment.has(mark));
+		})
+		.map((row) => row.pid);
+}
+
+/**
+ * Sends a signal to a process, or to a group when `target` is negative. False when there is none to
+ * receive it. Never to init, to all processes (-1) or to its own group (0).
+ */
+export function signal(target: number, name: NodeJS.Signals | 0): boolean {
+	if (Math.abs(target) <= 1) return false;
+	try {
+		return process.kill(target, name);
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ESRCH") return false;
+		// Some systems say so of a group of zombies; for others the caller sees that the processes
+		// stay.
+		if (code === "EPERM") return true;
+		throw error;
+	}
+}
+
+/**
+ * Kills what `find` returns, and the groups those processes lead, until it returns nothing. Throws
+ * after 10 s.
+ */
+export async function killAll({
+	clock,
+	find,
+}: {
+	clock: Clock;
+	find: () => number[];
+}): Promise<void> {
+	for (let waited = 0; ; waited += POLL_MS) {
+		const pids = find();
+		if (pids.length === 0) return;
+		if (waited >= KILL_TIMEOUT_MS) {
+			throw new Error(
+				`process ${pids.join(", ")} still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`,
+			);
+		}
+		for (const pid of pids) {
+			signal(-pid, "SIGKILL");
+			signal(pid, "SIGKILL");
+		}
+		await clock.sleep(POLL_MS);
+	}
+}
+
+/**
+ * A worker on its way out. `graceLeftMs` is counted down here and may be lowered meanwhile by
+ * another stop.
+ */
+export interface Ending {
+	readonly leader: Identity;
+	/**
+	 * What its processes carry in their environment, to find those that left the group; may be empty.
+	 */
+	readonly marks: readonly string[];
+	graceLeftMs: number;
+}
+
+/**
+ * Ends a worker and all it started: SIGTERM to the group, SIGKILL when the grace is used up.
+ * Resolves when nothing of it runs; throws 10 s after SIGKILL.
+ */
+export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
+	const { leader, marks } = ending;
+	if (ending.graceLeftMs > 0 && groupRuns(leader)) signal(-leader.pid, "SIGTERM");
+	while (ending.graceLeftMs > 0 && groupRuns(leader)) {
+		await clock.sleep(Math.min(POLL_MS, ending.graceLeftMs));
+		ending.graceLeftMs -= POLL_MS;
+	}
+	await killAll({
+		clock,
+		find: () => [...new Set([...groupOf(leader), ...markedProcesses(marks)])],
+	});
+}

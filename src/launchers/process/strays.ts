@@ -1,0 +1,60 @@
+/**
+ * Workers that a killed service started but did not live to record. Linux only: they are known by
+ * the environment they were started with.
+ */
+import type { Clock } from "../../clock.ts";
+import { killAll, markedProcesses, SERVICE_VARIABLE, WORKER_VARIABLE } from "./process-group.ts";
+import { processTable } from "./process-table.ts";
+
+/**
+ * Pids of the processes that the service `serviceId` launched (`SLUICE_SERVICE_ID` in their
+ * environment) and that belong to none of the workers whose pids are `known`: neither to their
+ * group nor, by `RUNPOD_POD_ID`, to their worker.
+ */
+export function findStrays({
+	serviceId,
+	known,
+}: {
+	serviceId: string;
+	known: Iterable<number>;
+}): number[] {
+	const groups = new Set(known);
+	const workers = new Set([...groups].map(workerMark).filter((mark) => mark !== undefined));
+	return markedProcesses([`${SERVICE_VARIABLE}=${serviceId}`]).filter((pid) => {
+		const row = processTable.find(pid);
+		const mark = workerMark(pid);
+		return row !== undefined && !groups.has(row.pgid) && !(mark !== undefined && workers.has(mark));
+	});
+}
+
+/**
+ * Kills the strays of a service and returns their pids once they are gone (D34). Call it at the
+ * start of the service, after it adopted its workers and before it starts any. `serviceId` must
+ * belong to one running service only: another one's workers would be strays to it. Throws when one
+ * survives SIGKILL by 10 s.
+ */
+export async function sweepStrays({
+	clock,
+	...which
+}: {
+	clock: Clock;
+	serviceId: string;
+	known: Iterable<number>;
+}): Promise<number[]> {
+	const known = [...which.known];
+	const ended = new Set<number>();
+	await killAll({
+		clock,
+		find() {
+			const strays = findStrays({ serviceId: which.serviceId, known });
+			for (const pid of strays) ended.add(pid);
+			return strays;
+		},
+	});
+	return [...ended];
+}
+
+/** The `RUNPOD_POD_ID=...` a process was started with. */
+function workerMark(pid: number): string | undefined {
+	return processTable.environment(pid).find((entry) => entry.startsWith(`${WORKER_VARIABLE}=`));
+}

@@ -1,0 +1,132 @@
+/**
+ * The connections of one server to its PostgreSQL, by their use: one for the transactions of jobs
+ * (`batch.ts`), one for work that may take long, some for reads. A slow list or purge holds up no
+ * submission.
+ */
+import type { Client, ClientConfig } from "pg";
+import type { Clock } from "../../../clock.ts";
+import { openConnection } from "./connection.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import { faultOf, losesConnection } from "./errors.ts";
+import { openConnectionHealth } from "./connection-health.ts";
+import type { Answer, Parameter, Runner, Statement } from "./statement.ts";
+import { transaction } from "./transaction.ts";
+import type { Work } from "./transaction.ts";
+
+/** Connections for reads. */
+const READERS = 3;
+
+/** How to reach a database. */
+export interface DatabaseOptions {
+	/** `postgres://user:password@host:port/database?sslmode=…` */
+	url: string;
+	clock: Clock;
+}
+
+/** First number of the advisory locks on slots, and how many there are. */
+const SLOT_LOCKS = 0x534c_0004;
+const SLOTS = 128;
+
+/** The lowest slot that no other connection has, as long as this one lives. */
+async function slotOf(client: Client): Promise<number> {
+	const { rows } = await client.query<{ slot: number }>(
+		`SELECT slot FROM generate_series(0, ${SLOTS - 1}) AS slot WHERE pg_try_advisory_lock(${SLOT_LOCKS}, slot) LIMIT 1`,
+	);
+	return rows[0]?.slot ?? SLOTS;
+}
+
+export type Database = ReturnType<typeof openDatabase>;
+
+/**
+ * What {@link openDatabase} makes of an address: settings of the driver, and a name without
+ * secrets.
+ */
+export function addressOf(url: string): { config: ClientConfig; name: string } {
+	const { host, pathname } = new URL(url);
+	return {
+		config: { connectionString: url, application_name: "sluice" },
+		name: `${host || "localhost"}${pathname}`,
+	};
+}
+
+/** Nothing is connected before it is needed, or asked for by `open`. */
+export function openDatabase({ url, clock }: DatabaseOptions) {
+	const { config, name } = addressOf(url);
+	const reach = openConnectionHealth(clock);
+	const slots = { hot: 0, slow: 0 };
+	const another = (more: Pick<ConnectionOptions, "onConnect"> = {}): Connection =>
+		openConnection({ config, name, clock, reach, ...more });
+	const make = (use: keyof typeof slots): Connection =>
+		another({ onConnect: async (client) => void (slots[use] = await slotOf(client)) });
+	const hot = make("hot");
+	const slow = make("slow");
+	const readers = Array.from({ length: READERS }, () => another());
+	/** The last of the slow transactions: they run one after the other. */
+	let last: Promise<unknown> = Promise.resolve();
+
+	function leastBusy(): Connection {
+		return readers.reduce((least, each) => (each.pending < least.pending ? each : least));
+	}
+
+	async function guarded<T>(work: () => Promise<T>): Promise<T> {
+		try {
+			return await work();
+		} catch (error) {
+			throw faultOf(error, name);
+		}
+	}
+
+	return {
+		name,
+		/** For the transactions of jobs. */
+		hot,
+		/**
+		 * Where the two connections that write count jobs: no other connection counts there at the same
+		 * time.
+		 */
+		get hotSlot(): number {
+			return slots.hot;
+		},
+		get slowSlot(): number {
+			return slots.slow;
+		},
+
+		/** Reads: nothing that writes, for it is asked again when its connection is lost. */
+		read: {
+			run: (asked: Statement, values?: readonly Parameter[]): Promise<Answer> =>
+				guarded(async () => {
+					try {
+						return await leastBusy().run(asked, values);
+					} catch (error) {
+						if (!losesConnection(error)) throw error;
+						return await leastBusy().run(asked, values);
+					}
+				}),
+		} satisfies Runner,
+
+		/** A transaction that may take long; they run one after the other. As {@link transaction}. */
+		write<T>(work: Work<T>): Promise<T> {
+			const mine = last.then(() => guarded(() => transaction({ connection: slow, clock }, work)));
+			last = mine.catch(() => {});
+			return mine;
+		},
+
+		/** A connection for another use, which is given up and waited for with these. */
+		another,
+
+		/**
+		 * Connects all of these. Throws {@link StoreUnavailable} when the database cannot be reached.
+		 */
+		async open(): Promise<void> {
+			await Promise.all([hot, slow, ...readers].map((each) => each.open()));
+		},
+
+		/** The database was found silent: gives up all connections. */
+		silent: reach.silent,
+
+		async close(): Promise<void> {
+			await last;
+			await Promise.all([hot, slow, ...readers].map((each) => each.close()));
+		},
+	};
+}

@@ -1,0 +1,157 @@
+/**
+ * The history of attempts in one transaction, and which of them may still run at their worker (D16
+ * Fence).
+ */
+import type { Attempt, AttemptEnd } from "../../../core/job.ts";
+import { numbers, texts } from "../connection/arrays.ts";
+import { keyOf } from "./row.ts";
+import type { JobKey, Row } from "./row.ts";
+import { statement } from "../connection/statement.ts";
+import type { Runner } from "../connection/statement.ts";
+
+/** Ends after which the worker is told to stop (D18). */
+export const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];
+
+/** The column `open`: over by its worker's word, open, over with its worker's process. */
+const OVER = 0;
+const OPEN = 1;
+const KILLED = 2;
+
+const INSERT = statement(`
+  INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[], $5::int8[], $6::int8[], $7::text[], $8::int8[], $9::int8[])
+  ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed`);
+const REMOVE = statement(
+	"DELETE FROM attempts USING unnest($1::text[], $2::text[]) AS gone (endpoint, job) WHERE attempts.endpoint = gone.endpoint AND attempts.job = gone.job",
+);
+
+/** An attempt as `json_build_array` of its columns gives it. */
+type Packed = [
+	attempt: number,
+	worker: string,
+	startedAt: number,
+	endedAt: number,
+	outcome: AttemptEnd,
+	open: number,
+	missed: number,
+];
+
+/** Attempts from the JSON list of them, oldest first. */
+export function attemptsFrom(json: string | null): Attempt[] {
+	if (json === null) return [];
+	return (JSON.parse(json) as Packed[]).map(
+		([attempt, worker, startedAt, endedAt, end, open, missed]) => ({
+			attempt,
+			worker,
+			startedAt,
+			endedAt,
+			end,
+			open: open === OPEN,
+			missed,
+			...(open === KILLED && { killed: true }),
+		}),
+	);
+}
+
+export type Attempts = ReturnType<typeof openAttempts>;
+
+/** Attempts of the rows of one transaction. */
+export function openAttempts({ run }: { run: Runner["run"] }) {
+	const byJob = new Map<string, { key: JobKey; list: Attempt[] }>();
+	const changed = new Map<string, { key: JobKey; past: Attempt }>();
+	const removed = new Map<string, JobKey>();
+
+	function listOf({ job }: Row): Attempt[] {
+		return byJob.get(keyOf(job))?.list ?? [];
+	}
+
+	/** Replaces an attempt by what it is now. */
+	function put(row: Row, past: Attempt): void {
+		const key = { endpoint: row.job.endpoint, id: row.job.id };
+		const list = listOf(row).filter(({ attempt }) => attempt !== past.attempt);
+		byJob.set(keyOf(key), { key, list: [...list, past].toSorted((a, b) => a.attempt - b.attempt) });
+		changed.set(`${keyOf(key)}/${past.attempt}`, { key, past });
+	}
+
+	return {
+		/** The attempts that were read with a row. */
+		take({ job }: Row, json: string | null): void {
+			if (json !== null) byJob.set(keyOf(job), { key: job, list: attemptsFrom(json) });
+		},
+
+		add: put,
+
+		/** Ended attempts of a job, oldest first. */
+		list: listOf,
+
+		/** Whether the worker may still run an old attempt of this job. */
+		isOpen: (row: Row, worker: string): boolean =>
+			listOf(row).some((past) => past.open && past.worker === worker),
+
+		/** Whether an ended attempt of this job was the worker's. */
+		includes: (row: Row, worker: string): boolean =>
+			listOf(row).some((past) => past.worker === worker),
+
+		/** Old attempts of the job that the worker may still run. */
+		openOf: (row: Row, worker: string): Attempt[] =>
+			listOf(row).filter((past) => past.open && past.worker === worker),
+
+		setMissed: (row: Row, past: Attempt, missed: number): void => put(row, { ...past, missed }),
+
+		/** The attempt is known to be over at its worker; `killed`: with its process. */
+		close: (row: Row, past: Attempt, killed = false): void =>
+			put(row, { ...past, open: false, ...(killed && { killed }) }),
+
+		/** Every attempt of the job at this worker is known to be over. */
+		closeAt(row: Row, worker: string): void {
+			for (const past of listOf(row))
+				if (past.open && past.worker === worker) put(row, { ...past, open: false });
+		},
+
+		remove(row: Row): void {
+			if (listOf(row).length === 0) return;
+			const { endpoint, id } = row.job;
+			removed.set(keyOf(row.job), { endpoint, id });
+			byJob.delete(keyOf(row.job));
+			for (const [name, { key }] of changed)
+				if (keyOf(key) === keyOf(row.job)) changed.delete(name);
+		},
+
+		/** Writes what changed. */
+		flush(): Promise<unknown>[] {
+			const writes: Promise<unknown>[] = [];
+			if (removed.size > 0) {
+				const keys = [...removed.values()];
+				removed.clear();
+				writes.push(
+					run(REMOVE, [
+						texts(keys.map(({ endpoint }) => endpoint)),
+						texts(keys.map(({ id }) => id)),
+					]),
+				);
+			}
+			if (changed.size > 0) {
+				const all = [...changed.values()];
+				changed.clear();
+				const number = (of: (past: Attempt) => number): Buffer =>
+					numbers(all.map(({ past }) => of(past)));
+				const text = (of: (past: Attempt) => string): Buffer =>
+					texts(all.map(({ past }) => of(past)));
+				writes.push(
+					run(INSERT, [
+						texts(all.map(({ key }) => key.endpoint)),
+						texts(all.map(({ key }) => key.id)),
+						number(({ attempt }) => attempt),
+						text(({ worker }) => worker),
+						number(({ startedAt }) => startedAt),
+						number(({ endedAt }) => endedAt),
+						text(({ end }) => end),
+						number(({ open, killed }) => (open ? OPEN : killed ? KILLED : OVER)),
+						number(({ missed }) => missed),
+					]),
+				);
+			}
+			return writes;
+		},
+	};
+}

@@ -1,0 +1,68 @@
+/** Webhook deliveries as rows (D21). */
+import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
+import type { DeliveryRow } from "../../store.ts";
+import { numbers, texts } from "../connection/arrays.ts";
+import { statement } from "../connection/statement.ts";
+import type { Runner, Value } from "../connection/statement.ts";
+
+/** A delivery and its place in lists. */
+export interface NumberedDelivery extends DeliveryRow {
+	number: number;
+}
+
+/** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
+export const DELIVERY_COLUMNS =
+	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
+
+// Numbered in the order given.
+const INSERT = statement(`
+  INSERT INTO deliveries (id, endpoint, job, url, body, state, created_at, due_at)
+  SELECT id, endpoint, job, url, body, 'pending', created_at, created_at
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY AS given (id, endpoint, job, url, body, created_at, place)
+  ORDER BY place`);
+
+/** Adds deliveries that are due at once, in the transaction of `run`. */
+export async function insertDeliveries(
+	run: Runner["run"],
+	rows: readonly NewDelivery[],
+): Promise<void> {
+	if (rows.length === 0) return;
+	const column = (name: "id" | "endpoint" | "job" | "body"): Buffer =>
+		texts(rows.map((row) => row[name]));
+	await run(INSERT, [
+		column("id"),
+		column("endpoint"),
+		column("job"),
+		texts(rows.map(({ url }) => JSON.stringify(url))),
+		column("body"),
+		numbers(rows.map(({ createdAt }) => createdAt)),
+	]);
+}
+
+/** A delivery from the values of {@link DELIVERY_COLUMNS}. */
+export function deliveryFrom(values: Value[]): NumberedDelivery {
+	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
+		number,
+		string,
+		string,
+		string,
+		string,
+		DeliveryState,
+		string,
+		number,
+		number,
+		number | null,
+	];
+	return {
+		number,
+		id,
+		endpoint,
+		job,
+		url: JSON.parse(url) as string,
+		state,
+		tries: JSON.parse(tries) as DeliveryTry[],
+		used,
+		createdAt,
+		dueAt: dueAt ?? undefined,
+	};
+}

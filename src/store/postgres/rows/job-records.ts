@@ -1,0 +1,416 @@
+/**
+ * The rows of jobs in one transaction: locked and read once, changed in memory, written at its end
+ * by one statement for those that are new and one for all others.
+ */
+import type { Job, Operation } from "../../../core/job.ts";
+import type { JobState } from "../../../core/job-states.ts";
+import { flags, numbers, texts as textArray } from "../connection/arrays.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Queues } from "./queues.ts";
+import { WAITING } from "../../states.ts";
+import { isPurged, keyOf } from "./row.ts";
+import type { JobKey, Queue, Row } from "./row.ts";
+import { statement } from "../connection/statement.ts";
+import type { Runner, Statement, Value } from "../connection/statement.ts";
+import type { Payloads } from "./payloads.ts";
+
+/** What of a row may be replaced. */
+type RowChange = Partial<Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "reader">>;
+
+type Kind = "int8" | "text" | "bool";
+type Column = readonly [
+	name: string,
+	kind: Kind,
+	value: (row: Row) => string | number | boolean | undefined,
+];
+
+/** Columns that stay as they were inserted. */
+const FIXED: readonly Column[] = [
+	["number", "int8", (row) => row.number],
+	["operation", "text", ({ job }) => job.operation],
+	["low_priority", "bool", ({ job }) => job.lowPriority],
+	["submitted_at", "int8", ({ job }) => job.submittedAt],
+	["ttl_ms", "int8", ({ job }) => job.ttlMs],
+	["execution_timeout_ms", "int8", ({ job }) => job.executionTimeoutMs],
+	["lease_ms", "int8", ({ job }) => job.leaseMs],
+	["record_ms", "int8", ({ job }) => job.recordMs],
+];
+
+/** Columns that change. */
+const CHANGING: readonly Column[] = [
+	["state", "text", ({ job }) => job.state],
+	["queued_at", "int8", ({ job }) => job.queuedAt],
+	["started_at", "int8", ({ job }) => job.startedAt],
+	["ended_at", "int8", ({ job }) => job.endedAt],
+	["attempt", "int8", ({ job }) => job.attempt],
+	["worker", "text", ({ job }) => job.worker],
+	["losses", "int8", ({ job }) => job.losses],
+	["returns", "int8", ({ job }) => job.returns],
+	["missed", "int8", ({ job }) => job.missed],
+	["lease_until", "int8", ({ job }) => job.leaseUntil],
+	["retain_ms", "int8", ({ job }) => job.retainMs],
+	["erased", "bool", ({ job }) => job.erased],
+	["due_at", "int8", ({ job }) => job.dueAt],
+	["webhook", "text", ({ job }) => job.webhook],
+	["s3_config", "text", ({ job }) => job.s3Config],
+	["rank", "int8", (row) => row.rank],
+	["epoch", "int8", (row) => row.epoch],
+	["next_chunk", "int8", (row) => row.nextChunk],
+	["cursor", "int8", (row) => row.cursor],
+	["reader", "text", ({ reader }) => reader?.reader],
+	["reader_end", "int8", ({ reader }) => reader?.end],
+	["reader_session", "int8", ({ reader }) => reader?.session],
+];
+
+const ALL = [...FIXED, ...CHANGING];
+const names = (columns: readonly Column[]): string[] => columns.map(([name]) => name);
+const arrays = (columns: readonly Column[], first: number): string =>
+	columns.map(([, kind], index) => `$${first + index}::${kind}[]`).join(", ");
+
+/**
+ * Columns of a row as {@link rowOf} reads them, of the table under the name `jobs`, with its ended
+ * attempts as JSON text.
+ */
+export const COLUMNS = `jobs.endpoint, jobs.id, ${ALL.map(([name]) => `jobs.${name}`).join(", ")},
+  CASE WHEN jobs.past THEN (
+    SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed) ORDER BY attempt)::text
+    FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
+  ) END`;
+
+/** In one order everywhere, so that two transactions wait for each other only one way round. */
+const LOAD = statement(`
+  SELECT ${COLUMNS} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id
+  ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
+
+const INSERT = statement(`
+  INSERT INTO jobs (endpoint, id, ${names(ALL).join(", ")}, past, input, output, error)
+  SELECT * FROM unnest($1::text[], $2::text[], ${arrays(ALL, 3)}, $${ALL.length + 3}::bool[], $${ALL.length + 4}::text[], $${ALL.length + 5}::text[], $${ALL.length + 6}::text[])`);
+
+const changed = [
+	"endpoint",
+	"id",
+	...names(CHANGING),
+	"past",
+	"result",
+	"erase",
+	"output",
+	"error",
+];
+const after = CHANGING.length + 3;
+
+/**
+ * A text that stays is named by itself, which does not read it: large ones are outside of the row.
+ */
+const UPDATE = statement(`
+  UPDATE jobs SET ${names(CHANGING)
+		.map((name) => `${name} = changed.${name}`)
+		.join(", ")}, past = changed.past,
+    input = CASE WHEN changed.erase THEN NULL ELSE jobs.input END,
+    output = CASE WHEN changed.result OR changed.erase THEN changed.output ELSE jobs.output END,
+    error = CASE WHEN changed.result OR changed.erase THEN changed.error ELSE jobs.error END
+  FROM unnest($1::text[], $2::text[], ${arrays(CHANGING, 3)}, $${after}::bool[], $${after + 1}::bool[], $${after + 2}::bool[], $${after + 3}::text[], $${after + 4}::text[])
+    AS changed (${changed.join(", ")})
+  WHERE jobs.endpoint = changed.endpoint AND jobs.id = changed.id`);
+
+const REMOVE = statement(
+	"DELETE FROM jobs USING unnest($1::text[], $2::text[]) AS gone (endpoint, id) WHERE jobs.endpoint = gone.endpoint AND jobs.id = gone.id",
+);
+
+function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {
+	return columns.map(([, kind, value]) => {
+		const values = rows.map(value);
+		if (kind === "int8") return numbers(values as (number | undefined)[]);
+		return kind === "bool"
+			? flags(values as boolean[])
+			: textArray(values as (string | undefined)[]);
+	});
+}
+
+/**
+ * A row in this transaction. `present`: it will be there after it; `stored`: it was there before.
+ */
+interface Tracked {
+	row: Row | undefined;
+	stored: boolean;
+	changed: boolean;
+}
+
+export type Records = ReturnType<typeof openRecords>;
+
+/** Rows of one transaction. */
+export function openRecords({
+	run,
+	queues,
+	attempts,
+	texts,
+}: {
+	run: Runner["run"];
+	queues: Queues;
+	attempts: Attempts;
+	texts: Payloads;
+}) {
+	const tracked = new Map<string, Tracked>();
+
+	function take(values: Value[]): Row {
+		const row = rowOf(values, (endpoint) => queues.of(endpoint));
+		const known = tracked.get(keyOf(row.job));
+		if (known?.row) return known.row;
+		// Removed in this transaction.
+		if (known?.stored) return row;
+		tracked.set(keyOf(row.job), { row, stored: true, changed: false });
+		attempts.take(row, values[values.length - 1] as string | null);
+		return row;
+	}
+
+	/**
+	 * Keys that were not read yet; whoever asks reads them, and what is not found then is not there.
+	 */
+	function expect(keys: Iterable<JobKey>): JobKey[] {
+		const fresh = [...keys].filter((key) => !tracked.has(keyOf(key)));
+		for (const key of fresh)
+			tracked.set(keyOf(key), { row: undefined, stored: false, changed: false });
+		return fresh;
+	}
+
+	return {
+		expect,
+
+		/** Locks and reads rows that were not read yet; their queues must have been read. */
+		async load(keys: Iterable<JobKey>): Promise<void> {
+			const fresh = expect(keys);
+			if (fresh.length === 0) return;
+			const { rows } = await run(LOAD, [
+				textArray(fresh.map(({ endpoint }) => endpoint)),
+				textArray(fresh.map(({ id }) => id)),
+			]);
+			for (const values of rows) take(values);
+		},
+
+		/**
+		 * Locks and reads the rows of a statement that gives {@link COLUMNS}; their queues must have
+		 * been read. Rows as they are now in this transaction.
+		 */
+		async query(asked: Statement, values: Parameters<Runner["run"]>[1]): Promise<Row[]> {
+			const { rows } = await run(asked, values);
+			return rows.map(take);
+		},
+
+		/** The row of a job, erased or not; none of a purged one. */
+		async find(key: JobKey): Promise<Row | undefined> {
+			if (!tracked.has(keyOf(key))) await this.load([key]);
+			const row = tracked.get(keyOf(key))?.row;
+			return row && !isPurged(row) ? row : undefined;
+		},
+
+		/** The row as it is now in this transaction; undefined when nothing is left of it. */
+		now: (row: Row): Row | undefined => tracked.get(keyOf(row.job))?.row,
+
+		insert({ job, queue, rank }: { job: Job; queue: Queue; rank: number }): Row {
+			const row: Row = {
+				job,
+				queue,
+				number: rank,
+				rank,
+				epoch: queue.epoch,
+				nextChunk: 0,
+				cursor: 0,
+			};
+			tracked.set(keyOf(job), { row, stored: false, changed: true });
+			return row;
+		},
+
+		/** Changes a row and answers it as it is now. */
+		update(row: Row, change: RowChange): Row {
+			const next: Row = { ...row, ...change };
+			const known = tracked.get(keyOf(row.job));
+			tracked.set(keyOf(row.job), { row: next, stored: known?.stored ?? true, changed: true });
+			return next;
+		},
+
+		remove(row: Row): void {
+			const known = tracked.get(keyOf(row.job));
+			tracked.set(keyOf(row.job), { row: undefined, stored: known?.stored ?? true, changed: true });
+		},
+
+		/** Reads a row from the values of {@link COLUMNS}, locked by the statement that gave them. */
+		take,
+
+		/**
+		 * Jobs of a queue that wait by what this transaction did: a statement does not find them yet.
+		 */
+		waiting: (queue: Queue): Row[] =>
+			[...tracked.values()].flatMap(({ row, changed: by }) =>
+				row && by && row.queue === queue && row.job.state === WAITING ? [row] : [],
+			),
+
+		/** Whether a job of this transaction waits at the end of it. */
+		waits: (key: JobKey): boolean => tracked.get(keyOf(key))?.row?.job.state === WAITING,
+
+		/** All rows of an endpoint that were read or added so far. */
+		of: (endpoint: string): Row[] =>
+			[...tracked.values()].flatMap(({ row }) =>
+				row && row.job.endpoint === endpoint && !isPurged(row) ? [row] : [],
+			),
+
+		/** A text of the row changed, though nothing else of it. */
+		touch(row: Row): void {
+			const known = tracked.get(keyOf(row.job));
+			if (known) known.changed = true;
+		},
+
+		/** Writes what changed. */
+		flush(): Promise<unknown>[] {
+			const all = [...tracked].filter(([, each]) => each.changed);
+			const inserted = all.flatMap(([, { row, stored }]) => (row && !stored ? [row] : []));
+			const updated = all.flatMap(([, { row, stored }]) => (row && stored ? [row] : []));
+			const removed = all.flatMap(([key, { row, stored }]) => (!row && stored ? [key] : []));
+			for (const [, each] of all)
+				Object.assign(each, { changed: false, stored: each.row !== undefined });
+			const keys = (rows: readonly Row[]): Buffer[] => [
+				textArray(rows.map(({ job }) => job.endpoint)),
+				textArray(rows.map(({ job }) => job.id)),
+			];
+			const past = (rows: readonly Row[]): Buffer =>
+				flags(rows.map((row) => attempts.list(row).length > 0));
+			const writes: Promise<unknown>[] = [];
+			if (inserted.length > 0)
+				writes.push(
+					run(INSERT, [
+						...keys(inserted),
+						...packed(inserted, ALL),
+						past(inserted),
+						...texts.ofNew(inserted),
+					]),
+				);
+			if (updated.length > 0)
+				writes.push(
+					run(UPDATE, [
+						...keys(updated),
+						...packed(updated, CHANGING),
+						past(updated),
+						...texts.ofChanged(updated),
+					]),
+				);
+			if (removed.length > 0) {
+				const parts = removed.map((key) => key.split("/"));
+				writes.push(
+					run(REMOVE, [
+						textArray(parts.map(([endpoint]) => endpoint)),
+						textArray(parts.map(([, ...id]) => id.join("/"))),
+					]),
+				);
+			}
+			return writes;
+		},
+	};
+}
+
+/** A row from the values of {@link COLUMNS}. */
+export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Row {
+	const [
+		endpoint,
+		id,
+		number,
+		operation,
+		lowPriority,
+		submittedAt,
+		ttlMs,
+		executionTimeoutMs,
+		leaseMs,
+		recordMs,
+		state,
+		queuedAt,
+		startedAt,
+		endedAt,
+		attempt,
+		worker,
+		losses,
+		returns,
+		missed,
+		leaseUntil,
+		retainMs,
+		erased,
+		dueAt,
+		webhook,
+		s3Config,
+		rank,
+		epoch,
+		nextChunk,
+		cursor,
+		reader,
+		readerEnd,
+		readerSession,
+	] = values as [
+		string,
+		string,
+		number,
+		Operation,
+		boolean,
+		number,
+		number,
+		number,
+		number,
+		number,
+		JobState,
+		number,
+		number | null,
+		number | null,
+		number,
+		string | null,
+		number,
+		number,
+		number,
+		number | null,
+		number,
+		boolean,
+		number,
+		string | null,
+		string | null,
+		number,
+		number,
+		number,
+		number,
+		string | null,
+		number | null,
+		number | null,
+	];
+	const job: Job = {
+		id,
+		endpoint,
+		operation,
+		lowPriority,
+		state,
+		submittedAt,
+		queuedAt,
+		startedAt: startedAt ?? undefined,
+		endedAt: endedAt ?? undefined,
+		attempt,
+		worker: worker ?? undefined,
+		losses,
+		returns,
+		missed,
+		ttlMs,
+		executionTimeoutMs,
+		leaseMs,
+		leaseUntil: leaseUntil ?? undefined,
+		retainMs,
+		recordMs,
+		erased,
+		dueAt,
+		webhook: webhook ?? undefined,
+		s3Config: s3Config ?? undefined,
+	};
+	const reservation =
+		reader === null ? undefined : { reader, end: readerEnd ?? 0, session: readerSession ?? 0 };
+	return {
+		job,
+		queue: queueOf(endpoint),
+		number,
+		rank,
+		epoch,
+		nextChunk,
+		cursor,
+		reader: reservation,
+	};
+}

@@ -1,0 +1,128 @@
+/**
+ * Payloads of the jobs in one transaction: inputs, and results or the progress value of a running
+ * job. They are columns of the job's row; large ones PostgreSQL keeps outside of it.
+ */
+import type { JsonText } from "../../../core/json/json-text.ts";
+import type { Result } from "../../row.ts";
+import { flags, texts as textArray } from "../connection/arrays.ts";
+import { jsonTextOf } from "./buffer-transfer.ts";
+import { keyOf } from "./row.ts";
+import type { JobKey, Row } from "./row.ts";
+import { statement } from "../connection/statement.ts";
+import type { Runner } from "../connection/statement.ts";
+
+const INPUTS = statement(`
+  SELECT jobs.endpoint, jobs.id, input FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id`);
+const RESULT = statement("SELECT output, error FROM jobs WHERE endpoint = $1 AND id = $2");
+
+/** What of a job's texts this transaction changes. */
+interface Change {
+	input?: JsonText;
+	result?: Result;
+	erase?: boolean;
+}
+
+/** An error as its column holds it: a worker's sentence may have characters that text cannot. */
+export function packError(error: string | undefined): string | undefined {
+	return error === undefined ? undefined : JSON.stringify(error);
+}
+
+/** The error in its column. */
+export function readError(packed: string | null): string | undefined {
+	return packed === null ? undefined : (JSON.parse(packed) as string);
+}
+
+/** The result in the columns `output` and `error`. */
+export function readResult(output: string | null, error: string | null): Result {
+	return { output: output === null ? undefined : jsonTextOf(output), error: readError(error) };
+}
+
+export type Payloads = ReturnType<typeof openPayloads>;
+
+/** Texts of the rows of one transaction. */
+export function openPayloads({ run }: { run: Runner["run"] }) {
+	const changes = new Map<string, Change>();
+	const inputs = new Map<string, JsonText>();
+
+	function change({ job }: { job: JobKey }): Change {
+		const key = keyOf(job);
+		let found = changes.get(key);
+		if (!found) changes.set(key, (found = {}));
+		return found;
+	}
+
+	return {
+		setInput(row: Row, input: JsonText): void {
+			change(row).input = input;
+		},
+
+		/** The input was read along with its row. */
+		known: (row: Row, input: JsonText): void => void inputs.set(keyOf(row.job), input),
+
+		/** The input that was given in this transaction, or is known from its row. */
+		inputAtHand: ({ job }: Row): JsonText | undefined =>
+			changes.get(keyOf(job))?.input ?? inputs.get(keyOf(job)),
+
+		/** Inputs of rows that were there before this transaction, by {@link keyOf}. */
+		async inputs(rows: readonly Row[]): Promise<Map<string, JsonText>> {
+			if (rows.length === 0) return new Map();
+			const found = await run(INPUTS, [
+				textArray(rows.map(({ job }) => job.endpoint)),
+				textArray(rows.map(({ job }) => job.id)),
+			]);
+			return new Map(
+				found.rows.map(([endpoint, id, input]) => [
+					keyOf({ endpoint: String(endpoint), id: String(id) }),
+					jsonTextOf(String(input)),
+				]),
+			);
+		},
+
+		/** Replaces the result; without texts there is none afterwards. */
+		setResult(row: Row, result: Result): void {
+			change(row).result = result;
+		},
+
+		async result({ job }: Row): Promise<Result> {
+			const changed = changes.get(keyOf(job));
+			if (changed?.erase) return {};
+			if (changed?.result) return changed.result;
+			const [output = null, error = null] =
+				(await run(RESULT, [job.endpoint, job.id])).rows[0] ?? [];
+			return readResult(output as string | null, error as string | null);
+		},
+
+		/** Removes input and result. */
+		erase(row: Row): void {
+			changes.set(keyOf(row.job), { erase: true });
+		},
+
+		/** The changes are written: from now on the texts are read. */
+		written: (): void => changes.clear(),
+
+		/** Columns `input`, `output` and `error` of new rows. */
+		ofNew(rows: readonly Row[]): Buffer[] {
+			const of = rows.map(({ job }) => changes.get(keyOf(job)));
+			return [
+				textArray(of.map((each) => each?.input)),
+				textArray(of.map((each) => each?.result?.output)),
+				textArray(of.map((each) => packError(each?.result?.error))),
+			];
+		},
+
+		/**
+		 * What to do with the texts of changed rows: whether there is a new result, whether all is
+		 * erased, `output` and `error`.
+		 */
+		ofChanged(rows: readonly Row[]): Buffer[] {
+			const of = rows.map(({ job }) => changes.get(keyOf(job)));
+			return [
+				flags(of.map((each) => each?.result !== undefined)),
+				flags(of.map((each) => each?.erase === true)),
+				textArray(of.map((each) => each?.result?.output)),
+				textArray(of.map((each) => packError(each?.result?.error))),
+			];
+		},
+	};
+}

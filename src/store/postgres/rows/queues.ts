@@ -1,0 +1,283 @@
+/**
+ * Queues of the endpoints in one transaction: their epochs and counts. A shared lock on each keeps
+ * a purge out (D11), which takes it alone: what a transaction reads of a queue stays true until it
+ * ends. The counts are added to, never set, in a slot of this connection (D13).
+ */
+import { countsOf } from "../../../core/job-transitions.ts";
+import type { TransitionStep } from "../../../core/job-transitions.ts";
+import { numbers, texts } from "../connection/arrays.ts";
+import type { RankAllocator } from "./rank-allocator.ts";
+import { noCounts } from "./row.ts";
+import type { Queue, Row } from "./row.ts";
+import { statement } from "../connection/statement.ts";
+import type { Runner } from "../connection/statement.ts";
+import { WAITING } from "../../states.ts";
+
+/** First number of the advisory locks on queues; the second is made of the endpoint. */
+export const QUEUE_LOCKS = 0x534c_0001;
+
+/** The number of the transaction comes along: it is asked for nowhere else. */
+const LOCK = statement(
+	`SELECT pg_current_xact_id()::text, count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`,
+);
+
+/**
+ * What is known of some queues. `due`: whether something passed for a live job since the time
+ * looked at before.
+ */
+const READ = statement(`
+  SELECT given.endpoint, queues.epoch, queues.purged_to, sums.*,
+    EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = given.endpoint AND ended_at IS NULL AND due_at > given.looked AND due_at <= given.now
+      AND NOT (state = '${WAITING}' AND jobs.epoch < coalesce(queues.epoch, 0)))
+  FROM unnest($1::text[], $2::int8[], $3::int8[]) AS given (endpoint, looked, now)
+  LEFT JOIN queues ON queues.endpoint = given.endpoint
+  CROSS JOIN LATERAL (
+    SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
+    FROM queue_counts WHERE queue_counts.endpoint = given.endpoint
+  ) AS sums`);
+
+const ADD = statement(
+	"INSERT INTO queues (endpoint) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING",
+);
+
+const COUNT = statement(`
+  INSERT INTO queue_counts AS counted (endpoint, slot, in_queue, in_queue_low, in_progress, completed, failed, retried)
+  SELECT endpoint, $2::int8, in_queue, in_queue_low, in_progress, completed, failed, retried
+  FROM unnest($1::text[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[])
+    AS changed (endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried)
+  ON CONFLICT (endpoint, slot) DO UPDATE SET
+    in_queue = counted.in_queue + excluded.in_queue, in_queue_low = counted.in_queue_low + excluded.in_queue_low, in_progress = counted.in_progress + excluded.in_progress,
+    completed = counted.completed + excluded.completed, failed = counted.failed + excluded.failed, retried = counted.retried + excluded.retried`);
+
+/**
+ * What a server remembers of each queue between transactions, to look at less: hints, not truth.
+ */
+export interface QueueMemory {
+	/** Every live job due up to this time was settled. */
+	looked: number;
+	/**
+	 * Every waiting job of usual priority up to this rank was handed out, but for those that others
+	 * had in hand.
+	 */
+	claimedTo: number;
+	/**
+	 * When the front of the queue and what lies shortly before `claimedTo` was last searched, and
+	 * when all of it, ms since the epoch.
+	 */
+	searchedAt: number;
+	searchedAllAt: number;
+	/** As of its last transaction: its epoch, the highest rank of a purged job, how many waited. */
+	epoch: number;
+	purgedTo: number;
+	waiting: number;
+}
+
+/** Queues remembered at most. */
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * Transactions that lasted longer than this, or clocks that differ by more, are not counted on, ms.
+ */
+const LOOK_BACK_MS = 2000;
+
+export type QueueMemories = ReturnType<typeof openQueueMemories>;
+
+export function openQueueMemories() {
+	const byEndpoint = new Map<string, QueueMemory>();
+	return {
+		of(endpoint: string): QueueMemory {
+			let memory = byEndpoint.get(endpoint);
+			if (!memory) {
+				if (byEndpoint.size >= MOST_REMEMBERED) byEndpoint.clear();
+				byEndpoint.set(
+					endpoint,
+					(memory = {
+						looked: Number.MIN_SAFE_INTEGER,
+						claimedTo: 0,
+						searchedAt: -Infinity,
+						searchedAllAt: -Infinity,
+						epoch: 0,
+						purgedTo: 0,
+						waiting: 0,
+					}),
+				);
+			}
+			return memory;
+		},
+		/** Nothing is known of a queue. */
+		forgetOne: (endpoint: string): void => void byEndpoint.delete(endpoint),
+	};
+}
+
+export type Queues = ReturnType<typeof openQueues>;
+
+/**
+ * What the queues of a transaction are made of: the connection with `slot` runs it; `number` is
+ * told the transaction's.
+ */
+interface QueuesOptions {
+	run: Runner["run"];
+	memories: QueueMemories;
+	places: RankAllocator;
+	slot: number;
+	number: (transactionId: string) => void;
+}
+
+/** The queues of one transaction. */
+export function openQueues({ run, memories, places, slot, number }: QueuesOptions) {
+	const byEndpoint = new Map<string, Queue>();
+	const undo: (() => void)[] = [];
+
+	function added(endpoint: string): Queue {
+		const queue: Queue = {
+			endpoint,
+			known: false,
+			epoch: 0,
+			purgedTo: 0,
+			counts: noCounts(),
+			lowInQueue: 0,
+			change: { ...noCounts(), lowInQueue: 0 },
+			due: false,
+		};
+		byEndpoint.set(endpoint, queue);
+		return queue;
+	}
+
+	function of(endpoint: string): Queue {
+		const queue = byEndpoint.get(endpoint);
+		if (!queue) throw new Error(`The queue of ${endpoint} was not read.`);
+		return queue;
+	}
+
+	function count(queue: Queue, change: Partial<Queue["change"]>): void {
+		for (const name of Object.keys(change) as (keyof Queue["change"])[]) {
+			const by = change[name] ?? 0;
+			queue.change[name] += by;
+			if (name === "lowInQueue") queue.lowInQueue += by;
+			else queue.counts[name] += by;
+		}
+	}
+
+	return {
+		of,
+
+		/**
+		 * Locks and reads the queues of some endpoints; `now` is the time for which deadlines are
+		 * looked at, ms since the epoch.
+		 */
+		async read(endpoints: Iterable<string>, now: number): Promise<void> {
+			const fresh = [...new Set(endpoints)]
+				.filter((endpoint) => !byEndpoint.has(endpoint))
+				.toSorted();
+			if (fresh.length === 0) return;
+			for (const endpoint of fresh) added(endpoint);
+			const names = texts(fresh);
+			const looked = fresh.map((endpoint) => {
+				const memory = memories.of(endpoint);
+				if (now < memory.looked) memory.looked = Number.MIN_SAFE_INTEGER;
+				return memory.looked === Number.MIN_SAFE_INTEGER
+					? memory.looked
+					: memory.looked - LOOK_BACK_MS;
+			});
+			const [locked, { rows }] = await Promise.all([
+				run(LOCK, [names]),
+				run(READ, [names, numbers(looked), numbers(fresh.map(() => now))]),
+			]);
+			number(String(locked.rows[0]?.[0]));
+			for (const [
+				endpoint,
+				epoch,
+				purgedTo,
+				inQueue,
+				low,
+				inProgress,
+				completed,
+				failed,
+				retried,
+				due,
+			] of rows) {
+				const queue = of(String(endpoint));
+				queue.known = epoch !== null;
+				queue.epoch = Number(epoch);
+				queue.purgedTo = Number(purgedTo);
+				queue.lowInQueue = Number(low);
+				Object.assign(queue.counts, {
+					inQueue: Number(inQueue),
+					inProgress: Number(inProgress),
+					completed: Number(completed),
+					failed: Number(failed),
+					retried: Number(retried),
+				});
+				queue.due = due === true;
+				const memory = memories.of(queue.endpoint);
+				Object.assign(memory, {
+					epoch: queue.epoch,
+					purgedTo: queue.purgedTo,
+					waiting: queue.counts.inQueue,
+				});
+				if (queue.due) continue;
+				const before = memory.looked;
+				memory.looked = Math.max(before, now);
+				undo.push(() => (memory.looked = before));
+			}
+		},
+
+		/** Counts a job that was just added. */
+		added(queue: Queue, lowPriority: boolean): void {
+			count(queue, { inQueue: 1, lowInQueue: Number(lowPriority) });
+		},
+
+		/** Counts a move. */
+		moved({ queue }: Row, { on, from, job }: TransitionStep): void {
+			const change = countsOf(on, from, job.state);
+			count(queue, job.lowPriority ? { ...change, lowInQueue: change.inQueue } : change);
+		},
+
+		/** A place at an end of the queue, in its present epoch; at the front always below 0. */
+		join({ queue, job }: Row, end: "front" | "back"): { rank: number; epoch: number } {
+			if (end === "back")
+				return { rank: places.back(job.queuedAt, queue.purgedTo), epoch: queue.epoch };
+			// Claims of this server look at the front again.
+			memories.of(queue.endpoint).searchedAt = -Infinity;
+			return { rank: places.front(job.queuedAt), epoch: queue.epoch };
+		},
+
+		/** Writes what changed. */
+		flush(): Promise<unknown>[] {
+			const all = [...byEndpoint.values()];
+			const changed = all
+				.filter(({ change }) => Object.values(change).some((by) => by !== 0))
+				.toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
+			if (changed.length === 0) return [];
+			const column = (name: keyof Queue["change"]): Buffer =>
+				numbers(changed.map(({ change }) => change[name]));
+			const fresh = changed.filter(({ known }) => !known);
+			const writes: Promise<unknown>[] = [];
+			if (fresh.length > 0) writes.push(run(ADD, [texts(fresh.map(({ endpoint }) => endpoint))]));
+			for (const queue of fresh) queue.known = true;
+			writes.push(
+				run(COUNT, [
+					texts(changed.map(({ endpoint }) => endpoint)),
+					slot,
+					column("inQueue"),
+					column("lowInQueue"),
+					column("inProgress"),
+					column("completed"),
+					column("failed"),
+					column("retried"),
+				]),
+			);
+			for (const { endpoint, counts } of changed) memories.of(endpoint).waiting = counts.inQueue;
+			for (const { change } of changed) Object.assign(change, noCounts(), { lowInQueue: 0 });
+			return writes;
+		},
+
+		/** Called when the transaction fails. */
+		onUndo: (restore: () => void): void => void undo.push(restore),
+
+		/** The transaction failed: nothing was learnt. */
+		undo(): void {
+			for (const each of undo) each();
+		},
+	};
+}

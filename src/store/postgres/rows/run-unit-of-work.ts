@@ -1,0 +1,51 @@
+/**
+ * A transaction on parts of its own: what changed in them is written at its end, and told once it
+ * is through.
+ */
+import type { Signal } from "../../store.ts";
+import { openUnitOfWork } from "./unit-of-work.ts";
+import type { ServerMemory, UnitOfWork } from "./unit-of-work.ts";
+import type { Runner } from "../connection/statement.ts";
+import type { Work } from "../connection/transaction.ts";
+
+/** How hints leave: to the listeners of this server, and to other servers. */
+export interface Hints {
+	own(signals: readonly Signal[]): void;
+	others(signals: readonly Signal[]): void;
+}
+
+/** `transact` runs its work as `transaction` does; `slot` is where its connection counts. */
+interface PartsOptions<T> {
+	transact: (work: Work<T>) => Promise<T>;
+	slot: () => number;
+	kept: ServerMemory;
+	hints: Hints;
+}
+
+/**
+ * Runs `work`, several times perhaps, with new parts each time. Throws as `transact` does; nothing
+ * was learnt then.
+ */
+export async function runUnitOfWork<T>(
+	{ transact, slot, kept, hints }: PartsOptions<T>,
+	work: (parts: UnitOfWork, runner: Runner) => Promise<T>,
+): Promise<T> {
+	let parts: UnitOfWork | undefined;
+	try {
+		const result = await transact(async (runner, ending) => {
+			parts?.undo();
+			parts = openUnitOfWork({ run: runner.run, kept, slot: slot(), number: ending.number });
+			const done = await work(parts, runner);
+			ending.writes(parts.flush());
+			return done;
+		});
+		if (parts) {
+			hints.own(parts.signals.own);
+			hints.others(parts.signals.others);
+		}
+		return result;
+	} catch (error) {
+		parts?.undo();
+		throw error;
+	}
+}

@@ -1,0 +1,107 @@
+/**
+ * Large texts as rows of blocks, so that no statement binds or reads more than one of them. The
+ * column that such a text belongs into holds the number of its first block; those that follow have
+ * the next numbers. Texts that nothing refers to any more are removed later, some at a time: a page
+ * is read for every few kilobytes of them.
+ */
+import { sizeOf } from "../../../core/json/json-text.ts";
+import type { JsonText } from "../../../core/json/json-text.ts";
+import type { Database, Value } from "../database.ts";
+import type { BufferTransfer } from "../thread/buffer-transfer.ts";
+
+/** Bytes of dropped texts removed in one step; a text begun is removed whole. */
+const REMOVED_BYTES = 32_000_000;
+
+export type Blocks = ReturnType<typeof openBlocks>;
+
+/** Blocks of `db`; `large` is told of their bytes. */
+export function openBlocks({ db, large }: { db: Database; large: BufferTransfer }) {
+	const insert = db.prepare("INSERT INTO blocks (number, rest, body) VALUES (?, ?, ?)");
+	const select = db.prepare("SELECT rest, body FROM blocks WHERE number = ?");
+	const selectSize = db.prepare("SELECT rest FROM blocks WHERE number = ?");
+	const drop = db.prepare("INSERT INTO dropped_blocks (number) VALUES (?)");
+	const nextDropped = db.prepare("SELECT number FROM dropped_blocks LIMIT 1");
+	const forget = db.prepare("DELETE FROM dropped_blocks WHERE number = ?");
+	const remove = db.prepare(
+		"DELETE FROM blocks WHERE number = ? RETURNING rest, octet_length(body)",
+	);
+	// Numbers are not used again while this thread runs: a transaction that fails leaves a gap.
+	let last = Number(db.prepare("SELECT max(number) FROM blocks").get()?.[0]);
+
+	/** Removes the text that begins with block `first` and answers its size. */
+	function removeText(first: number): number {
+		let removed = 0;
+		for (let number = first; ; number += 1) {
+			const [rest, size] = (remove.get(number) ?? [0, 0]) as [number, number];
+			removed += size;
+			if (rest === size) return removed;
+		}
+	}
+
+	return {
+		/** Whether any text may be in blocks: where none is, nobody needs to look for one. */
+		get any(): boolean {
+			return last > 0;
+		},
+
+		/** Writes a text and answers what its column holds: the text itself when it is a string. */
+		write(text: JsonText): Value {
+			if (typeof text === "string") return text;
+			let rest = sizeOf(text);
+			if (rest === 0) return "";
+			const first = last + 1;
+			for (const block of text) {
+				if (block.length === 0) continue;
+				large.written(block);
+				last += 1;
+				insert.run(last, rest, block);
+				rest -= block.length;
+			}
+			return first;
+		},
+
+		/** The text that a column stands for. */
+		read(value: Value): JsonText {
+			if (typeof value !== "number") return value as string;
+			const text: Uint8Array[] = [];
+			for (let number = value; ; number += 1) {
+				const [rest, block] = select.get(number) as [number, Uint8Array];
+				large.read(block);
+				text.push(block);
+				if (rest === block.length) return text;
+			}
+		},
+
+		/** A text that is here already, for an answer. */
+		given(text: JsonText): JsonText {
+			if (typeof text !== "string") for (const block of text) large.read(block);
+			return text;
+		},
+
+		/** Characters or bytes of it, without reading it. */
+		size: (value: Value): number =>
+			typeof value === "number" ? Number(selectSize.get(value)?.[0]) : (value as string).length,
+
+		/** A column no longer holds this. */
+		drop(value: Value | undefined): void {
+			if (typeof value === "number") drop.run(value);
+		},
+
+		/** Removes some dropped texts. Tells whether any are left. */
+		removeDropped(): boolean {
+			if (last === 0) return false;
+			for (let removed = 0; ; ) {
+				const first = nextDropped.get()?.[0] as number | undefined;
+				if (first === undefined) return false;
+				if (removed >= REMOVED_BYTES) return true;
+				removed += removeText(first);
+				forget.run(first);
+			}
+		},
+	};
+}
+
+/** In SQL, the bytes of a text in `column`. */
+export function bytesOf(column: string): string {
+	return `CASE typeof(${column}) WHEN 'text' THEN octet_length(${column}) ELSE (SELECT rest FROM blocks WHERE blocks.number = ${column}) END`;
+}

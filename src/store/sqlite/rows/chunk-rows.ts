@@ -1,0 +1,111 @@
+/**
+ * The chunks of streams as rows, and who is reading which range. Reservations live in memory: they
+ * end with the process, as they must (D7 Delivery), and cost no write.
+ */
+import type { Database } from "../database.ts";
+import type { Row } from "./row.ts";
+
+/** Chunks up to `end`, not included, that a reader is writing to its client. */
+export interface Reservation {
+	reader: string;
+	end: number;
+}
+
+/** Some chunks in a row, from number `from`. */
+export interface Range {
+	from: number;
+	next: number;
+	chunks: string[];
+	more: boolean;
+}
+
+export type ChunkRows = ReturnType<typeof openChunkRows>;
+
+/** `onRollback` takes what restores the memory when the transaction fails. */
+export function openChunkRows({
+	db,
+	onRollback,
+}: {
+	db: Database;
+	onRollback: (undo: () => void) => void;
+}) {
+	const insert = db.prepare("INSERT INTO chunks (seq, number, body) VALUES (?, ?, ?)");
+	const select = db.prepare(
+		"SELECT number, body, octet_length(body) FROM chunks WHERE seq = ? AND number >= ? AND number < ? ORDER BY number",
+	);
+	const removeFrom = db.prepare("DELETE FROM chunks WHERE seq = ? AND number >= ?");
+	const reservations = new Map<number, Reservation>();
+
+	function release(seq: number): void {
+		const held = reservations.get(seq);
+		if (!held) return;
+		reservations.delete(seq);
+		onRollback(() => reservations.set(seq, held));
+	}
+
+	/**
+	 * The first number that a loss of the running attempt takes away: what is being delivered stays.
+	 */
+	function undelivered(row: Row): number {
+		return Math.max(row.cursor, reservations.get(row.seq)?.end ?? 0);
+	}
+
+	return {
+		insert: (seq: number, number: number, body: string): void => void insert.run(seq, number, body),
+
+		/** The last `count` chunks of the row, if all of them are still there. */
+		last(row: Row, count: number): string[] | undefined {
+			const found = select.all(row.seq, row.nextChunk - count, row.nextChunk);
+			return found.length === count ? found.map(([, body]) => String(body)) : undefined;
+		},
+
+		/**
+		 * Chunks below number `end`, from the first there is at or after `from`, without a gap,
+		 * together at most `maxBytes` bytes but at least one.
+		 */
+		range(q: { seq: number; from: number; end: number; maxBytes: number }): Range {
+			const range: Range = { from: q.from, next: q.from, chunks: [], more: false };
+			let bytes = 0;
+			for (const [at, body, size] of select.iterate(q.seq, q.from, q.end)) {
+				const number = Number(at);
+				bytes += Number(size);
+				const first = range.chunks.length === 0;
+				if (first) range.from = number;
+				else if (number !== range.next || bytes > q.maxBytes) {
+					range.more = true;
+					break;
+				}
+				range.chunks.push(String(body));
+				range.next = number + 1;
+			}
+			return range;
+		},
+
+		undelivered,
+
+		/** Drops chunks and answers where the cursor is then. */
+		drop(row: Row, which: "undelivered" | "all"): number {
+			if (which === "undelivered") {
+				const from = undelivered(row);
+				if (row.nextChunk > from) removeFrom.run(row.seq, from);
+				return from;
+			}
+			if (row.nextChunk > 0) removeFrom.run(row.seq, 0);
+			release(row.seq);
+			return row.nextChunk;
+		},
+
+		/** Removes all chunks of a row, without a look at it. */
+		removeAll(seq: number): void {
+			removeFrom.run(seq, 0);
+			release(seq);
+		},
+
+		reservation: (seq: number): Reservation | undefined => reservations.get(seq),
+
+		reserve: (seq: number, reservation: Reservation): void =>
+			void reservations.set(seq, reservation),
+
+		release,
+	};
+}

@@ -1,0 +1,90 @@
+/**
+ * What is counted of a queue: the counts of an endpoint (D13), what scaling is told (D20, D27), and
+ * the queue bound (D23).
+ */
+import { countsOf } from "../../../core/job-transitions.ts";
+import type { Counts } from "../../../core/job-transitions.ts";
+import type { Answer, Query } from "../../operations.ts";
+import type { UnitOfWork } from "./unit-of-work.ts";
+import type { Queue } from "./row.ts";
+import { WAITING } from "../../states.ts";
+
+const NO_COUNTS: Readonly<Counts> = {
+	inQueue: 0,
+	inProgress: 0,
+	completed: 0,
+	failed: 0,
+	retried: 0,
+};
+
+export function openCounts({
+	queues,
+	records,
+	due,
+}: Pick<UnitOfWork, "queues" | "records" | "due">) {
+	// Jobs that joined at the back began to wait in the order of their rank; of those that joined at
+	// the front (rank below 0) the last began first.
+	const oldestAtBack = records.prepare(
+		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`,
+	);
+	const oldestAtFront = records.prepare(
+		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank < ? AND due_at > ? ORDER BY rank DESC LIMIT 1`,
+	);
+
+	function countsOfQueue(queue: Queue, now: number): Counts {
+		const counts = { ...queue.counts };
+		for (const { after } of due.unsettled(queue, now)) {
+			for (const { on, from, job } of after?.steps ?? []) {
+				const change = countsOf(on, from, job.state);
+				for (const key of Object.keys(counts) as (keyof Counts)[]) counts[key] += change[key];
+			}
+		}
+		return counts;
+	}
+
+	return {
+		/** Whether more than `bound` jobs wait. */
+		isFull(queue: Queue, bound: number | undefined, now: number): boolean {
+			if (bound === undefined) return false;
+			due.freshen(now);
+			if (queue.counts.inQueue > bound) due.settleUntil(now, () => queue.counts.inQueue <= bound);
+			return queue.counts.inQueue > bound;
+		},
+
+		counts({ endpoint, now }: Query<"jobs.counts">): Answer<"jobs.counts"> {
+			due.freshen(now);
+			const queue = queues.find(endpoint);
+			return queue ? countsOfQueue(queue, now) : { ...NO_COUNTS };
+		},
+
+		allCounts({ now }: Query<"jobs.allCounts">): Answer<"jobs.allCounts"> {
+			due.freshen(now);
+			return [...queues.all()].map((queue) => ({
+				endpoint: queue.endpoint,
+				counts: countsOfQueue(queue, now),
+			}));
+		},
+
+		waiting({ endpoint, now }: Query<"jobs.waiting">): Answer<"jobs.waiting"> {
+			due.freshen(now);
+			const queue = queues.find(endpoint);
+			if (!queue) return { jobs: 0 };
+			let jobs = queue.counts.inQueue - queue.lowInQueue;
+			// What was purged reaches from the front to a place at the back.
+			const { from, to } = queue.purged;
+			const began = [
+				oldestAtBack.get(queue.number, Math.max(0, to), now),
+				oldestAtFront.get(queue.number, Math.min(0, from), now),
+			].flatMap((found) => found ?? []) as number[];
+			for (const { row, after } of due.unsettled(queue, now)) {
+				if (row.job.lowPriority) continue;
+				if (row.job.state === WAITING) jobs -= 1;
+				if (after?.job.state === WAITING) {
+					jobs += 1;
+					began.push(after.job.queuedAt);
+				}
+			}
+			return jobs > 0 ? { jobs, oldestQueuedAt: Math.min(...began) } : { jobs };
+		},
+	};
+}

@@ -1,0 +1,89 @@
+/** Webhook deliveries as rows, their bodies apart (D21). */
+import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
+import type { JsonText } from "../../../core/json/json-text.ts";
+import type { DeliveryRow } from "../../store.ts";
+import type { Blocks } from "./blocks.ts";
+import type { Database, Value } from "../database.ts";
+
+/** A delivery and the number of its row. */
+export interface NumberedDelivery extends DeliveryRow {
+	number: number;
+}
+
+/** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
+export const DELIVERY_COLUMNS =
+	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
+
+export type Deliveries = ReturnType<typeof openDeliveries>;
+
+/** Deliveries of `db`; large bodies are in `blocks`. */
+export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks }) {
+	const insert = db.prepare(
+		"INSERT INTO deliveries (id, endpoint, job, url, state, created_at, due_at) VALUES (?, ?, ?, ?, 'pending', ?, ?) RETURNING number",
+	);
+	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body) VALUES (?, ?)");
+	const selectBody = db.prepare("SELECT body FROM delivery_bodies WHERE number = ?");
+	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
+	const update = db.prepare(
+		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ? WHERE number = ?",
+	);
+	const remove = db.prepare("DELETE FROM deliveries WHERE number = ?");
+	const largeBody = db.prepare(
+		"SELECT body FROM delivery_bodies WHERE number = ? AND typeof(body) <> 'text'",
+	);
+	const removeBody = db.prepare("DELETE FROM delivery_bodies WHERE number = ?");
+
+	return {
+		/** Adds one that is due at once. */
+		add({ id, endpoint, job, url, body, createdAt }: NewDelivery): void {
+			const number = Number(insert.get(id, endpoint, job, url, createdAt, createdAt)?.[0]);
+			insertBody.run(number, blocks.write(body));
+		},
+
+		find(id: string): NumberedDelivery | undefined {
+			const found = select.get(id);
+			return found && deliveryFrom(found);
+		},
+
+		body: (number: number): JsonText => blocks.read(selectBody.get(number)?.[0] as Value),
+
+		/** Writes what of a delivery changes. */
+		update({ number, state, tries, used, dueAt }: NumberedDelivery): void {
+			update.run(state, JSON.stringify(tries), used, dueAt ?? null, number);
+		},
+
+		remove(number: number): void {
+			if (blocks.any) blocks.drop(largeBody.get(number)?.[0]);
+			removeBody.run(number);
+			remove.run(number);
+		},
+	};
+}
+
+/** A delivery from the values of {@link DELIVERY_COLUMNS}. */
+export function deliveryFrom(values: Value[]): NumberedDelivery {
+	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
+		number,
+		string,
+		string,
+		string,
+		string,
+		DeliveryState,
+		string,
+		number,
+		number,
+		number | null,
+	];
+	return {
+		number,
+		id,
+		endpoint,
+		job,
+		url,
+		state,
+		tries: JSON.parse(tries) as DeliveryTry[],
+		used,
+		createdAt,
+		dueAt: dueAt ?? undefined,
+	};
+}

@@ -1,0 +1,139 @@
+/**
+ * Finds the jobs for which something has passed, so that counts and claims are right without the
+ * sweeper (D15).
+ */
+import { dueEvent } from "../../../core/job-transitions.ts";
+import type { Database, Statement } from "../database.ts";
+import type { Transitions, Projection } from "../../apply-transition.ts";
+import type { Purge } from "../purge.ts";
+import type { Records } from "./job-records.ts";
+import { isPurged } from "./row.ts";
+import type { Queue, Row } from "./row.ts";
+import { WAITING } from "../../states.ts";
+
+/** Jobs settled in passing by one batch at most. */
+const PASSING_LIMIT = 1000;
+
+export type Horizon = ReturnType<typeof openHorizon>;
+
+/**
+ * A time before which nothing happens by itself to a job that has not ended: never late, possibly
+ * early.
+ */
+export function openHorizon() {
+	let earliest = Number.NEGATIVE_INFINITY;
+	return {
+		reached: (now: number): boolean => now >= earliest,
+		note(dueAt: number): void {
+			if (dueAt < earliest) earliest = dueAt;
+		},
+		set(dueAt: number): void {
+			earliest = dueAt;
+		},
+	};
+}
+
+/** What {@link openDue} works on. */
+export interface DueParts {
+	db: Database;
+	records: Records;
+	moves: Transitions<Row>;
+	purge: Purge;
+	horizon: Horizon;
+}
+
+export function openDue({ db, records, moves, purge, horizon }: DueParts) {
+	const live = records.prepare(
+		"SELECT seq, due_at FROM jobs WHERE ended_at IS NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?",
+	);
+	const ended = records.prepare(
+		"SELECT seq, due_at FROM jobs WHERE ended_at IS NOT NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?",
+	);
+	const nextLive = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NULL");
+	const nextEnded = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NOT NULL");
+	// The plus keeps the statement on the index of what is due: the queue may have millions of rows.
+	const liveOfQueue = records.prepare(
+		`SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND +queue = ? AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)`,
+	);
+	let budget = PASSING_LIMIT;
+
+	function soonest(statement: Pick<Statement, "get">): number {
+		const dueAt = statement.get()?.[0];
+		return typeof dueAt === "number" ? dueAt : Number.POSITIVE_INFINITY;
+	}
+
+	/**
+	 * Settles the jobs of some index entries in due order, and removes purged ones; a group of lost
+	 * ones keeps its order among itself.
+	 */
+	function settleAll(numbers: readonly number[], now: number): void {
+		const lost: Row[] = [];
+		for (const seq of numbers) {
+			const row = records.at(seq);
+			if (isPurged(row)) purge.discard(seq);
+			else if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
+			else moves.pass(row, now);
+		}
+		moves.takeBack(lost, { now });
+	}
+
+	function settleLive(now: number, limit: number): number {
+		const numbers = live.all(now, limit).map(([seq]) => Number(seq));
+		settleAll(numbers, now);
+		horizon.set(soonest(nextLive));
+		return numbers.length;
+	}
+
+	return {
+		/** Begins a batch: so much may be settled in passing. */
+		begin(): void {
+			budget = PASSING_LIMIT;
+		},
+
+		/**
+		 * Settles what has passed for waiting and running jobs, up to the limit of a batch. Nothing
+		 * outside a transaction.
+		 */
+		freshen(now: number): void {
+			if (db.inTransaction && budget > 0 && horizon.reached(now)) budget -= settleLive(now, budget);
+		},
+
+		/**
+		 * Settles what has passed for waiting and running jobs until none is left or `enough` says so.
+		 */
+		settleUntil(now: number, enough: () => boolean): void {
+			while (horizon.reached(now) && !enough() && settleLive(now, PASSING_LIMIT) > 0);
+		},
+
+		/**
+		 * The jobs of a queue for which something has passed and is not written yet, as they would be.
+		 */
+		unsettled(queue: Queue, now: number): { row: Row; after: Projection | undefined }[] {
+			if (!horizon.reached(now)) return [];
+			return liveOfQueue.all(now, queue.number, queue.purged.from, queue.purged.to).map(([seq]) => {
+				const row = records.at(Number(seq));
+				return { row, after: moves.project(row, now) };
+			});
+		},
+
+		/** Settles up to `limit` jobs in due order, ended ones included. */
+		settle({ now, limit }: { now: number; limit: number }): {
+			settled: number;
+			nextDueAt?: number | undefined;
+		} {
+			const found = [...live.all(now, limit), ...ended.all(now, limit)] as [number, number][];
+			const numbers = found
+				.toSorted((a, b) => a[1] - b[1])
+				.slice(0, limit)
+				.map(([seq]) => seq);
+			settleAll(numbers, now);
+			const liveDueAt = soonest(nextLive);
+			horizon.set(liveDueAt);
+			const nextDueAt = Math.min(liveDueAt, soonest(nextEnded));
+			return {
+				settled: numbers.length,
+				nextDueAt: Number.isFinite(nextDueAt) ? nextDueAt : undefined,
+			};
+		},
+	};
+}

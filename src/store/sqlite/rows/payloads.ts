@@ -1,0 +1,96 @@
+/**
+ * Payloads, apart from the rows of their jobs: inputs, and results or the progress value of a
+ * running job.
+ */
+import { sizeOf } from "../../../core/json/json-text.ts";
+import type { JsonText } from "../../../core/json/json-text.ts";
+import type { Result } from "../../row.ts";
+import type { Blocks } from "./blocks.ts";
+import type { Database, Value } from "../database.ts";
+
+/** What belongs to a row of jobs. */
+export interface Numbered {
+	seq: number;
+}
+
+export type Payloads = ReturnType<typeof openPayloads>;
+
+/** Payloads of `db`; large ones are in `blocks`. */
+export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
+	const insertInput = db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)");
+	const selectInput = db.prepare("SELECT input FROM inputs WHERE seq = ?");
+	const deleteInput = db.prepare("DELETE FROM inputs WHERE seq = ?");
+	const replaceResult = db.prepare(
+		"INSERT OR REPLACE INTO results (seq, output, error) VALUES (?, ?, ?)",
+	);
+	const selectResult = db.prepare("SELECT output, error FROM results WHERE seq = ?");
+	const selectError = db.prepare("SELECT error FROM results WHERE seq = ?");
+	const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
+	const largeInput = db.prepare(
+		"SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'",
+	);
+	const largeOutput = db.prepare(
+		"SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'",
+	);
+	/**
+	 * Inputs of this batch, so that its claims need not read what its inserts just wrote. Each is
+	 * given once: its memory may leave this thread.
+	 */
+	const fresh = new Map<number, JsonText>();
+
+	function dropOutput(seq: number): void {
+		if (blocks.any) blocks.drop(largeOutput.get(seq)?.[0]);
+	}
+
+	return {
+		setInput({ seq }: Numbered, input: JsonText): void {
+			fresh.set(seq, input);
+			insertInput.run(seq, blocks.write(input));
+		},
+
+		/** The input; undefined when it has more than `most` characters or bytes. */
+		input({ seq }: Numbered, most = Infinity): JsonText | undefined {
+			const here = fresh.get(seq);
+			if (here !== undefined) {
+				if (sizeOf(here) > most) return undefined;
+				fresh.delete(seq);
+				return blocks.given(here);
+			}
+			const value = selectInput.get(seq)?.[0] as Value;
+			return most < Infinity && blocks.size(value) > most ? undefined : blocks.read(value);
+		},
+
+		/** Replaces the result; without texts there is none afterwards. */
+		setResult({ seq }: Numbered, { output, error }: Result): void {
+			dropOutput(seq);
+			if (output === undefined && error === undefined) deleteResult.run(seq);
+			else
+				replaceResult.run(seq, output === undefined ? null : blocks.write(output), error ?? null);
+		},
+
+		result({ seq }: Numbered): Result {
+			const [output = null, error] = (selectResult.get(seq) ?? []) as [Value?, (string | null)?];
+			return {
+				output: output === null ? undefined : blocks.read(output),
+				error: error ?? undefined,
+			};
+		},
+
+		/** The error alone, without reading the output. */
+		error: ({ seq }: Numbered): string | undefined =>
+			(selectError.get(seq)?.[0] as string | null | undefined) ?? undefined,
+
+		/** Removes input and result. */
+		erase({ seq }: Numbered): void {
+			dropOutput(seq);
+			if (blocks.any) blocks.drop(largeInput.get(seq)?.[0]);
+			deleteInput.run(seq);
+			deleteResult.run(seq);
+		},
+
+		/** The end of a batch: what was written in it is read from the file from now on. */
+		forgetFresh(): void {
+			if (fresh.size > 0) fresh.clear();
+		},
+	};
+}

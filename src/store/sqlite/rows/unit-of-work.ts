@@ -1,0 +1,148 @@
+/**
+ * Everything the operations of the database thread work on, built once after the schema is ready.
+ */
+import type { Signal } from "../../store.ts";
+import { openAttempts } from "./attempts.ts";
+import { openBlocks } from "./blocks.ts";
+import { openChunkRows } from "./chunk-rows.ts";
+import type { Database } from "../database.ts";
+import { openDeliveries } from "./deliveries.ts";
+import { openDue, openHorizon } from "./due.ts";
+import { openFence } from "./fence.ts";
+import { openIdempotencyKeys } from "./idempotency.ts";
+import { openLive } from "../live.ts";
+import { openBufferTransfer } from "../thread/buffer-transfer.ts";
+import { openTransitions } from "../../apply-transition.ts";
+import { openPurge } from "../purge.ts";
+import { openQueues } from "./queues.ts";
+import { openRecords } from "./job-records.ts";
+import type { Row } from "./row.ts";
+import { openPayloads } from "./payloads.ts";
+import { openViews } from "../../views.ts";
+
+export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
+
+export function openUnitOfWork(db: Database) {
+	let signals: Signal[] = [];
+	/**
+	 * Of the transaction under way: how many signals there were before it, and what restores the
+	 * memory.
+	 */
+	let told = 0;
+	let undo: (() => void)[] = [];
+
+	let deliveryTold = false;
+	const large = openBufferTransfer();
+
+	/**
+	 * Tells a signal with the answers of this batch, unless its transaction fails; of deliveries one
+	 * is enough.
+	 */
+	function signal(given: Signal): void {
+		if (given.kind === "delivery") {
+			if (deliveryTold) return;
+			deliveryTold = true;
+		}
+		signals.push(given);
+	}
+
+	const horizon = openHorizon();
+	const queues = openQueues(db);
+	const fence = openFence();
+	const records = openRecords({ db, queues, noted: (dueAt) => horizon.note(dueAt) });
+	const attempts = openAttempts({ db, ended: (worker) => fence.forget(worker) });
+	const blocks = openBlocks({ db, large });
+	const texts = openPayloads({ db, blocks });
+	const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
+	const deliveries = openDeliveries({ db, blocks });
+	const moves = openTransitions<Row>({
+		queues,
+		records,
+		attempts,
+		texts,
+		chunks,
+		deliveries,
+		signal,
+	});
+	const purge = openPurge({ queues, records, attempts, texts, chunks });
+	const due = openDue({ db, records, moves, purge, horizon });
+	const views = openViews<Row>({ attempts, texts, chunks, moves });
+	const live = openLive(records);
+	const idempotency = openIdempotencyKeys(db);
+	const beginning = db.prepare("BEGIN IMMEDIATE");
+	const committing = db.prepare("COMMIT");
+
+	function begin(): void {
+		beginning.run();
+		told = signals.length;
+		undo = [];
+		deliveryTold = false;
+		due.begin();
+	}
+
+	function commit(): void {
+		records.flush();
+		queues.flush();
+		committing.run();
+	}
+
+	function rollback(): void {
+		if (db.inTransaction) db.exec("ROLLBACK");
+		signals.length = told;
+		for (const restore of undo.toReversed()) restore();
+		horizon.set(Number.NEGATIVE_INFINITY);
+		fence.reset();
+		queues.reload();
+		records.reload();
+	}
+
+	return {
+		db,
+		horizon,
+		queues,
+		fence,
+		records,
+		attempts,
+		texts,
+		chunks,
+		moves,
+		purge,
+		due,
+		views,
+		live,
+		idempotency,
+		deliveries,
+		blocks,
+		large,
+		signal,
+
+		/**
+		 * Begins a transaction, to be ended by `commit`, or by `rollback` when anything in it or the
+		 * commit has thrown: then the memory is as before as well, and the signals are dropped.
+		 */
+		begin,
+		commit,
+		rollback,
+
+		/** Runs `work` in a transaction of its own. */
+		transaction<T>(work: () => T): T {
+			begin();
+			try {
+				const result = work();
+				commit();
+				return result;
+			} catch (error) {
+				rollback();
+				throw error;
+			}
+		},
+
+		/** The signals since the last call. */
+		takeSignals(): Signal[] {
+			if (signals.length === 0) return signals;
+			const taken = signals;
+			signals = [];
+			return taken;
+		},
+	};
+}

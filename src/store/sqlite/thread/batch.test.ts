@@ -1,0 +1,107 @@
+/** What shares a transaction: a batch, and those that arrive while it is worked on. */
+import { expect, it } from "vitest";
+import { batchSite, claim, claimed, get, insert } from "../testing/batches.ts";
+
+it("D17: what arrives while a batch is worked on shares its commit, and claims run after all of it", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite();
+	onTestFinished(s.end);
+	const reply = s.answer([...insert("a"), ...claim(9)], insert("b"), [...get("b"), ...insert("c")]);
+	expect(reply).toMatchObject({ batches: 3, failures: [] });
+	expect(s.ran("COMMIT")).toBe(1);
+	expect(claimed(reply.answers[1])).toEqual(["a", "b", "c"]);
+	expect(reply.answers[3]).toMatchObject([expect.arrayContaining(["b"]), undefined, undefined]);
+});
+
+it("a batch that only reads makes no commit, before others or by itself", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite();
+	onTestFinished(s.end);
+	expect(s.answer(get("a"), get("b"))).toMatchObject({
+		batches: 2,
+		answers: [undefined, undefined],
+	});
+	expect(s.ran("COMMIT")).toBe(0);
+	expect(s.answer(get("a"), insert("a"), get("a"))).toMatchObject({ batches: 3, failures: [] });
+	expect(s.ran("COMMIT")).toBe(1);
+});
+
+it("an operation that fails hurts no other, whichever batch it came in", async ({
+	onTestFinished,
+}) => {
+	for (const at of [0, 1, 2]) {
+		const s = await batchSite();
+		onTestFinished(s.end);
+		s.answer(insert("taken"));
+		const batches = [insert("a"), insert("b"), [...claim(9), ...insert("c")]];
+		// Its id is used: the statement that inserts it fails, and with it the transaction.
+		batches[at] = [...batches[at]!, ...insert("taken")];
+		const { answers, failures } = s.answer(...batches);
+		const place = [1, 2, 4][at]!;
+		expect(failures).toEqual([
+			{ index: place, why: undefined, message: expect.stringContaining("UNIQUE") },
+		]);
+		expect(answers[place]).toBeUndefined();
+		expect(claimed(answers[at === 2 ? 2 : 3])).toEqual(["taken", "a", "b", "c"]);
+		const [, , found] = s.answer([...get("a"), ...get("b"), ...get("c")]).answers as [
+			unknown,
+			unknown,
+			[unknown[]],
+		];
+		expect(found[0]).toContain("IN_PROGRESS");
+	}
+});
+
+it("a transaction ends: what comes without end waits for the next one", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite();
+	onTestFinished(s.end);
+	const batches = Array.from({ length: 400 }, (_, n) => insert(`job-${n}`));
+	expect(s.answer(...batches).batches).toBe(256);
+	expect(s.left()).toBe(400 - 256);
+});
+
+it("a transaction of more new jobs than are kept in memory finds and claims each of them", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite();
+	onTestFinished(s.end);
+	const ids = Array.from({ length: 3000 }, (_, n) => `job-${n}`);
+	const { answers, failures } = s.answer([
+		...ids.flatMap((id) => insert(id)),
+		...ids.flatMap(get),
+		...claim(5000),
+	]);
+	expect(failures).toEqual([]);
+	expect(
+		answers
+			.slice(ids.length, 2 * ids.length)
+			.map((found) => (found as [unknown[]] | undefined)?.[0][0]),
+	).toEqual(ids);
+	expect(claimed(answers.at(-1))).toEqual(ids);
+	expect(s.ran("COMMIT")).toBe(1);
+});
+
+it("new jobs wait for the rest of their turn while claims leave none, and are committed at once while jobs are left", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite();
+	onTestFinished(s.end);
+	const patience = (...batches: unknown[][]): readonly boolean[] => {
+		expect(s.answer(...batches).failures).toEqual([]);
+		return s.patience();
+	};
+	// Nobody is known to claim.
+	expect(patience(insert("a"))).toEqual([false]);
+	expect(patience([...insert("b"), ...claim(9)])).toEqual([false]);
+	expect(patience(insert("c"))).toEqual([true]);
+	// The worker may just be away.
+	expect(patience(get("c"), insert("d"))).toEqual([false, true]);
+	expect(patience(insert("e"))).toEqual([false]);
+	expect(patience(claim(2))).toEqual([false]);
+	expect(patience(claim(9))).toEqual([false]);
+	expect(patience(claim(9))).toEqual([true]);
+});

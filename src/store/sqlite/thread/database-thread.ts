@@ -1,0 +1,54 @@
+/** The database thread: opens the file, then answers batches until it is told to close. */
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { openBatches } from "./batch.ts";
+import { openDatabase, unavailable } from "../database.ts";
+import type { Batch, Greeting, ThreadData } from "./messages.ts";
+import { openUnitOfWork } from "../rows/unit-of-work.ts";
+import { prepareSchema } from "../schema.ts";
+import { turnListener } from "./commit-gate.ts";
+
+const options = workerData as ThreadData;
+
+/** Says `greeting` as the first word of this thread. */
+function greet(greeting: Greeting): void {
+	parentPort?.postMessage(greeting);
+}
+
+try {
+	const db = openDatabase(options);
+	await prepareSchema(db);
+	const parts = openUnitOfWork(db);
+	const answer = openBatches(parts);
+	const turn = turnListener(options.turn);
+	let closing = false;
+
+	/**
+	 * The batch that has arrived meanwhile, if any; with `patient` that which arrives until the turn
+	 * is over.
+	 */
+	function next(patient: boolean): unknown[] | undefined {
+		for (;;) {
+			const seen = turn.news();
+			const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
+			if (batch === "close") closing = true;
+			else if (batch) return batch;
+			if (closing || !patient || !turn.more(seen)) return undefined;
+		}
+	}
+
+	parentPort?.on("message", (batch: Batch) => {
+		if (batch === "close") closing = true;
+		else {
+			parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
+			parts.texts.forgetFresh();
+			parts.large.free();
+		}
+		if (!closing) return;
+		db.close();
+		parentPort?.close();
+	});
+	greet({ ready: true });
+} catch (error) {
+	const fault = unavailable(error, options.path);
+	greet({ ready: false, why: fault?.why, message: (fault ?? (error as Error)).message });
+}

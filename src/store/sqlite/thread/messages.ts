@@ -1,0 +1,35 @@
+/** The messages that carry operations to the database thread and back. */
+import type { Signal, StoreUnavailable } from "../../store.ts";
+import type { DatabaseOptions } from "../database.ts";
+import type { TurnMemory } from "./commit-gate.ts";
+
+/** What the database thread is started with. */
+export interface ThreadData extends DatabaseOptions {
+	turn: TurnMemory;
+}
+
+/** A batch: number and packed query of each operation in turn; or the word to end. */
+export type Batch = unknown[] | "close";
+
+/** An operation that failed: its place in the batch, and the error without its class. */
+export interface Failure {
+	index: number;
+	why?: StoreUnavailable["why"] | undefined;
+	message: string;
+}
+
+/**
+ * The packed answers of one or more batches in their order, what failed in them, the signals of
+ * their commit, and whether the next commit will wait for the end of its turn.
+ */
+export interface Reply {
+	/** How many batches are answered. */
+	batches: number;
+	answers: unknown[];
+	failures: Failure[];
+	signals: Signal[];
+	patient: boolean;
+}
+
+/** First word of the database thread: ready, or why it cannot be. */
+export type Greeting = { ready: true } | ({ ready: false } & Omit<Failure, "index">);
