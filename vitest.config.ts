@@ -5,18 +5,13 @@ import { defineConfig } from "vitest/config";
  * run --project sluice test/spec` does all of the specification.
  */
 const ON_BOTH_STORES = [
-	"02-jobs",
-	"02-stream",
-	"02-stream-events",
-	"03-*",
-	"04-idempotency",
-	"06-webhooks",
-	"worker-access",
-	"worker-fence",
-	"worker-lease",
-	"worker-outage",
-	"worker-results",
-	"worker-results-together",
+	"client/idempotency",
+	"client/jobs",
+	"client/{purge,retention,retry,states}",
+	"client/{stream,stream-events}",
+	"client/webhooks/webhooks",
+	"worker/{access,fence,lease,outage}",
+	"worker/{results,results-together}",
 ];
 
 export default defineConfig({

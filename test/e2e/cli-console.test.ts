@@ -1,7 +1,7 @@
 /** Ways into the console from a terminal (D31, D33, D36). */
 import { expect, it } from "vitest";
 import { KEY, call } from "../support/service.ts";
-import { browser } from "../spec/browser.ts";
+import { browser } from "../spec/console/browser.ts";
 import { start } from "./command.ts";
 import { managed } from "./managed.ts";
 import { site, until } from "./site.ts";

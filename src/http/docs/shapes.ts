@@ -1,6 +1,6 @@
 /**
  * What answers are made of, as JSON Schemas with names: `components/schemas` of `/openapi.json`.
- * Real answers are held against them in `test/spec/09-openapi.test.ts`.
+ * Real answers are held against them in `test/spec/openapi.test.ts`.
  */
 import { DELIVERY_STATES } from "../../core/delivery.ts";
 import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";

@@ -1,0 +1,410 @@
+/**
+ * Section 7 at the level of HTTP: paths, methods, ids, and bytes that are no HTTP. All answers are
+ * JSON, and the service goes on.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { KEY, call, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import { expectError, submitted } from "../hand-worker.ts";
+import { rawConnection, requestText } from "../raw-http.ts";
+import type { RawAnswer } from "../raw-http.ts";
+
+let service: TestService;
+let job: string;
+beforeAll(async () => {
+	service = await startService({ endpoints: { ep: {} } });
+	job = await submitted(service, "ep");
+});
+afterAll(() => service.end());
+afterEach(async () => {
+	expect((await call(service.url, "/v2/ep/health")).status).toBe(200);
+});
+
+const AUTH = { Authorization: `Bearer ${KEY}` };
+
+/** Sends bytes on a connection of their own, and answers the first answer. */
+async function raw(bytes: string | Uint8Array, head = false): Promise<RawAnswer> {
+	const connection = await rawConnection(service.url);
+	connection.write(bytes);
+	try {
+		return await connection.answer({ head });
+	} finally {
+		connection.socket.destroy();
+	}
+}
+
+describe("paths", () => {
+	it.each([
+		"/v2",
+		"/v2/",
+		"/v2/ep",
+		"/v2/ep/",
+		"/v2/ep/runs",
+		"/v2/ep/run/",
+		"/v2/ep/run/x",
+		"/v2/ep/status",
+		"/v2/ep/status/",
+		"/v2/ep/status/a/b",
+		"/v2//run",
+		"/v3/ep/run",
+		"/V2/ep/health",
+		"/sdk/ep/health",
+		"/sdk/v2/ep/nothing",
+		"/v1/nothing",
+		"/worker/ep/nothing/w",
+		"/index.html",
+		"/v2/ep/health%2F",
+	])("D3: %s is 404", async (path) => {
+		for (const method of ["GET", "POST"])
+			expectError(await call(service.url, path, { method }), 404, "path_not_found");
+	});
+
+	it.each(["%", "%zz", "%c3%28", "%ff", "a%"])(
+		"D3: the bad escape %s in a path is 404",
+		async (escape) => {
+			expectError(
+				await raw(requestText({ method: "GET", path: `/v2/ep/status/${escape}`, headers: AUTH })),
+				404,
+				"path_not_found",
+			);
+			expectError(
+				await raw(requestText({ method: "GET", path: `/v2/${escape}/health`, headers: AUTH })),
+				404,
+				"path_not_found",
+			);
+		},
+	);
+
+	const HOSTILE = [
+		"..",
+		"../../etc/passwd".replaceAll("/", "%2F"),
+		"%00",
+		"a%00b",
+		"%0d%0aX:%201",
+		"'%20OR%201=1--",
+		"%22",
+		"{}",
+		"<script>",
+		"null",
+		"undefined",
+		"__proto__",
+		"constructor",
+		"-1",
+		"*",
+		"~",
+		"%F0%9F%98%80",
+		"x".repeat(10_000),
+		"sync-",
+		"018f0000-0000-7000-8000-000000000000",
+	];
+	it.each(HOSTILE.map((id) => [id.slice(0, 40), id]))(
+		"D3: the job id %s is unknown, 404",
+		async (_, id) => {
+			for (const [method, operation] of [
+				["GET", "status"],
+				["POST", "status"],
+				["GET", "status-sync"],
+				["GET", "stream"],
+				["POST", "stream"],
+				["POST", "cancel"],
+			]) {
+				expectError(
+					await raw(
+						requestText({ method: method!, path: `/v2/ep/${operation}/${id}`, headers: AUTH }),
+					),
+					404,
+					"job_not_found",
+				);
+			}
+			expectError(
+				await raw(
+					requestText({
+						method: "GET",
+						path: `/v2/ep/stream/${id}`,
+						headers: { ...AUTH, Accept: "text/event-stream" },
+					}),
+				),
+				404,
+				"job_not_found",
+			);
+			expectError(
+				await raw(
+					requestText({ method: "GET", path: `/v2/ep/stream/${id}?offset=0`, headers: AUTH }),
+				),
+				404,
+				"job_not_found",
+			);
+		},
+	);
+
+	it.each(HOSTILE.map((id) => [id.slice(0, 40), id]))(
+		"spec 5.4: the endpoint id %s is unknown, 404",
+		async (_, id) => {
+			expectError(
+				await raw(requestText({ method: "GET", path: `/v2/${id}/health`, headers: AUTH })),
+				404,
+				"endpoint_not_found",
+			);
+			expectError(
+				await raw(
+					requestText({
+						method: "POST",
+						path: `/v2/${id}/run`,
+						headers: AUTH,
+						body: '{"input":{}}',
+					}),
+				),
+				404,
+				"endpoint_not_found",
+			);
+		},
+	);
+
+	it("D3: a job of one endpoint is unknown on another", async () => {
+		const own = await startService({ endpoints: { a: {}, b: {} } });
+		try {
+			const id = await submitted(own, "a");
+			for (const [method, operation] of [
+				["GET", "status"],
+				["GET", "status-sync"],
+				["GET", "stream"],
+				["POST", "cancel"],
+			]) {
+				expectError(
+					await call(own.url, `/v2/b/${operation}/${id}`, { method: method! }),
+					404,
+					"job_not_found",
+				);
+			}
+			expect((await call(own.url, `/v2/a/status/${id}`)).json.status).toBe("IN_QUEUE");
+		} finally {
+			await own.end();
+		}
+	});
+});
+
+describe("request targets", () => {
+	it("spec 4: scheme and host before the path, as for a proxy, change nothing", async () => {
+		expect(
+			(
+				await raw(
+					requestText({
+						method: "GET",
+						path: `HTTP://sluice:80/v2/ep/status/${job}?ttl=1800000`,
+						headers: AUTH,
+					}),
+				)
+			).status,
+		).toBe(200);
+		expectError(
+			await raw(
+				requestText({
+					method: "GET",
+					path: `http://sluice/v2/ep/status/${job}?ttl=x`,
+					headers: AUTH,
+				}),
+			),
+			400,
+			"bad_query",
+			["ttl"],
+		);
+		for (const path of ["http://sluice", "http://sluice?/healthz", "ftp://sluice/healthz", "*"])
+			expectError(
+				await raw(requestText({ method: "GET", path, headers: AUTH })),
+				404,
+				"path_not_found",
+			);
+	});
+
+	it("D2: a tunnel is refused with an error like any other", async () => {
+		expectError(
+			await raw("CONNECT sluice:443 HTTP/1.1\r\nHost: sluice\r\n\r\n"),
+			404,
+			"path_not_found",
+		);
+	});
+
+	it.each(["", "/", "/%zz", "//models"])(
+		"D32: a path below /openai that has no operation, such as /openai%s, is refused in OpenAI's form",
+		async (rest) => {
+			for (const prefix of ["/v2", "/sdk/v2"]) {
+				const { status, text } = await raw(
+					requestText({ method: "GET", path: `${prefix}/ep/openai${rest}`, headers: AUTH }),
+				);
+				expect(status).toBe(404);
+				expect(JSON.parse(text)).toEqual({
+					error: {
+						message: expect.any(String),
+						type: "invalid_request_error",
+						param: null,
+						code: "path_not_found",
+					},
+				});
+			}
+		},
+	);
+});
+
+describe("methods", () => {
+	const ROWS: [string, string][] = [
+		["run", "POST"],
+		["runsync", "POST"],
+		["status/JOB", "GET, POST"],
+		["status-sync/JOB", "GET, POST"],
+		["stream/JOB", "GET, POST"],
+		["cancel/JOB", "POST"],
+		["health", "GET"],
+	];
+	it.each(ROWS)(
+		"D3: on %s only %s is possible, others are 405 with Allow",
+		async (operation, allow) => {
+			for (const prefix of ["/v2", "/sdk/v2"]) {
+				const path = `${prefix}/ep/${operation.replace("JOB", job)}`;
+				const wrong = ["GET", "POST", "PUT", "DELETE", "PATCH", "PURGE", "QUERY"].filter(
+					(method) => !allow.split(", ").includes(method),
+				);
+				for (const method of wrong) {
+					const answer = await raw(requestText({ method, path, headers: AUTH }));
+					expectError(answer, 405, "method_not_allowed");
+					expect(answer.headers["allow"]).toBe(allow);
+				}
+				const head = await raw(requestText({ method: "HEAD", path, headers: AUTH }), true);
+				expect(head.status).toBe(405);
+				expect(head.headers["allow"]).toBe(allow);
+			}
+		},
+	);
+
+	it("D3: a 405 with a body is answered too, and an unknown path before the method", async () => {
+		expectError(
+			await call(service.url, "/v2/ep/run", { method: "PUT", text: "x".repeat(100_000) }),
+			405,
+			"method_not_allowed",
+		);
+		expectError(
+			await call(service.url, "/v2/ep/none", { method: "DELETE" }),
+			404,
+			"path_not_found",
+		);
+	});
+});
+
+describe("bytes that are not well-formed HTTP", () => {
+	it.each<[string, string | Uint8Array]>([
+		["no request line", "NONSENSE\r\n\r\n"],
+		["bytes of TLS", Buffer.from("160301020001000001fc0303", "hex")],
+		["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+		["an unknown version", "GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n"],
+		["an unknown method", "FROB /healthz HTTP/1.1\r\nHost: a\r\n\r\n"],
+		["a header without a colon", "GET /healthz HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n"],
+		["a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n"],
+		["no Host", "GET /healthz HTTP/1.1\r\n\r\n"],
+		[
+			"a length that is no number",
+			requestText({
+				method: "POST",
+				path: "/v2/ep/run",
+				headers: { ...AUTH, "Content-Length": "ten" },
+			}),
+		],
+		[
+			"a negative length",
+			requestText({
+				method: "POST",
+				path: "/v2/ep/run",
+				headers: { ...AUTH, "Content-Length": "-1" },
+			}),
+		],
+		[
+			"two lengths",
+			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}`,
+		],
+		[
+			"a length and chunks",
+			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+		],
+		[
+			"a chunk whose size is no number",
+			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nAuthorization: ${KEY}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+		],
+	])("D2: %s is 400, and the connection is closed", async (_, bytes) => {
+		const answer = await raw(bytes);
+		expectError(answer, 400, "bad_http");
+		expect(answer.headers["content-type"]).toBe("application/json");
+	});
+
+	it.each<[string, string]>([
+		["one long header", `GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(200_000)}\r\n\r\n`],
+		["many headers", `GET /healthz HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(50_000)}\r\n`],
+		["a long path", `GET /v2/ep/status/${"x".repeat(200_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+	])("D2: %s is 431", async (_, bytes) => {
+		expectError(await raw(bytes), 431, "headers_too_large");
+	});
+
+	it("D2: the sentence for too many headers names the bound that they broke", async () => {
+		const headers = (count: number): string =>
+			`GET /healthz HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(count)}\r\n`;
+		expect((await raw(headers(900))).status).toBe(200);
+		expect(expectError(await raw(headers(1001)), 431, "headers_too_large").error).toContain(
+			"1000 lines",
+		);
+	});
+
+	it("D2: an unknown expectation is passed over, 100-continue is met", async () => {
+		expect(
+			(
+				await raw(
+					requestText({ method: "GET", path: "/healthz", headers: { Expect: "a miracle" } }),
+				)
+			).status,
+		).toBe(200);
+		const connection = await rawConnection(service.url);
+		const body = '{"input":{}}';
+		connection.write(
+			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nAuthorization: ${KEY}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+		);
+		expect((await connection.answer()).status).toBe(100);
+		connection.write(body);
+		expect((await connection.answer()).status).toBe(200);
+		connection.socket.destroy();
+	});
+
+	it("a client that goes away in the middle of its headers or body harms nobody", async () => {
+		const parts = [
+			"",
+			"POST /v2/e",
+			"POST /v2/ep/run HTTP/1.1\r\nHost: a\r\n",
+			requestText({
+				method: "POST",
+				path: "/v2/ep/run",
+				headers: { ...AUTH, "Content-Length": "100" },
+			}) + '{"input":',
+		];
+		const before = (await call(service.url, "/v2/ep/health")).json.jobs.inQueue;
+		for (const part of parts) {
+			const connection = await rawConnection(service.url);
+			connection.write(part);
+			connection.socket.end();
+			await connection.closed;
+		}
+		expect((await call(service.url, "/v2/ep/health")).json.jobs.inQueue).toBe(before);
+	});
+
+	it("requests sent together on one connection are answered in order", async () => {
+		const connection = await rawConnection(service.url);
+		connection.write(
+			["/healthz", "/none", "/v2/ep/health", `/v2/ep/status/${job}`]
+				.map((path) => requestText({ method: "GET", path, headers: AUTH }))
+				.join(""),
+		);
+		const answers = [
+			await connection.answer(),
+			await connection.answer(),
+			await connection.answer(),
+			await connection.answer(),
+		];
+		expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 200]);
+		expect(JSON.parse(answers[3]!.text).id).toBe(job);
+		connection.socket.destroy();
+	});
+});

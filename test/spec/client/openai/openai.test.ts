@@ -1,0 +1,428 @@
+/**
+ * /openai/* (D32): a request is a job, its answer the job's result or its failure in OpenAI's form.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { manualClock } from "../../../support/manual-clock.ts";
+import { KEY, call, startService } from "../../../support/service.ts";
+import type { TestService } from "../../../support/service.ts";
+import {
+	begun,
+	endWith,
+	endpointsByName,
+	handWorker,
+	statusOf,
+	submitted,
+} from "../../hand-worker.ts";
+import type { HandWorker, Taken } from "../../hand-worker.ts";
+import { asTimePasses, ask, expectOpenAIError, nextArrival } from "./answers.ts";
+import { rawConnection, requestText } from "../../raw-http.ts";
+
+const clock = manualClock();
+// Results are kept long, because the time of these tests may run ahead of their disk.
+const unused = endpointsByName(60, {
+	executionTimeoutMs: 10_000,
+	retention: { runsync: 3_600_000 },
+});
+let service: TestService;
+let ep: string;
+let path: string;
+let worker: HandWorker;
+beforeAll(async () => {
+	service = await startService({
+		endpoints: {
+			...unused.settings,
+			full: { limits: { queue: 0 } },
+			busy: { limits: { openai: { per10s: 1 } } },
+			usual: {},
+		},
+		clock,
+	});
+});
+beforeEach(async () => {
+	ep = unused.next();
+	path = `/v2/${ep}/openai/v1/chat/completions`;
+	worker = await handWorker(service, ep);
+});
+afterAll(() => endWith(service, clock));
+
+const BODY = { model: "m", messages: [] };
+/** Each way of asking. */
+const BOTH = [[BODY], [{ ...BODY, stream: true }]] as const;
+
+/** Sends a request, has the worker do `work` with its job, and answers what came of it. */
+async function answered(
+	work: (job: Taken) => Promise<void>,
+	init: Parameters<typeof call>[2] = { body: BODY },
+): ReturnType<typeof call> {
+	const answer = call(service.url, path, init);
+	await work((await worker.take())!);
+	return await answer;
+}
+
+describe("the job", () => {
+	it("D32, D5: its input holds the route and the body's text, byte for byte", async () => {
+		const text =
+			' { "model":"m", "seed": 12345678901234567890, "t":1.0, "é":"\\u00e9", "a":1, "a":2 } ';
+		let job: Taken | undefined;
+		await answered(
+			async (taken) => {
+				job = taken;
+				await worker.done(taken.id, { output: {} });
+			},
+			{ text },
+		);
+		expect(job!.text).toContain(
+			`"input":{"openai_route":"/v1/chat/completions","openai_input":${text}}`,
+		);
+	});
+
+	it("wire-protocol C.1: a GET has a route and no openai_input", async () => {
+		path = `/v2/${ep}/openai/v1/models`;
+		const answer = await answered(async ({ id, input }) => {
+			expect(input).toEqual({ openai_route: "/v1/models" });
+			await worker.done(id, { output: [{ object: "list", data: [] }] });
+		}, {});
+		expect(answer).toMatchObject({ status: 200, json: { object: "list", data: [] } });
+	});
+
+	it("D32: any route goes through, also under /sdk/v2; the query does not", async () => {
+		path = `/sdk/v2/${ep}/openai/v1/a%20b/%22c/?x=1`;
+		await answered(async ({ id, input }) => {
+			expect(input.openai_route).toBe('/v1/a b/"c/');
+			await worker.done(id, { output: {} });
+		});
+	});
+
+	it("D32, D9: its result is kept like that of a sync job, and its id is in x-request-id", async () => {
+		ep = "usual";
+		path = `/v2/${ep}/openai/v1/embeddings`;
+		worker = await handWorker(service, ep);
+		const answer = await answered(({ id }) => worker.done(id, { output: { a: 1 } }));
+		const id = answer.headers.get("x-request-id")!;
+		expect(await statusOf(service, ep, id)).toMatchObject({
+			id,
+			status: "COMPLETED",
+			output: { a: 1 },
+		});
+		await clock.advance(59_999);
+		expect((await statusOf(service, ep, id)).status).toBe("COMPLETED");
+		await clock.advance(1);
+		expect((await call(service.url, `/v2/${ep}/status/${id}`)).status).toBe(404);
+	});
+
+	it("D32: an Idempotency-Key means nothing here: each request is a job", async () => {
+		const init = { body: BODY, headers: { "idempotency-key": "stainless-node-retry-1" } };
+		const ids = new Set<string>();
+		for (const n of [1, 2]) {
+			const answer = await answered(async ({ id }) => {
+				ids.add(id);
+				await worker.done(id, { output: { n } });
+			}, init);
+			expect(answer.json).toEqual({ n });
+		}
+		expect(ids.size).toBe(2);
+	});
+});
+
+describe("one answer", () => {
+	it.each([
+		['[{"a":1.0}]', '{"a":1.0}'],
+		['{"a":12345678901234567890}', '{"a":12345678901234567890}'],
+		['[{"a":1},{"b":2}]', '[{"a":1},{"b":2}]'],
+		['"text"', '"text"'],
+		["[]", "[]"],
+		[
+			'{"object":"response","error":{"message":"x","code":404}}',
+			'{"object":"response","error":{"message":"x","code":404}}',
+		],
+	])("D32: of the output %s the body is %s", async (output, body) => {
+		const answer = await answered(({ id }) => worker.done(id, `{"output":${output}}`));
+		expect(answer).toMatchObject({ status: 200, text: body });
+		expect(answer.headers.get("content-type")).toBe("application/json");
+	});
+
+	it("D5: a large result is its own text too", async () => {
+		const large = `{"é":"${"x".repeat(2_000_000)}","n":12345678901234567890}`;
+		expect((await answered(({ id }) => worker.done(id, `{"output":[${large}]}`))).text).toBe(large);
+	});
+
+	it("wire-protocol B.5: a result without output is an empty object", async () => {
+		expect(await answered(({ id }) => worker.done(id, {}))).toMatchObject({
+			status: 200,
+			text: "{}",
+		});
+	});
+
+	it("D32: a generator that gathers nothing answers with its only chunk, and with a list of several", async () => {
+		for (const [outputs, body] of [
+			[['{"a":1.0}'], '{"a":1.0}'],
+			[['{"a":1.0}', "2"], '[{"a":1.0},2]'],
+		] as const) {
+			const answer = await answered(async ({ id }) => {
+				for (const output of outputs) await worker.chunk(id, `{"output":${output}}`);
+				await worker.done(id, { output: [] });
+			});
+			expect(answer.text).toBe(body);
+		}
+	});
+
+	it("D32: it waits for as long as the job takes", async () => {
+		const answer = await answered(async ({ id }) => {
+			for (let past = 0; past < 9; past += 1) {
+				await clock.advance(1000);
+				await worker.ping(id);
+			}
+			await worker.done(id, { output: { late: true } });
+		});
+		expect(answer.json).toEqual({ late: true });
+	});
+});
+
+describe("failures of the job", () => {
+	const vllm = `{'message': 'vLLM returned HTTP 404: {"error":{"message":"The model \`x\` does not exist.","type":"NotFoundError","param":null,"code":404}}', 'type': 'worker_error', 'code': None}`;
+
+	it.each([
+		["vLLM's answer in a Python text", { error: vllm }, 404, 404, "The model `x` does not exist."],
+		[
+			"a failed handler",
+			{
+				error:
+					'{"error_type":"ValueError","error_message":"no such seed","error_traceback":"Traceback"}',
+			},
+			500,
+			"worker_failed",
+			"no such seed",
+		],
+		["any other sentence", { error: "bad seed" }, 500, "worker_failed", "bad seed"],
+		[
+			"an output of OpenAI's error form",
+			{
+				output: { object: "error", message: "no", type: "BadRequestError", param: "n", code: 422 },
+			},
+			422,
+			422,
+			"no",
+		],
+		[
+			"the same in a list of one",
+			{ output: [{ error: { message: "no", code: 429 } }] },
+			429,
+			429,
+			"no",
+		],
+		["a status that is none", { error: { message: "odd", code: 302 } }, 500, 302, "odd"],
+	])(
+		"D32: %s is an HTTP error, not to be tried again",
+		async (_, report, status, code, message) => {
+			const answer = await answered(({ id }) => worker.done(id, report));
+			expect(expectOpenAIError(answer, status, code).message).toBe(message);
+			expect(answer.headers.get("x-should-retry")).toBe("false");
+			expect(answer.headers.get("retry-after")).toBeNull();
+			expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+			expect(answer.text).not.toContain("Traceback");
+		},
+	);
+
+	it.each(BOTH)(
+		"D32: with no worker within 300 s it is 503, to be tried again: %j",
+		async (body) => {
+			const held = await begun(service.url, path, { body });
+			await clock.advance(299_999);
+			expect(held.over()).toBe(false);
+			await clock.advance(1);
+			const answer = await asTimePasses(clock, held.answer);
+			expectOpenAIError(answer, 503, "no_worker_in_time");
+			expect(answer.headers.get("retry-after")).toBe("5");
+			expect(answer.headers.get("x-should-retry")).toBeNull();
+		},
+	);
+
+	it.each(BOTH)("D32: over the endpoint's execution timeout it is 504: %j", async (body) => {
+		const held = await begun(service.url, path, { body });
+		const { id } = (await worker.take())!;
+		await worker.ping(id);
+		await clock.advance(9999);
+		expect(held.over()).toBe(false);
+		await clock.advance(1);
+		const answer = await asTimePasses(clock, held.answer);
+		expectOpenAIError(answer, 504, "job_timed_out");
+		expect(answer.headers.get("x-should-retry")).toBe("false");
+	});
+
+	it.each(BOTH)(
+		"D32: a job that somebody else cancels is 409, not to be tried again: %j",
+		async (body) => {
+			const answer = await answered(
+				async ({ id }) => {
+					await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
+				},
+				{ body },
+			);
+			expectOpenAIError(answer, 409, "job_cancelled");
+			expect(answer.headers.get("x-should-retry")).toBe("false");
+		},
+	);
+});
+
+describe("a purge", () => {
+	it.each(BOTH)(
+		"D11, D32: a waiting request is answered as for a cancelled job: %j",
+		async (body) => {
+			const queued = service.next("job.queued", ({ endpoint }) => endpoint === ep);
+			const asking = begun(service.url, path, { body });
+			await queued;
+			expect(
+				(await call(service.url, `/v2/${ep}/purge-queue`, { method: "POST" })).json,
+			).toMatchObject({ removed: 1 });
+			const answer = await (await asking).answer;
+			expectOpenAIError(answer, 409, "stream" in body ? "job_removed" : "job_cancelled");
+			expect(answer.headers.get("x-should-retry")).toBe("false");
+		},
+	);
+});
+
+describe("refusals", () => {
+	it.each(["/v2", "/sdk/v2"])(
+		"D32, D3: under %s they have OpenAI's form and our statuses",
+		async (prefix) => {
+			const at = (endpoint: string): string => `${prefix}/${endpoint}/openai/v1/completions`;
+			const unauthorized = await call(service.url, at(ep), {
+				body: BODY,
+				key: "wrong-key-0123456789",
+			});
+			expectOpenAIError(unauthorized, 401, "unauthorized");
+			expect(unauthorized.headers.get("www-authenticate")).toMatch(/^Bearer/);
+			expectOpenAIError(
+				await call(service.url, at("nowhere"), { body: BODY, key: null }),
+				401,
+				"unauthorized",
+			);
+			expectOpenAIError(
+				await call(service.url, at("nowhere"), { body: BODY }),
+				404,
+				"endpoint_not_found",
+			);
+			const wrongMethod = await call(service.url, at(ep), { method: "DELETE" });
+			expectOpenAIError(wrongMethod, 405, "method_not_allowed");
+			expect(wrongMethod.headers.get("allow")).toBe("GET, POST");
+		},
+	);
+
+	it.each([
+		"",
+		"nonsense",
+		"[]",
+		'"text"',
+		"null",
+		'{"a":NaN}',
+		`{"a":${"[".repeat(500)}${"]".repeat(500)}}`,
+		`{"a":${"9".repeat(4001)}}`,
+	])("D4: a body that is no JSON object within the bounds is 400 (%#)", async (text) => {
+		expectOpenAIError(await call(service.url, path, { method: "POST", text }), 400, "bad_json");
+	});
+
+	it("D4: nesting of 500 and integers of 4,000 digits pass", async () => {
+		const text = `{"a":${"[".repeat(499)}${"]".repeat(499)},"b":${"9".repeat(4000)}}`;
+		const answer = await answered(({ id }) => worker.done(id, { output: { ok: true } }), { text });
+		expect(answer.json).toEqual({ ok: true });
+	});
+
+	it("D3: a body over 20 MB is 413 before it is sent, one of 20 MB passes", async () => {
+		const connection = await rawConnection(service.url);
+		connection.write(
+			requestText({
+				method: "POST",
+				path,
+				headers: { Authorization: KEY, "Content-Length": "20971521" },
+			}),
+		);
+		expectOpenAIError(await connection.answer(), 413, "body_too_large");
+		connection.socket.destroy();
+		const text = `{"a":"${"x".repeat(20_971_520 - 8)}"}`;
+		const answer = await answered(({ id }) => worker.done(id, { output: { ok: true } }), { text });
+		expect(answer.json).toEqual({ ok: true });
+	});
+
+	it("D24: over its rate limit it is 429 with Retry-After", async () => {
+		const queued = service.next("job.queued", ({ endpoint }) => endpoint === "busy");
+		const first = ask(service.url, "/v2/busy/openai/v1/completions", BODY);
+		await queued;
+		const answer = await call(service.url, "/v2/busy/openai/v1/completions", { body: BODY });
+		expect(expectOpenAIError(answer, 429, "rate_limited").type).toBe("rate_limit_error");
+		expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+		const left = service.next("job.settled", ({ endpoint }) => endpoint === "busy");
+		first.hangUp();
+		await left;
+	});
+
+	it("D23: a full queue is 429 with Retry-After", async () => {
+		await submitted(service, "full");
+		const answer = await call(service.url, "/v2/full/openai/v1/completions", { body: BODY });
+		expect(expectOpenAIError(answer, 429, "queue_full").type).toBe("rate_limit_error");
+		expect(answer.headers.get("retry-after")).toBe("5");
+		expect(answer.headers.get("x-should-retry")).toBeNull();
+	});
+});
+
+describe("a client that hangs up", () => {
+	const cancelled = (): Promise<{ state: string }> =>
+		service.next("job.settled", ({ endpoint }) => endpoint === ep);
+
+	it.each(BOTH)("D32: cancels the job while it waits: %j", async (body) => {
+		const queued = service.next("job.queued", ({ endpoint }) => endpoint === ep);
+		const end = cancelled();
+		const asking = ask(service.url, path, body);
+		const { id } = await queued;
+		asking.hangUp();
+		expect((await end).state).toBe("CANCELLED");
+		expect((await statusOf(service, ep, id)).status).toBe("CANCELLED");
+	});
+
+	it.each(BOTH)("D32, D18: stops the job while it runs: %j", async (body) => {
+		const end = cancelled();
+		const stopped = service.next("stop.sent", ({ endpoint }) => endpoint === ep);
+		const asking = ask(service.url, path, body);
+		const { id } = (await worker.take())!;
+		asking.hangUp();
+		expect((await end).state).toBe("CANCELLED");
+		expect(await stopped).toMatchObject({ id, worker: worker.id });
+	});
+
+	it.each(BOTH)(
+		"D32: cancels the job also when it left before anybody waited for it: %j",
+		async (body) => {
+			const { submit } = service.engine;
+			const arrival = nextArrival();
+			const asking = ask(service.url, path, body);
+			service.engine.submit = async (q) => {
+				service.engine.submit = submit;
+				const id = await submit(q);
+				asking.hangUp();
+				await (await arrival).closed;
+				return id;
+			};
+			expect((await cancelled()).state).toBe("CANCELLED");
+		},
+	);
+});
+
+describe("a service that stops", () => {
+	it.each(BOTH)("D34: answers 503 at once and cancels the job: %j", async (body) => {
+		const time = manualClock();
+		const stopping = await startService({ endpoints: { ep: {} }, clock: time, drainSeconds: 3600 });
+		const hand = await handWorker(stopping, "ep");
+		const answer = call(stopping.url, "/v2/ep/openai/v1/completions", { body });
+		const { id } = (await hand.take())!;
+		const settled = stopping.next("job.settled", (facts) => facts.id === id);
+		const began = time.now();
+		const end = stopping.end();
+		expectOpenAIError(await answer, 503, "not_ready");
+		expect((await settled).state).toBe("CANCELLED");
+		let over = false;
+		void end.finally(() => (over = true));
+		while (!over) await time.advance(1000);
+		await end;
+		// Nothing runs any more, so the drain does not last.
+		expect(time.now() - began).toBeLessThan(3_600_000);
+	});
+});

@@ -1,0 +1,217 @@
+/**
+ * /stream as server-sent events (D7): numbered, resumable, moving nothing, with the job object
+ * last.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { manualClock } from "../../support/manual-clock.ts";
+import { KEY, call, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import {
+	endWith,
+	endpointsByName,
+	expectError,
+	handWorker,
+	statusOf,
+	submitted,
+} from "../hand-worker.ts";
+import type { HandWorker } from "../hand-worker.ts";
+
+const clock = manualClock();
+const unused = endpointsByName(20);
+let service: TestService;
+let ep: string;
+let worker: HandWorker;
+let id: string;
+beforeAll(async () => {
+	service = await startService({ endpoints: unused.settings, clock });
+});
+beforeEach(async () => {
+	ep = unused.next();
+	worker = await handWorker(service, ep);
+	id = await submitted(service, ep);
+	await worker.takeThis(id);
+});
+afterAll(() => endWith(service, clock));
+
+interface Told {
+	id?: string;
+	event?: string;
+	data?: any;
+	comment?: string;
+}
+
+/** Opens the stream; `next` is its next event or comment, undefined at its end. */
+async function open(
+	query = "",
+	headers: Record<string, string> = {},
+): Promise<{
+	response: Response;
+	next(): Promise<Told | undefined>;
+	rest(): Promise<Told[]>;
+	close(): void;
+}> {
+	const gone = new AbortController();
+	const response = await fetch(`${service.url}/v2/${ep}/stream/${id}${query}`, {
+		headers: { authorization: KEY, accept: "text/event-stream", ...headers },
+		signal: gone.signal,
+	});
+	const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+	let text = "";
+	const next = async (): Promise<Told | undefined> => {
+		for (;;) {
+			const end = text.indexOf("\n\n");
+			if (end >= 0) {
+				const fields: Record<string, string> = {};
+				// As the standard has it: three kinds of line ends, and several data lines make one text.
+				for (const line of text.slice(0, end).split(/\r\n|\r|\n/)) {
+					const [, name, value] = /^(\w*): (.*)$/.exec(line)!;
+					fields[name!] =
+						name === "data" && fields["data"] !== undefined
+							? `${fields["data"]}\n${value}`
+							: value!;
+				}
+				text = text.slice(end + 2);
+				const { "": comment, data, ...rest } = fields;
+				return {
+					...rest,
+					...(data === undefined ? {} : { data: JSON.parse(data) }),
+					...(comment === undefined ? {} : { comment }),
+				};
+			}
+			const { done, value } = await reader.read();
+			if (done) return undefined;
+			text += value;
+		}
+	};
+	const rest = async (): Promise<Told[]> => {
+		const all: Told[] = [];
+		for (let told = await next(); told; told = await next()) all.push(told);
+		return all;
+	};
+	return { response, next, rest, close: () => gone.abort() };
+}
+
+const event = (number: number, output: unknown): Told => ({
+	id: String(number),
+	data: { output, metrics: {} },
+});
+
+describe("server-sent events", () => {
+	it("D7: chunks come as they are made, numbered from 0; the last event is the final job object", async () => {
+		await worker.chunk(id, { output: "a" });
+		const stream = await open();
+		expect(stream.response.status).toBe(200);
+		expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
+		expect(stream.response.headers.get("cache-control")).toBe("no-cache");
+		expect(await stream.next()).toEqual(event(0, "a"));
+		await worker.chunk(id, { output: "b" });
+		expect(await stream.next()).toEqual(event(1, "b"));
+		await worker.chunk(id, { output: { c: "line\nline" } });
+		expect(await stream.next()).toEqual(event(2, { c: "line\nline" }));
+		await worker.done(id, { output: ["all"] });
+		expect(await stream.rest()).toEqual([{ event: "end", data: await statusOf(service, ep, id) }]);
+	});
+
+	it("D7: a line end inside a worker's JSON text does not break an event in two", async () => {
+		await worker.chunk(id, '{"output": {\n  "a":\r\n 1\r}}');
+		await worker.done(id, {});
+		const stream = await open();
+		expect(await stream.next()).toEqual(event(0, { a: 1 }));
+		expect(await stream.rest()).toHaveLength(1);
+	});
+
+	it("D7: of an ended job all chunks come, then its end, as often as asked", async () => {
+		await worker.chunk(id, { output: 1 });
+		await worker.done(id, { error: "broken" });
+		for (let round = 0; round < 2; round += 1) {
+			const stream = await open();
+			expect(await stream.rest()).toEqual([
+				event(0, 1),
+				{ event: "end", data: expect.objectContaining({ status: "FAILED", error: "broken" }) },
+			]);
+		}
+	});
+
+	it("D7: they move nothing: a later read has all chunks", async () => {
+		await worker.chunk(id, { output: 1 });
+		await worker.done(id, {});
+		await (await open()).rest();
+		expect((await call(service.url, `/v2/${ep}/stream/${id}`)).json).toEqual([
+			{ output: 1, metrics: {} },
+		]);
+		expect(await (await open()).rest()).toHaveLength(2);
+	});
+
+	it.each([
+		["0", 1],
+		["1", 2],
+		["2", 3],
+		["99", 3],
+		["junk", 0],
+	])("D7: Last-Event-ID %s resumes behind it", async (last, from) => {
+		for (const output of [0, 1, 2]) await worker.chunk(id, { output });
+		await worker.done(id, {});
+		const told = await (await open("", { "last-event-id": last })).rest();
+		expect(told.slice(0, -1)).toEqual([0, 1, 2].slice(from).map((number) => event(number, number)));
+		expect(told.at(-1)?.event).toBe("end");
+	});
+
+	it("D7: ?offset= begins there too", async () => {
+		for (const output of [0, 1]) await worker.chunk(id, { output });
+		await worker.done(id, {});
+		expect((await (await open("?offset=1")).rest())[0]).toEqual(event(1, 1));
+		expectError(
+			await call(service.url, `/v2/${ep}/stream/${id}?offset=x`, {
+				headers: { accept: "text/event-stream" },
+			}),
+			400,
+			"bad_query",
+			["offset"],
+		);
+	});
+
+	it("D7: a loss is told by a restart event; numbers go on", async () => {
+		const stream = await open();
+		await worker.chunk(id, { output: "first try" });
+		expect(await stream.next()).toEqual(event(0, "first try"));
+		await clock.advance(1);
+		await worker.takeThis(id);
+		await worker.chunk(id, { output: "second try" });
+		expect(await stream.next()).toEqual({ event: "restart", data: {} });
+		expect(await stream.next()).toEqual(event(1, "second try"));
+		await worker.done(id, {});
+		expect(await stream.rest()).toEqual([
+			{ event: "end", data: expect.objectContaining({ status: "COMPLETED", retries: 1 }) },
+		]);
+	});
+
+	it("D7: while nothing happens a comment keeps the connection", async () => {
+		const stream = await open();
+		const next = stream.next();
+		let told: Told | undefined;
+		void next.then((value) => (told = value));
+		// Time goes on while the comment is on its way through real sockets: without one the test runs
+		// out of its own time.
+		while (!told) await clock.advance(1000);
+		expect(told).toEqual({ comment: "waiting" });
+		stream.close();
+	});
+
+	it("D7: a reader that hangs up changes nothing for the job", async () => {
+		const stream = await open();
+		stream.close();
+		await worker.chunk(id, { output: 1 });
+		await worker.done(id, { output: 2 });
+		expect(await statusOf(service, ep, id)).toMatchObject({ status: "COMPLETED", output: 2 });
+	});
+
+	it("D3: an unknown job is 404 as JSON", async () => {
+		expectError(
+			await call(service.url, `/v2/${ep}/stream/none`, {
+				headers: { accept: "text/event-stream" },
+			}),
+			404,
+			"job_not_found",
+		);
+	});
+});

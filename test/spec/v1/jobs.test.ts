@@ -1,0 +1,421 @@
+/** `/v1/endpoints/{endpoint}/jobs`: lists, one job with its story, and why it waits (D29, D39). */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { REASON_CODES } from "../../../src/core/timeline.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+import { call, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import {
+	endWith,
+	endpointsByName,
+	expectError,
+	handWorker,
+	statusOf,
+	submitted,
+} from "../hand-worker.ts";
+import { operator } from "../operator.ts";
+import type { Operator } from "../operator.ts";
+
+const clock = manualClock();
+const unused = endpointsByName(30, { retention: { run: 60_000, records: 600_000 } });
+const launched = (code: string, rest: object = {}): object => ({
+	launcher: { type: "process", command: [process.execPath, "-e", code] },
+	stopGraceMs: 0,
+	...rest,
+});
+const HANGS = "setInterval(() => {}, 1000)";
+let service: TestService;
+let admin: Operator;
+let ep: string;
+beforeAll(async () => {
+	const launching = {
+		none: launched(HANGS, { workersMax: 0 }),
+		slow: launched(HANGS),
+		broken: launched("process.exit(3)"),
+		rare: launched(HANGS),
+		graphic: launched(HANGS, { gpusPerWorker: 1 }),
+	};
+	service = await startService({ endpoints: { ...unused.settings, ...launching }, clock });
+	admin = operator(service);
+});
+beforeEach(() => void (ep = unused.next()));
+afterAll(() => endWith(service, clock));
+
+/** Time goes on, so that what follows has a moment of its own. */
+const later = (): Promise<void> => clock.advance(100);
+const iso = (ms: number): string => new Date(ms).toISOString();
+const job = (id: string, endpoint = ep): Promise<any> =>
+	admin.seen(`/endpoints/${endpoint}/jobs/${id}`);
+const jobs = (query = ""): Promise<any> => admin.seen(`/endpoints/${ep}/jobs${query}`);
+const idsOf = async (query = ""): Promise<string[]> =>
+	(await jobs(query)).jobs.map(({ id }: { id: string }) => id);
+
+describe("GET /v1/endpoints/{endpoint}/jobs", () => {
+	it("D39: job objects without output, with their times, the last submitted first", async () => {
+		const worker = await handWorker(service, ep);
+		const submittedAt = clock.now();
+		const first = await submitted(service, ep);
+		await later();
+		const startedAt = clock.now();
+		await worker.takeThis(first);
+		await later();
+		await worker.done(first, { output: { big: "result" } });
+		const second = await submitted(service, ep);
+		const { jobs: list, next } = await jobs();
+		expect(next).toBeNull();
+		expect(list).toEqual([
+			{
+				id: second,
+				status: "IN_QUEUE",
+				delayTime: 0,
+				executionTime: 0,
+				submittedAt: iso(clock.now()),
+				expired: false,
+			},
+			{
+				id: first,
+				status: "COMPLETED",
+				delayTime: 100,
+				executionTime: 100,
+				workerId: worker.id,
+				submittedAt: iso(submittedAt),
+				startedAt: iso(startedAt),
+				endedAt: iso(clock.now()),
+				expired: false,
+			},
+		]);
+	});
+
+	it("D39: filters by state, worker, time and id, alone and together", async () => {
+		const [a, b] = [await handWorker(service, ep), await handWorker(service, ep)];
+		const ids: string[] = [];
+		const times: number[] = [];
+		for (let index = 0; index < 4; index += 1) {
+			times.push(clock.now());
+			ids.push(await submitted(service, ep));
+			await later();
+		}
+		const [first, second, third, fourth] = ids as [string, string, string, string];
+		await a.takeThis(first);
+		await a.done(first, { output: {} });
+		await b.takeThis(second);
+		await b.done(second, { error: "broke" });
+		await a.takeThis(third);
+		const cases: [string, string[]][] = [
+			["", [fourth, third, second, first]],
+			["?status=IN_QUEUE", [fourth]],
+			["?status=COMPLETED,FAILED", [second, first]],
+			[`?worker=${a.id}`, [third, first]],
+			[`?worker=${a.id}&status=COMPLETED`, [first]],
+			[`?from=${times[1]}`, [fourth, third, second]],
+			[`?from=${iso(times[1]!)}&to=${times[3]}`, [third, second]],
+			[`?id=${second}`, [second]],
+			[`?id=${second}&status=FAILED&worker=${b.id}`, [second]],
+			[`?id=${second}&status=COMPLETED`, []],
+			[`?id=${second}&to=${times[1]}`, []],
+			["?id=none", []],
+		];
+		for (const [query, expected] of cases) expect(await idsOf(query), query).toEqual(expected);
+		for (const [id, state] of [
+			[first, "COMPLETED"],
+			[second, "FAILED"],
+		] as const)
+			expect((await jobs(`?id=${id}`)).jobs).toEqual((await jobs(`?status=${state}`)).jobs);
+	});
+
+	it("D39: pages by cursor hold every job once", async () => {
+		const ids: string[] = [];
+		for (let index = 0; index < 7; index += 1) ids.unshift(await submitted(service, ep));
+		const seen: string[] = [];
+		let cursor = "";
+		do {
+			const page = await jobs(`?limit=3${cursor}`);
+			expect(page.jobs.length).toBeLessThanOrEqual(3);
+			for (const each of page.jobs) seen.push(each.id);
+			cursor = page.next === null ? "" : `&cursor=${encodeURIComponent(page.next)}`;
+		} while (cursor !== "");
+		expect(seen).toEqual(ids);
+	});
+
+	it.each([
+		"status=DONE",
+		"status=",
+		"status=FAILED,",
+		"worker=",
+		"from=yesterday",
+		"to=2026-01-01",
+		"limit=0",
+		"limit=101",
+		"cursor=x",
+		"cursor=",
+		"expired=yes",
+		"id=",
+	])("D2: ?%s is 400 and names the parameter", async (query) => {
+		expectError(await admin.get(`/endpoints/${ep}/jobs?${query}`), 400, "bad_query", [
+			query.split("=")[0]!,
+		]);
+	});
+
+	it("D9, D39: an expired job is listed and told only on demand, without input, output, error and webhook", async () => {
+		const worker = await handWorker(service, ep);
+		const id = await submitted(service, ep, {
+			input: { secret: "of the client" },
+			webhook: "https://hooks.test/x",
+		});
+		await worker.takeThis(id);
+		await worker.done(id, { error: "a secret failure" });
+		const endedAt = clock.now();
+		expect(await job(id)).toMatchObject({
+			expired: false,
+			expiresAt: iso(endedAt + 60_000),
+			error: "a secret failure",
+			input: { secret: "of the client" },
+		});
+		await clock.advance(60_000);
+		expectError(await call(service.url, `/v2/${ep}/status/${id}`), 404, "job_not_found");
+		for (const query of ["", `?id=${id}`, "?status=FAILED"]) {
+			expect(await idsOf(query)).toEqual([]);
+			expect(await idsOf(query === "" ? "?expired=true" : `${query}&expired=true`)).toEqual([id]);
+		}
+		const answer = await admin.get(`/endpoints/${ep}/jobs/${id}`);
+		expect(answer.json).toMatchObject({
+			id,
+			status: "FAILED",
+			expired: true,
+			expiresAt: iso(endedAt + 60_000),
+			timeline: [
+				{ event: "submitted" },
+				{ event: "started" },
+				{ event: "failed" },
+				{ event: "expired", at: iso(endedAt + 60_000) },
+			],
+		});
+		expect(answer.text).not.toMatch(/secret|hooks/);
+		expectError(await admin.post(`/endpoints/${ep}/jobs/${id}`), 405, "method_not_allowed");
+		await clock.advance(600_000);
+		expectError(await admin.get(`/endpoints/${ep}/jobs/${id}`), 404, "job_not_found");
+	});
+});
+
+describe("GET /v1/endpoints/{endpoint}/jobs/{job}", () => {
+	it("D39: tells all of a job: its settings, chunks, attempts and timeline, through a loss and a retry", async () => {
+		const worker = await handWorker(service, ep);
+		const at: number[] = [];
+		const moment = async (): Promise<void> => {
+			await later();
+			at.push(clock.now());
+		};
+		await moment();
+		const body = {
+			input: { n: 1 },
+			webhook: "https://hooks.test/x?token=1",
+			policy: { ttl: 50_000, executionTimeout: 70_000, lowPriority: true },
+			s3Config: {
+				accessId: "a",
+				accessSecret: "very-secret",
+				bucketName: "b",
+				endpointUrl: "https://s3.test",
+			},
+		};
+		const id = await submitted(service, ep, body);
+		await moment();
+		await worker.takeThis(id);
+		await moment();
+		// A take with nothing in progress proves the job lost; the worker gets it again.
+		await worker.takeThis(id);
+		await worker.chunk(id, { output: "one" });
+		await worker.chunk(id, { output: "two" });
+		const running = await job(id);
+		expect(running).toMatchObject({
+			status: "IN_PROGRESS",
+			retries: 1,
+			chunks: { written: 2, delivered: 0 },
+			attempts: [
+				{ attempt: 1, end: "lost" },
+				{ attempt: 2, end: "running", open: true },
+			],
+		});
+		expect(running.attempts[1]).not.toHaveProperty("endedAt");
+		await moment();
+		await worker.done(id, { error: "broke" });
+		await moment();
+		expect((await call(service.url, `/v2/${ep}/retry/${id}`, { method: "POST" })).status).toBe(200);
+		await moment();
+		await worker.takeThis(id);
+		await moment();
+		await worker.done(id, { output: { fine: true } });
+
+		const answer = await admin.get(`/endpoints/${ep}/jobs/${id}`);
+		const t = at.map(iso);
+		const workerId = worker.id;
+		expect(answer.json).toEqual({
+			id,
+			status: "COMPLETED",
+			delayTime: 100,
+			executionTime: 100,
+			output: { fine: true },
+			workerId,
+			retries: 2,
+			submittedAt: t[0],
+			queuedAt: t[4],
+			startedAt: t[5],
+			endedAt: t[6],
+			expiresAt: iso(at[6]! + 60_000),
+			expired: false,
+			operation: "run",
+			lowPriority: true,
+			policy: { ttl: 50_000, executionTimeout: 70_000 },
+			webhook: body.webhook,
+			s3Config: false,
+			// Those that the retry removed keep their numbers.
+			chunks: { written: 2, delivered: 2 },
+			attempts: [
+				{ attempt: 1, workerId, startedAt: t[1], endedAt: t[2], end: "lost", open: false },
+				{ attempt: 2, workerId, startedAt: t[2], endedAt: t[3], end: "failed", open: false },
+				{ attempt: 3, workerId, startedAt: t[5], endedAt: t[6], end: "completed", open: false },
+			],
+			timeline: [
+				[t[0], "submitted"],
+				[t[1], "started", 1],
+				[t[2], "lost", 1],
+				[t[2], "started", 2],
+				[t[3], "failed", 2],
+				[t[4], "retried"],
+				[t[5], "started", 3],
+				[t[6], "completed", 3],
+			].map(([when, event, attempt]) => ({
+				at: when,
+				event,
+				message: expect.stringMatching(/\.$/),
+				...(attempt === undefined ? {} : { attempt, workerId }),
+			})),
+			input: { n: 1 },
+		});
+		expect(answer.text).not.toContain("very-secret");
+	});
+
+	it("D22: says only that there is an s3Config", async () => {
+		const id = await submitted(service, ep, {
+			input: {},
+			s3Config: {
+				accessId: "a",
+				accessSecret: "very-secret",
+				bucketName: "b",
+				endpointUrl: "https://s3.test",
+			},
+		});
+		const { json, text } = await admin.get(`/endpoints/${ep}/jobs/${id}`);
+		expect(json.s3Config).toBe(true);
+		expect(text).not.toMatch(/very-secret|s3\.test/);
+		expect(await job(await submitted(service, ep))).toMatchObject({ s3Config: false });
+	});
+
+	it("D5: input and output come as they were sent, byte for byte", async () => {
+		const worker = await handWorker(service, ep);
+		const [input, output] = [
+			'{"seed": 18446744073709551615, "x": 1.0, "x": "\\u00e9"}',
+			'{"b": 1e400, "a": [0.10, -0]}',
+		];
+		const { json } = await call(service.url, `/v2/${ep}/run`, { text: `{"input": ${input}}` });
+		await worker.takeThis(json.id);
+		await worker.done(json.id, `{"output": ${output}}`);
+		const { text } = await admin.get(`/endpoints/${ep}/jobs/${json.id}`);
+		expect(text).toContain(`"input":${input}`);
+		expect(text).toContain(`"output":${output}`);
+	});
+
+	it("D39: the job of another endpoint, and an unknown one, are 404", async () => {
+		const id = await submitted(service, ep);
+		for (const path of [
+			`/endpoints/slow/jobs/${id}`,
+			`/endpoints/${ep}/jobs/none`,
+			`/endpoints/${ep}/jobs/%00`,
+		])
+			expectError(await admin.get(path), 404, "job_not_found");
+	});
+});
+
+/** How a job comes to wait for each reason; answers endpoint and job. */
+const WAITS: Record<
+	(typeof REASON_CODES)[number],
+	() => Promise<{ endpoint: string; id: string; says: RegExp }>
+> = {
+	async paused() {
+		await admin.post(`/endpoints/${ep}/pause`);
+		return { endpoint: ep, id: await submitted(service, ep), says: /paused/ };
+	},
+	no_worker: async () => ({
+		endpoint: ep,
+		id: await submitted(service, ep),
+		says: /sluice worker-env/,
+	}),
+	no_worker_allowed: async () => ({
+		endpoint: "none",
+		id: await submitted(service, "none"),
+		says: /workersMax/,
+	}),
+	async workers_busy() {
+		const worker = await handWorker(service, ep);
+		await worker.takeThis(await submitted(service, ep));
+		return { endpoint: ep, id: await submitted(service, ep), says: /All 1 workers are busy/ };
+	},
+	async worker_starting() {
+		const launch = service.next("worker.launched", ({ endpoint }) => endpoint === "slow");
+		const id = await submitted(service, "slow");
+		const { worker } = await launch;
+		return { endpoint: "slow", id, says: new RegExp(worker) };
+	},
+	async workers_crashing() {
+		const failed = service.next("worker.failed", ({ endpoint }) => endpoint === "broken");
+		const id = await submitted(service, "broken");
+		await failed;
+		return { endpoint: "broken", id, says: /it ended with exit code 3 before it asked for a job/ };
+	},
+	low_priority: async () => ({
+		endpoint: "rare",
+		id: await submitted(service, "rare", { input: {}, policy: { lowPriority: true } }),
+		says: /starts no worker/,
+	}),
+	async no_gpu_free() {
+		const id = await submitted(service, "graphic");
+		await clock.advance(1000);
+		// The scaler's look has begun; the store may be slow meanwhile.
+		while ((await job(id, "graphic")).reason.code !== "no_gpu_free");
+		return {
+			endpoint: "graphic",
+			id,
+			says: /needs 1 of the machine's GPUs, and this service has 0: .*SLUICE_GPUS/,
+		};
+	},
+	async old_attempt_running() {
+		const worker = await handWorker(service, ep);
+		const id = await submitted(service, ep);
+		await worker.takeThis(id);
+		const returned = service.next("job.returned", (facts) => facts.id === id);
+		await clock.advance(21_000);
+		expect((await returned).why).toBe("lost");
+		return { endpoint: ep, id, says: new RegExp(worker.id) };
+	},
+};
+
+describe("why a job waits", () => {
+	it.each(REASON_CODES)("D29: %s", async (code) => {
+		const { endpoint, id, says } = await WAITS[code]();
+		const { status, reason } = await job(id, endpoint);
+		expect({ status, reason }).toEqual({
+			status: "IN_QUEUE",
+			reason: { code, message: expect.stringMatching(says) },
+		});
+		expect(reason.message).toMatch(/^[A-Z].*\.$/);
+	});
+
+	it("D29: a job that does not wait has no reason", async () => {
+		const worker = await handWorker(service, ep);
+		const id = await submitted(service, ep);
+		expect(await job(id)).toHaveProperty("reason");
+		await worker.takeThis(id);
+		expect(await job(id)).not.toHaveProperty("reason");
+		await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
+		expect(await job(id)).not.toHaveProperty("reason");
+		expect((await statusOf(service, ep, id)).status).toBe("CANCELLED");
+	});
+});

@@ -1,0 +1,136 @@
+/** `/v1/keys` (D30, D39). */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { manualClock } from "../../support/manual-clock.ts";
+import { writtenIn } from "../../support/service-store.ts";
+import { call, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import { endWith, expectError } from "../hand-worker.ts";
+import { MOMENT, keyWith, keylessService, operator } from "../operator.ts";
+import type { Operator } from "../operator.ts";
+
+const clock = manualClock();
+let service: TestService;
+let admin: Operator;
+beforeAll(async () => {
+	service = await startService({ endpoints: { ep: {} }, clock });
+	admin = operator(service);
+});
+afterAll(() => endWith(service, clock));
+
+async function listed(id: string): Promise<any> {
+	return (await admin.seen("/keys")).keys.find((each: { id: string }) => each.id === id);
+}
+
+describe("POST /v1/keys", () => {
+	it("D30: tells the key once, and keeps only its hash", async () => {
+		const { status, json } = await admin.post("/keys", {
+			name: "nightly",
+			scopes: ["read", "write", "read"],
+			endpoints: ["ep"],
+		});
+		expect(status).toBe(201);
+		expect(json).toEqual({
+			id: expect.any(String),
+			key: expect.stringMatching(/^sluice_[0-9a-f]{48}$/),
+			name: "nightly",
+			scopes: ["read", "write"],
+			endpoints: ["ep"],
+			createdAt: MOMENT,
+		});
+		expect(await listed(json.id)).toEqual({
+			id: json.id,
+			name: "nightly",
+			scopes: ["read", "write"],
+			endpoints: ["ep"],
+			createdAt: json.createdAt,
+		});
+		expect((await admin.get("/keys")).text).not.toContain(json.key);
+		for (const bytes of await writtenIn(service.folder.path))
+			expect(bytes.includes(json.key)).toBe(false);
+	});
+
+	it.each([
+		["no name", { scopes: ["read"] }, ["name"]],
+		["no scope", { name: "n", scopes: [] }, ["scopes"]],
+		["an unknown scope", { name: "n", scopes: ["read", "root"] }, ["scopes.1"]],
+		[
+			"an endpoint id that cannot be",
+			{ name: "n", scopes: ["read"], endpoints: ["a/b"] },
+			["endpoints.0"],
+		],
+		["an admin with endpoints", { name: "n", scopes: ["admin"], endpoints: ["ep"] }, ["endpoints"]],
+		[
+			"an unknown member, and a long name",
+			{ name: "n".repeat(101), scopes: ["read"], id: "mine" },
+			["name", "id"],
+		],
+	])("D2, D30: %s is 400 and names the field", async (_, body, fields) => {
+		expectError(await admin.post("/keys", body), 400, "bad_request", fields);
+	});
+
+	it.each(["", "[]", "null", "nonsense", '"read"'])("D4: the body %j is 400", async (text) => {
+		expectError(await call(service.url, "/v1/keys", { text, method: "POST" }), 400, "bad_json");
+	});
+
+	it("D3: a body over 64 KB is 413", async () => {
+		expectError(
+			await admin.post("/keys", { name: "n".repeat(70_000), scopes: ["read"] }),
+			413,
+			"body_too_large",
+		);
+	});
+});
+
+describe("DELETE /v1/keys/{key}", () => {
+	it("D30: a revoked key's next call is 401, and the key is in no list", async () => {
+		const { id, key } = await keyWith(service, ["read"]);
+		expect((await call(service.url, "/v2/ep/health", { key })).status).toBe(200);
+		const answer = await admin.remove(`/keys/${id}`);
+		expect(answer.status).toBe(200);
+		expect(answer.json).toMatchObject({ id, name: "read", scopes: ["read"] });
+		expectError(await call(service.url, "/v2/ep/health", { key }), 401, "unauthorized");
+		expect(await listed(id)).toBeUndefined();
+		expectError(await admin.remove(`/keys/${id}`), 404, "key_not_found");
+	});
+
+	it("D30: with a key in the environment the last stored admin key may go; without one it is 409", async () => {
+		const stored = await keyWith(service, ["admin"]);
+		expect((await operator(service, stored.key).remove(`/keys/${stored.id}`)).status).toBe(200);
+
+		const { app, key, end } = await keylessService();
+		try {
+			const first = operator(app, key);
+			const [only] = (await first.seen("/keys")).keys;
+			expect(only).toMatchObject({ name: "first key", scopes: ["admin"] });
+			expectError(await first.remove(`/keys/${only.id}`), 409, "last_admin_key");
+			const { json: second } = await first.post("/keys", { name: "second", scopes: ["admin"] });
+			expect((await first.remove(`/keys/${only.id}`)).status).toBe(200);
+			expectError(await first.get("/keys"), 401, "unauthorized");
+			expect((await operator(app, second.key).seen("/keys")).keys).toHaveLength(1);
+		} finally {
+			await end();
+		}
+	});
+});
+
+describe("GET /v1/keys", () => {
+	it("D30: notes the last use, at most once a minute", async () => {
+		const { id, key } = await keyWith(service, ["read"]);
+		expect(await listed(id)).not.toHaveProperty("lastUsedAt");
+		const use = async (): Promise<number> => {
+			const now = clock.now();
+			expect((await call(service.url, "/v2/ep/health", { key })).status).toBe(200);
+			// The note is written while the answer is under way.
+			await clock.advance(0);
+			return now;
+		};
+		const first = await use();
+		expect((await listed(id)).lastUsedAt).toBe(new Date(first).toISOString());
+		await clock.advance(30_000);
+		await use();
+		expect((await listed(id)).lastUsedAt).toBe(new Date(first).toISOString());
+		await clock.advance(30_000);
+		const later = await use();
+		expect((await listed(id)).lastUsedAt).toBe(new Date(later).toISOString());
+	});
+});

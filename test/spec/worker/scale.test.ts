@@ -1,0 +1,279 @@
+/**
+ * When launched workers start and go: both scalers, low priority, the init timeout, sick workers, a
+ * lowered maximum (D20, D27, D28). Real processes that do nothing; the test calls for them, on a
+ * clock of its own.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bench } from "../../support/sdk-worker-bench.ts";
+import type { Bench } from "../../support/sdk-worker-bench.ts";
+import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+
+const LAUNCHED = { launcher: { type: "process", command: ["sleep", "300"] }, stopGraceMs: 0 };
+
+let b: Bench;
+beforeAll(async () => {
+	b = await bench();
+});
+afterAll(() => b?.end());
+
+/** Launched workers of the endpoint that are not on their way out, the oldest first. */
+function present(): Worker[] {
+	return [...b.service.engine.workersOf(b.ep)].filter(({ draining }) => !draining);
+}
+
+/** Resolves when so many are there, without time passing. */
+async function counted(workers: number): Promise<Worker[]> {
+	const looked = async (): Promise<void> => {
+		while (present().length !== workers) await b.service.engine.ready();
+	};
+	await b.reached(looked());
+	return present();
+}
+
+/** What comes while time passes. */
+async function soon<T>(promise: Promise<T>): Promise<T> {
+	let over = false;
+	const watched = promise.finally(() => (over = true));
+	while (!over) await b.pass(50);
+	return await watched;
+}
+
+/** The first call of each. */
+function call(...workers: readonly Worker[]): void {
+	for (const { id, endpoint } of workers) b.service.engine.worker({ id, endpoint });
+}
+
+/** Has the worker take a job, which must be there. */
+async function takes(worker: Worker): Promise<string> {
+	call(worker);
+	const jobs = await b.reached(
+		b.service.engine.take({ worker, limit: 1, idle: false, signal: new AbortController().signal }),
+	);
+	expect(jobs).toHaveLength(1);
+	return jobs[0]!.id;
+}
+
+const reports = (worker: Worker, id: string, restart = false): Promise<void> =>
+	b.service.engine.report({ worker, id, report: { kind: "end", on: "complete", restart } });
+const ping = (worker: Worker, said: object = {}): Promise<void> =>
+	b.service.engine.ping({ worker, said: { named: [...worker.held.keys()], ...said } });
+const reason = async (id: string): Promise<{ code: string; message: string }> =>
+	(await b.service.engine.record({ endpoint: b.ep, id })).reason!;
+
+describe("the number of workers", () => {
+	it("D27: QUEUE_DELAY: the first at once, then one more each time the oldest job has waited longer than scalerValue s", async () => {
+		await b.fresh({ ...LAUNCHED, scalerValue: 4, workersMax: 3 });
+		for (let n = 0; n < 5; n += 1) await b.submit();
+		await counted(1);
+		await b.pass(4000);
+		expect(present(), "after 4 s").toHaveLength(1);
+		await b.pass(500);
+		await counted(2);
+		await b.pass(3500);
+		expect(present(), "4 s after that start at most").toHaveLength(2);
+		await b.pass(1500);
+		await counted(3);
+		await b.pass(20_000);
+		expect(present(), "workersMax").toHaveLength(3);
+	});
+
+	it("D27: QUEUE_DELAY: one on its way for each waiting job is enough, however slowly it starts", async () => {
+		await b.fresh({ ...LAUNCHED, scalerValue: 1, workersMax: 3 });
+		await b.submit();
+		await counted(1);
+		await b.pass(10_000);
+		expect(present()).toHaveLength(1);
+	});
+
+	it("D27: REQUEST_COUNT: one for each scalerValue jobs at once, those at work included", async () => {
+		await b.fresh({ ...LAUNCHED, scalerType: "REQUEST_COUNT", scalerValue: 2, workersMax: 5 });
+		for (let n = 0; n < 3; n += 1) await b.submit();
+		await b.pass(1000);
+		const [first] = await counted(2);
+		await takes(first!);
+		await b.pass(1000);
+		expect(present()).toHaveLength(2);
+		for (let n = 0; n < 2; n += 1) await b.submit();
+		await b.pass(1000);
+		await counted(3);
+	});
+
+	it("D20, D29: a low-priority job starts none and says so; it counts for none while it runs", async () => {
+		await b.fresh({ ...LAUNCHED, scalerType: "REQUEST_COUNT", scalerValue: 1, workersMax: 3 });
+		const low = await b.submit({ input: {}, policy: { lowPriority: true } });
+		const lower = await b.submit({ input: {}, policy: { lowPriority: true } });
+		await b.pass(15_000);
+		expect(present()).toEqual([]);
+		expect(await reason(low)).toEqual({
+			code: "low_priority",
+			message: expect.stringMatching(/^A job of low priority starts no worker.*\.$/),
+		});
+		const other = await b.submit();
+		const [worker] = await counted(1);
+		expect(await takes(worker!)).toBe(other);
+		await reports(worker!, other);
+		expect([await takes(worker!), await takes(worker!)]).toEqual([low, lower]);
+		await b.pass(2000);
+		await ping(worker!);
+		await b.pass(2000);
+		expect(present()).toHaveLength(1);
+		await b.submit();
+		await counted(2);
+	});
+
+	it("D27: while one works, one idle worker stays warm; without work all go after idleTimeout", async () => {
+		await b.fresh({ ...LAUNCHED, scalerType: "REQUEST_COUNT", scalerValue: 1, idleTimeout: 3 });
+		for (let n = 0; n < 3; n += 1) await b.submit();
+		await b.pass(1000);
+		const workers = await counted(3);
+		const jobs = [await takes(workers[0]!), await takes(workers[1]!), await takes(workers[2]!)];
+		await reports(workers[1]!, jobs[1]!);
+		await b.pass(1000);
+		await reports(workers[2]!, jobs[2]!);
+		await b.pass(1500);
+		expect(present(), "idle for less than 3 s").toHaveLength(3);
+		await b.pass(1500);
+		expect(
+			(await counted(2)).map(({ id }) => id),
+			"the longest idle one went",
+		).toEqual([workers[0]!.id, workers[2]!.id]);
+		for (let n = 0; n < 4; n += 1) {
+			await b.pass(4000);
+			await ping(workers[0]!);
+		}
+		expect(present()).toHaveLength(2);
+		await reports(workers[0]!, jobs[0]!);
+		await b.pass(4000);
+		await counted(0);
+	});
+
+	it("D28: above a lowered workersMax idle ones go at once and busy ones after their job", async () => {
+		await b.fresh({
+			...LAUNCHED,
+			scalerType: "REQUEST_COUNT",
+			scalerValue: 1,
+			idleTimeout: 3600,
+			workersMax: 3,
+		});
+		for (let n = 0; n < 3; n += 1) await b.submit();
+		await b.pass(1000);
+		const workers = await counted(3);
+		const jobs = [await takes(workers[0]!), await takes(workers[1]!)];
+		call(workers[2]!);
+		await b.service.engine.cancel({
+			endpoint: b.ep,
+			id: (
+				await b.service.engine.list({
+					endpoint: b.ep,
+					filter: { states: ["IN_QUEUE"] },
+					erased: false,
+					cursor: undefined,
+					limit: 1,
+				})
+			).jobs[0]!.job.id,
+		});
+		await b.service.engine.endpoints.update(b.ep, { workersMax: 1 });
+		expect((await counted(2)).map(({ id }) => id)).toEqual([workers[0]!.id, workers[1]!.id]);
+		await b.pass(3000);
+		expect(present(), "busy ones stay").toHaveLength(2);
+		await reports(workers[0]!, jobs[0]!);
+		await b.pass(1000);
+		expect((await counted(1)).map(({ id }) => id)).toEqual([workers[1]!.id]);
+		await b.pass(3000);
+		expect(present()).toHaveLength(1);
+		expect(await b.status(jobs[0]!)).toMatchObject({ status: "COMPLETED" });
+	});
+});
+
+describe("a worker that never calls", () => {
+	it("D28, D29: is ended after initTimeoutMs, counts as crashed, and the reason says why", async () => {
+		await b.fresh({ ...LAUNCHED, initTimeoutMs: 5000, workersMax: 1 });
+		const id = await b.submit();
+		const [worker] = await counted(1);
+		await b.pass(4500);
+		expect(await reason(id)).toMatchObject({
+			code: "worker_starting",
+			message: expect.stringContaining(worker!.id),
+		});
+		expect(await soon(b.next("worker.exited"))).toMatchObject({
+			worker: worker!.id,
+			signal: "SIGKILL",
+		});
+		expect(b.of("worker.failed")).toMatchObject([
+			{ reason: expect.stringContaining("initTimeoutMs"), retryMs: 1000 },
+		]);
+		expect(await reason(id)).toMatchObject({
+			code: "workers_crashing",
+			message: expect.stringContaining("within 5000 ms"),
+		});
+		await b.pass(2000);
+		const [next] = await counted(1);
+		expect(next!.id).not.toBe(worker!.id);
+		call(next!);
+		await b.pass(20_000);
+		expect(b.of("worker.failed"), "one that has called is left alone").toHaveLength(1);
+	});
+});
+
+describe("a sick worker", () => {
+	it("D28: that pings status=unhealthy is replaced after a pause, as one that crashed", async () => {
+		await b.fresh({ ...LAUNCHED, workersMin: 1 });
+		await b.pass(1000);
+		const [worker] = await counted(1);
+		const exited = b.next("worker.exited");
+		call(worker!);
+		await ping(worker!, { unhealthy: "disk: full" });
+		await b.pass(500);
+		expect(await soon(exited)).toMatchObject({ worker: worker!.id });
+		expect(b.of("worker.failed")).toMatchObject([
+			{ reason: expect.stringContaining("disk: full"), retryMs: 1000 },
+		]);
+		await b.pass(2000);
+		expect((await counted(1))[0]!.id).not.toBe(worker!.id);
+	});
+
+	it("D28: that says so at work gets no more jobs and is stopped after what it holds", async () => {
+		await b.fresh({ ...LAUNCHED, workersMax: 1 });
+		const id = await b.submit();
+		const [worker] = await counted(1);
+		await takes(worker!);
+		await ping(worker!, { unhealthy: "gpu: lost" });
+		const next = await b.submit();
+		await b.pass(3000);
+		expect(b.of("worker.exited")).toEqual([]);
+		const refused = b.service.engine.take({
+			worker: worker!,
+			limit: 1,
+			idle: false,
+			signal: new AbortController().signal,
+		});
+		await expect(b.reached(refused)).rejects.toMatchObject({ code: "draining" });
+		const exited = b.next("worker.exited");
+		await reports(worker!, id);
+		expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
+		await b.pass(1500);
+		await soon(exited);
+		await b.pass(1500);
+		const [fresh] = await counted(1);
+		expect(await takes(fresh!)).toBe(next);
+	});
+
+	it("D28: that asks with stopPod to be started anew keeps its other jobs to their end, and that is no crash", async () => {
+		await b.fresh({ ...LAUNCHED, workersMin: 1, workersMax: 1 });
+		await b.submit();
+		await b.submit();
+		const [worker] = await counted(1);
+		const [one, two] = [await takes(worker!), await takes(worker!)];
+		const exited = b.next("worker.exited");
+		await reports(worker!, one, true);
+		await b.pass(3000);
+		expect(b.of("worker.exited")).toEqual([]);
+		await reports(worker!, two);
+		await b.pass(1500);
+		expect(await soon(exited)).toMatchObject({ worker: worker!.id });
+		await b.pass(1000);
+		expect((await counted(1))[0]!.id).not.toBe(worker!.id);
+		expect(b.of("worker.failed")).toEqual([]);
+		for (const id of [one, two]) expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
+	});
+});
