@@ -16,7 +16,7 @@ import type { Random } from "./ids.ts";
 import type { EventBus } from "./events.ts";
 import { listen } from "./http/server.ts";
 import type { HttpServer } from "./http/server.ts";
-import { launchers } from "./launchers/index.ts";
+import { LAUNCHERS } from "./launchers/index.ts";
 import { sweepStrays } from "./launchers/process/strays.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
 import { openStore } from "./stores.ts";
@@ -84,14 +84,16 @@ export async function startApp(
 	);
 	const logs = join(config.dataDir, "logs");
 	const table = new Map(
-		Object.entries(launchers).map(([name, make]) => [
-			name,
-			make({
-				clock,
-				logDir: join(logs, name),
-				log: (message) => events.emit("fault", { where: `the ${name} launcher`, error: message }),
+		await Promise.all(
+			LAUNCHERS.map(async ({ type, create }) => {
+				const launcher = await create({
+					clock,
+					logDir: join(logs, type),
+					log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
+				});
+				return [type, launcher] as const;
 			}),
-		]),
+		),
 	);
 	const engine = createEngine({
 		store,

@@ -49,6 +49,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"store/limits-contract.ts",
 		"store/metrics-contract.ts",
 		"launchers/launcher.ts",
+		"launchers/index.ts",
 		"webhooks/sender.ts",
 		"clock.ts",
 		"events.ts",

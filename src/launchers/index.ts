@@ -1,23 +1,12 @@
-/** The launchers by the name an endpoint's `launcher.type` gives them (D25). */
-import type { Clock } from "../clock.ts";
-import { dockerLauncher } from "./docker/launcher.ts";
-import { externalLauncher } from "./external/launcher.ts";
-import type { Launcher } from "./launcher.ts";
-import { processLauncher } from "./process/launcher.ts";
+/** The registered launchers (D25). A new one is a folder beside this file and one entry here. */
+import type { LauncherDefinition } from "./definition.ts";
+import { DOCKER } from "./docker/index.ts";
+import { EXTERNAL } from "./external/index.ts";
+import { PROCESS } from "./process/index.ts";
 
-/** What a launcher may use. */
-export interface LauncherDependencies {
-	clock: Clock;
-	/** Folder of its own for the output of workers; made when needed. */
-	logDir: string;
-	/** Takes a sentence about something that went wrong and that no call could report. */
-	log?: (message: string) => void;
+export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
+
+/** Whether Sluice starts and stops the workers of this launcher; `type` as `launcher.type` has it. */
+export function isManaged(type: string): boolean {
+	return LAUNCHERS.find((launcher) => launcher.type === type)?.managed ?? true;
 }
-
-/** Makes the launcher of that name; a name that is not here does not exist. */
-export const launchers: Readonly<Record<string, (dependencies: LauncherDependencies) => Launcher>> =
-	{
-		process: processLauncher,
-		docker: dockerLauncher,
-		external: externalLauncher,
-	};

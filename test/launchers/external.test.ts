@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import { externalLauncher } from "../../src/launchers/external/launcher.ts";
-import { launchers } from "../../src/launchers/index.ts";
+import { isManaged, LAUNCHERS } from "../../src/launchers/index.ts";
 
 describe("external launcher", () => {
 	it("D25: refuses to start, with the way to attach workers", async () => {
@@ -24,9 +24,15 @@ describe("external launcher", () => {
 });
 
 describe("table of launchers", () => {
-	it("D25: makes each launcher under its name", () => {
-		expect(Object.keys(launchers)).toEqual(["process", "docker", "external"]);
-		for (const [name, make] of Object.entries(launchers))
-			expect(make({ clock, logDir: tmpdir() }).name).toBe(name);
+	it("D25: makes each launcher under its name", async () => {
+		expect(LAUNCHERS.map(({ type }) => type)).toEqual(["process", "docker", "external"]);
+		for (const { type, create } of LAUNCHERS)
+			expect((await create({ clock, logDir: tmpdir() })).name).toBe(type);
+	});
+
+	it("D25: all but external start workers themselves", () => {
+		expect(LAUNCHERS.filter(({ type }) => !isManaged(type)).map(({ type }) => type)).toEqual([
+			"external",
+		]);
 	});
 });
