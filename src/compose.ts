@@ -2,13 +2,13 @@
  * The composition root: a configuration becomes a running service. The only file that knows all
  * layers; no logic of its own.
  */
-import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "./clock.ts";
 import { OWN_VARIABLES } from "./config.ts";
 import type { Config } from "./config.ts";
+import { makeFolder } from "./durable-file.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Engine } from "./engine/api.ts";
 import { hex, pooled } from "./ids.ts";
@@ -19,6 +19,7 @@ import type { HttpServer } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { sweepStrays } from "./launchers/process/strays.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
+import { secretKey } from "./secret-key.ts";
 import { openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -68,20 +69,29 @@ export async function startApp(
 	},
 ): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
-	mkdirSync(config.dataDir, { recursive: true });
+	makeFolder(config.dataDir);
 	const shared = config.store.kind === "postgres";
 	// Of servers that share a store each has its own identity, by which it knows the workers that it
 	// launched.
 	const folder = shared
 		? (await import("./data-folder.ts")).openDataFolder(config.dataDir)
 		: undefined;
-	const key = (): Uint8Array => sealKey(config, random);
-	const store = await open({ address: config.store, clock, sealKey: key }).catch(
-		(error: unknown) => {
-			folder?.close();
-			throw error;
-		},
-	);
+	let key: Uint8Array = new Uint8Array();
+	const source = {
+		secret: config.secret,
+		database: config.store.kind === "sqlite" ? config.store.path : undefined,
+		random,
+	};
+	// With SQLite asked once the file is this process's alone: until then another one may be making
+	// the key.
+	const store = await open({
+		address: config.store,
+		clock,
+		sealKey: (stored) => (key = secretKey(source, stored)),
+	}).catch((error: unknown) => {
+		folder?.close();
+		throw error;
+	});
 	const logs = join(config.dataDir, "logs");
 	const table = new Map(
 		await Promise.all(
@@ -106,7 +116,7 @@ export async function startApp(
 		endStrays: async ({ serviceId, known }) =>
 			(await sweepStrays({ clock, serviceId, known: known.map((handle) => Number(handle["pid"])) }))
 				.length,
-		sealKey: key(),
+		sealKey: key,
 		serviceId: folder?.serverId,
 		sendWebhook: webhookSender({
 			clock,
@@ -170,22 +180,6 @@ function reachable(host: string): string {
 /** Whether only this machine reaches a listener at that address. */
 function isLoopback(host: string): boolean {
 	return host === "::1" || host.startsWith("127.");
-}
-
-/**
- * The key for secrets at rest: from `SLUICE_SECRET`, or a file beside the database that only its
- * owner may read (D22).
- */
-function sealKey({ secret, store }: Config, random: Random): Uint8Array {
-	if (secret !== undefined) return createHash("sha256").update(secret).digest();
-	if (store.kind === "postgres") throw new Error("SLUICE_SECRET is not set.");
-	const path = `${store.path}.secret`;
-	try {
-		writeFileSync(path, hex(random(32)), { mode: 0o600, flag: "wx" });
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-	}
-	return Buffer.from(readFileSync(path, "utf8").trim(), "hex");
 }
 
 function workerBaseEnv(

@@ -3,9 +3,10 @@
  * it finds the workers it launched before, and nobody else's.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeFolder, OWNER_FILE } from "./durable-file.ts";
 
 /** Result code of SQLite. */
 const BUSY = 5;
@@ -27,8 +28,10 @@ export interface DataFolder {
  * which ends with its process, and holds across containers on one machine too.
  */
 export function openDataFolder(path: string): DataFolder {
-	mkdirSync(path, { recursive: true, mode: 0o700 });
-	const db = new DatabaseSync(join(path, "server.db"), { timeout: BUSY_MS });
+	makeFolder(path);
+	const file = join(path, "server.db");
+	makeOwnersOnly(file);
+	const db = new DatabaseSync(file, { timeout: BUSY_MS });
 	try {
 		db.exec(
 			"PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS server (id TEXT PRIMARY KEY) STRICT",
@@ -48,5 +51,18 @@ export function openDataFolder(path: string): DataFolder {
 			`The folder ${path} is in use by another server. Give each its own: --data-dir FOLDER.`,
 			{ cause: error },
 		);
+	}
+}
+
+/**
+ * Makes the file with mode 0600 where there is none; SQLite gives its journal the same mode, and
+ * flushes the folder with it. Earlier versions left it readable for all.
+ */
+function makeOwnersOnly(file: string): void {
+	try {
+		closeSync(openSync(file, "a", OWNER_FILE));
+		chmodSync(file, OWNER_FILE);
+	} catch {
+		// What keeps it from being made SQLite reports itself; another owner's file keeps its mode.
 	}
 }

@@ -6,13 +6,15 @@ import { existsSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
+import type { StoredSecrets } from "./store/key-check.ts";
 import type { Store } from "./store/store.ts";
 
 export type { Inspection };
 
 /**
- * Opens it, and brings its schema up to date. `sealKey` gives the key of its secrets, 32 bytes: one
- * that is shared is checked against it (D22). Throws an Error with a sentence for the operator.
+ * Opens it, and brings its schema up to date. `sealKey` returns the key for its secrets, 32 bytes,
+ * which is checked against the one that they are encrypted with (D22); with SQLite it gets what the
+ * file knows of that. Throws an Error with a sentence for the operator.
  */
 export async function openStore({
 	address,
@@ -21,10 +23,13 @@ export async function openStore({
 }: {
 	address: StoreAddress;
 	clock: Clock;
-	sealKey: () => Uint8Array;
+	sealKey: (stored?: StoredSecrets) => Uint8Array;
 }): Promise<Store> {
 	if (address.kind === "sqlite")
-		return await (await import("./store/sqlite/open.ts")).openSqlite({ path: address.path });
+		return await (await import("./store/sqlite/open.ts")).openSqlite({
+			path: address.path,
+			sealKey,
+		});
 	return await (await import("./store/postgres/open.ts")).openPostgres({
 		url: address.url,
 		clock,
@@ -38,19 +43,22 @@ export async function inspectPostgres(q: { url: string; now: () => number }): Pr
 }
 
 /**
- * Brings its schema up to date, or with `check` only looks what that would apply. Answers the names
- * of the migrations, and how the store is called, without secrets. Throws an Error with a sentence
- * for the operator.
+ * Brings its schema up to date, or with `check` only looks what that would apply. `newSecret`: the
+ * next start may have another key for secrets; what was encrypted becomes unreadable (D22). Answers
+ * the names of the migrations, and how the store is called, without secrets. Throws an Error with a
+ * sentence for the operator.
  */
 export async function migrateStore({
 	address,
 	check,
+	newSecret = false,
 }: {
 	address: StoreAddress;
 	check: boolean;
+	newSecret?: boolean;
 }): Promise<{ name: string; migrations: string[] }> {
 	return address.kind === "sqlite"
-		? await migrateFile(address.path, check)
+		? await migrateFile(address.path, { check, newSecret })
 		: await migrateDatabase(address.url, check);
 }
 
@@ -68,17 +76,21 @@ async function migrateDatabase(
 
 async function migrateFile(
 	path: string,
-	check: boolean,
+	{ check, newSecret }: { check: boolean; newSecret: boolean },
 ): Promise<{ name: string; migrations: string[] }> {
-	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }] = await Promise.all(
-		[import("./store/sqlite/schema.ts"), import("./store/sqlite/database.ts")],
-	);
+	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] =
+		await Promise.all([
+			import("./store/sqlite/schema.ts"),
+			import("./store/sqlite/database.ts"),
+			import("./store/sqlite/stored-secrets.ts"),
+		]);
 	// A look must not make the file.
 	if (check && !existsSync(path))
 		return { name: path, migrations: allMigrations().map(({ name }) => name) };
 	const db = openDatabase({ path });
 	try {
 		const migrations = await (check ? pendingMigrations : prepareSchema)(db);
+		if (newSecret) acceptNewKey(db);
 		return { name: path, migrations: migrations.map(({ name }) => name) };
 	} finally {
 		db.close();

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/clock.ts";
 import { observe } from "../../src/core/histogram.ts";
 import { MINUTE_MS, newMetricBucket, metricBucketText } from "../../src/core/metric-buckets.ts";
 import type { MetricBucket } from "../../src/core/metric-buckets.ts";
-import { openStore } from "../../src/stores.ts";
+import { openSqlite } from "../../src/store/sqlite/open.ts";
 
 const MINUTES = 60;
 
@@ -66,11 +66,7 @@ function minute({ jobs, runMs, failing, phase }: Load, index: number): MetricBuc
 
 /** Writes the hour before now. `path` is that of the store's file. */
 export async function writeHistory(path: string): Promise<void> {
-	const store = await openStore({
-		address: { kind: "sqlite", path },
-		clock: systemClock,
-		sealKey: () => new Uint8Array(32),
-	});
+	const store = await openSqlite({ path });
 	const present = Math.floor(systemClock.now() / MINUTE_MS) * MINUTE_MS;
 	const rows = Array.from({ length: MINUTES }, (_, index) => {
 		const row = {

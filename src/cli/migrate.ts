@@ -14,6 +14,10 @@ const FLAGS = {
 		summary: `store to migrate, as sluice serve takes it (default ${OPTIONS.store.schema.default}; SLUICE_STORE)`,
 	},
 	check: { summary: "change nothing; exit with 1 when migrations are missing" },
+	"new-secret": {
+		summary:
+			"SQLite: accept another key for secrets at the next start; stored s3Config and webhook secrets become unreadable",
+	},
 	...JSON_FLAG,
 };
 
@@ -34,11 +38,20 @@ export const migrate: Command = {
 		});
 		if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
 		const check = flags["check"] !== undefined;
-		const { name, migrations } = await migrateStore({ address: loaded.store, check }).catch(
-			(error: unknown) => {
-				throw new CliError((error as Error).message, 1);
-			},
-		);
+		const newSecret = flags["new-secret"] !== undefined;
+		if (newSecret && check)
+			throw new CliError("--check changes nothing; leave out --new-secret, or --check.");
+		if (newSecret && loaded.store.kind === "postgres")
+			throw new CliError(
+				"--new-secret is for SQLite. With PostgreSQL, stop all servers and run: DELETE FROM meta WHERE name = 'seal'.",
+			);
+		const { name, migrations } = await migrateStore({
+			address: loaded.store,
+			check,
+			newSecret,
+		}).catch((error: unknown) => {
+			throw new CliError((error as Error).message, 1);
+		});
 		if (flags["json"])
 			process.stdout.write(
 				`${JSON.stringify({ store: name, [check ? "missing" : "applied"]: migrations })}\n`,
@@ -48,6 +61,10 @@ export const migrate: Command = {
 				migrations.length === 0
 					? `${name} is up to date.\n`
 					: `${name}: ${check ? "missing" : "applied"} ${migrations.join(", ")}.\n`,
+			);
+		if (newSecret)
+			process.stderr.write(
+				"The next start of the service accepts another key. Give endpoints new webhook secrets afterwards: sluice endpoints webhook-secret ENDPOINT\n",
 			);
 		return check && migrations.length > 0 ? 1 : 0;
 	},

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { replaceFile } from "../../durable-file.ts";
 import { CliError } from "../command.ts";
 
 const SQLITE_BUSY = 5;
@@ -45,7 +46,7 @@ export function devStore(q: { folder: string; fresh: boolean }): DevStore {
 	const before = read(file);
 	const key = before.key ?? `dev_${randomBytes(18).toString("hex")}`;
 	const save = (worker: string | undefined): void =>
-		writeFileSync(file, `${JSON.stringify({ key, worker })}\n`, { mode: 0o600 });
+		replaceFile(file, `${JSON.stringify({ key, worker })}\n`);
 	save(before.worker);
 	return { path, key, lastWorker: before.worker, remember: save };
 }

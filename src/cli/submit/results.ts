@@ -6,11 +6,14 @@ import {
 	closeSync,
 	createReadStream,
 	existsSync,
+	fdatasync,
+	fdatasyncSync,
 	openSync,
 	statSync,
 	truncateSync,
 	writeSync,
 } from "node:fs";
+import { flushFile } from "../../durable-file.ts";
 import { CliError } from "../command.ts";
 import { membersOf } from "../json-members.ts";
 
@@ -96,14 +99,70 @@ export async function fileResults(path: string): Promise<Results> {
 	}
 	let file: number;
 	try {
+		const existed = existsSync(path);
 		file = openSync(path, "a");
+		if (!existed) flushFile(path);
 	} catch (error) {
 		throw new CliError(`The results cannot be written to ${path}: ${(error as Error).message}`);
 	}
+	const flusher = openFlusher(file);
 	return {
 		known: (index, key) => known.get(`${index} ${key}`),
-		write: (result) => void writeSync(file, lineOf(result)),
-		close: () => closeSync(file),
+		write(result) {
+			writeSync(file, lineOf(result));
+			flusher.written();
+		},
+		close: () => flusher.close(),
+	};
+}
+
+/** What flushing answers for what is no file on a disk. */
+const NO_FLUSH: ReadonlySet<string> = new Set(["EINVAL", "ENOTSUP", "EROFS"]);
+
+/**
+ * Flushes what is written to a file, one flush at a time, and the rest when it is closed: the
+ * service erases a result when its retention ends, and then this file has the only copy. A file
+ * that cannot be flushed, such as a pipe, is left to the system.
+ */
+function openFlusher(file: number): { written(): void; close(): void } {
+	let flushing = false;
+	let pending = false;
+	let closed = false;
+	let fault: NodeJS.ErrnoException | undefined;
+
+	function flush(): void {
+		flushing = true;
+		pending = false;
+		fdatasync(file, (error) => {
+			flushing = false;
+			// The system reports a failure once: a later flush would succeed without what was lost.
+			if (error && !NO_FLUSH.has(error.code ?? "")) fault ??= error;
+			if (closed) closeSync(file);
+			else if (pending) flush();
+		});
+	}
+
+	return {
+		written() {
+			pending = true;
+			if (!flushing) flush();
+		},
+		close() {
+			closed = true;
+			try {
+				fdatasyncSync(file);
+			} catch (error) {
+				if (!NO_FLUSH.has((error as NodeJS.ErrnoException).code ?? ""))
+					fault ??= error as NodeJS.ErrnoException;
+			}
+			// A flush in flight closes it when it ends.
+			if (!flushing) closeSync(file);
+			if (fault)
+				throw new CliError(
+					`The results could not be flushed to the disk: ${fault.message}. Keep a copy of the file before it is used again.`,
+					1,
+				);
+		},
 	};
 }
 

@@ -52,6 +52,10 @@ describe("boundLog", () => {
 		writeFileSync(path, "123456");
 		expect(boundLog(path, 4)).toBe(true);
 		expect(startOf(path)).toBe(11);
+		for (const torn of ["", "\0\0"]) {
+			writeFileSync(startPath(path), torn);
+			expect(startOf(path)).toBe(0);
+		}
 		expect(boundLog(join(folder, "absent"), 4)).toBe(false);
 	});
 });

@@ -86,7 +86,9 @@ export function startPath(path: string): string {
 /** How many bytes were written before the log began. */
 export function startOf(path: string): number {
 	try {
-		return Number(readFileSync(startPath(path), "utf8"));
+		// Logs are not flushed: after a power loss it may be empty or zeros, and the log counts from
+		// its beginning.
+		return Number(readFileSync(startPath(path), "utf8")) || 0;
 	} catch {
 		return 0;
 	}

@@ -2,7 +2,8 @@
  * What the store knows of itself: its identity, the key of its secrets, and whether it can be
  * written.
  */
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
+import { CHECK_NAME, keyCheck } from "../key-check.ts";
 import type { Store } from "../store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
@@ -12,9 +13,6 @@ import { statement } from "./connection/statement.ts";
  * compressed.
  */
 const TRIAL_BYTES = 16_384;
-
-/** What of the store is signed with the key of its secrets. */
-const SIGNED = "Sluice secrets";
 
 const KEEP = statement(
 	"INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
@@ -46,8 +44,8 @@ export async function openMeta({
 	}
 
 	const identity = await keep("identity", randomUUID().replaceAll("-", ""));
-	const signature = createHmac("sha256", sealKey).update(`${SIGNED} ${identity}`).digest("hex");
-	if ((await keep("seal", signature)) !== signature)
+	const check = keyCheck(sealKey, identity);
+	if ((await keep(CHECK_NAME, check)) !== check)
 		throw new Error(
 			`SLUICE_SECRET is not the one that the store at ${database.name} was made with: its secrets could not be read. Give all servers of a store the same.`,
 		);

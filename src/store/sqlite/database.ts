@@ -1,9 +1,10 @@
 /**
  * The one file that knows `node:sqlite`: opens the database file, and tells what its errors mean.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../store.ts";
 
 /** What a column holds or a parameter may be. */
@@ -57,7 +58,7 @@ const PRAGMAS = `
  * its folder. Throws {@link StoreUnavailable} `unreachable` when another process has it.
  */
 export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
-	mkdirSync(dirname(path), { recursive: true });
+	makeFolder(dirname(path));
 	makeOwnersOnly(path);
 	const db = new DatabaseSync(path, {
 		timeout: BUSY_TIMEOUT_MS,
@@ -96,12 +97,12 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 }
 
 /**
- * Makes the file where there is none; its log gets the same mode from SQLite. What keeps it from
- * being made SQLite says itself.
+ * Makes the file where there is none; its log gets the same mode from SQLite, which also flushes
+ * the folder when it makes the log. What keeps it from being made SQLite says itself.
  */
 function makeOwnersOnly(path: string): void {
 	try {
-		closeSync(openSync(path, "wx", 0o600));
+		closeSync(openSync(path, "wx", OWNER_FILE));
 	} catch {}
 }
 

@@ -1,10 +1,12 @@
 /** Opens a store in a SQLite file: starts the database thread and connects to it. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { keyCheck } from "../key-check.ts";
+import type { StoredSecrets } from "../key-check.ts";
 import type { Store } from "../store.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Greeting, ThreadData } from "./thread/messages.ts";
+import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
 import { turnMemory, turnTeller } from "./thread/commit-gate.ts";
 
 /**
@@ -23,20 +25,38 @@ const YOUNG_MB = 12;
  * Opens or creates the store at `path`, folders included, and brings its schema up to date. Throws
  * `StoreUnavailable` (`unreachable`) when another process has it open, (`full`) when the disk takes
  * nothing, and an Error with a sentence for the operator when the file is not a store or was made
- * by a newer version. The store keeps the process alive until `close`.
+ * by a newer version. `sealKey` returns the key for its secrets, or throws when it is not the one
+ * that they are encrypted with, as {@link StoredSecrets} shows; its check value is durable before
+ * this resolves. The store keeps the process alive until `close`.
  */
-export async function openSqlite({ path, maxPages }: DatabaseOptions): Promise<Store> {
+export async function openSqlite({
+	path,
+	maxPages,
+	sealKey,
+}: DatabaseOptions & { sealKey?: (stored: StoredSecrets) => Uint8Array }): Promise<Store> {
 	const workerData: ThreadData = { path, maxPages, turn: turnMemory() };
 	const thread = new Worker(THREAD, {
 		workerData,
 		name: "sqlite",
 		resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
 	});
-	const greeting = await new Promise<Greeting>((resolve, reject) => {
-		thread.once("message", resolve);
-		thread.once("error", reject);
-	});
-	if (greeting.ready) return connect(thread, turnTeller(workerData.turn));
-	await thread.terminate();
-	throw errorFrom(greeting);
+	const greeting = (): Promise<Extract<Greeting, { ready: true }>> =>
+		new Promise((resolve, reject) => {
+			thread.once("message", (word: Greeting) =>
+				word.ready ? resolve(word) : reject(errorFrom(word)),
+			);
+			thread.once("error", reject);
+		});
+	try {
+		const { stored } = await greeting();
+		const ready = greeting();
+		thread.postMessage({
+			check: sealKey && keyCheck(sealKey(stored), stored.identity),
+		} satisfies Admission);
+		await ready;
+		return connect(thread, turnTeller(workerData.turn));
+	} catch (error) {
+		await thread.terminate();
+		throw error;
+	}
 }

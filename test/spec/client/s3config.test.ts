@@ -1,8 +1,12 @@
-/** Section 2.5: `s3Config` under a secret that is not the one it was kept under (D22). */
+/**
+ * Section 2.5: `s3Config` under a secret that is not the one it was encrypted with, once the
+ * operator accepted that (D22).
+ */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { migrateStore } from "../../../src/stores.ts";
 import { folder, startService } from "../../support/service.ts";
 import { handWorker, statusOf, submitted } from "../hand-worker.ts";
 
@@ -20,7 +24,10 @@ it("D22: a job whose s3Config cannot be opened any more fails with a sentence, a
 		const id = await submitted(first, "ep", { input: {}, s3Config });
 		const plain = await submitted(first, "ep");
 		await first.end();
-		writeFileSync(join(place.path, "sluice.db.secret"), randomBytes(32).toString("hex"));
+		const path = join(place.path, "sluice.db");
+		writeFileSync(`${path}.secret`, randomBytes(32).toString("hex"));
+		await expect(startService({ endpoints, in: place })).rejects.toThrow("is not the one");
+		await migrateStore({ address: { kind: "sqlite", path }, check: false, newSecret: true });
 
 		const second = await startService({ endpoints, in: place });
 		const worker = await handWorker(second, "ep");

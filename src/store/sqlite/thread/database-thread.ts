@@ -1,15 +1,17 @@
 /** The database thread: opens the file, then answers batches until it is told to close. */
+import { once } from "node:events";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
 import { openDatabase, unavailable } from "../database.ts";
-import type { Batch, Greeting, ThreadData } from "./messages.ts";
+import type { Admission, Batch, Greeting, ThreadData } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
+import { keepCheck, readSecrets } from "../stored-secrets.ts";
 import { turnListener } from "./commit-gate.ts";
 
 const options = workerData as ThreadData;
 
-/** Says `greeting` as the first word of this thread. */
+/** Sends a message of the opening. */
 function greet(greeting: Greeting): void {
 	parentPort?.postMessage(greeting);
 }
@@ -17,6 +19,11 @@ function greet(greeting: Greeting): void {
 try {
 	const db = openDatabase(options);
 	await prepareSchema(db);
+	const stored = readSecrets(db);
+	const admitted = once(parentPort!, "message") as Promise<[Admission]>;
+	greet({ ready: true, stored });
+	const [{ check }] = await admitted;
+	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = openUnitOfWork(db);
 	const answer = openBatches(parts);
 	const turn = turnListener(options.turn);
@@ -47,7 +54,7 @@ try {
 		db.close();
 		parentPort?.close();
 	});
-	greet({ ready: true });
+	greet({ ready: true, stored });
 } catch (error) {
 	const fault = unavailable(error, options.path);
 	greet({ ready: false, why: fault?.why, message: (fault ?? (error as Error)).message });

@@ -1,4 +1,5 @@
 /** The messages that carry operations to the database thread and back. */
+import type { StoredSecrets } from "../../key-check.ts";
 import type { Signal, StoreUnavailable } from "../../store.ts";
 import type { DatabaseOptions } from "../database.ts";
 import type { TurnMemory } from "./commit-gate.ts";
@@ -31,5 +32,15 @@ export interface Reply {
 	patient: boolean;
 }
 
-/** First word of the database thread: ready, or why it cannot be. */
-export type Greeting = { ready: true } | ({ ready: false } & Omit<Failure, "index">);
+/** Second message to the database thread: the check value to store, if any. */
+export interface Admission {
+	check: string | undefined;
+}
+
+/**
+ * First message of the database thread: the file is open, and what it knows of its key. The second,
+ * after the {@link Admission}: it is ready. Or why it cannot be.
+ */
+export type Greeting =
+	| { ready: true; stored: StoredSecrets }
+	| ({ ready: false } & Omit<Failure, "index">);

@@ -1,0 +1,52 @@
+/**
+ * The check value of the key for secrets in a SQLite file, and the encrypted texts by which a key
+ * is recognised where there is none yet (D22).
+ */
+import { randomUUID } from "node:crypto";
+import { ANY_KEY, CHECK_NAME } from "../key-check.ts";
+import type { StoredSecrets } from "../key-check.ts";
+import type { Database } from "./database.ts";
+import { inTransaction } from "./schema.ts";
+
+/**
+ * Most jobs whose `s3Config` is read. The newest: they are encrypted with the last key that was
+ * used.
+ */
+const JOBS = 100;
+
+/** Reads what is stored; makes the identity of the store where there is none. */
+export function readSecrets(db: Database): StoredSecrets {
+	const select = db.prepare("SELECT value FROM meta WHERE name = ?");
+	if (select.get("identity") === undefined) {
+		const made = randomUUID().replaceAll("-", "");
+		inTransaction(db, () =>
+			db.prepare("INSERT INTO meta (name, value) VALUES ('identity', ?)").run(made),
+		);
+	}
+	const identity = String(select.get("identity")?.[0]);
+	const check = select.get(CHECK_NAME)?.[0] as string | undefined;
+	return { identity, check, encrypted: check === undefined ? encryptedTexts(db) : [] };
+}
+
+function encryptedTexts(db: Database): string[] {
+	const endpoints = db.prepare("SELECT secret FROM endpoints WHERE secret IS NOT NULL").all();
+	const jobs = db
+		.prepare("SELECT s3_config FROM jobs WHERE s3_config IS NOT NULL ORDER BY seq DESC LIMIT ?")
+		.all(JOBS);
+	return [...endpoints, ...jobs].map(([text]) => String(text));
+}
+
+/** Stores the check value of the key from now on. */
+export function keepCheck(db: Database, check: string): void {
+	inTransaction(db, () =>
+		db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(CHECK_NAME, check),
+	);
+}
+
+/**
+ * Lets the next key be accepted, whatever it is: what was encrypted with another one becomes
+ * unreadable.
+ */
+export function acceptNewKey(db: Database): void {
+	keepCheck(db, ANY_KEY);
+}

@@ -1,0 +1,341 @@
+/**
+ * The key file beside a SQLite store: durable before anything is encrypted with it, never replaced
+ * silently, and its owner's alone (D22).
+ */
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	readdirSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { TestContext } from "vitest";
+import { openDataFolder } from "../../src/data-folder.ts";
+import { KEY, call, folder } from "../support/service.ts";
+import { sluice, start } from "./command.ts";
+import { until } from "./site.ts";
+
+interface Place {
+	path: string;
+	db: string;
+	file: string;
+	/** Starts the service until it says where it listens, or ends. Answers what it said. */
+	serve(q?: { secret?: string; node?: readonly string[] }): Promise<Served>;
+	/** Runs `sluice migrate`. */
+	migrate(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+	/** Changes the closed database. */
+	edit(sql: string): void;
+	check(): unknown;
+}
+
+interface Served {
+	url: string | undefined;
+	/** What it refused with. */
+	refused: string;
+	end(): Promise<void>;
+}
+
+/** A folder with an endpoint in its configuration. */
+function place(test: TestContext): Place {
+	const at = folder();
+	test.onTestFinished(at.remove);
+	const db = join(at.path, "data", "s.db");
+	const settings = join(at.path, "sluice.yaml");
+	writeFileSync(
+		settings,
+		JSON.stringify({ endpoints: { ep: { launcher: { type: "external" } } } }),
+	);
+	const on = <T>(use: (open: DatabaseSync) => T): T => {
+		const open = new DatabaseSync(db);
+		try {
+			return use(open);
+		} finally {
+			open.close();
+		}
+	};
+	return {
+		path: at.path,
+		db,
+		file: `${db}.secret`,
+		async serve({ secret, node } = {}) {
+			const running = start(
+				test,
+				[
+					"serve",
+					"--config",
+					settings,
+					"--port",
+					"0",
+					"--store",
+					`sqlite:${db}`,
+					"--drain-timeout",
+					"0",
+				],
+				{
+					cwd: at.path,
+					env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: secret },
+					...(node && { node }),
+				},
+			);
+			let over = false;
+			void running.ended.then(() => (over = true));
+			const found = await until(
+				"the service to listen or to end",
+				() => /listens on (http:\S+)/.exec(running.stdout()) ?? (over && "over"),
+			);
+			return {
+				url: found === "over" ? undefined : found[1],
+				refused: found === "over" ? running.stderr() : "",
+				async end() {
+					running.end();
+					await running.ended;
+				},
+			};
+		},
+		migrate: (...args) =>
+			sluice(test, ["migrate", "--store", `sqlite:${db}`, ...args], { cwd: at.path }),
+		edit: (sql) => on((open) => open.exec(sql)),
+		check: () =>
+			on((open) => open.prepare("SELECT value FROM meta WHERE name = 'seal'").get()?.["value"]),
+	};
+}
+
+/** Starts it once, and ends it. */
+async function once(at: Place, q: { secret?: string } = {}): Promise<void> {
+	const service = await at.serve(q);
+	expect(service).toMatchObject({ url: expect.stringContaining("http://"), refused: "" });
+	await service.end();
+}
+
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
+describe.concurrent("the key file", { timeout: 90_000 }, () => {
+	it("D22: is made once, with its folder, for its owner alone, and leaves no temporary file", async (test) => {
+		const at = place(test);
+		const service = await at.serve();
+		expect(readFileSync(at.file, "utf8")).toMatch(/^[0-9a-f]{64}$/);
+		expect(mode(join(at.path, "data"))).toBe(0o700);
+		for (const name of readdirSync(join(at.path, "data")))
+			expect([name, mode(join(at.path, "data", name))]).toEqual([
+				expect.stringMatching(/^s\.db(-wal|\.secret)?$/),
+				0o600,
+			]);
+		await service.end();
+		const first = readFileSync(at.file, "utf8");
+		await once(at);
+		expect(readFileSync(at.file, "utf8")).toBe(first);
+		expect(at.check()).toMatch(/^[0-9a-f]{64}$/);
+	});
+
+	it("D22: an empty or short file, as a power loss may leave it, is refused with a sentence and exit code 1", async (test) => {
+		const at = place(test);
+		await once(at);
+		for (const text of ["", "0123456789"]) {
+			writeFileSync(at.file, text);
+			const { url, refused } = await at.serve();
+			expect(url).toBeUndefined();
+			expect(refused).toMatch(
+				/The service could not start: \S+s\.db\.secret does not hold a key: it must be 64 hexadecimal digits, .* Restore \S+s\.db\.secret from a backup/,
+			);
+			expect(readFileSync(at.file, "utf8")).toBe(text);
+		}
+	});
+
+	it("D22: another key is refused, that of SLUICE_SECRET too; the right one is taken again", async (test) => {
+		const at = place(test);
+		await once(at);
+		const right = readFileSync(at.file, "utf8");
+		writeFileSync(at.file, randomBytes(32).toString("hex"));
+		expect((await at.serve()).refused).toMatch(/The key in \S+s\.db\.secret is not the one/);
+		expect((await at.serve({ secret: "a text" })).refused).toMatch(/SLUICE_SECRET is not the one/);
+		writeFileSync(at.file, `${right}\n`);
+		await once(at);
+	});
+
+	it("D22: a store under SLUICE_SECRET takes no other one, and no key file is made for it", async (test) => {
+		const at = place(test);
+		await once(at, { secret: "a text" });
+		await once(at, { secret: "a text" });
+		expect((await at.serve({ secret: "another text" })).refused).toMatch(
+			/SLUICE_SECRET is not the one/,
+		);
+		expect((await at.serve()).refused).toMatch(/s\.db\.secret is missing.*set it to the same text/);
+		expect(existsSync(at.file)).toBe(false);
+	});
+
+	it("D22: a missing file is not replaced; after migrate --new-secret it is, and jobs go on", async (test) => {
+		const at = place(test);
+		await once(at);
+		rmSync(at.file);
+		expect((await at.serve()).refused).toMatch(/s\.db\.secret is missing: it holds the key/);
+		expect(existsSync(at.file)).toBe(false);
+		expect(await at.migrate("--new-secret", "--check")).toMatchObject({
+			code: 2,
+			stderr: expect.stringContaining("leave out"),
+		});
+		expect((await at.serve()).refused).toContain("is missing");
+		expect(await at.migrate("--new-secret")).toMatchObject({
+			code: 0,
+			stderr: expect.stringContaining("webhook-secret"),
+		});
+		const service = await at.serve();
+		expect((await call(service.url!, "/v2/ep/run", { body: { input: {} } })).status).toBe(200);
+		expect(
+			(await call(service.url!, "/v1/endpoints/ep/webhook-secret", { method: "POST" })).status,
+		).toBe(200);
+		await service.end();
+		await once(at);
+		writeFileSync(at.file, randomBytes(32).toString("hex"));
+		expect((await at.serve()).refused).toContain("is not the one");
+	});
+
+	it("D22: a database from before the check value takes its own key and keeps the check value; another key and a missing file are refused", async (test) => {
+		const at = place(test);
+		await once(at);
+		const right = readFileSync(at.file, "utf8");
+		at.edit("DELETE FROM meta WHERE name = 'seal'");
+		writeFileSync(at.file, randomBytes(32).toString("hex"));
+		expect((await at.serve()).refused).toContain("is not the one");
+		rmSync(at.file);
+		expect((await at.serve()).refused).toContain("is missing");
+		expect(at.check()).toBeUndefined();
+		writeFileSync(at.file, right);
+		await once(at);
+		expect(at.check()).toMatch(/^[0-9a-f]{64}$/);
+	});
+
+	it("D22: a database from before the check value with nothing encrypted takes any key", async (test) => {
+		const at = place(test);
+		await once(at);
+		at.edit("DELETE FROM meta WHERE name = 'seal'; DELETE FROM endpoints");
+		writeFileSync(at.file, randomBytes(32).toString("hex"));
+		await once(at);
+		expect(at.check()).toMatch(/^[0-9a-f]{64}$/);
+	});
+
+	it("D22: of two services that start at once on an empty folder one runs, and its key stays", async (test) => {
+		const at = place(test);
+		const both = await Promise.all([at.serve(), at.serve()]);
+		const text = readFileSync(at.file, "utf8");
+		expect(text).toMatch(/^[0-9a-f]{64}$/);
+		const refused = both.filter(({ url }) => url === undefined);
+		expect(refused).toHaveLength(1);
+		expect(refused[0]!.refused).toContain("in use by another process");
+		for (const { url, end } of both) if (url !== undefined) await end();
+		await once(at);
+		expect(readFileSync(at.file, "utf8")).toBe(text);
+	});
+});
+
+const STRACE = (() => {
+	try {
+		execFileSync("strace", ["-D", "-o", "/dev/null", "true"], { stdio: "ignore" });
+		return true;
+	} catch {
+		return false;
+	}
+})();
+
+it.skipIf(!STRACE)(
+	`D17, D22: the key and its name are flushed before the first commit that depends on it${STRACE ? "" : " (no strace here)"}`,
+	{ timeout: 60_000 },
+	async (test) => {
+		const at = place(test);
+		const log = join(at.path, "calls");
+		const service = await at.serve({
+			node: [
+				"strace",
+				"-D",
+				"-f",
+				"-y",
+				"-s",
+				"8192",
+				"-o",
+				log,
+				"-e",
+				"trace=fsync,fdatasync,link,rename,pwrite64,mkdir",
+				process.execPath,
+			],
+		});
+		expect(service.url).toBeDefined();
+		await service.end();
+		const calls = readFileSync(log, "utf8").split("\n");
+		const index = (what: string, fits: RegExp, from = 0): number => {
+			const found = calls.findIndex((line, number) => number >= from && fits.test(line));
+			expect(found, what).toBeGreaterThanOrEqual(from);
+			return found;
+		};
+		const data = join(at.path, "data");
+		const made = index("the folder is made", new RegExp(`mkdir\\("${data}"`));
+		index("the folder above it is flushed", new RegExp(`fsync\\(\\d+<${at.path}>`), made);
+		const content = index("the content is flushed", /fsync\(\d+<[^>]*s\.db\.secret[^>]*\.tmp>/);
+		const named = index("it gets its name", /(link|rename)\(.*s\.db\.secret"/, content);
+		const name = index("the name is flushed", new RegExp(`fsync\\(\\d+<${data}>`), named);
+		const check = index("the check value is written", /pwrite64\(.*s\.db-wal>.*seal[0-9a-f]{64}/);
+		expect(check).toBeGreaterThan(name);
+		// The endpoint's row holds the first encrypted text.
+		expect(
+			index("the endpoint is written", /pwrite64\(.*s\.db-wal>.*\\"external\\"/),
+		).toBeGreaterThan(name);
+	},
+);
+
+it.skipIf(!STRACE)(
+	`D22: a key file that an earlier version did not flush is flushed before its check value is stored${STRACE ? "" : " (no strace here)"}`,
+	{ timeout: 60_000 },
+	async (test) => {
+		const at = place(test);
+		await once(at);
+		at.edit("DELETE FROM meta WHERE name = 'seal'");
+		const log = join(at.path, "calls");
+		const service = await at.serve({
+			node: [
+				"strace",
+				"-D",
+				"-f",
+				"-y",
+				"-s",
+				"8192",
+				"-o",
+				log,
+				"-e",
+				"trace=fsync,pwrite64",
+				process.execPath,
+			],
+		});
+		await service.end();
+		const calls = readFileSync(log, "utf8").split("\n");
+		const flushed = calls.findIndex((line) => /fsync\(\d+<[^>]*s\.db\.secret>/.test(line));
+		expect(flushed).toBeGreaterThanOrEqual(0);
+		expect(
+			calls.findIndex((line) => /pwrite64\(.*s\.db-wal>.*seal[0-9a-f]{64}/.test(line)),
+		).toBeGreaterThan(flushed);
+	},
+);
+
+it("D34: what a server with PostgreSQL keeps is its owner's alone, also where an earlier version left it readable", (test) => {
+	const at = folder();
+	test.onTestFinished(at.remove);
+	const path = join(at.path, "new", "data");
+	const { close, serverId } = openDataFolder(path);
+	close();
+	expect([mode(join(at.path, "new")), mode(path), mode(join(path, "server.db"))]).toEqual([
+		0o700, 0o700, 0o600,
+	]);
+	chmodSync(join(path, "server.db"), 0o644);
+	const again = openDataFolder(path);
+	again.close();
+	expect([again.serverId, mode(join(path, "server.db"))]).toEqual([serverId, 0o600]);
+	const theirs = join(at.path, "theirs");
+	mkdirSync(theirs, { mode: 0o755 });
+	openDataFolder(theirs).close();
+	expect([mode(theirs), mode(join(theirs, "server.db"))]).toEqual([0o755, 0o600]);
+});
