@@ -11,10 +11,10 @@ export interface Title {
  * A title is the first argument of a call, as `it("...")`, `it.each(...)("...")` or
  * `describe("...")`.
  */
-const FIRST_ARGUMENT = /\(\s*(["'`])((?:spec \d|D\d|[A-F]\.\d|wire-protocol ).*?[^\\])\1\s*[,)]/g;
+const FIRST_ARGUMENT = /\(\s*(["'`])((?:spec \d|D\d|[A-C]\.\d|protocol ).*?[^\\])\1\s*[,)]/g;
 
 /** A place in the wire protocol: known there, no rule here. */
-const ELSEWHERE = /^(?:wire-protocol )?[A-F](?:\.\d+)?$/;
+const ELSEWHERE = /^(?:protocol )?[A-C](?:\.\d+)?$/;
 
 /**
  * The titles of a source text. `ranges` are all ids in their order, for titles such as `spec 2.3 to

@@ -16,8 +16,8 @@ const FLAGS = {
 };
 
 /**
- * How a line is written in each format, so that `$ID` reaches the worker as it is (wire-protocol
- * E.23).
+ * How a line is written in each format, so that `$ID` reaches the worker as it is (protocol
+ * B.1).
  */
 const FORMATS: Readonly<Record<string, (name: string, value: string) => string>> = {
 	env: (name, value) => `${name}=${value}`,

@@ -1,4 +1,4 @@
-/** What posts of workers mean, by the bodies of wire-protocol B.5. */
+/** What posts of workers mean, by the bodies of protocol B.5. */
 import { describe, expect, it } from "vitest";
 import { RESULT_LIMIT, notJson, readReport, tooLarge } from "./report.ts";
 import type { ReportParts } from "./report.ts";

@@ -1,5 +1,5 @@
 /**
- * What a worker's post means (wire-protocol B.5, D19): a progress value, a result, or a failure.
+ * What a worker's post means (protocol B.5, D19): a progress value, a result, or a failure.
  */
 
 import type { JsonText } from "./json/json-text.ts";

@@ -1,6 +1,6 @@
 /**
  * What is known against versions of RunPod's Python SDK, by the `runpod_version` of a worker's
- * pings (wire-protocol B.7). Pure.
+ * pings (protocol B.7). Pure.
  */
 
 /** Versions that mix up the job lists of workers which share a network volume, both included. */

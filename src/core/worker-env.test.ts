@@ -1,4 +1,4 @@
-/** The variables of a worker, as wire-protocol B.1 wants them. */
+/** The variables of a worker, as protocol B.1 wants them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { pingIntervalMs, workerEnv } from "./worker-env.ts";

@@ -1,4 +1,4 @@
-/** The environment through which any RunPod worker finds this service (D36, wire-protocol B.1). */
+/** The environment through which any RunPod worker finds this service (D36, protocol B.1). */
 
 /**
  * How often a worker pings, ms: often enough for its lease to outlive three lost pings, in whole
@@ -10,7 +10,7 @@ export function pingIntervalMs(leaseMs: number): number {
 
 /**
  * Variables by name. `$ID` and `$RUNPOD_POD_ID` stand literally: the worker replaces them
- * (wire-protocol E.23). Without `worker` the id comes from elsewhere (`--replicas`).
+ * (protocol B.1). Without `worker` the id comes from elsewhere (`--replicas`).
  */
 export function workerEnv(q: {
 	url: string;

@@ -26,7 +26,7 @@ import type { Route } from "./routes.ts";
 
 /**
  * Longer than workers reuse an idle connection, so that no result is posted into a closing one
- * (wire-protocol E.7), ms.
+ * (protocol B.6), ms.
  */
 const KEEP_ALIVE_MS = 75_000;
 

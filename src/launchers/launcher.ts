@@ -3,7 +3,7 @@ import type { DockerSettings } from "../core/endpoint.ts";
 
 /**
  * What a launcher is asked to start. `env` is complete: the worker learns from it where to call
- * (wire-protocol B.1).
+ * (protocol B.1).
  */
 export interface WorkerSpec {
 	workerId: string;

@@ -1,6 +1,6 @@
 /**
  * Reads the answer to a take: parsed jobs that still know the exact text of their input (D5,
- * wire-protocol B.3).
+ * protocol B.3).
  */
 import type { Job } from "./types.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Without a service: runs the handler once on a test input and prints the result, as RunPod's SDK
- * does (wire-protocol B.11).
+ * does (protocol B.11).
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

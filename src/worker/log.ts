@@ -1,4 +1,4 @@
-/** Log lines in the form of RunPod's SDK (wire-protocol B.9). */
+/** Log lines in the form of RunPod's SDK (protocol B.9). */
 import type { LogSettings } from "./settings.ts";
 import type { LogLevel } from "./types.ts";
 

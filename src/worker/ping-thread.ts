@@ -1,6 +1,6 @@
 /**
  * The thread that pings, apart from the handlers, so that one which blocks the event loop keeps its
- * jobs' leases (D16, wire-protocol B.7). First ping at its start, then one per interval; after a
+ * jobs' leases (D16, protocol B.7). First ping at its start, then one per interval; after a
  * failed one it tries again sooner.
  */
 import { request as httpRequest, Agent as HttpAgent } from "node:http";

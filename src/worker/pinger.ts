@@ -46,7 +46,7 @@ const threadFile = new URL(
 );
 
 /**
- * Starts pinging (wire-protocol B.7). A thread that ends by itself is logged and replaced after a
+ * Starts pinging (protocol B.7). A thread that ends by itself is logged and replaced after a
  * second.
  */
 export function startPinger({ url, key, intervalMs, table, clock, log }: PingerOptions): Pinger {

@@ -1,4 +1,4 @@
-/** One long poll on a connection of its own: job-take, job-stop (wire-protocol B.2). */
+/** One long poll on a connection of its own: job-take, job-stop (protocol B.2). */
 import { Client, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
 import type { Clock } from "./clock.ts";

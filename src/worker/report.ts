@@ -1,6 +1,6 @@
 /**
  * Brings reports to the service: repeated until acknowledged, in order, and never after a stop
- * (wire-protocol B.6).
+ * (protocol B.6).
  */
 import { waitAfter } from "./backoff.ts";
 import type { Clock } from "./clock.ts";

@@ -97,7 +97,7 @@ export function openResultPoster({
 
 /**
  * Gives the answer when it is whole; its body only where there are `pieces` to keep it in
- * (wire-protocol B.6: that of a report means nothing).
+ * (protocol B.6: that of a report means nothing).
  */
 class PostHandler implements Dispatcher.DispatchHandler {
 	readonly resolve: (answer: PostAnswer | Error) => void;

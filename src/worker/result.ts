@@ -1,4 +1,4 @@
-/** The bodies a worker posts: results, chunks, progress, errors (wire-protocol B.5). */
+/** The bodies a worker posts: results, chunks, progress, errors (protocol B.5). */
 import { inspect } from "node:util";
 import { RawJson } from "./raw-json.ts";
 import { kitVersion } from "./version.ts";

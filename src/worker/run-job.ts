@@ -1,4 +1,4 @@
-/** Runs the handler on one job and turns what it gives into reports (wire-protocol B.5). */
+/** Runs the handler on one job and turns what it gives into reports (protocol B.5). */
 import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
 import type { Log } from "./log.ts";

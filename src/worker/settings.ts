@@ -1,5 +1,5 @@
 /**
- * The worker's settings, read from the same environment variables as RunPod's SDK (wire-protocol
+ * The worker's settings, read from the same environment variables as RunPod's SDK (protocol
  * B.1).
  */
 import { randomUUID } from "node:crypto";
@@ -45,7 +45,7 @@ export interface Settings {
 	log: LogSettings;
 }
 
-/** How log lines are written (wire-protocol B.9). */
+/** How log lines are written (protocol B.9). */
 export interface LogSettings {
 	/** One JSON object per line. */
 	json: boolean;

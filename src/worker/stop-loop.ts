@@ -1,4 +1,4 @@
-/** Listens on the stop channel: which jobs to abort (wire-protocol B.8, D18). */
+/** Listens on the stop channel: which jobs to abort (protocol B.8, D18). */
 import { waitAfter } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import type { HeldJobs } from "./held-jobs.ts";

@@ -1,5 +1,5 @@
 /**
- * Asks for jobs while there are free slots; one take is open at a time (wire-protocol B.2 to B.4).
+ * Asks for jobs while there are free slots; one take is open at a time (protocol B.2 to B.4).
  */
 import { waitAfter } from "./backoff.ts";
 import type { Clock } from "./clock.ts";

@@ -2,7 +2,7 @@
 
 /**
  * A job as the service handed it out: `id`, `input` and whatever else the service sent, e.g.
- * `webhook`, `s3Config` (wire-protocol B.3).
+ * `webhook`, `s3Config` (protocol B.3).
  */
 export interface Job<Input = unknown> {
 	readonly id: string;
@@ -44,7 +44,7 @@ export interface Context {
  * - A returned value (or promise) is the job's `output`. `undefined`, like `{}`, means success
  *   without output.
  * - An object with a truthy `error` member fails the job; `refresh_worker: true` asks for a fresh
- *   worker (wire-protocol B.5).
+ *   worker (protocol B.5).
  * - A generator, sync or async, streams: each item is one chunk, sent in order, each acknowledged
  *   before the next is asked for.
  * - A thrown error fails the job with its name, message and stack.
@@ -76,7 +76,7 @@ export interface StartOptions<Input = any, Output = any> {
 	 * Ask for a fresh worker with every result, and end after the first (the SDK's `refresh_worker`).
 	 */
 	refreshWorker?: boolean;
-	/** Where the settings come from (wire-protocol B.1); default `process.env`. */
+	/** Where the settings come from (protocol B.1); default `process.env`. */
 	env?: Readonly<Record<string, string | undefined>>;
 	/** Stops the worker gracefully when it aborts, like SIGTERM. */
 	signal?: AbortSignal;

@@ -1,5 +1,5 @@
 /**
- * URL templates of the environment (wire-protocol B.1), taken apart once so that no URL is parsed
+ * URL templates of the environment (protocol B.1), taken apart once so that no URL is parsed
  * per job.
  */
 

@@ -29,7 +29,7 @@ export interface Surroundings {
 	fail: () => void;
 }
 
-/** A poll is cut after this (wire-protocol B.3). */
+/** A poll is cut after this (protocol B.3). */
 const POLL_CUT_MS = 90_000;
 /** A report without an answer for this long is sent again. */
 const POST_TIMEOUT_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
  * RunPod's Go SDK as a script: POST for everything but health, only 200 is success, strict types,
- * no pause between polls (wire-protocol A.5, F.3).
+ * no pause between polls (protocol A.5, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
 import { openExchange } from "./exchange.ts";

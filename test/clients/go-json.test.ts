@@ -1,5 +1,5 @@
 /**
- * The script of the Go SDK decodes as strictly as Go's `encoding/json` (wire-protocol A.5, F.3).
+ * The script of the Go SDK decodes as strictly as Go's `encoding/json` (protocol A.5, A.10).
  */
 import { describe, expect, it } from "vitest";
 import { marshal, unmarshal } from "./go-json.ts";

@@ -1,6 +1,6 @@
 /**
  * Go's `encoding/json` for the types of RunPod's Go SDK: integers only where it says int, a string
- * or null where it says string (wire-protocol A.5).
+ * or null where it says string (protocol A.5).
  */
 
 /**

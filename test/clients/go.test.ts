@@ -1,6 +1,6 @@
 /**
  * RunPod's Go SDK, scripted, against the service at both bases: at `/v2` it is known by POST
- * (wire-protocol A.5, F.3; D1, D6, D7, D8).
+ * (protocol A.5, A.10; D1, D6, D7, D8).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
@@ -48,7 +48,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		return id;
 	}
 
-	it("A.5, F.3: the script sends what the traces show", async () => {
+	it("A.5, A.10: the script sends what the traces show", async () => {
 		const go = client();
 		const { id } = await go.run({ input: { p: "<1>" } });
 		await go.status(id);
@@ -329,7 +329,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	});
 
 	describe("errors", () => {
-		it("F.3: a wrong key is `response status 401 Unauthorized` for every call", async () => {
+		it("A.10: a wrong key is `response status 401 Unauthorized` for every call", async () => {
 			const go = client({ key: "wrong" });
 			const calls = [
 				go.run(INPUT),
@@ -345,7 +345,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 				expect(result).toMatchObject({ reason: { message: "response status 401 Unauthorized" } });
 		});
 
-		it("F.3: an unknown endpoint and an unknown job are 404", async () => {
+		it("A.10: an unknown endpoint and an unknown job are 404", async () => {
 			const [elsewhere, go] = [client({ endpoint: "none" }), client()];
 			const calls = [
 				elsewhere.run(INPUT),
@@ -383,7 +383,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 	});
 
-	it("A.5, F.3: with a worker that runs by itself: results, failures and streams", async () => {
+	it("A.5, A.10: with a worker that runs by itself: results, failures and streams", async () => {
 		await b.sdk({ handler: workload });
 		const go = client();
 		expect(await go.runSync(INPUT)).toMatchObject({

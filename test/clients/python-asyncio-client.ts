@@ -1,6 +1,6 @@
 /**
  * RunPod's asyncio Python SDK as a script: no status code is ever looked at, every body must be
- * JSON and say so (wire-protocol A.3, F.3).
+ * JSON and say so (protocol A.3, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
 import { openExchange } from "./exchange.ts";

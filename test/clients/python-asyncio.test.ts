@@ -1,6 +1,6 @@
 /**
  * RunPod's asyncio Python SDK, scripted, against the service at both bases: at `/v2` it is known by
- * its `X-Request-ID` (wire-protocol A.3, F.3; D1, D3, D7).
+ * its `X-Request-ID` (protocol A.3, A.10; D1, D3, D7).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
@@ -59,7 +59,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			({ method, url }) => `${method} ${url.slice(url.indexOf(`/${b.ep}/`) + b.ep.length + 2)}`,
 		);
 
-	it("A.3, F.3: the script sends what the traces show; X-Request-ID goes with the calls of a job only", async () => {
+	it("A.3, A.10: the script sends what the traces show; X-Request-ID goes with the calls of a job only", async () => {
 		const endpoint = client();
 		const job = await endpoint.run({ p: 1 });
 		await job.status();
@@ -127,7 +127,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await b.status(job.id)).toMatchObject({ status: "IN_QUEUE" });
 		});
 
-		it("F.3: a failed job has no output and raises nothing", async () => {
+		it("A.10: a failed job has no output and raises nothing", async () => {
 			const job = await client().run({ p: 1 });
 			await b.takes(worker, job.id);
 			await worker.done(job.id, { error: "x" });
@@ -194,7 +194,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await read).toEqual(["now"]);
 		});
 
-		it("A.3, E.15, D3: of a cancelled job it never ends by itself; the 404 of the expired result ends it, having no status", async () => {
+		it("A.3, A.7, D3: of a cancelled job it never ends by itself; the 404 of the expired result ends it, having no status", async () => {
 			const endpoint = await running(
 				said(1),
 				() => job.cancel(),
@@ -244,7 +244,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	});
 
 	describe("errors, whose status it never looks at", () => {
-		it("D3, F.3: without a right key run lacks 'id' and a job's calls lack 'status'; cancel, health and purge_queue give the error body as their result", async () => {
+		it("D3, A.10: without a right key run lacks 'id' and a job's calls lack 'status'; cancel, health and purge_queue give the error body as their result", async () => {
 			const endpoint = client({ key: "wrong", steps: [nothing] });
 			const job = endpoint.job("0");
 			await expect(endpoint.run({ p: 1 })).rejects.toMatchObject(NO_ID);
@@ -254,7 +254,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 				expect(await call).toEqual({ error: expect.any(String), code: "unauthorized" });
 		});
 
-		it("D3, F.3: so too with an unknown endpoint and an unknown job", async () => {
+		it("D3, A.10: so too with an unknown endpoint and an unknown job", async () => {
 			const elsewhere = client({ endpoint: "none" });
 			await expect(elsewhere.run({ p: 1 })).rejects.toMatchObject(NO_ID);
 			expect(await elsewhere.health()).toEqual({
@@ -283,7 +283,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 	});
 
-	it("A.3, F.3: with a worker that runs by itself: results, failures and streams", async () => {
+	it("A.3, A.10: with a worker that runs by itself: results, failures and streams", async () => {
 		await b.sdk({ handler: workload });
 		let ended = b.next("job.settled");
 		const echo = await client().run({ p: 1 });

@@ -1,6 +1,6 @@
 /**
  * RunPod's synchronous Python SDK as a script: requests, retries, what it reads and when it stops
- * (wire-protocol A.2, F.3).
+ * (protocol A.2, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
 import { openExchange } from "./exchange.ts";

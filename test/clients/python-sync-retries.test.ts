@@ -1,6 +1,6 @@
 /**
- * The script of the synchronous Python SDK repeats requests as urllib3 does for it (wire-protocol
- * A.2, F.3).
+ * The script of the synchronous Python SDK repeats requests as urllib3 does for it (protocol
+ * A.2, A.10).
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -61,7 +61,7 @@ describe("retries", () => {
 		["503 without", [[503]], [], { name: "HTTPError" }],
 		["404", [[404]], [], { name: "HTTPError" }],
 		["a cut connection", [[0], [0], [200]], [2000], 1],
-	])("A.2, F.3: GET, %s", async (_, script, slept, wanted) => {
+	])("A.2, A.10: GET, %s", async (_, script, slept, wanted) => {
 		const endpoint = await clientOf(script, slept.length);
 		try {
 			const output = endpoint.job("1").output();

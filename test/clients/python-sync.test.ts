@@ -1,6 +1,6 @@
 /**
- * RunPod's synchronous Python SDK, scripted, against the service at `/sdk/v2` (wire-protocol A.2,
- * F.3; D1, D3, D7, D8).
+ * RunPod's synchronous Python SDK, scripted, against the service at `/sdk/v2` (protocol A.2,
+ * A.10; D1, D3, D7, D8).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
@@ -54,7 +54,7 @@ const lines = ({ sent }: PythonEndpoint): string[] =>
 	sent.map(({ method, url }) => `${method} ${url.replace(/^.*\/v2\/[^/]+\//, "")}`);
 
 describe("requests", () => {
-	it("A.2, F.3: the script sends what the traces show", async () => {
+	it("A.2, A.10: the script sends what the traces show", async () => {
 		const endpoint = client({ steps: times(1) });
 		const job = await endpoint.run({ input: { p: "é" }, policy: { ttl: 20_000 } });
 		await job.status();
@@ -127,7 +127,7 @@ describe("run, status, output", () => {
 		expect(await job.output()).toEqual({ step: 1 });
 	});
 
-	it("F.3: a failed job has no output and raises nothing", async () => {
+	it("A.10: a failed job has no output and raises nothing", async () => {
 		const job: PythonJob = await client({
 			steps: times(1, () => worker.done(job.id, { error: "no such model" })),
 		}).run({ p: 1 });
@@ -277,7 +277,7 @@ describe("stream", () => {
 		expect(lines(endpoint)).toHaveLength(4);
 	});
 
-	it("A.2, E.15: of a cancelled job it never ends by itself; the end is the 404 of the expired result", async () => {
+	it("A.2, A.7: of a cancelled job it never ends by itself; the end is the 404 of the expired result", async () => {
 		const endpoint = await running(
 			said(1),
 			() => job.cancel(),
@@ -352,7 +352,7 @@ describe("cancel, health, purge_queue", () => {
 describe("errors", () => {
 	const HTTP = (status: string): object => ({ name: "HTTPError", message: status });
 
-	it("F.3: a wrong key is RuntimeError 401 for every call", async () => {
+	it("A.10: a wrong key is RuntimeError 401 for every call", async () => {
 		const endpoint = client({ key: "wrong", steps: times(1) });
 		const job = endpoint.job("0");
 		const calls = [
@@ -370,7 +370,7 @@ describe("errors", () => {
 			});
 	});
 
-	it("F.3: an unknown endpoint and an unknown job are HTTPError 404", async () => {
+	it("A.10: an unknown endpoint and an unknown job are HTTPError 404", async () => {
 		const elsewhere = client({ endpoint: "none" });
 		const job = client({ steps: times(1) }).job("none");
 		const calls = [
@@ -414,7 +414,7 @@ describe("errors", () => {
 	});
 });
 
-it("A.2, F.3: with a worker that runs by itself: results, failures and streams", async () => {
+it("A.2, A.10: with a worker that runs by itself: results, failures and streams", async () => {
 	await b.sdk({ handler: workload });
 	expect(await client().runSync({ p: 1 })).toEqual({ echo: { p: 1 } });
 	expect(await client().runSync({ fail: true })).toBeNull();

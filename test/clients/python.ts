@@ -1,6 +1,6 @@
 /**
  * What the two Python clients share: JSON as Python prints it, subscripts that fail as Python's do,
- * the SDK's sets of states (wire-protocol A.2, A.3).
+ * the SDK's sets of states (protocol A.2, A.3).
  */
 
 /** A pause, ms. Tests let something happen in it instead of sleeping. */

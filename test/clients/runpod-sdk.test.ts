@@ -1,6 +1,6 @@
 /**
  * RunPod's JavaScript SDK from npm, unmodified, against the service at both bases: at `/v2` it is
- * known by its user agent (wire-protocol A.4, F.3; D1, D6, D7, D8).
+ * known by its user agent (protocol A.4, A.10; D1, D6, D7, D8).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
@@ -52,7 +52,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		return id;
 	}
 
-	it("F.3: it is the SDK of the traces", async () => {
+	it("A.10: it is the SDK of the traces", async () => {
 		const { id } = await sdk().run(INPUT);
 		await sdk().cancel(id);
 		expect(lines()).toEqual(["POST run", `POST cancel/${id}`]);
@@ -406,7 +406,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 	});
 
-	it("E.27: while others wait and no time passes, every call with a timeout of 3 s is answered", async () => {
+	it("A.6: while others wait and no time passes, every call with a timeout of 3 s is answered", async () => {
 		const id = await running();
 		const waits = 40;
 		const held = arrived(b, /status-sync|stream/, 2 * waits);

@@ -1,5 +1,5 @@
 /**
- * A worker whose every call the test makes itself, as in the worker traces of the wire protocol,
+ * A worker whose every call the test makes itself, as in the worker requests of the protocol (B),
  * and what goes with it.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";

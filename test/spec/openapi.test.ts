@@ -175,7 +175,7 @@ describe("spec 4: answers of clients' operations fit their schemas", () => {
 });
 
 describe("answers of workers' operations fit their schemas", () => {
-	it("wire-protocol B: a job is taken, told of, and stopped", async () => {
+	it("protocol B: a job is taken, told of, and stopped", async () => {
 		expect((await ask("jobTake", { step: 1000 })).status).toBe(204);
 		const job = await submitted(service, EP, { input: {}, s3Config: { bucketName: "b" } });
 		await ask("jobTake");

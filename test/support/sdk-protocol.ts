@@ -1,5 +1,5 @@
 /**
- * The requests of a RunPod SDK worker, one call each, as its Python code sends them (wire-protocol
+ * The requests of a RunPod SDK worker, one call each, as its Python code sends them (protocol
  * B.1, B.2, B.6): addresses from the templates in its environment, its headers, its form label on
  * JSON. Knows nothing of jobs.
  */

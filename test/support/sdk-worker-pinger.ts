@@ -1,5 +1,5 @@
 /**
- * The ping process of a fake SDK worker, as a thread of its own (wire-protocol B.7): it pings while
+ * The ping process of a fake SDK worker, as a thread of its own (protocol B.7): it pings while
  * the main part blocks. Every so often by itself, or when told. The list of jobs it names comes by
  * message and may lag, as the real one's does.
  */

@@ -1,5 +1,5 @@
 /**
- * What an SDK worker posts for what its handler did (wire-protocol B.5), and JSON as Python prints
+ * What an SDK worker posts for what its handler did (protocol B.5), and JSON as Python prints
  * it.
  */
 

@@ -1,6 +1,6 @@
 /**
  * A fake RunPod worker: the loops of the Python SDK (take, run, stop, ping) over `sdk-protocol.ts`,
- * written from wire-protocol B alone and sharing nothing with the worker kit. Handlers are
+ * written from protocol B alone and sharing nothing with the worker kit. Handlers are
  * functions of the test.
  */
 import { on } from "node:events";

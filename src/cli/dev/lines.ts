@@ -69,7 +69,7 @@ export function devLines(q: {
 }
 
 /**
- * A worker's line as people read it: that of an SDK, which is JSON, taken apart (wire-protocol
+ * A worker's line as people read it: that of an SDK, which is JSON, taken apart (protocol
  * B.9).
  */
 export function workerLine(text: string): string {

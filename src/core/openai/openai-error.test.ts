@@ -160,7 +160,7 @@ describe("readPython", () => {
 });
 
 describe("an output", () => {
-	it("wire-protocol C.2: of OpenAI's error form is a failure with the status of its code", () => {
+	it("protocol C.2: of OpenAI's error form is a failure with the status of its code", () => {
 		expect(failureInOutput(JSON.stringify({ object: "error", ...inner }))).toEqual({
 			status: 404,
 			...inner,

@@ -1,6 +1,6 @@
 /**
  * Failures under `/openai/*` in OpenAI's form (D32): refusals, ends of jobs, and what workers say
- * in their own ways (wire-protocol B.5, C.2).
+ * in their own ways (protocol B.5, C.2).
  */
 import type { ApiError } from "../errors.ts";
 import { readPython } from "./python-literal.ts";
@@ -92,7 +92,7 @@ export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 
 /**
  * The failure that an output of a COMPLETED job is: `{object: "error", message, code}`, or an
- * object with nothing but an `error` (wire-protocol C.2). Undefined for results.
+ * object with nothing but an `error` (protocol C.2). Undefined for results.
  */
 export function failureInOutput(output: string): OpenAIFailure | undefined {
 	if (output.length > ERROR_LONGEST || !output.includes('"error"')) return undefined;

@@ -19,7 +19,7 @@ export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {
 
 /**
  * The job's input. `route` is the path behind `/openai`, with its slash; a request without a body
- * has no `openai_input` (wire-protocol C.1).
+ * has no `openai_input` (protocol C.1).
  */
 export function openaiInput(route: string, body: JsonText | undefined): JsonText {
 	const head = `{"openai_route":${JSON.stringify(route)}`;

@@ -1,6 +1,6 @@
 /**
  * Reads what Python's `str()` prints of plain values: SDK workers send an error object that way
- * (wire-protocol C.2).
+ * (protocol C.2).
  */
 
 const DEEPEST = 50;

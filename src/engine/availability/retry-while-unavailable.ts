@@ -1,6 +1,6 @@
 /**
  * Worker posts while the store is away: held and tried again, because an SDK worker loses a result
- * after a few refusals (D40, wire-protocol B.6).
+ * after a few refusals (D40, protocol B.6).
  */
 import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";

@@ -23,7 +23,7 @@ interface Deps {
 	dispatch: Dispatch;
 	waiting: CompletionWaiters;
 	stopping: StopSignals;
-	/** The worker asks to be started anew (wire-protocol E.14). */
+	/** The worker asks to be started anew (protocol B.5). */
 	restart: (worker: Worker) => void;
 }
 

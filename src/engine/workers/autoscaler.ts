@@ -307,7 +307,7 @@ export function autoscaler(d: Deps): Autoscaler {
 			if (all && present.length < endpoint.workersMax) scaleLoop.nudge();
 		},
 		ended(worker, { code, signal }) {
-			// One that ends well after a call may have been told to by its own code (wire-protocol B.5,
+			// One that ends well after a call may have been told to by its own code (protocol B.5,
 			// refresh_worker).
 			const sound = worker.ready && (code === 0 || d.now() - worker.createdAt >= SOUND_MS);
 			const how =

@@ -19,7 +19,7 @@ const GPUS = "sluiceGpus";
 const LAUNCHED_AS = "sluiceLaunchedAs";
 
 /**
- * From the 204 of its polls to the signal, ms: the answers must be out first (wire-protocol B.8).
+ * From the 204 of its polls to the signal, ms: the answers must be out first (protocol B.8).
  */
 const POLLS_OUT_MS = 20;
 

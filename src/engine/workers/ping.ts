@@ -1,6 +1,6 @@
 /**
  * A worker's ping: proof of life for the jobs it names, and against those it does not (D16 Lease,
- * wire-protocol B.7).
+ * protocol B.7).
  */
 import { sdkWarning } from "../../core/sdk-version.ts";
 import type { EventBus } from "../../events.ts";

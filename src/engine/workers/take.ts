@@ -1,5 +1,5 @@
 /**
- * A worker asks for jobs (wire-protocol B.2, B.3): held until there are some, the hold is over, or
+ * A worker asks for jobs (protocol B.2, B.3): held until there are some, the hold is over, or
  * the worker leaves.
  */
 import type { Clock } from "../../clock.ts";

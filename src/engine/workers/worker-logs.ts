@@ -1,6 +1,6 @@
 /**
  * What a launched worker wrote, told line by line: the last lines, then what comes, of one job if
- * wanted (wire-protocol B.9).
+ * wanted (protocol B.9).
  */
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";

@@ -25,7 +25,7 @@ export interface Worker {
 	readonly launcher: string;
 	readonly createdAt: number;
 	seenAt: number;
-	/** It has called at least once: before, it is initializing (wire-protocol E.26). */
+	/** It has called at least once: before, it is initializing (protocol B.7). */
 	ready: boolean;
 	/** When it first called. */
 	readyAt?: number;

@@ -1,5 +1,5 @@
 /**
- * `/openai/*`: OpenAI's API in front of a queue (D32, wire-protocol C). A request is a job; its
+ * `/openai/*`: OpenAI's API in front of a queue (D32, protocol C). A request is a job; its
  * answer is the job's result.
  */
 import { ApiError } from "../../core/errors.ts";

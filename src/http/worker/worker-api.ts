@@ -1,5 +1,5 @@
 /**
- * `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (wire-protocol B).
+ * `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (protocol B).
  * Results are never refused (D19).
  */
 import { splitOutput } from "../../core/json/chunk-split.ts";

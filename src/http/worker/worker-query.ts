@@ -1,5 +1,5 @@
 /**
- * What workers say in the query of their calls (wire-protocol B), for the pages about the API. The
+ * What workers say in the query of their calls (protocol B), for the pages about the API. The
  * handlers read it without refusing anything: a worker could do nothing about that.
  */
 import type { ParamReader } from "../params.ts";

@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { Handle } from "../launcher.ts";
 import { processTable } from "./process-table.ts";
 
-/** Names the worker in the environment of its processes (wire-protocol B.1). */
+/** Names the worker in the environment of its processes (protocol B.1). */
 export const WORKER_VARIABLE = "RUNPOD_POD_ID";
 /**
  * Names the service, by the identity of its store, in the environment of every process it launched.

@@ -210,7 +210,7 @@ describe("the job object", () => {
 		}
 	});
 
-	it("E.3: empty bodies labelled JSON are no fault where no body is needed", async () => {
+	it("A.6: empty bodies labelled JSON are no fault where no body is needed", async () => {
 		const id = await submitted(service, "ep");
 		for (const operation of ["status", "cancel", "status-sync", "stream"]) {
 			for (const text of ["", "{}", "nonsense"]) {

@@ -1,5 +1,5 @@
 /**
- * `/v1/.../logs`: what launched workers write, with real processes (D34, D39, wire-protocol B.9).
+ * `/v1/.../logs`: what launched workers write, with real processes (D34, D39, protocol B.9).
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { request } from "node:http";

@@ -1,6 +1,6 @@
 /**
  * Who may poll and report: worker tokens, paced refusals, two processes under one id, draining
- * (D26, D34; wire-protocol B.3 hot loop, E.8, E.21).
+ * (D26, D34; protocol B.2, B.3).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { sdkProtocol } from "../../support/sdk-protocol.ts";

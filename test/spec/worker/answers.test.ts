@@ -1,6 +1,6 @@
 /**
  * The fake SDK worker itself, row by row: what it does with each answer to job-take and job-stop
- * (wire-protocol B.3, B.8). The other tests of workers count on that.
+ * (protocol B.3, B.8). The other tests of workers count on that.
  */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";

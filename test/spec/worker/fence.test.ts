@@ -1,6 +1,6 @@
 /**
  * Reports of workers that no longer hold the job, or never did, and repeats (D16 Fence, D7 repeats;
- * wire-protocol B.5, B.6, E.6, E.13).
+ * protocol B.5, B.6, B.8).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Answer, SdkProtocol } from "../../support/sdk-protocol.ts";

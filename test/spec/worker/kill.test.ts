@@ -1,6 +1,6 @@
 /**
  * SDK workers against the service as a process of its own, on the real clock: `kill -9` under work,
- * and handlers that block (D16, D17; wire-protocol B.4, B.6, B.7).
+ * and handlers that block (D16, D17; protocol B.4, B.6, B.7).
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";

@@ -1,6 +1,6 @@
 /**
  * Results around the limit of 64 MiB, posted to the service as a process of its own (D19,
- * wire-protocol B.6, E.4).
+ * protocol B.6).
  */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

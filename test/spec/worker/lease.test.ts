@@ -1,4 +1,4 @@
-/** What keeps a lease and what proves a job lost (D16 Lease, Loss; wire-protocol B.7, E.12). */
+/** What keeps a lease and what proves a job lost (D16 Lease, Loss; protocol B.7). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bench, idsOf } from "../../support/sdk-worker-bench.ts";
 import type { Bench } from "../../support/sdk-worker-bench.ts";

@@ -1,5 +1,5 @@
 /**
- * A worker whose main process is gone while its pings go on (D16; wire-protocol B.7), and SDK
+ * A worker whose main process is gone while its pings go on (D16; protocol B.7), and SDK
  * versions that are known to err.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

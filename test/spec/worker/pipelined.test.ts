@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.end());
 
-it("wire-protocol B.5, D7: chunks that are posted together on one connection are kept and answered in order", async () => {
+it("protocol B.5, D7: chunks that are posted together on one connection are kept and answered in order", async () => {
 	const worker = await handWorker(service, "ep");
 	const ids = [
 		await submitted(service, "ep"),

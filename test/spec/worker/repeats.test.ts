@@ -1,6 +1,6 @@
 /**
  * What SDK workers post and whose answer is an error or never comes: once more where they try
- * again, once lost where they do not (wire-protocol B.6; D7, D16).
+ * again, once lost where they do not (protocol B.6; D7, D16).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { passOn, sdkFront } from "../../support/sdk-front.ts";

@@ -1,5 +1,5 @@
 /**
- * What workers post to job-done and job-stream, and what becomes of the job (wire-protocol B.5; D5,
+ * What workers post to job-done and job-stream, and what becomes of the job (protocol B.5; D5,
  * D6, D16, D19).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
  * Whole SDK workers against the service: what each kind of handler leads to, concurrency, old
- * versions, the end by SIGTERM (wire-protocol B.2 to B.8, F.2; D5, D16, D34).
+ * versions, the end by SIGTERM (protocol B.2 to B.8; D5, D16, D34).
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const posts = ({ protocol }: SdkWorker): { path: string; body: unknown }[] =>
 			body: JSON.parse(body),
 		}));
 
-describe("F.2: the fake speaks as the traces do", () => {
+describe("B.2: the fake speaks as the traces do", () => {
 	it("takes, posts and pings with the SDK's addresses and headers", async () => {
 		const sdk = await b.sdk({ handler: ({ input }) => ({ echo: input }), pingEveryMs: 0 });
 		const { id } = await runsync({ prompt: "hé" });

@@ -1,6 +1,6 @@
 /**
  * Cancel and execution timeout really stop the work: the stop channel, its repeats, and what is
- * known afterwards (D15, D18, D26; wire-protocol B.8).
+ * known afterwards (D15, D18, D26; protocol B.8).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bench, stopsOf, until } from "../../support/sdk-worker-bench.ts";

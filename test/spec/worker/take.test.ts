@@ -1,6 +1,6 @@
 /**
- * How jobs reach workers: held polls, batches, order, and connections that are dead (wire-protocol
- * B.3, B.4, E.8, E.10; D16, D20, D26).
+ * How jobs reach workers: held polls, batches, order, and connections that are dead (protocol
+ * B.3, B.4; D16, D20, D26).
  */
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -76,7 +76,7 @@ describe("the job", () => {
 		);
 	});
 
-	it("wire-protocol C.1: a GET has a route and no openai_input", async () => {
+	it("protocol C.1: a GET has a route and no openai_input", async () => {
 		path = `/v2/${ep}/openai/v1/models`;
 		const answer = await answered(async ({ id, input }) => {
 			expect(input).toEqual({ openai_route: "/v1/models" });
@@ -146,7 +146,7 @@ describe("one answer", () => {
 		expect((await answered(({ id }) => worker.done(id, `{"output":[${large}]}`))).text).toBe(large);
 	});
 
-	it("wire-protocol B.5: a result without output is an empty object", async () => {
+	it("protocol B.5: a result without output is an empty object", async () => {
 		expect(await answered(({ id }) => worker.done(id, {}))).toMatchObject({
 			status: 200,
 			text: "{}",

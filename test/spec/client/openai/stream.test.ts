@@ -157,7 +157,7 @@ describe("failures", () => {
 		expect(answer.headers.get("x-request-id")).toBe(id);
 	});
 
-	it("wire-protocol C.2: a first chunk of OpenAI's error form is an HTTP error", async () => {
+	it("protocol C.2: a first chunk of OpenAI's error form is an HTTP error", async () => {
 		await worker.chunk(id, {
 			output: { object: "error", message: "bad", type: "BadRequestError", param: null, code: 400 },
 		});
@@ -165,7 +165,7 @@ describe("failures", () => {
 		await worker.done(id, {});
 	});
 
-	it("wire-protocol C.2: so is a result of that form without any chunk", async () => {
+	it("protocol C.2: so is a result of that form without any chunk", async () => {
 		await worker.done(id, { output: [{ object: "error", message: "bad", code: 400 }] });
 		expectOpenAIError(await closed(), 400, 400);
 	});
