@@ -130,7 +130,7 @@ export async function startApp(
 	let server: HttpServer | undefined;
 	try {
 		await engine.prepare(config.endpoints);
-		const firstKey = await engine.keys.makeFirst();
+		const firstKey = await engine.access.keys.makeFirst();
 		server = await listen({
 			engine,
 			clock,
@@ -143,7 +143,7 @@ export async function startApp(
 			reference: () => hex(random(4)),
 		});
 		const url = `http://${reachable(server.host)}:${server.port}`;
-		const link = isLoopback(server.host) ? await engine.consoleLinks.makeOwn() : undefined;
+		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;
 		// The balancer before several servers would bring a worker's calls to any of them: those that a
 		// server launched call it itself.
 		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
@@ -156,7 +156,7 @@ export async function startApp(
 			events,
 			consoleLink: link && url + link.path,
 			async stop() {
-				const lingerMs = engine.others() ? LINGER_MS : 0;
+				const lingerMs = engine.cluster.others() ? LINGER_MS : 0;
 				await engine.stop({ drainMs: config.drainMs });
 				await close(CLOSE_MS, lingerMs);
 				await store.close();

@@ -58,7 +58,7 @@ try {
 		url,
 		firstKey,
 		consoleLink,
-		endpoint: config.endpoints[0]?.id ?? [...engine.registry.all()][0]?.endpoint.id,
+		endpoint: config.endpoints[0]?.id ?? [...engine.endpoints.all()][0]?.endpoint.id,
 	});
 } catch (error) {
 	say({ kind: "refused", why: whyNot(error) });

@@ -372,145 +372,159 @@ export function createEngine(o: EngineOptions): Engine {
 	}
 
 	return {
-		registry: known,
-		keys: keyBook,
-		sessions: sessions({ keys: keyBook, sealKey: o.sealKey, now }),
-		consoleLinks: consoleLinks({ keys: keyBook, now, random }),
-		tokens: tokenBook,
+		access: {
+			keys: keyBook,
+			sessions: sessions({ keys: keyBook, sealKey: o.sealKey, now }),
+			consoleLinks: consoleLinks({ keys: keyBook, now, random }),
+			tokens: tokenBook,
+		},
+		limits: { admit: together?.admit ?? admission(now).admit },
+		jobs: {
+			newId: (operation) => jobId(operation, now(), random),
+			submit: async (q) => (await submit(submitting, q)).id,
+			async submitAndWait(q, { ms, caller }) {
+				const until = clock.now() + ms;
+				const end = waits.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller, early: true });
+				try {
+					const job = await submit(submitting, q);
+					end.stored();
+					if (job.id === q.id) return await waited(reading, job, end);
+					end.leave();
+					return await statusSync(reading, {
+						endpoint: job.endpoint,
+						id: job.id,
+						ms: until - clock.now(),
+						caller,
+					});
+				} finally {
+					end.leave();
+				}
+			},
+			status: (q) => status(reading, q),
+			retain: (q) => retain(reading, q),
+			statusSync: (q) => statusSync(reading, q),
+			streamNext: (q) => streamNext(streaming, { ...q, reader: hex(random(8)) }),
+			streamFrom: (q) => streamFrom(streaming, q),
+			retry: ({ endpoint, id }) => retry(submitting, { endpoint: known.get(endpoint), id }),
+			purge: (endpoint) => purge({ jobs: store.jobs, now, events }, endpoint),
+			list: (q) => list(reading, q),
+			bulk: (q) =>
+				bulk(
+					{
+						list: (page) => list(reading, page),
+						async act(on, { endpoint, id }) {
+							if (on === "cancel")
+								return (await cancel(cancelling, { endpoint, id })) === "CANCELLED";
+							await retry(submitting, { endpoint: known.get(endpoint), id });
+							return true;
+						},
+					},
+					q,
+				),
+			details: (q) => jobDetails({ jobs: store.jobs, now, views, entry: known.entry }, q),
+			cancel: (q) => cancel(cancelling, q),
+			abandon: (q) =>
+				inBackground(
+					`cancelling job ${q.id}`,
+					abandon({ ...cancelling, hold: holding }, q, stopped.signal),
+				),
+			async take(q) {
+				const { handed, unreadable } = decryptClaimed(await take(taking, q), sealing);
+				for (const { id, error } of unreadable)
+					await report(reporting, {
+						worker: q.worker,
+						id,
+						report: { kind: "end", on: "fail", error, restart: false },
+					});
+				return handed;
+			},
+			requeueUndelivered: giveBack,
+			report: (q) => report(reporting, q),
+			addChunks: (q) => chunks(reporting, q),
+			ping: (q) =>
+				ping(
+					{
+						...reckoning,
+						hold: holding,
+						workerStore: store.workers,
+						pingIntervalMs: pingIntervalMs(known.get(q.worker.endpoint).leaseMs),
+					},
+					q,
+				),
+			endWorker: (q) =>
+				workerEnded(
+					{
+						now,
+						workers: present,
+						tokens: tokenBook,
+						cluster: group,
+						clusterStore: store.cluster,
+						giveBack,
+					},
+					q,
+				),
+		},
+		endpoints: {
+			...managing,
+			get: known.get,
+			has: known.has,
+			all: known.all,
+			entry: known.entry,
+			sealedSecret: known.sealedSecret,
+		},
+		webhooks: {
+			list: (q) =>
+				store.webhooks.list(q).catch((error: unknown) => {
+					throw cursorFault(error, q.cursor);
+				}),
+			get: (id) => delivery(store.webhooks, id),
+			redeliver: (id) => redeliver({ webhooks: store.webhooks, now }, id),
+			renewSecret: (id) => managing.inTurn(() => secrets.renew(id)),
+		},
+		workers: {
+			of: present.of,
+			views: views.of,
+			logs: logReader({ clock, logs: o.workerLogs, workers: present }),
+			stop: (q) =>
+				stopWorker(
+					{
+						workers: present,
+						views,
+						retire: (worker) => launchSide?.scaling.retire(worker, "an operator asked for it"),
+					},
+					q,
+				),
+			recordCall({ id, endpoint }) {
+				const at = now();
+				const worker =
+					present.get({ endpoint, id }) ?? present.meet({ id, endpoint, ready: true, now: at });
+				present.seen(worker, at);
+				return worker;
+			},
+			pollStops: (q) => stopPoll(taking, q),
+			async env({ endpoint, url, replicas }) {
+				const { leaseMs } = known.get(endpoint);
+				const worker = replicas ? undefined : `${endpoint}-${hex(random(6))}`;
+				const token = await tokenBook.issue({
+					endpoint,
+					...(worker === undefined ? {} : { worker }),
+				});
+				return workerEnv({ url, endpoint, worker, token, leaseMs });
+			},
+		},
+		metrics: {
+			health: (endpoint) => health({ jobs: store.jobs, views, now }, endpoint),
+			snapshots: allPresent,
+			history: keeping.history,
+			totals: keeping.totals,
+			storeMs: keeping.storeMs,
+			listen: telling.listen,
+		},
+		cluster: group,
 		now,
 		get draining() {
 			return draining;
 		},
-		admit: together?.admit ?? admission(now).admit,
-		newId: (operation) => jobId(operation, now(), random),
-		submit: async (q) => (await submit(submitting, q)).id,
-		async submitAndWait(q, { ms, caller }) {
-			const until = clock.now() + ms;
-			const end = waits.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller, early: true });
-			try {
-				const job = await submit(submitting, q);
-				end.stored();
-				if (job.id === q.id) return await waited(reading, job, end);
-				end.leave();
-				return await statusSync(reading, {
-					endpoint: job.endpoint,
-					id: job.id,
-					ms: until - clock.now(),
-					caller,
-				});
-			} finally {
-				end.leave();
-			}
-		},
-		status: (q) => status(reading, q),
-		retain: (q) => retain(reading, q),
-		statusSync: (q) => statusSync(reading, q),
-		streamNext: (q) => streamNext(streaming, { ...q, reader: hex(random(8)) }),
-		streamFrom: (q) => streamFrom(streaming, q),
-		retry: ({ endpoint, id }) => retry(submitting, { endpoint: known.get(endpoint), id }),
-		purge: (endpoint) => purge({ jobs: store.jobs, now, events }, endpoint),
-		list: (q) => list(reading, q),
-		bulk: (q) =>
-			bulk(
-				{
-					list: (page) => list(reading, page),
-					async act(on, { endpoint, id }) {
-						if (on === "cancel")
-							return (await cancel(cancelling, { endpoint, id })) === "CANCELLED";
-						await retry(submitting, { endpoint: known.get(endpoint), id });
-						return true;
-					},
-				},
-				q,
-			),
-		record: (q) => jobDetails({ jobs: store.jobs, now, views, entry: known.entry }, q),
-		endpoints: managing,
-		webhookSecret: { renew: (id) => managing.inTurn(() => secrets.renew(id)) },
-		deliveries: (q) =>
-			store.webhooks.list(q).catch((error: unknown) => {
-				throw cursorFault(error, q.cursor);
-			}),
-		delivery: (id) => delivery(store.webhooks, id),
-		redeliver: (id) => redeliver({ webhooks: store.webhooks, now }, id),
-		workersOf: present.of,
-		workerViews: views.of,
-		logs: logReader({ clock, logs: o.workerLogs, workers: present }),
-		cancel: (q) => cancel(cancelling, q),
-		abandon: (q) =>
-			inBackground(
-				`cancelling job ${q.id}`,
-				abandon({ ...cancelling, hold: holding }, q, stopped.signal),
-			),
-		stopWorker: (q) =>
-			stopWorker(
-				{
-					workers: present,
-					views,
-					retire: (worker) => launchSide?.scaling.retire(worker, "an operator asked for it"),
-				},
-				q,
-			),
-		present: allPresent,
-		history: keeping.history,
-		metrics: keeping,
-		listen: telling.listen,
-		health: (endpoint) => health({ jobs: store.jobs, views, now }, endpoint),
-		endpoint: managing.find,
-		worker({ id, endpoint }) {
-			const at = now();
-			const worker =
-				present.get({ endpoint, id }) ?? present.meet({ id, endpoint, ready: true, now: at });
-			present.seen(worker, at);
-			return worker;
-		},
-		async take(q) {
-			const { handed, unreadable } = decryptClaimed(await take(taking, q), sealing);
-			for (const { id, error } of unreadable)
-				await report(reporting, {
-					worker: q.worker,
-					id,
-					report: { kind: "end", on: "fail", error, restart: false },
-				});
-			return handed;
-		},
-		handBack: giveBack,
-		stopPoll: (q) => stopPoll(taking, q),
-		report: (q) => report(reporting, q),
-		chunks: (q) => chunks(reporting, q),
-		ping: (q) =>
-			ping(
-				{
-					...reckoning,
-					hold: holding,
-					workerStore: store.workers,
-					pingIntervalMs: pingIntervalMs(known.get(q.worker.endpoint).leaseMs),
-				},
-				q,
-			),
-		workerEnded: (q) =>
-			workerEnded(
-				{
-					now,
-					workers: present,
-					tokens: tokenBook,
-					cluster: group,
-					clusterStore: store.cluster,
-					giveBack,
-				},
-				q,
-			),
-		async workerEnv({ endpoint, url, replicas }) {
-			const { leaseMs } = known.get(endpoint);
-			const worker = replicas ? undefined : `${endpoint}-${hex(random(6))}`;
-			const token = await tokenBook.issue({
-				endpoint,
-				...(worker === undefined ? {} : { worker }),
-			});
-			return workerEnv({ url, endpoint, worker, token, leaseMs });
-		},
-		shared: group.shared,
-		others: group.others,
-		servers: group.members,
 		async ready() {
 			const why = time.fault() ?? group.fault();
 			if (why !== undefined) throw new ApiError("not_ready", { why });

@@ -38,7 +38,9 @@ export async function identify(
 ): Promise<void> {
 	const key = presented(call);
 	const principal =
-		key === undefined ? await fromCookie(call, changes) : await call.engine.keys.identify(key);
+		key === undefined
+			? await fromCookie(call, changes)
+			: await call.engine.access.keys.identify(key);
 	if (!principal)
 		throw new ApiError("unauthorized", {
 			why: key === undefined ? "The request carries no API key." : "The API key is not known here.",
@@ -76,11 +78,11 @@ export async function identifyWorker(call: Call): Promise<void> {
 		throw refused(
 			"The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.",
 		);
-	if (!(await call.engine.tokens.admits({ token, endpoint, worker })))
+	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker })))
 		throw refused("The worker's token is not good for this worker id and endpoint.");
-	const found = call.engine.endpoint(endpoint);
+	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
-	call.worker = call.engine.worker({ id: worker, endpoint });
+	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });
 }
 
 /** Waits so long, ms, before a refusal, unless the caller hangs up. */

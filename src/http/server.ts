@@ -148,11 +148,11 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		else if (route.who !== "anybody") {
 			await identify(call, route.who, route.changes);
 			const found =
-				call.params.endpoint === "" ? undefined : call.engine.endpoint(call.params.endpoint);
+				call.params.endpoint === "" ? undefined : call.engine.endpoints.find(call.params.endpoint);
 			const endpoint = found instanceof Promise ? await found : found;
 			const admission =
 				endpoint && route.limit
-					? call.engine.admit({ endpoint, operation: route.limit })
+					? call.engine.limits.admit({ endpoint, operation: route.limit })
 					: undefined;
 			// One server alone knows at once: nobody waits for nothing.
 			if (admission) letIn(call, admission instanceof Promise ? await admission : admission);

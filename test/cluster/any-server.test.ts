@@ -261,7 +261,7 @@ describe("workers", () => {
 		await w.at(a).take();
 		const stop = w.at(b).stop();
 		await eventually(
-			() => [...b.engine.workersOf(ep)].reduce((sum, { stops }) => sum + stops, 0),
+			() => [...b.engine.workers.of(ep)].reduce((sum, { stops }) => sum + stops, 0),
 			(stops) => stops === 1,
 		);
 		await call(a.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
@@ -283,7 +283,7 @@ describe("workers", () => {
 			.take({ signal: hung.signal })
 			.catch(() => {});
 		const stopping = (server: TestServer): number =>
-			[...server.engine.workersOf(ep)].reduce((sum, each) => sum + each.stopping.size, 0);
+			[...server.engine.workers.of(ep)].reduce((sum, each) => sum + each.stopping.size, 0);
 		await eventually(
 			() => stopping(a),
 			(runs) => runs === 0,
@@ -343,7 +343,7 @@ describe("workers", () => {
 		const ep = await fresh({ leaseMs: 8000 });
 		const w = await worker(ep);
 		// Polls of this worker have lived longer than the one that is cut: here such a cut would tell.
-		const [held] = [...a.engine.workersOf(ep)];
+		const [held] = [...a.engine.workers.of(ep)];
 		expect(held).toBeUndefined();
 		const cut = new AbortController();
 		const poll = w
@@ -351,7 +351,7 @@ describe("workers", () => {
 			.stop({ signal: cut.signal })
 			.catch(() => {});
 		const seen = await eventually(
-			() => [...a.engine.workersOf(ep)].find(({ stops }) => stops === 1),
+			() => [...a.engine.workers.of(ep)].find(({ stops }) => stops === 1),
 			(found) => found !== undefined,
 		);
 		seen!.longestPollMs = 60_000;
@@ -396,13 +396,13 @@ describe("workers", () => {
 			() => call(a.url, `/v1/endpoints/${ep}/workers`),
 			(told) => told.json.workers.length === 1,
 		);
-		const [owner, other] = [...a.engine.workersOf(ep)].length > 0 ? [a, b] : [b, a];
-		const [launched] = [...owner.engine.workersOf(ep)];
+		const [owner, other] = [...a.engine.workers.of(ep)].length > 0 ? [a, b] : [b, a];
+		const [launched] = [...owner.engine.workers.of(ep)];
 		// The process asks for nothing: the test takes its job for it.
-		owner.engine.worker({ id: launched!.id, endpoint: ep });
+		owner.engine.workers.recordCall({ id: launched!.id, endpoint: ep });
 		const id = await submit(other.url, { input: {} }, ep);
 		expect(
-			await owner.engine.take({
+			await owner.engine.jobs.take({
 				worker: launched!,
 				limit: 1,
 				idle: true,

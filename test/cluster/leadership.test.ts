@@ -48,13 +48,13 @@ async function eventually<T>(ask: () => T | Promise<T>, fits: (answer: T) => boo
 
 /** What the server leads, by its own word. */
 const leads = (server: TestServer): string[] =>
-	server.engine.servers().find(({ self }) => self)?.leads ?? [];
+	server.engine.cluster.members().find(({ self }) => self)?.leads ?? [];
 
 /**
  * Ids of the endpoint's workers that this server has launched and that are not on their way out.
  */
 const launched = (server: TestServer, ep: string): string[] =>
-	[...server.engine.workersOf(ep)]
+	[...server.engine.workers.of(ep)]
 		.filter(({ launcher, draining }) => launcher === "process" && !draining)
 		.map(({ id }) => id);
 
@@ -197,7 +197,7 @@ describe("D16: a server that starts or stops beside others", () => {
 		const a = await g.start();
 		await g.start();
 		await eventually(
-			() => a.engine.others(),
+			() => a.engine.cluster.others(),
 			(others) => others,
 		);
 		const request = requestText({ method: "GET", path: "/healthz" });
@@ -226,7 +226,7 @@ describe("D16: a server that starts or stops beside others", () => {
 		const a = await g.start({ endpoints: { e1: {} }, drainSeconds: 50 });
 		const b = await g.start();
 		await eventually(
-			() => a.engine.others(),
+			() => a.engine.cluster.others(),
 			(others) => others,
 		);
 		const env = await workerEnvOf(a.url, "e1");
@@ -262,7 +262,7 @@ describe("D34: the last server that stops", () => {
 		for (const each of [atA, atB]) each.close();
 		await a.stop();
 		await eventually(
-			() => b.engine.others(),
+			() => b.engine.cluster.others(),
 			(others) => !others,
 		);
 		const began = performance.now();

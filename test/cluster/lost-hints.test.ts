@@ -172,7 +172,7 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		await first.take();
 		const waiting = timed(second.take());
 		await soon(
-			async () => [...server.engine.workersOf(ep)].reduce((sum, { takes }) => sum + takes, 0),
+			async () => [...server.engine.workers.of(ep)].reduce((sum, { takes }) => sum + takes, 0),
 			(takes) => takes === 1,
 		);
 		await sql(
@@ -195,7 +195,7 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		await w.take();
 		const waiting = timed(w.stop());
 		await soon(
-			async () => [...server.engine.workersOf(ep)].reduce((sum, { stops }) => sum + stops, 0),
+			async () => [...server.engine.workers.of(ep)].reduce((sum, { stops }) => sum + stops, 0),
 			(stops) => stops === 1,
 		);
 		await sql(

@@ -32,7 +32,7 @@ const sum = (line: readonly (number | null)[]): number =>
 /** Resolves when a feed of this server tells an endpoint so. */
 function told(server: TestServer, fits: (endpoint: any) => boolean): Promise<void> {
 	return new Promise((resolve) => {
-		const leave = server.engine.listen({
+		const leave = server.engine.metrics.listen({
 			keyId: "environment",
 			intervalMs: 1000,
 			over: () => {},

@@ -147,10 +147,10 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 			.workerId as string;
 		await call(here.service.url, "/v1/endpoints/busy/pause", { method: "POST" });
 		const { engine } = here.service;
-		const endpoint = engine.registry.get("busy");
+		const endpoint = engine.endpoints.get("busy");
 		await Promise.all(
 			Array.from({ length: MOST_LOOKED + 10 }, () =>
-				engine.submit({
+				engine.jobs.submit({
 					id: randomUUID(),
 					endpoint,
 					operation: "run",

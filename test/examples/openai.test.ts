@@ -101,7 +101,9 @@ describe("D32: the official client", () => {
 		});
 		const id = answer._request_id!;
 		expect(answer.id).toBe(`chatcmpl-${id}`);
-		expect((await service.engine.status({ endpoint: "openai", id })).job.state).toBe("COMPLETED");
+		expect((await service.engine.jobs.status({ endpoint: "openai", id })).job.state).toBe(
+			"COMPLETED",
+		);
 	});
 
 	it("gets the same text for the same seed, streamed or not, and others for others", async () => {
@@ -196,7 +198,7 @@ describe("D32: the official client", () => {
 		const started = service.next("job.started", ({ endpoint }) => endpoint === "openai");
 		const refused = refusal(all(client.chat.completions.create({ ...LONG, stream: true })));
 		const { id } = await started;
-		await service.engine.cancel({ endpoint: "openai", id });
+		await service.engine.jobs.cancel({ endpoint: "openai", id });
 		const { error, tries } = await refused;
 		expect(error).toBeInstanceOf(OpenAI.APIError);
 		expect(tries).toBe(1);

@@ -49,12 +49,12 @@ async function raw(bytes: string): Promise<Answer> {
 
 /** Runs a request with one engine method replaced by a fault. */
 async function withFault(error: Error, request: () => Promise<Answer>): Promise<Answer> {
-	const { health } = service.engine;
-	service.engine.health = () => Promise.reject(error);
+	const { health } = service.engine.metrics;
+	service.engine.metrics.health = () => Promise.reject(error);
 	try {
 		return await request();
 	} finally {
-		service.engine.health = health;
+		service.engine.metrics.health = health;
 	}
 }
 

@@ -116,8 +116,9 @@ it("D30: it needs a key, and a limited one sees its endpoints only", async () =>
 });
 
 it("D40: while the store is away it tells what this server knows", async () => {
-	const { present } = service.engine;
-	service.engine.present = () => Promise.reject(new StoreUnavailable("unreachable", "away"));
+	const { snapshots } = service.engine.metrics;
+	service.engine.metrics.snapshots = () =>
+		Promise.reject(new StoreUnavailable("unreachable", "away"));
 	try {
 		const { samples } = await scraped();
 		expect([
@@ -126,7 +127,7 @@ it("D40: while the store is away it tells what this server knows", async () => {
 			samples.has('sluice_jobs{endpoint="a",state="IN_QUEUE"}'),
 		]).toEqual([0, 3, false]);
 	} finally {
-		service.engine.present = present;
+		service.engine.metrics.snapshots = snapshots;
 	}
 });
 

@@ -259,7 +259,7 @@ export async function bench(
 			return worker;
 		},
 		async held({ id, endpoint }, ask) {
-			const seen = engine.worker({ id, endpoint });
+			const seen = engine.workers.recordCall({ id, endpoint });
 			const before = seen.polls.size;
 			const cut = new AbortController();
 			const answer = ask(cut.signal);

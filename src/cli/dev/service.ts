@@ -63,19 +63,20 @@ export async function startDev(q: {
 		events,
 		say,
 		clock: systemClock,
-		errorOf: async (id) => (await engine.status({ endpoint, id }).catch(() => undefined))?.error,
+		errorOf: async (id) =>
+			(await engine.jobs.status({ endpoint, id }).catch(() => undefined))?.error,
 	});
 	const workerOf = (id: string) =>
-		[...engine.workersOf(endpoint)].find((worker) => worker.id === id);
+		[...engine.workers.of(endpoint)].find((worker) => worker.id === id);
 	const service: DevService = {
 		async newWorker() {
-			const variables = await engine.workerEnv({ endpoint, url, replicas: false });
+			const variables = await engine.workers.env({ endpoint, url, replicas: false });
 			kept.remember(variables["RUNPOD_POD_ID"]);
 			return variables;
 		},
 		async workerEnded(id) {
 			const held = workerOf(id)?.held.size ?? 0;
-			await engine.workerEnded({ endpoint, id });
+			await engine.jobs.endWorker({ endpoint, id });
 			kept.remember(undefined);
 			return held;
 		},

@@ -31,7 +31,7 @@ export const STATUS = word("status", JOB_STATES, "Only jobs in this state.");
 
 /** POST /run: queued and on disk, `{id, status}` (spec 4). */
 export async function run(call: Call): Promise<void> {
-	const id = await call.engine.submit(await readSubmitted(call, "run"));
+	const id = await call.engine.jobs.submit(await readSubmitted(call, "run"));
 	json(call.res, statusView(id, "IN_QUEUE"));
 }
 
@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<void> {
 export async function runsync(call: Call): Promise<void> {
 	const ms = waitMs(call, SYNC_WAIT);
 	const submitted = await readSubmitted(call, "runsync");
-	const result = await call.engine.submitAndWait(submitted, { ms, caller: call.caller });
+	const result = await call.engine.jobs.submitAndWait(submitted, { ms, caller: call.caller });
 	json(call.res, jobView(result, call.engine.now()));
 }
 
@@ -49,8 +49,8 @@ export async function status(call: Call): Promise<void> {
 	const retainMs = valueOf(call, TTL);
 	const result =
 		retainMs === undefined
-			? await call.engine.status(q)
-			: await call.engine.retain({ ...q, retainMs });
+			? await call.engine.jobs.status(q)
+			: await call.engine.jobs.retain({ ...q, retainMs });
 	json(call.res, jobView(result, call.engine.now()));
 }
 
@@ -62,7 +62,7 @@ export function shortens(call: Call): boolean {
 /** GET or POST /status-sync/{job}: `/status`, held until the end or `?wait=` (D8). */
 export async function statusSync(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
-	const result = await call.engine.statusSync({
+	const result = await call.engine.jobs.statusSync({
 		endpoint,
 		id: job,
 		ms: waitMs(call, SYNC_WAIT),
@@ -74,27 +74,27 @@ export async function statusSync(call: Call): Promise<void> {
 /** POST /cancel/{job}: `{id, status}` at once (D10). */
 export async function cancel(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
-	const state = await call.engine.cancel({ endpoint, id: job });
+	const state = await call.engine.jobs.cancel({ endpoint, id: job });
 	json(call.res, statusView(job, state));
 }
 
 /** POST /retry/{job}: `{id, status}`, at the end of the queue again (spec 3, D37). */
 export async function retry(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
-	await call.engine.retry({ endpoint, id: job });
+	await call.engine.jobs.retry({ endpoint, id: job });
 	json(call.res, statusView(job, "IN_QUEUE"));
 }
 
 /** POST /purge-queue: `{removed, status}` (spec 2.8, D11). */
 export async function purge(call: Call): Promise<void> {
-	const removed = await call.engine.purge(call.params.endpoint);
+	const removed = await call.engine.jobs.purge(call.params.endpoint);
 	json(call.res, `{"removed":${removed},"status":"completed"}`);
 }
 
 /** GET /requests: job objects without output, the newest first (D12). */
 export async function requests(call: Call): Promise<void> {
 	const state = valueOf(call, STATUS);
-	const { jobs, next } = await call.engine.list({
+	const { jobs, next } = await call.engine.jobs.list({
 		endpoint: call.params.endpoint,
 		filter: state === undefined ? {} : { states: [state] },
 		erased: false,
@@ -110,6 +110,6 @@ export async function requests(call: Call): Promise<void> {
 
 /** GET /health (spec 2.6, D13). */
 export async function health(call: Call): Promise<void> {
-	const { jobs, workers } = await call.engine.health(call.params.endpoint);
+	const { jobs, workers } = await call.engine.metrics.health(call.params.endpoint);
 	json(call.res, JSON.stringify({ jobs, workers }));
 }

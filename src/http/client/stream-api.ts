@@ -47,8 +47,8 @@ export async function stream(call: Call): Promise<void> {
 	};
 	const found =
 		part === undefined
-			? await call.engine.streamNext(q)
-			: await call.engine.streamFrom({ ...q, from: part });
+			? await call.engine.jobs.streamNext(q)
+			: await call.engine.jobs.streamFrom({ ...q, from: part });
 	await send(call, found);
 }
 
@@ -84,7 +84,7 @@ async function events(call: Call, from: number): Promise<void> {
 	const { res, engine } = call;
 	const id = call.params.job;
 	const { endpoint } = call.params;
-	const first = await engine.status({ endpoint, id });
+	const first = await engine.jobs.status({ endpoint, id });
 	let losses = first.job.returns;
 	res.writeHead(200, {
 		"Content-Type": "text/event-stream",
@@ -93,14 +93,14 @@ async function events(call: Call, from: number): Promise<void> {
 	});
 	res.flushHeaders();
 	for (let at = from; !call.caller.gone; ) {
-		const found = await engine.streamFrom({
+		const found = await engine.jobs.streamFrom({
 			endpoint,
 			id,
 			waitMs: KEEP_ALIVE_MS,
 			caller: call.caller,
 			from: at,
 		});
-		const { job } = await engine.status({ endpoint, id });
+		const { job } = await engine.jobs.status({ endpoint, id });
 		if (job.returns > losses) res.write("event: restart\ndata: {}\n\n");
 		losses = job.returns;
 		// Numbers of dropped chunks are never used again, so the last one told is the place to resume
@@ -116,7 +116,7 @@ async function events(call: Call, from: number): Promise<void> {
 		if (isFinal(found.state)) break;
 	}
 	if (call.caller.gone) return;
-	const last = await engine.status({ endpoint, id });
+	const last = await engine.jobs.status({ endpoint, id });
 	await endWith(call, jobView(last, engine.now()));
 }
 

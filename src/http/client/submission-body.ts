@@ -36,8 +36,8 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 	});
 	if (!read.ok) throw badRequest(read.faults);
 	return {
-		id: call.engine.newId(operation),
-		endpoint: call.engine.registry.get(call.params.endpoint),
+		id: call.engine.jobs.newId(operation),
+		endpoint: call.engine.endpoints.get(call.params.endpoint),
 		operation,
 		wish: read.wish,
 		input: payload(input)!,

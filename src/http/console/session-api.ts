@@ -29,7 +29,7 @@ export async function signIn(call: Call): Promise<void> {
 	const body = await readObject(call);
 	const [first, ...rest] = check(SIGN_IN_SCHEMA, body);
 	if (first) throw badRequest([first, ...rest]);
-	const { sessions, keys } = call.engine;
+	const { sessions, keys } = call.engine.access;
 	const principal = await keys.identify((body as { key: string }).key.trim());
 	const begun =
 		principal && (await sessions.begin({ keyId: principal.keyId, place: placeOf(call) }));
@@ -43,7 +43,7 @@ export async function signOut(call: Call): Promise<void> {
 	const token = tokenIn(call);
 	if (token !== undefined) requireOwn(call, true);
 	await readNothing(call);
-	const resumed = token === undefined ? undefined : await call.engine.sessions.resume(token);
+	const resumed = token === undefined ? undefined : await call.engine.access.sessions.resume(token);
 	clearCookie(call, resumed?.place ?? placeOf(call));
 	json(call.res, "{}", NO_STORE);
 }
@@ -53,7 +53,7 @@ export async function signOut(call: Call): Promise<void> {
  * `console_link_over`.
  */
 export async function link(call: Call): Promise<void> {
-	const { sessions, consoleLinks } = call.engine;
+	const { sessions, consoleLinks } = call.engine.access;
 	const keyId = consoleLinks.take(call.params.token);
 	const begun =
 		keyId === undefined ? undefined : await sessions.begin({ keyId, place: placeOf(call) });
@@ -65,7 +65,7 @@ export async function link(call: Call): Promise<void> {
 /** Whoever opens a link again is not stopped: a browser may have loaded it once by itself. */
 async function signedIn(call: Call): Promise<boolean> {
 	const token = tokenIn(call);
-	return token !== undefined && (await call.engine.sessions.resume(token)) !== undefined;
+	return token !== undefined && (await call.engine.access.sessions.resume(token)) !== undefined;
 }
 
 function tell({ res }: Call, { name, scopes, endpoints }: Principal): void {

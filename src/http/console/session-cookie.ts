@@ -13,7 +13,7 @@ const SAFE = ["GET", "HEAD", "OPTIONS"];
 
 /** The token in the cookie of this service. */
 export function tokenIn({ req, engine }: Call): string | undefined {
-	const start = `${engine.sessions.cookie}=`;
+	const start = `${engine.access.sessions.cookie}=`;
 	return req.headers.cookie
 		?.split(/; */)
 		.find((each) => each.startsWith(start))
@@ -33,7 +33,7 @@ export async function fromCookie(
 	const token = tokenIn(call);
 	if (token === undefined) return undefined;
 	requireOwn(call, changes?.(call) ?? false);
-	const resumed = await call.engine.sessions.resume(token);
+	const resumed = await call.engine.access.sessions.resume(token);
 	if (!resumed)
 		throw new ApiError("unauthorized", {
 			why: "The session of the console is over, or its key has ended: sign in again.",
@@ -78,6 +78,6 @@ function put(
 ): void {
 	res.setHeader(
 		"Set-Cookie",
-		`${engine.sessions.cookie}=${value}; Max-Age=${maxAge}; Path=${path}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`,
+		`${engine.access.sessions.cookie}=${value}; Max-Age=${maxAge}; Path=${path}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`,
 	);
 }

@@ -18,12 +18,12 @@ import type { Durations, Family } from "./exposition.ts";
 export async function metrics(call: Call): Promise<void> {
 	const { engine, res } = call;
 	const sees = (endpoint: string): boolean => may(principalOf(call), "read", endpoint);
-	const present = await engine.present().catch((error: unknown) => {
+	const present = await engine.metrics.snapshots().catch((error: unknown) => {
 		if (error instanceof StoreUnavailable) return undefined;
 		throw error;
 	});
 	const totals = [...engine.metrics.totals()].filter(
-		([endpoint]) => engine.registry.has(endpoint) && sees(endpoint),
+		([endpoint]) => engine.endpoints.has(endpoint) && sees(endpoint),
 	);
 	const text = exposition([
 		{

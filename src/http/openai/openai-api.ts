@@ -29,9 +29,9 @@ export async function openai(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const { input, stream } = await readAsked(call);
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
-	const endpoint = engine.registry.get(params.endpoint);
-	const id = engine.newId("openai");
-	await engine.submit({
+	const endpoint = engine.endpoints.get(params.endpoint);
+	const id = engine.jobs.newId("openai");
+	await engine.jobs.submit({
 		id,
 		endpoint,
 		operation: "openai",
@@ -49,7 +49,7 @@ export async function openai(call: Call): Promise<void> {
 		ended = true;
 	} finally {
 		// Nobody but this client can ask for the result: without it the work is for nothing.
-		if (!ended) engine.abandon(job);
+		if (!ended) engine.jobs.abandon(job);
 	}
 }
 
@@ -70,7 +70,7 @@ async function readAsked(call: Call): Promise<{ input: JsonText; stream: boolean
 async function whole(call: Call, job: JobName): Promise<boolean> {
 	const { engine, caller } = call;
 	for (;;) {
-		const found = await engine.statusSync({ ...job, ms: LOOK_MS, caller });
+		const found = await engine.jobs.statusSync({ ...job, ms: LOOK_MS, caller });
 		if (isFinal(found.job.state)) {
 			if (found.job.state !== "COMPLETED") answerFailure(call, failureOfJob(found));
 			else await answer(call, found.output === undefined ? undefined : stringOf(found.output), job);
@@ -98,7 +98,7 @@ async function answer(call: Call, output: JsonText | undefined, job: JobName): P
 async function chunksAsResult({ engine, caller }: Call, job: JobName): Promise<string | undefined> {
 	const outputs: string[] = [];
 	for (let from = 0; ; ) {
-		const found = await engine.streamFrom({ ...job, from, waitMs: 0, caller });
+		const found = await engine.jobs.streamFrom({ ...job, from, waitMs: 0, caller });
 		for (const chunk of found.chunks) outputs.push(outputOf(chunk));
 		from = found.next;
 		if (isFinal(found.state) || found.chunks.length === 0) break;

@@ -66,8 +66,8 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	async function follow(): Promise<boolean> {
 		let attempt = 0;
 		for (let at = 0; ; ) {
-			const found = await engine.streamFrom({ ...job, from: at, waitMs: LOOK_MS, caller });
-			const now = await engine.status(job);
+			const found = await engine.jobs.streamFrom({ ...job, from: at, waitMs: LOOK_MS, caller });
+			const now = await engine.jobs.status(job);
 			if (caller.gone) return false;
 			if (now.job.attempt !== attempt || waitsAgain(now.job)) {
 				if (res.headersSent) {

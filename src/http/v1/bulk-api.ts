@@ -28,6 +28,6 @@ async function answer(call: Call, on: "cancel" | "retry"): Promise<void> {
 		done,
 		more,
 		next = null,
-	} = await call.engine.bulk({ endpoint: call.params.endpoint, on, ...read.request });
+	} = await call.engine.jobs.bulk({ endpoint: call.params.endpoint, on, ...read.request });
 	json(call.res, JSON.stringify({ matched, done, more, next }));
 }

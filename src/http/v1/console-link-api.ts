@@ -11,6 +11,6 @@ import { moment } from "./time.ts";
  */
 export async function make(call: Call): Promise<void> {
 	await readNothing(call);
-	const { path, until } = call.engine.consoleLinks.make(principalOf(call).keyId);
+	const { path, until } = call.engine.access.consoleLinks.make(principalOf(call).keyId);
 	json(call.res, JSON.stringify({ path, expiresAt: moment(until) }), ["Cache-Control", "no-store"]);
 }

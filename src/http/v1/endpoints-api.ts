@@ -35,7 +35,7 @@ export const REPLICAS = yes(
 
 /** GET /v1/endpoints: `{endpoints}`, those that the key may use. */
 export async function list(call: Call): Promise<void> {
-	const visible = [...call.engine.registry.all()].filter(({ endpoint }) =>
+	const visible = [...call.engine.endpoints.all()].filter(({ endpoint }) =>
 		may(principalOf(call), "read", endpoint.id),
 	);
 	const endpoints = await Promise.all(visible.map((known) => shown(call, known)));
@@ -55,7 +55,7 @@ export async function create(call: Call): Promise<void> {
 export async function get(call: Call): Promise<void> {
 	json(
 		call.res,
-		JSON.stringify(await shown(call, call.engine.registry.entry(call.params.endpoint))),
+		JSON.stringify(await shown(call, call.engine.endpoints.entry(call.params.endpoint))),
 	);
 }
 
@@ -70,7 +70,7 @@ export async function update(call: Call): Promise<void> {
 /** DELETE /v1/endpoints/{endpoint}: cancels its jobs, ends its workers; the endpoint as it was. */
 export async function remove(call: Call): Promise<void> {
 	await readNothing(call);
-	const last = await shown(call, call.engine.registry.entry(call.params.endpoint));
+	const last = await shown(call, call.engine.endpoints.entry(call.params.endpoint));
 	await call.engine.endpoints.remove(last.id);
 	json(call.res, JSON.stringify(last));
 }
@@ -100,7 +100,7 @@ async function setPaused(call: Call, paused: boolean): Promise<void> {
  */
 export async function webhookSecret(call: Call): Promise<void> {
 	await readNothing(call);
-	const secret = await call.engine.webhookSecret.renew(call.params.endpoint);
+	const secret = await call.engine.webhooks.renewSecret(call.params.endpoint);
 	json(call.res, JSON.stringify({ webhookSecret: secret }));
 }
 
@@ -111,7 +111,7 @@ export async function webhookSecret(call: Call): Promise<void> {
 export async function workerEnv(call: Call): Promise<void> {
 	const url = valueOf(call, WORKER_URL);
 	if (url === undefined) throw badQuery("url", "", WORKER_URL.bound);
-	const env = await call.engine.workerEnv({
+	const env = await call.engine.workers.env({
 		endpoint: call.params.endpoint,
 		url,
 		replicas: valueOf(call, REPLICAS) ?? false,
@@ -124,7 +124,7 @@ export async function workerEnv(call: Call): Promise<void> {
  * first.
  */
 export async function workers(call: Call): Promise<void> {
-	const present = (await call.engine.workerViews(call.params.endpoint)).toSorted(
+	const present = (await call.engine.workers.views(call.params.endpoint)).toSorted(
 		(a, b) => a.createdAt - b.createdAt,
 	);
 	json(call.res, JSON.stringify({ workers: present.map(shownWorker) }));
@@ -135,11 +135,10 @@ async function shown(
 	{ engine }: Call,
 	{ endpoint, paused, createdAt }: EndpointEntry,
 ): Promise<{ id: string } & Record<string, unknown>> {
-	const { jobs, workers: counts } = await engine.health(endpoint.id);
-	const { registry } = engine;
+	const { jobs, workers: counts } = await engine.metrics.health(endpoint.id);
 	return {
 		...settingsOf(endpoint),
-		webhookSecretSet: registry.sealedSecret(endpoint.id) !== undefined,
+		webhookSecretSet: engine.endpoints.sealedSecret(endpoint.id) !== undefined,
 		paused,
 		createdAt: moment(createdAt),
 		jobs,

@@ -23,7 +23,7 @@ export async function feed(call: Call): Promise<void> {
 	const [endpoint, interval = 2] = [valueOf(call, ENDPOINT), valueOf(call, INTERVAL)];
 	if (endpoint !== undefined) {
 		permit(principal, "read", endpoint);
-		await engine.endpoint(endpoint);
+		await engine.endpoints.find(endpoint);
 	}
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	if (caller.gone) return;
@@ -33,7 +33,7 @@ export async function feed(call: Call): Promise<void> {
 		"X-Accel-Buffering": "no",
 	});
 	res.flushHeaders();
-	caller.left = engine.listen({
+	caller.left = engine.metrics.listen({
 		keyId: principal.keyId,
 		endpoint,
 		intervalMs: interval * 1000,

@@ -51,7 +51,7 @@ export async function list(call: Call): Promise<void> {
 	];
 	const { jobs, next } =
 		id === undefined
-			? await engine.list({ endpoint: params.endpoint, filter, erased, cursor, limit })
+			? await engine.jobs.list({ endpoint: params.endpoint, filter, erased, cursor, limit })
 			: { jobs: await one(call, { id, filter, erased }) };
 	const now = engine.now();
 	json(
@@ -66,7 +66,7 @@ async function one(
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
 ): Promise<JobResult[]> {
 	try {
-		const found = await engine.record({ endpoint: params.endpoint, id });
+		const found = await engine.jobs.details({ endpoint: params.endpoint, id });
 		return fits(found.job, filter) && (erased || !found.job.erased) ? [found] : [];
 	} catch (error) {
 		if (error instanceof ApiError && error.code === "job_not_found") return [];
@@ -90,7 +90,7 @@ function fits({ state, worker, submittedAt }: Job, filter: JobFilter): boolean {
  */
 export async function get(call: Call): Promise<void> {
 	const { engine, params } = call;
-	const found = await engine.record({ endpoint: params.endpoint, id: params.job });
+	const found = await engine.jobs.details({ endpoint: params.endpoint, id: params.job });
 	const full = may(principalOf(call), "write", params.endpoint);
 	const { input } = found;
 	const view = jobView(found, engine.now());

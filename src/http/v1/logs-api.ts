@@ -37,7 +37,7 @@ export async function logs(call: Call): Promise<void> {
 		follow: valueOf(call, FOLLOW) ?? false,
 		left: left.signal,
 	};
-	const found = await engine.logs(asked).catch(async (error: unknown) => {
+	const found = await engine.workers.logs(asked).catch(async (error: unknown) => {
 		if (
 			error instanceof ApiError &&
 			error.code === "worker_not_found" &&

@@ -34,7 +34,12 @@ export async function metrics(call: Call): Promise<void> {
 		((given ?? now) < now - METRICS_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
 	const from = given ?? to - USUAL_STEPS * step;
 	if (from >= to) throw badQuery("from", String(from), "before `to`, which is now if absent");
-	const found = await call.engine.history({ endpoint: call.params.endpoint, step, from, to });
+	const found = await call.engine.metrics.history({
+		endpoint: call.params.endpoint,
+		step,
+		from,
+		to,
+	});
 	json(
 		call.res,
 		JSON.stringify({ step: found.step, from: moment(found.from), series: found.series }),

@@ -25,7 +25,7 @@ const RETURNED = ["content-type", "cache-control", "x-accel-buffering"] as const
 export async function answeredElsewhere(call: Call): Promise<boolean> {
 	const { engine, req, res, caller } = call;
 	if (req.headers[FORWARDED] !== undefined) return false;
-	for (const { self, url } of engine.servers()) {
+	for (const { self, url } of engine.cluster.members()) {
 		if (self || caller.gone) continue;
 		const answer = await ask(url, call).catch(() => undefined);
 		if (answer?.statusCode !== 200) {

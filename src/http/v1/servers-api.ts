@@ -11,7 +11,7 @@ export function list(call: Call): void {
 	json(
 		call.res,
 		JSON.stringify({
-			servers: call.engine.servers().map(({ id, url, startedAt, self, leads }) => ({
+			servers: call.engine.cluster.members().map(({ id, url, startedAt, self, leads }) => ({
 				id,
 				url,
 				startedAt: moment(startedAt),

@@ -29,7 +29,7 @@ export async function list(call: Call): Promise<void> {
 		valueOf(call, CURSOR),
 		valueOf(call, PAGE),
 	];
-	const { deliveries, next } = await call.engine.deliveries({
+	const { deliveries, next } = await call.engine.webhooks.list({
 		endpoint: endpointOf(call),
 		job,
 		state,
@@ -68,10 +68,10 @@ function endpointOf(call: Call): string | undefined {
 export async function redeliver(call: Call): Promise<void> {
 	await readNothing(call);
 	const { engine, params } = call;
-	const { endpoint } = await engine.delivery(params.delivery);
+	const { endpoint } = await engine.webhooks.get(params.delivery);
 	permit(principalOf(call), "write", endpoint);
-	await engine.redeliver(params.delivery);
-	json(call.res, JSON.stringify(shown(call, await engine.delivery(params.delivery))));
+	await engine.webhooks.redeliver(params.delivery);
+	json(call.res, JSON.stringify(shown(call, await engine.webhooks.get(params.delivery))));
 }
 
 /** The URL is shown whole to those who may submit jobs with one. */

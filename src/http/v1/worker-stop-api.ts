@@ -12,6 +12,6 @@ import { answeredElsewhere } from "./other-servers.ts";
 export async function stop(call: Call): Promise<void> {
 	await readNothing(call);
 	const { endpoint, worker } = call.params;
-	if (await call.engine.stopWorker({ endpoint, id: worker })) return json(call.res, "{}");
+	if (await call.engine.workers.stop({ endpoint, id: worker })) return json(call.res, "{}");
 	if (!(await answeredElsewhere(call))) throw new ApiError("worker_gone", { endpoint, worker });
 }

@@ -79,7 +79,7 @@ function readLine(line: Buffer): Told | undefined {
 async function kept({ engine, worker }: Call, told: Told | undefined): Promise<number> {
 	if (!told) return 400;
 	try {
-		await engine.report({ worker: worker!, ...told });
+		await engine.jobs.report({ worker: worker!, ...told });
 		return 200;
 	} catch (error) {
 		if (error instanceof ApiError || error instanceof StoreUnavailable)

@@ -56,7 +56,7 @@ export async function takeBatch(call: Call): Promise<void> {
 /** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
 export async function stop(call: Call): Promise<void> {
 	const jobsToStop = await withCaller(call, (signal) =>
-		call.engine.stopPoll({ worker: call.worker!, signal }),
+		call.engine.workers.pollStops({ worker: call.worker!, signal }),
 	);
 	if (jobsToStop.length === 0) return nothing(call.res);
 	json(call.res, JSON.stringify({ jobsToStop }));
@@ -64,7 +64,7 @@ export async function stop(call: Call): Promise<void> {
 
 /** POST /job-done/{worker}/{job}: progress, a result or a failure. */
 export async function done(call: Call): Promise<void> {
-	await call.engine.report({
+	await call.engine.jobs.report({
 		worker: call.worker!,
 		id: call.params.job,
 		report: await readDone(call),
@@ -79,19 +79,20 @@ export async function chunk(call: Call): Promise<void> {
 	const worker = call.worker!;
 	const read = await readChunk(call);
 	const held = worker.held.get(params.job);
-	if ("report" in read) await engine.report({ worker, id: params.job, report: read.report });
+	if ("report" in read) await engine.jobs.report({ worker, id: params.job, report: read.report });
 	else {
 		// Other posts of an external worker may have gone to other servers: a chunk that comes twice is
 		// better than one that is dropped.
-		const bound = !engine.others() || worker.launcher !== "external";
+		const bound = !engine.cluster.others() || worker.launcher !== "external";
 		const number = bound ? postNumber(call) : undefined;
 		const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
 		// Numbered posts from before this server's start are not known here: the text decides once.
 		const unsure =
 			held === undefined
-				? !engine.shared
+				? !engine.cluster.shared
 				: held.unsure === true || (number !== undefined && held.nextPost === undefined);
-		if (!repeat) await engine.chunks({ worker, id: params.job, pieces: read.chunks, unsure });
+		if (!repeat)
+			await engine.jobs.addChunks({ worker, id: params.job, pieces: read.chunks, unsure });
 		if (held && number !== undefined) held.nextPost = number + 1;
 	}
 	const written = connected(call) && (await jsonWritten(call, POSTED));
@@ -113,7 +114,7 @@ export async function ping(call: Call): Promise<void> {
 			? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500)
 			: undefined;
 	const said = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
-	await withCaller(call, (signal) => call.engine.ping({ worker: call.worker!, said, signal }));
+	await withCaller(call, (signal) => call.engine.jobs.ping({ worker: call.worker!, said, signal }));
 	json(call.res, POSTED);
 }
 
@@ -134,11 +135,11 @@ async function handOut(
 	const worker = call.worker!;
 	const idle = query(call).get("job_in_progress") === "0";
 	const jobs = await withCaller(call, (signal) =>
-		call.engine.take({ worker, limit, idle, signal }),
+		call.engine.jobs.take({ worker, limit, idle, signal }),
 	);
 	if (jobs.length === 0) return nothing(call.res);
 	const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
-	if (!written) return await call.engine.handBack(worker, jobs);
+	if (!written) return await call.engine.jobs.requeueUndelivered(worker, jobs);
 	// The store keeps the inputs; here nobody has them any more.
 	for (const { input } of jobs) release(input);
 }

@@ -333,7 +333,7 @@ describe("requests at once", () => {
 	});
 
 	it("D24: a client that left while its key was looked up holds no place", async () => {
-		const { keys } = service.engine;
+		const { keys } = service.engine.access;
 		const { identify } = keys;
 		for (let index = 0; index < 3; index += 1) {
 			const closed = new Promise<void>((resolve) => {

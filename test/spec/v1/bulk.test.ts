@@ -118,11 +118,11 @@ describe("cancel", () => {
 	it("D39: a thousand in one portion, the rest by next", async () => {
 		const ep = names.next();
 		const { engine } = service;
-		const endpoint = engine.registry.get(ep);
+		const endpoint = engine.endpoints.get(ep);
 		await Promise.all(
 			Array.from({ length: 1203 }, () =>
-				engine.submit({
-					id: engine.newId("run"),
+				engine.jobs.submit({
+					id: engine.jobs.newId("run"),
 					endpoint,
 					operation: "run",
 					wish: { lowPriority: false, s3Config: false },
@@ -222,12 +222,17 @@ describe("a worker", () => {
 					service.next("worker.launched", ({ endpoint }) => endpoint === "launched"),
 				)
 			).worker;
-		const id = [...service.engine.workersOf("launched")][0]?.id ?? (await started());
-		const worker = service.engine.worker({ id, endpoint: "launched" });
+		const id = [...service.engine.workers.of("launched")][0]?.id ?? (await started());
+		const worker = service.engine.workers.recordCall({ id, endpoint: "launched" });
 		const job = await submitted(service, "launched");
 		await atOnce(
 			clock,
-			service.engine.take({ worker, limit: 1, idle: false, signal: new AbortController().signal }),
+			service.engine.jobs.take({
+				worker,
+				limit: 1,
+				idle: false,
+				signal: new AbortController().signal,
+			}),
 		);
 		expect(await stop("launched", id)).toMatchObject({ status: 200, json: {} });
 		expect((await operator(service).seen("/endpoints/launched/workers")).workers[0]).toMatchObject({
@@ -239,7 +244,7 @@ describe("a worker", () => {
 		const next = service.next("worker.launched", ({ endpoint }) => endpoint === "launched");
 		await clock.advance(5000);
 		expect([...worker.held.keys()]).toEqual([job]);
-		await service.engine.report({
+		await service.engine.jobs.report({
 			worker,
 			id: job,
 			report: { kind: "end", on: "complete", output: "{}", restart: false },

@@ -248,7 +248,7 @@ describe("B.3, B.8: SDK workers that are refused ask few times a minute, though 
 		});
 		const id = await drained.submit();
 		await until(() => worker.began.length === 1);
-		const seen = drained.service.engine.worker(worker.protocol);
+		const seen = drained.service.engine.workers.recordCall(worker.protocol);
 		await until(() => seen.takes + seen.stops === 2);
 		let over = false;
 		const stopped = drained.service.stop().then(() => (over = true));

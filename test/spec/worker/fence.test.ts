@@ -212,13 +212,13 @@ describe("D16: ONE worker gets a job again only when its earlier attempt is know
 });
 
 describe("D16: the word that an earlier attempt is over and the take that gets the job anew are one commit", () => {
-	type At = Parameters<typeof b.service.engine.ping>[0]["worker"];
+	type At = Parameters<typeof b.service.engine.jobs.ping>[0]["worker"];
 	it.each<[what: string, pings: number, say: (worker: At, id: string) => Promise<void>]>([
 		[
 			"a late result",
 			0,
 			(worker, id) =>
-				b.service.engine.report({
+				b.service.engine.jobs.report({
 					worker,
 					id,
 					report: { kind: "end", on: "complete", restart: false },
@@ -227,7 +227,7 @@ describe("D16: the word that an earlier attempt is over and the take that gets t
 		[
 			"the second ping that omits it",
 			1,
-			(worker) => b.service.engine.ping({ worker, said: { named: [] } }),
+			(worker) => b.service.engine.jobs.ping({ worker, said: { named: [] } }),
 		],
 	])("%s: the job stays in the worker's hands", async (_, pings, say) => {
 		const late = await b.worker();
@@ -237,9 +237,9 @@ describe("D16: the word that an earlier attempt is over and the take that gets t
 			await late.ping();
 		}
 		await b.clock.advance(PING_MS);
-		const worker = b.service.engine.worker(late);
+		const worker = b.service.engine.workers.recordCall(late);
 		const said = say(worker, id);
-		const jobs = await b.service.engine.take({
+		const jobs = await b.service.engine.jobs.take({
 			worker,
 			limit: 1,
 			idle: false,

@@ -185,7 +185,7 @@ describe("D16: proof that a job is lost", () => {
 		const id = await b.submit();
 		await b.takes(worker, id, { busy: true });
 		// So it stands on a server that the worker polled before another one handed it the job.
-		const seen = b.service.engine.worker(worker);
+		const seen = b.service.engine.workers.recordCall(worker);
 		for (const held of seen.held.keys()) seen.held.delete(held);
 		seen.knownIdle = true;
 		await b.clock.advance(PING_MS);

@@ -30,7 +30,7 @@ async function atWork(
 	const { answer } = await b.held(worker, (signal) => worker.stop({ signal }));
 	await b.clock.advance(HOLD_MS);
 	await b.reached(answer);
-	const seen = b.service.engine.worker(worker);
+	const seen = b.service.engine.workers.recordCall(worker);
 	seen.longestPollMs = Math.min(seen.longestPollMs, outlivedMs);
 	const id = await b.submit();
 	await b.takes(worker, id, { busy: true });
@@ -93,7 +93,10 @@ describe("D16: pings of a dead worker's child", () => {
 		const take = await b.held(worker, (signal) => worker.take({ busy: true, signal }));
 		await take.hangUp();
 		await pings(worker, id, 6);
-		expect(b.service.engine.worker(worker)).toMatchObject({ stops: 1, leftAt: expect.any(Number) });
+		expect(b.service.engine.workers.recordCall(worker)).toMatchObject({
+			stops: 1,
+			leftAt: expect.any(Number),
+		});
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", workerId: worker.id });
 	});
 
@@ -109,7 +112,7 @@ describe("D16: pings of a dead worker's child", () => {
 	it("count on when the poll was answered, not cut: a handler blocks", async () => {
 		const { worker, id } = await atWork(HOLD_MS);
 		await pings(worker, id, 20);
-		expect(b.service.engine.worker(worker).stops).toBe(0);
+		expect(b.service.engine.workers.recordCall(worker).stops).toBe(0);
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", workerId: worker.id });
 	});
 

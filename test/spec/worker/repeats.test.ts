@@ -115,7 +115,7 @@ describe("B.6: a post that an SDK worker gives up loses its result, which its ne
 			runs += 1;
 			return runs;
 		});
-		const seen = b.service.engine.worker(worker.protocol);
+		const seen = b.service.engine.workers.recordCall(worker.protocol);
 		// The take that follows must be later than the hand-out to prove anything.
 		const id = await b.submit();
 		while (b.of("job.settled").length === 0) {

@@ -64,7 +64,7 @@ async function pass(ms: number): Promise<void> {
 	}
 }
 
-const of = (endpoint: string): Worker[] => [...service.engine.workersOf(endpoint)];
+const of = (endpoint: string): Worker[] => [...service.engine.workers.of(endpoint)];
 
 /** What the worker's process sees; undefined until it runs. */
 function seen({ id }: Worker): string | undefined {
@@ -88,14 +88,14 @@ async function running(endpoint: string, workers: number): Promise<Worker[]> {
 /** The worker calls for the first time, takes a job and reports it. */
 async function works(worker: Worker): Promise<void> {
 	const { engine } = service;
-	engine.worker(worker);
-	const [job] = await engine.take({
+	engine.workers.recordCall(worker);
+	const [job] = await engine.jobs.take({
 		worker,
 		limit: 1,
 		idle: false,
 		signal: new AbortController().signal,
 	});
-	await engine.report({
+	await engine.jobs.report({
 		worker,
 		id: job!.id,
 		report: { kind: "end", on: "complete", restart: false },
@@ -103,7 +103,7 @@ async function works(worker: Worker): Promise<void> {
 }
 
 const reason = async (endpoint: string, id: string): Promise<object> =>
-	(await service.engine.record({ endpoint, id })).reason!;
+	(await service.engine.jobs.details({ endpoint, id })).reason!;
 
 describe("gpus and gpusPerWorker", () => {
 	it("D27: each worker sees its own GPUs, and one that needs none sees none", async () => {
@@ -129,8 +129,8 @@ describe("gpus and gpusPerWorker", () => {
 		await serve({ busy: needing(2), late: needing(1) });
 		await submitted(service, "busy");
 		const [worker] = await running("busy", 1);
-		service.engine.worker(worker!);
-		await service.engine.take({
+		service.engine.workers.recordCall(worker!);
+		await service.engine.jobs.take({
 			worker: worker!,
 			limit: 1,
 			idle: false,
@@ -166,7 +166,7 @@ describe("gpus and gpusPerWorker", () => {
 	it("D27: workersMin stays", async () => {
 		await serve({ first: needing(2, { workersMin: 1 }), second: needing(1) });
 		const [worker] = await running("first", 1);
-		service.engine.worker(worker!);
+		service.engine.workers.recordCall(worker!);
 		await submitted(service, "second");
 		await pass(3 * MIN_STAY_MS);
 		expect(ended).toEqual([]);

@@ -18,7 +18,7 @@ afterAll(() => b?.end());
 
 /** Launched workers of the endpoint that are not on their way out, the oldest first. */
 function present(): Worker[] {
-	return [...b.service.engine.workersOf(b.ep)].filter(({ draining }) => !draining);
+	return [...b.service.engine.workers.of(b.ep)].filter(({ draining }) => !draining);
 }
 
 /** Resolves when so many are there, without time passing. */
@@ -40,25 +40,30 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
 
 /** The first call of each. */
 function call(...workers: readonly Worker[]): void {
-	for (const { id, endpoint } of workers) b.service.engine.worker({ id, endpoint });
+	for (const { id, endpoint } of workers) b.service.engine.workers.recordCall({ id, endpoint });
 }
 
 /** Has the worker take a job, which must be there. */
 async function takes(worker: Worker): Promise<string> {
 	call(worker);
 	const jobs = await b.reached(
-		b.service.engine.take({ worker, limit: 1, idle: false, signal: new AbortController().signal }),
+		b.service.engine.jobs.take({
+			worker,
+			limit: 1,
+			idle: false,
+			signal: new AbortController().signal,
+		}),
 	);
 	expect(jobs).toHaveLength(1);
 	return jobs[0]!.id;
 }
 
 const reports = (worker: Worker, id: string, restart = false): Promise<void> =>
-	b.service.engine.report({ worker, id, report: { kind: "end", on: "complete", restart } });
+	b.service.engine.jobs.report({ worker, id, report: { kind: "end", on: "complete", restart } });
 const ping = (worker: Worker, said: object = {}): Promise<void> =>
-	b.service.engine.ping({ worker, said: { named: [...worker.held.keys()], ...said } });
+	b.service.engine.jobs.ping({ worker, said: { named: [...worker.held.keys()], ...said } });
 const reason = async (id: string): Promise<{ code: string; message: string }> =>
-	(await b.service.engine.record({ endpoint: b.ep, id })).reason!;
+	(await b.service.engine.jobs.details({ endpoint: b.ep, id })).reason!;
 
 describe("the number of workers", () => {
 	it("D27: QUEUE_DELAY: the first at once, then one more each time the oldest job has waited longer than scalerValue s", async () => {
@@ -160,10 +165,10 @@ describe("the number of workers", () => {
 		const workers = await counted(3);
 		const jobs = [await takes(workers[0]!), await takes(workers[1]!)];
 		call(workers[2]!);
-		await b.service.engine.cancel({
+		await b.service.engine.jobs.cancel({
 			endpoint: b.ep,
 			id: (
-				await b.service.engine.list({
+				await b.service.engine.jobs.list({
 					endpoint: b.ep,
 					filter: { states: ["IN_QUEUE"] },
 					erased: false,
@@ -241,7 +246,7 @@ describe("a sick worker", () => {
 		const next = await b.submit();
 		await b.pass(3000);
 		expect(b.of("worker.exited")).toEqual([]);
-		const refused = b.service.engine.take({
+		const refused = b.service.engine.jobs.take({
 			worker: worker!,
 			limit: 1,
 			idle: false,

@@ -284,7 +284,7 @@ describe("B.5: what handlers lead to", () => {
 		"D16: a result that is never posted, %s, is found lost by the worker's next take, and fails after three losses",
 		async (_, result) => {
 			const sdk = await b.sdk({ handler: () => result });
-			const seen = b.service.engine.worker(sdk.protocol);
+			const seen = b.service.engine.workers.recordCall(sdk.protocol);
 			const id = await b.submit();
 			// A take in the very millisecond of the hand-out proves nothing: time must pass between them,
 			// and calls must arrive meanwhile.
@@ -368,7 +368,7 @@ describe("B.8: SIGTERM", () => {
 
 	it("D16: a job handed to the open poll of a worker that leaves is never run there; it is lost once and runs elsewhere", async () => {
 		const leaving = await b.sdk({ handler: () => "never", pingEveryMs: 0 });
-		await until(() => b.service.engine.worker(leaving.protocol).takes > 0);
+		await until(() => b.service.engine.workers.recordCall(leaving.protocol).takes > 0);
 		await leaving.ping();
 		leaving.terminate();
 		const id = await b.submit();

@@ -206,7 +206,7 @@ describe("B.8: SDK workers that are told to stop", () => {
 		});
 		const id = await b.submit();
 		await until(() => sdk.began.includes(id));
-		await until(() => b.service.engine.worker(sdk.protocol).stops > 0);
+		await until(() => b.service.engine.workers.recordCall(sdk.protocol).stops > 0);
 		await cancel(id);
 		await until(() => sdk.held().length === 0);
 		const settled = b.next("job.settled");
@@ -226,7 +226,7 @@ describe("B.8: SDK workers that are told to stop", () => {
 		});
 		const id = await b.submit();
 		await until(() => sdk.began.includes(id));
-		await until(() => b.service.engine.worker(sdk.protocol).stops > 0);
+		await until(() => b.service.engine.workers.recordCall(sdk.protocol).stops > 0);
 		const dropped = b.next("report.dropped");
 		await cancel(id);
 		expect(await b.reached(dropped)).toMatchObject({ id, why: "stale" });
@@ -253,7 +253,7 @@ describe("B.8: SDK workers that are told to stop", () => {
 		await b.reached(until(() => sdk.held().length === 0));
 		expect(sdk.protocol.sent.filter(({ method }) => method === "POST")).toEqual([]);
 		// Its next take says that nothing runs there: the stop is over.
-		const seen = b.service.engine.worker(sdk.protocol);
+		const seen = b.service.engine.workers.recordCall(sdk.protocol);
 		await b.reached(until(() => seen.takes > 0 && seen.stopping.size === 0));
 		expect(await b.status(id)).toMatchObject({ status: "CANCELLED" });
 	});

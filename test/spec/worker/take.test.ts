@@ -124,7 +124,7 @@ describe("B.3: job-take", () => {
 
 	it("D26: an idle SDK worker makes few requests a minute", async () => {
 		const { protocol, errors } = await b.sdk({ handler: () => 1, pingEveryMs: 0 });
-		const seen = b.service.engine.worker(protocol);
+		const seen = b.service.engine.workers.recordCall(protocol);
 		const minutes = 5;
 		for (let second = 0; second < minutes * 60; second += 1) {
 			await b.pass(1000);

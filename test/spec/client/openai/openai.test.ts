@@ -391,11 +391,11 @@ describe("a client that hangs up", () => {
 	it.each(BOTH)(
 		"D32: cancels the job also when it left before anybody waited for it: %j",
 		async (body) => {
-			const { submit } = service.engine;
+			const { submit } = service.engine.jobs;
 			const arrival = nextArrival();
 			const asking = ask(service.url, path, body);
-			service.engine.submit = async (q) => {
-				service.engine.submit = submit;
+			service.engine.jobs.submit = async (q) => {
+				service.engine.jobs.submit = submit;
 				const id = await submit(q);
 				asking.hangUp();
 				await (await arrival).closed;

@@ -224,9 +224,9 @@ describe("an attempt that is lost", () => {
 	});
 
 	it("D32, D16: chunks that were read while it was being lost do not go out", async () => {
-		const { status } = service.engine;
-		service.engine.status = async (q) => {
-			service.engine.status = status;
+		const { status } = service.engine.jobs;
+		service.engine.jobs.status = async (q) => {
+			service.engine.jobs.status = status;
 			await clock.advance(1);
 			await worker.takeThis(id);
 			await worker.chunk(id, { output: "data: second\n\n" });
@@ -251,10 +251,10 @@ describe("the client's side", () => {
 	});
 
 	it("D32: what a client does not read waits in the store, and leaving then stops the job", async () => {
-		const { streamFrom } = service.engine;
+		const { streamFrom } = service.engine.jobs;
 		let asked = 0;
 		let woken = (): void => {};
-		service.engine.streamFrom = (q) => {
+		service.engine.jobs.streamFrom = (q) => {
 			asked = q.from;
 			woken();
 			return streamFrom(q);
@@ -297,7 +297,7 @@ describe("the client's side", () => {
 		await some;
 		await further;
 		socket.destroy();
-		service.engine.streamFrom = streamFrom;
+		service.engine.jobs.streamFrom = streamFrom;
 		expect((await asTimePasses(clock, settled)).state).toBe("CANCELLED");
 	});
 });

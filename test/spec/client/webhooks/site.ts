@@ -121,7 +121,7 @@ export function webhookSite(): WebhookSite {
 			return id;
 		},
 		deliveries: async (job, of = service) =>
-			(await of.engine.deliveries({ job, limit: 100 })).deliveries,
+			(await of.engine.webhooks.list({ job, limit: 100 })).deliveries,
 		async deliveryOf(job, of) {
 			const [only, ...others] = await site.deliveries(job, of);
 			expect(others).toEqual([]);

@@ -237,19 +237,19 @@ describe("failed tries", () => {
 		await cancel(id);
 		await atOnce(hand, first);
 		const delivery = await deliveryOf(id);
-		await expect(site.service.engine.redeliver(delivery.id)).rejects.toMatchObject({
+		await expect(site.service.engine.webhooks.redeliver(delivery.id)).rejects.toMatchObject({
 			code: "delivery_pending",
 		});
-		await expect(site.service.engine.delivery("msg_none")).rejects.toMatchObject({
+		await expect(site.service.engine.webhooks.get("msg_none")).rejects.toMatchObject({
 			code: "delivery_not_found",
 		});
-		await expect(site.service.engine.redeliver("msg_none")).rejects.toMatchObject({
+		await expect(site.service.engine.webhooks.redeliver("msg_none")).rejects.toMatchObject({
 			code: "delivery_not_found",
 		});
 		expect(await over(id)).toMatchObject({ state: "failed", used: 3 });
 
 		const fault = failed(id);
-		await site.service.engine.redeliver(delivery.id);
+		await site.service.engine.webhooks.redeliver(delivery.id);
 		expect(await atOnce(hand, fault)).toMatchObject({ retryMs: 10_000 });
 		const done = delivered(id);
 		await hand.advance(10_000);
@@ -261,7 +261,7 @@ describe("failed tries", () => {
 		});
 
 		const anew = delivered(id);
-		await site.service.engine.redeliver(delivery.id);
+		await site.service.engine.webhooks.redeliver(delivery.id);
 		await atOnce(hand, anew);
 		expect(new Set((await arrived(6)).map(({ headers }) => headers["webhook-id"]))).toEqual(
 			new Set([delivery.id]),
@@ -350,7 +350,7 @@ describe("the signature", () => {
 		await ended({}, own);
 		const [first] = await arrived(1);
 		expect(first!.headers["webhook-signature"]).toMatch(/^v1,[\w+/]{43}=$/);
-		const made = await own.engine.webhookSecret.renew(site.ep);
+		const made = await own.engine.webhooks.renewSecret(site.ep);
 		expect(made).toMatch(/^whsec_[\w+/]{43}=$/);
 		expect(signedWith(made, first!)).toBe(false);
 		await ended({}, own);
@@ -359,7 +359,7 @@ describe("the signature", () => {
 		own = await start();
 		await ended({}, own);
 		expect(signedWith(made, (await arrived(3))[2]!)).toBe(true);
-		await expect(own.engine.webhookSecret.renew("none")).rejects.toMatchObject({
+		await expect(own.engine.webhooks.renewSecret("none")).rejects.toMatchObject({
 			code: "endpoint_not_found",
 		});
 		await endWith(own, hand);
@@ -367,13 +367,13 @@ describe("the signature", () => {
 	});
 
 	it("D21: secrets lie nowhere in clear: not in the store, not in what the engine knows of an endpoint", async () => {
-		const made = await site.service.engine.webhookSecret.renew(site.ep);
+		const made = await site.service.engine.webhooks.renewSecret(site.ep);
 		const kept = Buffer.concat(await writtenIn(site.service.folder.path));
 		for (const secret of [SECRET, made])
 			for (const form of [secret, secret.slice("whsec_".length)])
 				expect(kept.includes(form)).toBe(false);
 		expect(kept.includes(site.ep)).toBe(true);
-		expect(JSON.stringify([...site.service.engine.registry.all()])).not.toContain("whsec_");
+		expect(JSON.stringify([...site.service.engine.endpoints.all()])).not.toContain("whsec_");
 	});
 });
 
