@@ -167,11 +167,11 @@ it("last writes of which one could not be asked at all undo those before it", as
 	expect((await database.read.run(statement("SELECT endpoint FROM queues"))).rows).toEqual([]);
 });
 
-it("a last write that fails is what is told, also in a transaction that has yet to ask for its number", async (test) => {
+it("a last write that fails is what is told, also where nothing was awaited before it", async (test) => {
 	const { database } = await place(test);
 	const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
 	const twice = transaction(
-		{ connection: database.hot, clock: systemClock, tellsNumber: true },
+		{ connection: database.hot, clock: systemClock },
 		async ({ run }, ending) =>
 			ending.writes(Promise.all([run(add, ["first"]), run(add, ["first"])])),
 	);

@@ -92,10 +92,12 @@ export function serverPid(dataDir: string): number | undefined {
 	return Number(pidFile(dataDir)[0]) || undefined;
 }
 
-/** Whether the server with this pid says that it accepts connections. */
+/**
+ * Whether the server with this pid says that it accepts connections, those of a standby included.
+ */
 export function isReady(dataDir: string, pid: number | undefined): boolean {
 	const lines = pidFile(dataDir);
-	return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
+	return Number(lines[0]) === pid && ["ready", "standby"].includes(lines[7]?.trim() ?? "");
 }
 
 function pidFile(dataDir: string): string[] {

@@ -2,7 +2,7 @@
  * A real PostgreSQL server of a test's own, which it may stop, kill and start again on the same
  * port and data.
  */
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -40,6 +40,11 @@ export interface PostgresServer extends PostgresDatabases {
 	stop(mode?: "fast" | "immediate"): Promise<void>;
 	/** SIGKILL. Sessions notice by themselves, so a statement that runs may still end. */
 	kill(): Promise<void>;
+	/**
+	 * SIGKILL to all of its processes at the same moment, as when the machine fails: nothing that was
+	 * not flushed is written any more.
+	 */
+	crash(): Promise<void>;
 	/**
 	 * Starts it again, and resolves when it accepts connections. Rejects with its log when it ends
 	 * before that.
@@ -79,14 +84,17 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 /**
- * Makes and starts a server; about 1 s. `settings` go to its configuration.
- * Text is ordered as people of a language do it (`orderFor`), as on most servers: statements that
- * count on the order of bytes must say so.
+ * Makes and starts a server; about 1 s. `settings` go to its configuration. `standbyOf`: a standby
+ * of that server, which is stopped for its data to be copied and then started again; the standby's
+ * name is `standby`. Text is ordered as people of a language do it (`orderFor`), as on most
+ * servers: statements that count on the order of bytes must say so.
  */
 export async function startPostgres({
 	settings = {},
+	standbyOf,
 }: {
 	settings?: Record<string, string>;
+	standbyOf?: PostgresServer;
 } = {}): Promise<PostgresServer> {
 	await sweepLeftovers();
 	const user = serverUser();
@@ -98,11 +106,29 @@ export async function startPostgres({
 	const access: PostgresAccess = {
 		port: await freePort(),
 		socketDir: folder,
-		password: randomBytes(12).toString("hex"),
+		password: standbyOf?.access.password ?? randomBytes(12).toString("hex"),
 	};
 	let child: ChildProcess | undefined;
 
+	async function copy({
+		access: { port },
+		stop,
+		start: startAgain,
+		dataDir: from,
+	}: PostgresServer): Promise<void> {
+		await stop();
+		await promisify(execFile)("cp", ["-a", from, dataDir]);
+		await startAgain();
+		const config = {
+			...settings,
+			primary_conninfo: `host=127.0.0.1 port=${port} user=postgres password=${access.password} application_name=standby`,
+		};
+		appendFileSync(join(dataDir, "postgresql.conf"), configOf(config));
+		writeFileSync(join(dataDir, "standby.signal"), "");
+	}
+
 	async function initialize(): Promise<void> {
+		if (standbyOf) return await copy(standbyOf);
 		const passwordFile = join(folder, "password");
 		writeFileSync(passwordFile, access.password, { mode: 0o600 });
 		if (user) chownSync(passwordFile, user.uid, user.gid);
@@ -112,11 +138,8 @@ export async function startPostgres({
 			["-D", dataDir, "--no-sync", ...login, "--encoding=UTF8", ...orderFor(programs)],
 			{ ...user, cwd: folder },
 		);
-		const config = Object.entries({ ...SETTINGS, ...settings }).map(
-			([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`,
-		);
 		// Before version 16, initdb takes no settings.
-		appendFileSync(join(dataDir, "postgresql.conf"), config.join(""));
+		appendFileSync(join(dataDir, "postgresql.conf"), configOf({ ...SETTINGS, ...settings }));
 	}
 
 	/**
@@ -162,6 +185,17 @@ export async function startPostgres({
 		await ended;
 	}
 
+	async function crash(): Promise<void> {
+		if (!child || hasEnded(child)) return;
+		child.ref();
+		const ended = once(child, "exit");
+		// Stopped first, so that it starts no more of them.
+		child.kill("SIGSTOP");
+		for (const pid of childrenOf(child.pid!)) process.kill(pid, "SIGKILL");
+		child.kill("SIGKILL");
+		await ended;
+	}
+
 	async function remove(): Promise<void> {
 		await end("SIGQUIT");
 		folders.delete(folder);
@@ -171,7 +205,7 @@ export async function startPostgres({
 	try {
 		await initialize();
 		await start();
-		await createRole(access);
+		if (!standbyOf) await createRole(access);
 	} catch (error) {
 		await remove();
 		throw error;
@@ -184,9 +218,25 @@ export async function startPostgres({
 		logFile,
 		stop: (mode = "fast") => end(mode === "fast" ? "SIGINT" : "SIGQUIT"),
 		kill: () => end("SIGKILL"),
+		crash,
 		start,
 		remove,
 	};
+}
+
+function configOf(settings: Record<string, string>): string {
+	return Object.entries(settings)
+		.map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`)
+		.join("");
+}
+
+function childrenOf(pid: number): number[] {
+	const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
+		.trim()
+		.split("\n");
+	return lines
+		.map((line) => line.trim().split(/\s+/).map(Number))
+		.flatMap(([each, parent]) => (parent === pid ? [each!] : []));
 }
 
 function hasEnded(child: ChildProcess): boolean {

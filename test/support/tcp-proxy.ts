@@ -35,6 +35,8 @@ export interface TcpProxy {
 	 * exactly these. Resolves when that has happened; all others go on.
 	 */
 	cutAfter(bytes: number): Promise<void>;
+	/** New connections go to another port on 127.0.0.1 from now on. */
+	lead(port: number): void;
 	/** Resolves when something arrives from a client. */
 	heard(): Promise<void>;
 	/** Resets all connections and is gone. */
@@ -174,6 +176,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 			cutting = { bytes, done: Promise.withResolvers() };
 			return cutting.done.promise;
 		},
+		lead: (to) => void (target = to),
 		heard: () => hearing.promise,
 		close() {
 			refuse();

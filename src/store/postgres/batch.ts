@@ -133,8 +133,7 @@ export function openBatches({
 		try {
 			return await runUnitOfWork<unknown[]>(
 				{
-					transact: (work) =>
-						transaction({ connection: database.hot, clock, since, tellsNumber: true }, work),
+					transact: (work) => transaction({ connection: database.hot, clock, since }, work),
 					slot: () => database.hotSlot,
 					kept,
 					hints,
@@ -144,7 +143,7 @@ export function openBatches({
 		} catch (error) {
 			if (error instanceof OutcomeUnknown)
 				lostClaims.add({
-					transaction: error.transaction,
+					marker: error.marker,
 					jobs: ops.flatMap(({ name }, at) =>
 						OPS[name] === "claim" ? (answers[at] as Claim).jobs.map(({ job }) => job) : [],
 					),
@@ -223,7 +222,7 @@ export function openBatches({
 		await Promise.all(given);
 	}
 
-	const lostClaims = openUnconfirmedClaims({ read: database.read, clock, release });
+	const lostClaims = openUnconfirmedClaims({ write: database.write, clock, release });
 
 	return {
 		call,

@@ -6,15 +6,19 @@
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
 import { StoreUnavailable } from "../store.ts";
-import type { Runner } from "./connection/statement.ts";
-import { isCommitted } from "./connection/transaction.ts";
+import { ASKED_MS, isCommitted } from "./connection/commit-markers.ts";
+import type { Marker } from "./connection/commit-markers.ts";
+import type { Database } from "./connection/database.ts";
 
 /** Pause between two tries while the database is away or the end of the transaction is open, ms. */
 const AGAIN_MS = 500;
 
+/** How long one question may wait for the end of the transaction, ms. */
+const WAIT_MS = 2000;
+
 export interface UnconfirmedClaims {
 	/** `jobs` as this transaction handed them out, the first one first. */
-	add(q: { transaction: string; jobs: readonly Job[] }): void;
+	add(q: { marker: Marker; jobs: readonly Job[] }): void;
 	/** What is still open is left to the leases. */
 	close(): Promise<void>;
 }
@@ -24,11 +28,11 @@ export interface UnconfirmedClaims {
  * order stays. Throws as the store does.
  */
 export function openUnconfirmedClaims({
-	read,
+	write,
 	clock,
 	release,
 }: {
-	read: Runner;
+	write: Database["write"];
 	clock: Clock;
 	release: (jobs: readonly Job[]) => Promise<void>;
 }): UnconfirmedClaims {
@@ -36,26 +40,27 @@ export function openUnconfirmedClaims({
 	const open = new Set<Promise<void>>();
 
 	/** Whether all is known and done. */
-	async function settled(transaction: string, jobs: readonly Job[]): Promise<boolean> {
+	async function settled(marker: Marker, jobs: readonly Job[]): Promise<boolean> {
 		try {
-			const committed = await isCommitted(read, transaction);
-			if (committed) await release(jobs.toReversed());
-			return committed !== undefined;
+			if (await write((runner) => isCommitted(runner, marker, WAIT_MS)))
+				await release(jobs.toReversed());
+			return true;
 		} catch (error) {
-			// A standby that took over may never have heard of the transaction, and says so by an error.
 			return !(error instanceof StoreUnavailable) || error.why === "closed";
 		}
 	}
 
-	async function settle(transaction: string, jobs: readonly Job[]): Promise<void> {
-		while (!stopped.signal.aborted && !(await settled(transaction, jobs)))
+	/** Later than that its marker may have been removed, and the leases of the jobs are over. */
+	async function settle(marker: Marker, jobs: readonly Job[]): Promise<void> {
+		const until = clock.now() + ASKED_MS;
+		while (!stopped.signal.aborted && clock.now() < until && !(await settled(marker, jobs)))
 			await clock.sleep(AGAIN_MS, stopped.signal);
 	}
 
 	return {
-		add({ transaction, jobs }) {
+		add({ marker, jobs }) {
 			if (jobs.length === 0) return;
-			const done = settle(transaction, jobs).finally(() => open.delete(done));
+			const done = settle(marker, jobs).finally(() => open.delete(done));
 			open.add(done);
 		},
 		async close() {

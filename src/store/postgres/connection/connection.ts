@@ -3,11 +3,13 @@
  * share a round trip. When the connection is lost, all that are under way fail, and the next
  * attempts wait for a new one, up to a bound.
  */
+import { randomUUID } from "node:crypto";
 import { Client, DatabaseError } from "pg";
 import type { ClientConfig } from "pg";
 import type { Clock } from "../../../clock.ts";
 import { StoreUnavailable } from "../../store.ts";
-import { fromDriver, losesConnection } from "./errors.ts";
+import type { Marker } from "./commit-markers.ts";
+import { ConnectionLost, fromDriver, losesConnection } from "./errors.ts";
 import { openConnectionHealth } from "./connection-health.ts";
 import type { ConnectionHealth } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
@@ -35,14 +37,15 @@ const IDLE_IN_TRANSACTION_MS = 5000;
 /**
  * Whatever the server's default is, a commit is on its disk before it is told (D17). Every
  * statement here goes by an index, with plans made once: what a table looked like when it was empty
- * must not decide. A server that vanished is noticed by its sockets.
+ * must not decide. A server that vanished is noticed by its sockets. Warnings are sent: one of them
+ * says that a commit was not replicated.
  */
 const SETTINGS = `SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
   set_config('lock_timeout', '${LOCK_MS}', false), set_config('statement_timeout', '${STATEMENT_MS}', false),
   set_config('idle_in_transaction_session_timeout', '${IDLE_IN_TRANSACTION_MS}', false), set_config('tcp_keepalives_idle', '5', false),
   set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '2', false),
   set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false), set_config('default_transaction_isolation', 'read committed', false)`;
+  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false), set_config('client_min_messages', 'warning', false), set_config('default_transaction_isolation', 'read committed', false)`;
 
 /**
  * Plans are made when a statement is first run, when its table may be empty and all ways to its
@@ -52,6 +55,19 @@ const SETTINGS = `SELECT set_config('synchronous_commit', CASE WHEN current_sett
 const FIRST_PLANS = 64;
 const DISCARD_PLANS = "DISCARD PLANS";
 
+/**
+ * The source file of the warnings that a wait for a synchronous standby was cut short, by
+ * statement_timeout or an operator: the commit that gets one is said to have succeeded, and a
+ * promotion may lose it. Texts are translated, this is not.
+ */
+const UNREPLICATED = "syncrep.c";
+
+/** One connection to the server, from its start to its loss. */
+export interface Session extends Runner {
+	/** Of the transaction that ends next. */
+	nextMarker(): Marker;
+}
+
 /** A connection with a use of its own. */
 export interface Connection extends Runner {
 	/**
@@ -59,7 +75,7 @@ export interface Connection extends Runner {
 	 * must not be torn, such as a transaction. Waits `waitMs` at most for a connection that is being
 	 * made, and not at all while the database is known to be away.
 	 */
-	session(waitMs?: number): Promise<Runner>;
+	session(waitMs?: number): Promise<Session>;
 	/** Connects, and waits as long as one try may take. For the start. */
 	open(): Promise<void>;
 	/** Statements under way. */
@@ -83,6 +99,8 @@ export interface ConnectionOptions {
 	reach?: ConnectionHealth;
 	/** Called with each new connection before it is used; `client` gives notifications. */
 	onConnect?: (client: Client) => Promise<void>;
+	/** Makes the id of each session, unique for ever. */
+	newSession?: () => string;
 }
 
 /** `int8`, `int4`, `int2`, `float8` and `bool` become values, all else stays text. */
@@ -118,6 +136,7 @@ export function openConnection({
 	clock,
 	reach = openConnectionHealth(clock),
 	onConnect,
+	newSession = randomUUID,
 }: ConnectionOptions): Connection {
 	const closing = new AbortController();
 	let client: Client | undefined;
@@ -126,6 +145,8 @@ export function openConnection({
 	let asked = 0;
 	let replanAt = FIRST_PLANS;
 	let idle: (() => void) | undefined;
+	const markers = new WeakMap<Client, Marker>();
+	const unreplicated = new WeakSet<Client>();
 
 	function lose(lost: Client): void {
 		if (client === lost) client = undefined;
@@ -142,6 +163,12 @@ export function openConnection({
 		} as ClientConfig);
 		fresh.on("error", () => lose(fresh));
 		fresh.on("end", () => lose(fresh));
+		// What it says afterwards has been read already, perhaps: that it was committed.
+		fresh.on("notice", ({ file }) => {
+			if (file !== UNREPLICATED) return;
+			unreplicated.add(fresh);
+			lose(fresh);
+		});
 		const made = new AbortController();
 		void clock.sleep(ATTEMPT_MS, AbortSignal.any([made.signal, closing.signal])).then(() => {
 			if (made.signal.aborted) return;
@@ -222,6 +249,8 @@ export function openConnection({
 						values: [...values],
 						rowMode: "array",
 					});
+					if (unreplicated.has(bound))
+						throw new ConnectionLost("a commit was not confirmed by a synchronous standby");
 					return { rows, count: rowCount ?? 0, command };
 				} catch (error) {
 					// While the connection lives, what the driver says is about the statement.
@@ -239,11 +268,23 @@ export function openConnection({
 		};
 	}
 
+	function sessionOn(bound: Client): Session {
+		return {
+			...on(bound),
+			nextMarker() {
+				const { session, serial } = markers.get(bound) ?? { session: newSession(), serial: 0 };
+				const next = { session, serial: serial + 1 };
+				markers.set(bound, next);
+				return next;
+			},
+		};
+	}
+
 	const connection: Connection = {
 		// Without a wait where it can be: what is asked in a row leaves in that order.
 		run: async (statement, values) =>
 			await on(client ?? (await reachable())).run(statement, values),
-		session: async (waitMs) => on(client ?? (await reachable(waitMs))),
+		session: async (waitMs) => sessionOn(client ?? (await reachable(waitMs))),
 		async open() {
 			await connected(ATTEMPT_MS);
 		},

@@ -4,6 +4,7 @@
  */
 import { DatabaseError } from "pg";
 import { StoreUnavailable } from "../../store.ts";
+import type { Marker } from "./commit-markers.ts";
 
 /** Codes after which the same transaction may succeed at once: another one was in its way. */
 const CONTENDED: ReadonlySet<string> = new Set([
@@ -43,14 +44,17 @@ export class ConnectionLost extends Error {}
 
 /**
  * The end of a transaction got no answer, and the database could not be asked either: it may have
- * been committed as `name`.
+ * been committed.
  */
 export class OutcomeUnknown extends Error {
-	/** The number of the transaction, as PostgreSQL writes it. */
-	readonly transaction: string;
-	constructor(transaction: string, options: ErrorOptions) {
-		super(`The transaction ${transaction} may have been committed or not.`, options);
-		this.transaction = transaction;
+	/** By which it can be asked for later. */
+	readonly marker: Marker;
+	constructor(marker: Marker, options: ErrorOptions) {
+		super(
+			`Transaction ${marker.serial} of session ${marker.session} may have been committed or not.`,
+			options,
+		);
+		this.marker = marker;
 	}
 }
 

@@ -3,8 +3,11 @@
  * or its connection was lost.
  */
 import type { Clock } from "../../../clock.ts";
+import { isCommitted, mark } from "./commit-markers.ts";
+import type { Marker } from "./commit-markers.ts";
 import type { Connection } from "./connection.ts";
 import { isContended, losesConnection, OutcomeUnknown } from "./errors.ts";
+import { late } from "./timeouts.ts";
 import type { Runner } from "./statement.ts";
 import { statement } from "./statement.ts";
 
@@ -23,18 +26,14 @@ const PAUSE_MS = 50;
 const BEGIN = statement("BEGIN ISOLATION LEVEL READ COMMITTED");
 const COMMIT = statement("COMMIT");
 const ROLLBACK = statement("ROLLBACK");
-const NAME = statement("SELECT pg_current_xact_id()::text");
-const STATUS = statement("SELECT pg_xact_status($1::text::xid8)");
 
 /** What the work of a transaction hands over to its end. */
 export interface Ending {
 	/**
 	 * Writes that nothing depends on, instead of awaiting them: the end leaves in their round trip,
-	 * and all is undone when one of them fails.
+	 * and all is undone when one of them fails. All are sent when this is called.
 	 */
 	writes(last: Promise<unknown>): void;
-	/** The number of the transaction, where a statement of the work has given it. */
-	number(transactionId: string): void;
 }
 
 /** What is done in a transaction; it awaits all that it asks but for what it hands over. */
@@ -42,86 +41,101 @@ export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
 
 /**
  * What a transaction is run on. `since`: when its callers began to wait, ms since the epoch; now by
- * default. `tellsNumber`: the work will most likely tell the transaction's number, which is not
- * asked for otherwise.
+ * default.
  */
 export interface TransactionOptions {
-	connection: Pick<Connection, "session">;
+	connection: Pick<Connection, "session" | "drop">;
 	clock: Clock;
 	since?: number;
-	tellsNumber?: boolean;
-}
-
-/** Whether the transaction of this number was committed; undefined while its end is open. */
-export async function isCommitted(
-	{ run }: Runner,
-	transactionId: string,
-): Promise<boolean | undefined> {
-	const status = (await run(STATUS, [transactionId])).rows[0]?.[0];
-	return status === "in progress" ? undefined : status === "committed";
 }
 
 /**
  * Runs `work` in a transaction of its own, several times perhaps. When the connection breaks while
- * the end is under way, the database is asked what became of it: the answer is never a guess.
- * Throws {@link OutcomeUnknown} when it cannot be asked.
+ * the end is in flight, its marker is asked for on a new one (`commit-markers.ts`): the answer is
+ * never a guess. Throws {@link OutcomeUnknown} when it cannot be asked.
  */
 export async function transaction<T>(
-	{ connection, clock, since = clock.now(), tellsNumber = false }: TransactionOptions,
+	{ connection, clock, since = clock.now() }: TransactionOptions,
 	work: Work<T>,
 ): Promise<T> {
 	const until = since + PATIENCE_MS;
 	const left = (): number => until - clock.now();
 
 	/**
+	 * Asks once, in a transaction that is committed. Where its own COMMIT waits for a synchronous
+	 * standby, the connection is given up in time.
+	 */
+	async function ask(marker: Marker): Promise<boolean> {
+		const session = await connection.session(left());
+		const waitMs = Math.max(left(), PAUSE_MS);
+		const answered = new AbortController();
+		void late({ clock, ms: waitMs + PAUSE_MS, answered: answered.signal }).then(
+			(isLate) => isLate && connection.drop(),
+		);
+		try {
+			const [, committed, end] = await Promise.all([
+				session.run(BEGIN),
+				isCommitted(session, marker, waitMs),
+				session.run(COMMIT),
+			]);
+			if (end.command === "ROLLBACK")
+				throw new Error("The marker of a transaction could not be written.");
+			return committed;
+		} finally {
+			answered.abort();
+		}
+	}
+
+	/**
 	 * Whether a transaction whose end got no answer was committed. `first`: how its answer was lost.
 	 */
-	async function outcome(transactionId: string, first: unknown): Promise<boolean> {
-		try {
-			do {
-				const known = await isCommitted(await connection.session(left()), transactionId);
-				if (known !== undefined) return known;
+	async function outcome(marker: Marker, first: unknown): Promise<boolean> {
+		do {
+			try {
+				return await ask(marker);
+			} catch {
+				// Lost again, or the transaction is still open. What the caller is told is how it began.
 				await clock.sleep(PAUSE_MS);
-			} while (left() > 0);
-		} catch {
-			// What the caller is told is how it began.
-		}
-		throw new OutcomeUnknown(transactionId, { cause: first });
+			}
+		} while (left() > 0);
+		throw new OutcomeUnknown(marker, { cause: first });
 	}
 
 	for (let tried = 1; ; tried += 1) {
 		const session = await connection.session(left());
 		let result: T;
-		let told: string | undefined;
-		let ending: string | undefined;
+		let marker: Marker | undefined;
 		let writes: Promise<unknown> | undefined;
 		let failure: { error: unknown } | undefined;
 		try {
-			// Not awaited alone: they leave with the first statement of the work. The number is known
-			// before the end is under way.
-			const begun = Promise.all([session.run(BEGIN), ...(tellsNumber ? [] : [session.run(NAME)])]);
+			// Not awaited alone: it leaves with the first statement of the work.
+			const begun = session.run(BEGIN);
 			begun.catch(() => {});
 			result = await work(session, {
 				writes(last) {
 					writes = last;
 					writes.catch((error: unknown) => (failure = { error }));
 				},
-				number: (transactionId) => (told = transactionId),
 			});
-			const [, named] = await begun;
-			// After a write that failed it would not be told.
-			if (told === undefined && !named) await writes;
+			await begun;
 			// One that was never sent: the database knows of no failure.
 			if (failure) throw failure.error;
-			ending = told ?? String((named ?? (await session.run(NAME))).rows[0]?.[0]);
-			const [end] = await Promise.all([session.run(COMMIT), writes]);
+			marker = session.nextMarker();
+			const marked = mark(session, marker);
+			const ended = session.run(COMMIT);
+			for (const each of [marked, ended]) each.catch(() => {});
+			// In the order in which they were sent: after a failure the later ones only say that there
+			// was one.
+			await writes;
+			await marked;
+			const end = await ended;
 			if (end.command === "ROLLBACK")
 				throw new Error("The transaction was undone by an earlier failure in it.");
 			return result;
 		} catch (error) {
 			const lost = losesConnection(error);
 			if (!lost) await session.run(ROLLBACK).catch(() => {});
-			else if (ending !== undefined && (await outcome(ending, error))) return result!;
+			else if (marker && (await outcome(marker, error))) return result!;
 			const again = tried < TRIES && (lost ? left() > 0 : isContended(error));
 			if (!again) throw error;
 		}

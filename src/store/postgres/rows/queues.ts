@@ -16,9 +16,8 @@ import { WAITING } from "../../states.ts";
 /** First number of the advisory locks on queues; the second is made of the endpoint. */
 export const QUEUE_LOCKS = 0x534c_0001;
 
-/** The number of the transaction comes along: it is asked for nowhere else. */
 const LOCK = statement(
-	`SELECT pg_current_xact_id()::text, count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`,
+	`SELECT count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`,
 );
 
 /**
@@ -111,20 +110,16 @@ export function openQueueMemories() {
 
 export type Queues = ReturnType<typeof openQueues>;
 
-/**
- * What the queues of a transaction are made of: the connection with `slot` runs it; `number` is
- * told the transaction's.
- */
+/** What the queues of a transaction are made of: the connection with `slot` runs it. */
 interface QueuesOptions {
 	run: Runner["run"];
 	memories: QueueMemories;
 	places: RankAllocator;
 	slot: number;
-	number: (transactionId: string) => void;
 }
 
 /** The queues of one transaction. */
-export function openQueues({ run, memories, places, slot, number }: QueuesOptions) {
+export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 	const byEndpoint = new Map<string, Queue>();
 	const undo: (() => void)[] = [];
 
@@ -179,11 +174,10 @@ export function openQueues({ run, memories, places, slot, number }: QueuesOption
 					? memory.looked
 					: memory.looked - LOOK_BACK_MS;
 			});
-			const [locked, { rows }] = await Promise.all([
+			const [, { rows }] = await Promise.all([
 				run(LOCK, [names]),
 				run(READ, [names, numbers(looked), numbers(fresh.map(() => now))]),
 			]);
-			number(String(locked.rows[0]?.[0]));
 			for (const [
 				endpoint,
 				epoch,

@@ -34,7 +34,7 @@ export async function runUnitOfWork<T>(
 	try {
 		const result = await transact(async (runner, ending) => {
 			parts?.undo();
-			parts = openUnitOfWork({ run: runner.run, kept, slot: slot(), number: ending.number });
+			parts = openUnitOfWork({ run: runner.run, kept, slot: slot() });
 			const done = await work(parts, runner);
 			ending.writes(parts.flush());
 			return done;

@@ -29,20 +29,15 @@ export interface ServerMemory {
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
-/**
- * The parts of one transaction. `slot`: where its connection counts; `number` is told the
- * transaction's.
- */
+/** The parts of one transaction. `slot`: where its connection counts. */
 export function openUnitOfWork({
 	run,
 	kept,
 	slot,
-	number,
 }: {
 	run: Runner["run"];
 	kept: ServerMemory;
 	slot: number;
-	number: (transactionId: string) => void;
 }) {
 	const own: Signal[] = [];
 	const others: Signal[] = [];
@@ -59,7 +54,7 @@ export function openUnitOfWork({
 			others.push(told);
 	}
 
-	const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot, number });
+	const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot });
 	const attempts = openAttempts({ run });
 	const texts = openPayloads({ run });
 	const chunks = openChunkRows({ run });

@@ -1,0 +1,143 @@
+/**
+ * PostgreSQL crashes under load and is back at once, or its synchronous standby is promoted: every
+ * acknowledged job and result is there (D17, decision 0024). `SLUICE_CRASHES` and
+ * `SLUICE_PROMOTIONS` say how many of each; a few by default.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
+import { it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { startPostgres } from "../support/postgres-server.ts";
+import type { PostgresServer } from "../support/postgres-server.ts";
+import { storeLoad } from "../support/store-load.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+
+const CRASHES = Number(process.env["SLUICE_CRASHES"] ?? 4);
+const PROMOTIONS = Number(process.env["SLUICE_PROMOTIONS"] ?? 1);
+const LANES = 12;
+/** Jobs between two crashes, at least. */
+const JOBS = 40;
+
+/** What is to be ended, the latest first. */
+type Ends = (() => Promise<void> | void)[];
+
+async function open(urls: readonly string[], ends: Ends): Promise<Store[]> {
+	const stores: Store[] = [];
+	for (const url of urls)
+		stores.push(await openPostgres({ url, clock: systemClock, sealKey: Buffer.alloc(32, 1) }));
+	ends.unshift(async () => void (await Promise.all(stores.map((store) => store.close()))));
+	return stores;
+}
+
+async function asked<Row extends object>(url: string, text: string): Promise<Row[]> {
+	const client = new Client({ connectionString: url });
+	client.on("error", () => {});
+	await client.connect();
+	try {
+		return (await client.query<Row>(text)).rows;
+	} finally {
+		await client.end();
+	}
+}
+
+/**
+ * Kills a process of the server that runs a transaction of ours: the others end with it, and it
+ * starts again by itself.
+ */
+async function killBackend(server: PostgresServer, name: string): Promise<void> {
+	for (;;) {
+		const [found] = await asked<{ pid: number }>(
+			server.adminUrl("postgres"),
+			`SELECT pid FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL ORDER BY random() LIMIT 1`,
+		);
+		if (found) return void process.kill(found.pid, "SIGKILL");
+	}
+}
+
+it.each([1, 2])(
+	"D17: the database crashes under the load of %i server(s) and is back at once: nothing acknowledged is lost, nothing is done twice",
+	{ timeout: 60_000 + CRASHES * 10_000 },
+	async (count) => {
+		const ends: Ends = [];
+		const server = await startPostgres();
+		try {
+			const { name, url } = await server.createDatabase();
+			const stores = await open(
+				Array.from({ length: count }, () => url),
+				ends,
+			);
+			const load = storeLoad({ stores, lanes: LANES });
+			const crashes = Math.ceil(CRASHES / 2);
+			for (let n = 0; n < crashes; n += 1) {
+				await load.more(JOBS);
+				await sleep(Math.random() * 50);
+				if (n % 2 === 0) await killBackend(server, name);
+				else {
+					await server.crash();
+					await server.start();
+				}
+			}
+			await load.more(JOBS);
+			process.stdout.write(`${count} server(s), ${crashes} crashes: ${await load.check(url)}\n`);
+		} finally {
+			for (const end of ends) await end();
+			await server.remove();
+		}
+	},
+);
+
+it("D17: a synchronous standby is promoted under the load of two servers: nothing acknowledged is lost, nothing is done twice", {
+	timeout: 60_000 + PROMOTIONS * 20_000,
+}, async () => {
+	for (let n = 0; n < PROMOTIONS; n += 1) {
+		const ends: Ends = [];
+		try {
+			const primary = await startPostgres();
+			ends.unshift(() => primary.remove());
+			const { name } = await primary.createDatabase();
+			const standby = await startPostgres({ standbyOf: primary });
+			ends.unshift(() => standby.remove());
+			await asked(
+				primary.adminUrl("postgres"),
+				"ALTER SYSTEM SET synchronous_standby_names = 'standby'",
+			);
+			await asked(primary.adminUrl("postgres"), "SELECT pg_reload_conf()");
+			const isSynchronous = async (): Promise<boolean> =>
+				(
+					await asked(
+						primary.adminUrl("postgres"),
+						"SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'",
+					)
+				).length > 0;
+			while (!(await isSynchronous())) await sleep(20);
+			const proxy = await tcpProxy(primary.port);
+			ends.unshift(() => proxy.close());
+			const stores = await open(
+				[0, 1].map(() => proxy.through(primary.url(name))),
+				ends,
+			);
+			const load = storeLoad({ stores, lanes: LANES });
+			await load.more(JOBS * 3);
+			await sleep(Math.random() * 50);
+			// As a manager of such pairs does it: the standby is promoted before the old primary is known
+			// to be dead, and nobody reaches that one any more.
+			proxy.refuse();
+			const began = performance.now();
+			const promoted = asked(standby.adminUrl("postgres"), "SELECT pg_promote()");
+			if (n % 2 === 0) await primary.crash();
+			await promoted;
+			proxy.lead(standby.port);
+			proxy.cut();
+			await proxy.pass();
+			const ms = performance.now() - began;
+			await load.more(JOBS * 2);
+			process.stdout.write(
+				`promotion ${n + 1} in ${ms.toFixed(0)} ms: ${await load.check(standby.url(name))}\n`,
+			);
+		} finally {
+			for (const end of ends) await end();
+		}
+	}
+});
