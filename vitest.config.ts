@@ -14,14 +14,14 @@ const ON_BOTH_STORES = [
 	"worker/{results,results-together}",
 ];
 
+/** Tests of several real processes or of a browser: the only ones that are retried. */
+const SYSTEM = ["e2e", "cluster", "console"].map((folder) => `test/${folder}/**/*.test.ts`);
+
 export default defineConfig({
 	test: {
 		globalSetup: ["./test/support/postgres-run.ts"],
 		// Most tests wait more than they compute.
 		maxWorkers: 2,
-		// A machine that stands still for a second fails one of five thousand now and then; it is named
-		// as retried. What fails twice is broken.
-		retry: 1,
 		testTimeout: 30_000,
 		hookTimeout: 30_000,
 		reporters: ["default", "./test/support/closing-line.ts"],
@@ -31,6 +31,17 @@ export default defineConfig({
 				test: {
 					name: "sluice",
 					include: ["src/**/*.test.ts", "test/**/*.test.ts", "console/src/**/*.test.ts"],
+					exclude: SYSTEM,
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: "system",
+					include: SYSTEM,
+					// A second try is for what a busy machine does to processes. The closing line names and
+					// counts the tests that needed it.
+					retry: 1,
 				},
 			},
 			{
