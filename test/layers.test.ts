@@ -22,6 +22,8 @@ const STORE = [
 	"store/row.ts",
 	"store/states.ts",
 	"store/operations.ts",
+	"store/job-columns.ts",
+	"store/positional.ts",
 	"store/cursor.ts",
 ];
 

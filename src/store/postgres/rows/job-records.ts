@@ -2,8 +2,14 @@
  * The rows of jobs in one transaction: locked and read once, changed in memory, written at its end
  * by one statement for those that are new and one for all others.
  */
-import type { Job, Operation } from "../../../core/job.ts";
-import type { JobState } from "../../../core/job-states.ts";
+import type { Job } from "../../../core/job.ts";
+import {
+	CHANGING as CHANGING_OF_JOB,
+	FIXED as FIXED_OF_JOB,
+	jobReader,
+} from "../../job-columns.ts";
+import type { JobColumn } from "../../job-columns.ts";
+import { compile } from "../../positional.ts";
 import { flags, numbers, texts as textArray } from "../connection/arrays.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Queues } from "./queues.ts";
@@ -17,61 +23,51 @@ import type { Payloads } from "./payloads.ts";
 /** What of a row may be replaced. */
 type RowChange = Partial<Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "reader">>;
 
-type Kind = "int8" | "text" | "bool";
-type Column = readonly [
-	name: string,
-	kind: Kind,
-	value: (row: Row) => string | number | boolean | undefined,
-];
+type Column = Pick<JobColumn, "name" | "type"> & {
+	value: (row: Row) => string | number | boolean | undefined;
+};
+
+const ofJob = ({ name, type, member }: JobColumn): Column => ({
+	name,
+	type,
+	value: compile("row", `row.job.${member}`),
+});
 
 /** Columns that stay as they were inserted. */
 const FIXED: readonly Column[] = [
-	["number", "int8", (row) => row.number],
-	["operation", "text", ({ job }) => job.operation],
-	["low_priority", "bool", ({ job }) => job.lowPriority],
-	["submitted_at", "int8", ({ job }) => job.submittedAt],
-	["ttl_ms", "int8", ({ job }) => job.ttlMs],
-	["execution_timeout_ms", "int8", ({ job }) => job.executionTimeoutMs],
-	["lease_ms", "int8", ({ job }) => job.leaseMs],
-	["record_ms", "int8", ({ job }) => job.recordMs],
+	{ name: "number", type: "int8", value: (row) => row.number },
+	...FIXED_OF_JOB.map(ofJob),
 ];
 
 /** Columns that change. */
 const CHANGING: readonly Column[] = [
-	["state", "text", ({ job }) => job.state],
-	["queued_at", "int8", ({ job }) => job.queuedAt],
-	["started_at", "int8", ({ job }) => job.startedAt],
-	["ended_at", "int8", ({ job }) => job.endedAt],
-	["attempt", "int8", ({ job }) => job.attempt],
-	["worker", "text", ({ job }) => job.worker],
-	["losses", "int8", ({ job }) => job.losses],
-	["returns", "int8", ({ job }) => job.returns],
-	["missed", "int8", ({ job }) => job.missed],
-	["lease_until", "int8", ({ job }) => job.leaseUntil],
-	["retain_ms", "int8", ({ job }) => job.retainMs],
-	["erased", "bool", ({ job }) => job.erased],
-	["due_at", "int8", ({ job }) => job.dueAt],
-	["webhook", "text", ({ job }) => job.webhook],
-	["s3_config", "text", ({ job }) => job.s3Config],
-	["rank", "int8", (row) => row.rank],
-	["epoch", "int8", (row) => row.epoch],
-	["next_chunk", "int8", (row) => row.nextChunk],
-	["cursor", "int8", (row) => row.cursor],
-	["reader", "text", ({ reader }) => reader?.reader],
-	["reader_end", "int8", ({ reader }) => reader?.end],
-	["reader_session", "int8", ({ reader }) => reader?.session],
+	...CHANGING_OF_JOB.map(ofJob),
+	{ name: "rank", type: "int8", value: (row) => row.rank },
+	{ name: "epoch", type: "int8", value: (row) => row.epoch },
+	{ name: "next_chunk", type: "int8", value: (row) => row.nextChunk },
+	{ name: "cursor", type: "int8", value: (row) => row.cursor },
+	{ name: "reader", type: "text", value: ({ reader }) => reader?.reader },
+	{ name: "reader_end", type: "int8", value: ({ reader }) => reader?.end },
+	{ name: "reader_session", type: "int8", value: ({ reader }) => reader?.session },
 ];
 
 const ALL = [...FIXED, ...CHANGING];
-const names = (columns: readonly Column[]): string[] => columns.map(([name]) => name);
+const names = (columns: readonly Column[]): string[] => columns.map(({ name }) => name);
 const arrays = (columns: readonly Column[], first: number): string =>
-	columns.map(([, kind], index) => `$${first + index}::${kind}[]`).join(", ");
+	columns.map(({ type }, index) => `$${first + index}::${type}[]`).join(", ");
+
+/** Columns in the order in which {@link rowOf} reads them. */
+const NAMES = ["endpoint", "id", ...names(ALL)];
+const jobOf = jobReader(NAMES, ({ nullable }, value) =>
+	nullable ? `${value} ?? undefined` : value,
+);
+const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 
 /**
  * Columns of a row as {@link rowOf} reads them, of the table under the name `jobs`, with its ended
  * attempts as JSON text.
  */
-export const COLUMNS = `jobs.endpoint, jobs.id, ${ALL.map(([name]) => `jobs.${name}`).join(", ")},
+export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
   CASE WHEN jobs.past THEN (
     SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed) ORDER BY attempt)::text
     FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
@@ -118,10 +114,10 @@ const REMOVE = statement(
 );
 
 function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {
-	return columns.map(([, kind, value]) => {
+	return columns.map(({ type, value }) => {
 		const values = rows.map(value);
-		if (kind === "int8") return numbers(values as (number | undefined)[]);
-		return kind === "bool"
+		if (type === "int8") return numbers(values as (number | undefined)[]);
+		return type === "bool"
 			? flags(values as boolean[])
 			: textArray(values as (string | undefined)[]);
 	});
@@ -308,109 +304,20 @@ export function openRecords({
 
 /** A row from the values of {@link COLUMNS}. */
 export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Row {
-	const [
-		endpoint,
-		id,
-		number,
-		operation,
-		lowPriority,
-		submittedAt,
-		ttlMs,
-		executionTimeoutMs,
-		leaseMs,
-		recordMs,
-		state,
-		queuedAt,
-		startedAt,
-		endedAt,
-		attempt,
-		worker,
-		losses,
-		returns,
-		missed,
-		leaseUntil,
-		retainMs,
-		erased,
-		dueAt,
-		webhook,
-		s3Config,
-		rank,
-		epoch,
-		nextChunk,
-		cursor,
-		reader,
-		readerEnd,
-		readerSession,
-	] = values as [
-		string,
-		string,
-		number,
-		Operation,
-		boolean,
-		number,
-		number,
-		number,
-		number,
-		number,
-		JobState,
-		number,
-		number | null,
-		number | null,
-		number,
-		string | null,
-		number,
-		number,
-		number,
-		number | null,
-		number,
-		boolean,
-		number,
-		string | null,
-		string | null,
-		number,
-		number,
-		number,
-		number,
-		string | null,
-		number | null,
-		number | null,
-	];
-	const job: Job = {
-		id,
-		endpoint,
-		operation,
-		lowPriority,
-		state,
-		submittedAt,
-		queuedAt,
-		startedAt: startedAt ?? undefined,
-		endedAt: endedAt ?? undefined,
-		attempt,
-		worker: worker ?? undefined,
-		losses,
-		returns,
-		missed,
-		ttlMs,
-		executionTimeoutMs,
-		leaseMs,
-		leaseUntil: leaseUntil ?? undefined,
-		retainMs,
-		recordMs,
-		erased,
-		dueAt,
-		webhook: webhook ?? undefined,
-		s3Config: s3Config ?? undefined,
-	};
-	const reservation =
-		reader === null ? undefined : { reader, end: readerEnd ?? 0, session: readerSession ?? 0 };
+	const endpoint = String(values[0]);
+	const number = (name: string): number => Number(values[AT[name]!]);
+	const reader = values[AT["reader"]!];
 	return {
-		job,
+		job: jobOf(values, endpoint),
 		queue: queueOf(endpoint),
-		number,
-		rank,
-		epoch,
-		nextChunk,
-		cursor,
-		reader: reservation,
+		number: number("number"),
+		rank: number("rank"),
+		epoch: number("epoch"),
+		nextChunk: number("next_chunk"),
+		cursor: number("cursor"),
+		reader:
+			typeof reader === "string"
+				? { reader, end: number("reader_end"), session: number("reader_session") }
+				: undefined,
 	};
 }

@@ -4,10 +4,11 @@
  * new row is written late, at the end of its transaction or before a query, so that a job claimed
  * in the batch of its insert is written once.
  */
-import type { Job, Operation } from "../../../core/job.ts";
-import type { JobState } from "../../../core/job-states.ts";
+import type { Job } from "../../../core/job.ts";
 import type { Database, Statement, Value } from "../database.ts";
 import type { Queues } from "./queues.ts";
+import { CHANGING, FIXED, jobReader, jobWriter, namesOf } from "../../job-columns.ts";
+import type { Conversion } from "../../job-columns.ts";
 import { rowCache } from "./row-cache.ts";
 import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
@@ -21,53 +22,31 @@ export type Records = ReturnType<typeof openRecords>;
 /** Rows kept in memory; about 1 kB each. */
 const KEPT_ROWS = 2048;
 
-/** Columns that change, in the order of {@link changing}. */
-const CHANGING = [
-	"state",
-	"queued_at",
-	"started_at",
-	"ended_at",
-	"attempt",
-	"worker",
-	"losses",
-	"returns",
-	"missed",
-	"lease_until",
-	"retain_ms",
-	"erased",
-	"due_at",
-	"webhook",
-	"s3_config",
-	"rank",
-	"next_chunk",
-	"cursor",
-] as const;
-
-function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
-	return [
-		job.state,
-		job.queuedAt,
-		job.startedAt ?? null,
-		job.endedAt ?? null,
-		job.attempt,
-		job.worker ?? null,
-		job.losses,
-		job.returns,
-		job.missed,
-		job.leaseUntil ?? null,
-		job.retainMs,
-		Number(job.erased),
-		job.dueAt,
-		job.webhook ?? null,
-		job.s3Config ?? null,
-		rank,
-		nextChunk,
-		cursor,
-	];
-}
+/** Columns that change and belong to no job's member, in the order of {@link changing}. */
+const OWN = ["rank", "next_chunk", "cursor"] as const;
+const CHANGING_NAMES = [...namesOf(CHANGING), ...OWN];
 
 /** Columns as they are read and inserted. */
-const COLUMNS = `seq, id, queue, operation, low_priority, submitted_at, ttl_ms, execution_timeout_ms, lease_ms, record_ms, ${CHANGING.join(", ")}`;
+const NAMES = ["seq", "id", "queue", ...namesOf(FIXED), ...CHANGING_NAMES];
+const COLUMNS = NAMES.join(", ");
+
+const [SEQ, QUEUE, RANK, NEXT_CHUNK, CURSOR] = ["seq", "queue", ...OWN].map((name) =>
+	NAMES.indexOf(name),
+) as [number, number, number, number, number];
+
+const write: Conversion = ({ type, nullable }, value) =>
+	type === "bool" ? `Number(${value})` : nullable ? `${value} ?? null` : value;
+const fixedOf = jobWriter<Value>(FIXED, write);
+const changingOf = jobWriter<Value>(CHANGING, write);
+const jobOf = jobReader(NAMES, ({ type, nullable }, value) =>
+	type === "bool" ? `${value} === 1` : nullable ? `${value} ?? undefined` : value,
+);
+
+function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
+	const values = changingOf(job);
+	values.push(rank, nextChunk, cursor);
+	return values;
+}
 
 /** Rows of `db`. `noted` is told the due time of every row written that has not ended. */
 export function openRecords({
@@ -103,19 +82,7 @@ export function openRecords({
 		for (const row of rows) {
 			const { job } = row;
 			row.queue.unwritten[job.lowPriority ? 1 : 0].delete(row.seq);
-			insertRow.run(
-				row.seq,
-				job.id,
-				row.queue.number,
-				job.operation,
-				Number(job.lowPriority),
-				job.submittedAt,
-				job.ttlMs,
-				job.executionTimeoutMs,
-				job.leaseMs,
-				job.recordMs,
-				...changing(row),
-			);
+			insertRow.run(row.seq, job.id, row.queue.number, ...fixedOf(job), ...changing(row));
 		}
 	}
 
@@ -132,7 +99,7 @@ export function openRecords({
 	function updateOf(mask: number): Statement {
 		let statement = updates.get(mask);
 		if (!statement) {
-			const columns = CHANGING.filter((_, bit) => mask & (1 << bit));
+			const columns = CHANGING_NAMES.filter((_, bit) => mask & (1 << bit));
 			statement = db.prepare(
 				`UPDATE jobs SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE seq = ?`,
 			);
@@ -218,91 +185,13 @@ export function openRecords({
 }
 
 function rowOf(values: Value[], queues: Queues): Row {
-	const [
-		seq,
-		id,
-		number,
-		operation,
-		lowPriority,
-		submittedAt,
-		ttlMs,
-		executionTimeoutMs,
-		leaseMs,
-		recordMs,
-		state,
-		queuedAt,
-		startedAt,
-		endedAt,
-		attempt,
-		worker,
-		losses,
-		returns,
-		missed,
-		leaseUntil,
-		retainMs,
-		erased,
-		dueAt,
-		webhook,
-		s3Config,
-		rank,
-		nextChunk,
-		cursor,
-	] = values as [
-		number,
-		string,
-		number,
-		Operation,
-		number,
-		number,
-		number,
-		number,
-		number,
-		number,
-		JobState,
-		number,
-		number | null,
-		number | null,
-		number,
-		string | null,
-		number,
-		number,
-		number,
-		number | null,
-		number,
-		number,
-		number,
-		string | null,
-		string | null,
-		number,
-		number,
-		number,
-	];
-	const queue = queues.numbered(number);
-	const job: Job = {
-		id,
-		endpoint: queue.endpoint,
-		operation,
-		lowPriority: lowPriority === 1,
-		state,
-		submittedAt,
-		queuedAt,
-		startedAt: startedAt ?? undefined,
-		endedAt: endedAt ?? undefined,
-		attempt,
-		worker: worker ?? undefined,
-		losses,
-		returns,
-		missed,
-		ttlMs,
-		executionTimeoutMs,
-		leaseMs,
-		leaseUntil: leaseUntil ?? undefined,
-		retainMs,
-		recordMs,
-		erased: erased === 1,
-		dueAt,
-		webhook: webhook ?? undefined,
-		s3Config: s3Config ?? undefined,
+	const queue = queues.numbered(Number(values[QUEUE]));
+	return {
+		seq: Number(values[SEQ]),
+		job: jobOf(values, queue.endpoint),
+		queue,
+		rank: Number(values[RANK]),
+		nextChunk: Number(values[NEXT_CHUNK]),
+		cursor: Number(values[CURSOR]),
 	};
-	return { seq, job, queue, rank, nextChunk, cursor };
 }

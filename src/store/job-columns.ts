@@ -1,0 +1,114 @@
+/**
+ * The members of a job as columns, once: what reads and writes jobs as lists of values (rows of both
+ * dialects, messages between threads) is made from this table.
+ */
+import type { Job, Submission } from "../core/job.ts";
+import { compile, objectText, packer, unpacker } from "./positional.ts";
+
+type TypeOf<V> = V extends number ? "int8" : V extends boolean ? "bool" : "text";
+
+interface Column<M extends keyof Job> {
+	/** As PostgreSQL names it; SQLite keeps a `bool` as 0 or 1. */
+	type: TypeOf<NonNullable<Job[M]>>;
+	nullable: undefined extends Job[M] ? true : false;
+	/** Set by the submission; the others follow from the job's life. */
+	submitted: M extends keyof Submission ? true : false;
+	/** Whether it changes after the insert. */
+	changes: boolean;
+}
+
+/** A column of the table `jobs`, and the job's member in it. */
+export interface JobColumn {
+	member: keyof Job;
+	/** Name in SQL. */
+	name: string;
+	type: "int8" | "text" | "bool";
+	nullable: boolean;
+	submitted: boolean;
+	changes: boolean;
+}
+
+const fixed = { nullable: false, changes: false } as const;
+const changing = { nullable: false, changes: true } as const;
+const optional = { nullable: true, changes: true } as const;
+
+const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
+	id: { type: "text", ...fixed, submitted: true },
+	endpoint: { type: "text", ...fixed, submitted: true },
+	operation: { type: "text", ...fixed, submitted: true },
+	lowPriority: { type: "bool", ...fixed, submitted: true },
+	state: { type: "text", ...changing, submitted: false },
+	submittedAt: { type: "int8", ...fixed, submitted: false },
+	queuedAt: { type: "int8", ...changing, submitted: false },
+	startedAt: { type: "int8", ...optional, submitted: false },
+	endedAt: { type: "int8", ...optional, submitted: false },
+	attempt: { type: "int8", ...changing, submitted: false },
+	worker: { type: "text", ...optional, submitted: false },
+	losses: { type: "int8", ...changing, submitted: false },
+	returns: { type: "int8", ...changing, submitted: false },
+	missed: { type: "int8", ...changing, submitted: false },
+	ttlMs: { type: "int8", ...fixed, submitted: true },
+	executionTimeoutMs: { type: "int8", ...fixed, submitted: true },
+	leaseMs: { type: "int8", ...fixed, submitted: true },
+	leaseUntil: { type: "int8", ...optional, submitted: false },
+	retainMs: { type: "int8", ...changing, submitted: true },
+	recordMs: { type: "int8", ...fixed, submitted: true },
+	erased: { type: "bool", ...changing, submitted: false },
+	dueAt: { type: "int8", ...changing, submitted: false },
+	webhook: { type: "text", ...optional, submitted: true },
+	s3Config: { type: "text", ...optional, submitted: true },
+};
+
+/** All members of a job, in one order. */
+const ALL: readonly JobColumn[] = Object.entries(COLUMNS).map(([member, column]) => ({
+	member: member as keyof Job,
+	name: member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+	...column,
+}));
+
+const isKey = ({ member }: JobColumn): boolean => member === "id" || member === "endpoint";
+
+/** Columns besides the endpoint and the id, which each dialect keeps in its own way. */
+export const FIXED = ALL.filter((column) => !column.changes && !isKey(column));
+export const CHANGING = ALL.filter((column) => column.changes);
+
+export const namesOf = (columns: readonly JobColumn[]): string[] => columns.map(({ name }) => name);
+
+const MEMBERS = ALL.map(({ member }) => member);
+
+/** The members of a {@link Submission}. */
+export const SUBMISSION_MEMBERS = ALL.flatMap(({ member, submitted }) =>
+	submitted ? [member] : [],
+);
+
+/** A whole job as a list of values, unchanged, and back. */
+export const packJob = packer<Job>(MEMBERS);
+export const unpackJob = unpacker<Job>(MEMBERS);
+
+/** How a dialect reads or writes a value: text of an expression over the text of another. */
+export type Conversion = (column: JobColumn, value: string) => string;
+
+/** Makes a function that gives the values of some columns of a job. */
+export function jobWriter<V>(columns: readonly JobColumn[], write: Conversion): (job: Job) => V[] {
+	return compile(
+		"job",
+		`[${columns.map((column) => write(column, `job.${column.member}`)).join(", ")}]`,
+	);
+}
+
+/**
+ * Makes a function that reads a job from a row of values. `names`: the columns of the row; `id` and
+ * all of {@link FIXED} and {@link CHANGING} are among them.
+ */
+export function jobReader(
+	names: readonly string[],
+	read: Conversion,
+): (values: readonly unknown[], endpoint: string) => Job {
+	const members = ALL.map((column) => {
+		const at = names.indexOf(column.name);
+		if (at < 0 && column.member !== "endpoint") throw new Error(`No column ${column.name}.`);
+		const value = column.member === "endpoint" ? "endpoint" : read(column, `values[${at}]`);
+		return [column.member, value] as const;
+	});
+	return compile("values, endpoint", objectText(members));
+}

@@ -1,0 +1,48 @@
+/**
+ * Objects as lists of values in the order of their members' names. The functions are compiled from
+ * the names: a loop over 24 names takes 3 µs, compiled code 0.1 µs. Names are constants of this
+ * code, never input.
+ */
+
+// oxlint-disable typescript/no-implied-eval -- the texts are made of constants
+
+/** A tree of members: the text of an expression, or the members of an object. */
+interface Tree {
+	[member: string]: string | Tree;
+}
+
+/** Compiles `expression` over parameters of these names. */
+export function compile<F>(parameters: string, expression: string): F {
+	return new Function(parameters, `"use strict"; return ${expression};`) as F;
+}
+
+/** The text of an object whose members, given by paths such as `job.state`, are expressions. */
+export function objectText(
+	members: readonly (readonly [path: string, expression: string])[],
+): string {
+	const root: Tree = {};
+	for (const [path, expression] of members) {
+		const names = path.split(".");
+		const last = names.pop()!;
+		let tree = root;
+		for (const name of names) tree = (tree[name] ??= {}) as Tree;
+		tree[last] = expression;
+	}
+	const textOf = (tree: string | Tree): string =>
+		typeof tree === "string"
+			? tree
+			: `{ ${Object.entries(tree)
+					.map(([name, each]) => `${name}: ${textOf(each)}`)
+					.join(", ")} }`;
+	return textOf(root);
+}
+
+/** The members at `paths` of an object, in that order. */
+export function packer<T>(paths: readonly string[]): (value: T) => unknown[] {
+	return compile("value", `[${paths.map((path) => `value.${path}`).join(", ")}]`);
+}
+
+/** The object with the members at `paths` from what {@link packer} made of it. */
+export function unpacker<T>(paths: readonly string[]): (values: readonly unknown[]) => T {
+	return compile("values", objectText(paths.map((path, index) => [path, `values[${index}]`])));
+}
