@@ -1,24 +1,22 @@
 /**
  * Every rule that the service keeps, by the id with which titles of tests begin. `spec 2.4` is a
- * section of the specification, and in the sections 3, 5 and 8 the number behind the point is that
- * of a rule; a section's tables belong to the section. `D16` is a decision of the product where the
- * specification is silent. `npm run reference` makes a page of them with the tests that show them;
- * it fails for a title that names an unknown rule, and for a rule without a test.
+ * section of the specification; in the sections 3, 5 and 8 the number after the point is that of a
+ * rule, and a section's tables belong to the section. `D16` is a section of docs/behaviour.md.
+ * `npm run reference` generates a page of the rules with their tests; it fails for a title that
+ * names an unknown rule, and for a rule without a test.
  */
 
 /** One rule. */
 export interface Rule {
 	id: string;
-	/** In our own words, one sentence. */
+	/** One sentence. */
 	says: string;
-	/** What of it is not there yet. */
-	notYet?: string;
 }
 
 export const RULES: readonly Rule[] = [
 	{
 		id: "spec 1",
-		says: "Input reaches the worker as it was sent, output comes back as it was made.",
+		says: "Input reaches the worker as it was sent; output is returned as the worker produced it.",
 	},
 	{
 		id: "spec 2.1",
@@ -26,7 +24,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "spec 2.2",
-		says: "A job shows its id, its state, its two times in ms and, once it has completed, its output.",
+		says: "A job has an id, a state, two times in ms and, once it has completed, its output.",
 	},
 	{
 		id: "spec 2.3",
@@ -47,7 +45,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "spec 2.8",
-		says: "Cancel and retry answer id and state, purge-queue the number removed and completed.",
+		says: "Cancel and retry answer id and state; purge-queue answers the number removed and 'completed'.",
 	},
 	{
 		id: "spec 3",
@@ -61,9 +59,9 @@ export const RULES: readonly Rule[] = [
 		id: "spec 3.2",
 		says: "Results are kept 30 minutes for /run and 60 seconds for /runsync; an expired one cannot be retried.",
 	},
-	{ id: "spec 3.3", says: "A ttl asked for with /status shortens how long the result is kept." },
-	{ id: "spec 4", says: "Each operation has its method, its path and its shape of answer." },
-	{ id: "spec 5", says: "Every request is identified before anything is done or told." },
+	{ id: "spec 3.3", says: "A ttl given to /status shortens the time that the result is kept." },
+	{ id: "spec 4", says: "Each operation has its method, its path and its form of answer." },
+	{ id: "spec 5", says: "Every request is authenticated before anything is done or answered." },
 	{
 		id: "spec 5.1",
 		says: "The key comes in the Authorization header, with the word Bearer or bare.",
@@ -73,12 +71,15 @@ export const RULES: readonly Rule[] = [
 	{ id: "spec 5.4", says: "An unknown endpoint is 404." },
 	{
 		id: "spec 6",
-		says: "A job with a webhook is POSTed to it at its end; only 200 acknowledges, and two more tries follow, 10 s apart.",
+		says: "A job with a webhook is POSTed to it at its end; only 200 acknowledges, and two more attempts follow, 10 s apart.",
 	},
-	{ id: "spec 7", says: "What is refused has the status of its kind: 400, 401, 404, 429 or 500." },
+	{
+		id: "spec 7",
+		says: "A refused request has the status of its kind: 400, 401, 404, 429 or 500.",
+	},
 	{
 		id: "spec 8",
-		says: "Rates, concurrency and sizes are bounded for each endpoint and operation as the tables say.",
+		says: "Rates, concurrency and sizes are limited for each endpoint and operation as the tables say.",
 	},
 	{ id: "spec 8.1", says: "Beyond a rate or concurrency limit the answer is 429." },
 	{
@@ -93,16 +94,16 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D3",
-		says: "Each refusal has its fixed status, keys are checked before endpoints, and no error has a status or id member.",
+		says: "Each refusal has a fixed status, keys are checked before endpoints, and no error has a status or id member.",
 	},
 	{
 		id: "D4",
-		says: "A body is read as JSON whatever its type says; unknown members are passed over, null means absent, and what would choke a worker is refused.",
+		says: "A body is read as JSON whatever its content type; unknown members are ignored, null means absent, and JSON that a worker could not parse is refused.",
 	},
 	{ id: "D5", says: "Input and output pass as text, byte for byte." },
 	{
 		id: "D6",
-		says: "The job object has whole numbers, errors as text, and times that grow while the job waits or runs.",
+		says: "The job object has integers, errors as strings, and times that grow while the job waits or runs.",
 	},
 	{
 		id: "D7",
@@ -110,68 +111,73 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D8",
-		says: "Waiting calls hold as long as asked within bounds, then tell how the job stands; hanging up changes nothing.",
+		says: "Waiting calls last as long as requested within bounds, then answer the job as it is; a disconnect changes nothing.",
 	},
 	{
 		id: "D9",
-		says: "Retention counts from the end and is only ever shortened; expiry erases, and a record stays for operators.",
+		says: "Retention counts from the end and is only ever shortened; expiry deletes payloads, and a record stays for operators.",
 	},
 	{ id: "D10", says: "Cancelling a job that has ended answers the state it has." },
-	{ id: "D11", says: "A purge removes what waits at once and for good, and tells who waited." },
-	{ id: "D12", says: "The list of jobs comes newest first, in pages, without outputs." },
+	{
+		id: "D11",
+		says: "A purge removes all waiting jobs in one step and answers their waiting callers.",
+	},
+	{ id: "D12", says: "The list of jobs is newest first, in pages, without outputs." },
 	{
 		id: "D13",
-		says: "Health counts totals since the endpoint was made, the present, and workers by what they do.",
+		says: "Health has totals since the endpoint was created, current counts, and workers by what they do.",
 	},
-	{ id: "D14", says: "A submission under an idempotency key happens once in 24 h." },
-	{ id: "D15", says: "Deadlines hold at the moment they pass, whoever looks and however late." },
-	{ id: "D16", says: "A job runs at least once, under a lease, and no old attempt can change it." },
-	{ id: "D17", says: "Nothing is acknowledged before it is on disk." },
-	{ id: "D18", says: "Cancel and timeout really stop the work, and say so when they cannot." },
+	{ id: "D14", says: "A submission with an idempotency key takes effect once in 24 h." },
+	{ id: "D15", says: "Deadlines take effect when they pass, however late they are noticed." },
+	{
+		id: "D16",
+		says: "A job runs at least once, under a lease, and no earlier attempt can change it.",
+	},
+	{ id: "D17", says: "Nothing is acknowledged before it is durable." },
+	{
+		id: "D18",
+		says: "Cancel and timeout stop the work itself, and the record says when that is not confirmed.",
+	},
 	{
 		id: "D19",
-		says: "A result that cannot be kept fails its job with the reason, and is never lost in silence.",
+		says: "A result that cannot be stored fails its job with the reason and is never dropped silently.",
 	},
-	{ id: "D20", says: "Jobs of low priority come last and start no worker." },
+	{ id: "D20", says: "Jobs of low priority are taken last and start no worker." },
 	{
 		id: "D21",
-		says: "Webhooks are stored with the end of the job, signed, tried three times, kept, and sent to no private address.",
+		says: "Webhooks are stored with the end of the job, signed, attempted three times, kept for 7 days, and sent to no private address.",
 	},
-	{ id: "D22", says: "Storage secrets are sealed at rest and leave for the worker alone." },
+	{
+		id: "D22",
+		says: "Storage secrets are encrypted in the store and are sent to the worker only.",
+	},
 	{
 		id: "D23",
-		says: "The queue rule is exact and spares jobs that return after a loss.",
-		notYet: "PostgreSQL",
+		says: "The queue limit applies to every submission and spares jobs that return after a loss.",
 	},
 	{
 		id: "D24",
-		says: "Each operation has its own budget over a sliding 10 s and for requests in flight.",
-		notYet: "limits over several servers",
+		says: "Each operation has its own limits over a sliding 10 s and for requests in flight, shared by all servers.",
 	},
-	{
-		id: "D25",
-		says: "Workers come by HTTP; a launcher only starts and stops processes.",
-		notYet: "the launcher for Kubernetes",
-	},
+	{ id: "D25", says: "Workers fetch jobs over HTTP; a launcher only starts and stops them." },
 	{
 		id: "D26",
-		says: "A worker's token is good for its endpoint and worker id, and refused polls are slowed.",
+		says: "A worker's token is valid for its endpoint and worker id, and refused polls are slowed down.",
 	},
 	{
 		id: "D27",
-		says: "Endpoint settings have RunPod's names, with bounds and defaults.",
-		notYet: "both kinds of scaler: one worker is added at a time",
+		says: "Endpoint settings have RunPod's names, with bounds and defaults; both scalers stay within minimum and maximum.",
 	},
 	{ id: "D28", says: "Scaling down never stops a busy worker, and crash loops back off." },
-	{ id: "D29", says: "Every waiting job has a reason that can be asked for." },
+	{ id: "D29", says: "Every waiting job has a reason, which the API returns." },
 	{
 		id: "D30",
-		says: "Keys are random, told once, kept as hashes, and limited by scope and endpoint.",
+		says: "Keys are random, shown once, stored as hashes, and limited by scope and endpoint.",
 	},
 	{ id: "D31", says: "The console signs in with a key once and then uses a cookie." },
 	{
 		id: "D32",
-		says: "OpenAI's API becomes jobs, and answers in its own form, streams and errors included.",
+		says: "Requests of OpenAI's API become jobs and are answered in OpenAI's form, streams and errors included.",
 	},
 	{
 		id: "D33",
@@ -179,23 +185,24 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D34",
-		says: "serve takes its options, drains on a signal, and takes its workers over at the next start.",
-		notYet: "PostgreSQL",
+		says: "serve reads its options, drains on a signal, and takes over its workers at the next start.",
 	},
-	{ id: "D35", says: "sluice.yaml describes endpoints and the service, with every fault named." },
+	{
+		id: "D35",
+		says: "sluice.yaml describes endpoints and the service; every fault in it is reported.",
+	},
 	{
 		id: "D36",
-		says: "Commands manage a running service and print what a worker needs.",
-		notYet: "dev, doctor, jobs submit",
+		says: "Commands run a handler, manage a running service, submit jobs, check an installation and print what a worker needs.",
 	},
-	{ id: "D37", says: "A retry starts anew at the end of the queue, and keeps what was submitted." },
+	{ id: "D37", says: "A retry puts the job at the end of the queue and keeps what was submitted." },
 	{
 		id: "D38",
-		says: "OPTIONS needs no key, and pages of other origins may call the clients' paths alone.",
+		says: "OPTIONS needs no key, and pages of other origins may call the clients' paths only.",
 	},
-	{ id: "D39", says: "The operators' paths have fixed shapes." },
+	{ id: "D39", says: "The management API has fixed shapes." },
 	{
 		id: "D40",
-		says: "Health of the process, readiness and a full disk are told apart, and what happens is counted.",
+		says: "Liveness, readiness, an unavailable store and a full disk are reported separately, and metrics are exported.",
 	},
 ];

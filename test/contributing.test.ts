@@ -1,7 +1,7 @@
 /**
  * The index of CONTRIBUTING ("I want to change ...") and the links of the documents lead somewhere.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -10,8 +10,12 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DOCUMENTS = [
 	"README.md",
 	"CONTRIBUTING.md",
+	"SECURITY.md",
 	"docs/architecture.md",
+	"docs/behaviour.md",
+	"docs/protocol.md",
 	"docs/benchmarks.md",
+	"docs/scaling.md",
 	"docs/decisions/README.md",
 	"examples/README.md",
 ];
@@ -43,5 +47,56 @@ describe("documents", () => {
 		].map((match) => match[1]!);
 		expect(names.length).toBeGreaterThan(10);
 		expect(names.filter((name) => !existsSync(join(ROOT, "src", name)))).toEqual([]);
+	});
+});
+
+describe("marks", () => {
+	const SOURCE = /\.(?:ts|tsx|js|mjs|md)$/;
+
+	/** Texts below these folders by path; the generated reference repeats titles of tests. */
+	function texts(folders: readonly string[]): Map<string, string> {
+		const paths = folders.flatMap((folder) =>
+			readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+				.filter((path) => SOURCE.test(path) && !/node_modules|^reference\//.test(path))
+				.map((path) => `${folder}/${path}`),
+		);
+		return new Map(paths.map((path) => [path, readFileSync(join(ROOT, path), "utf8")]));
+	}
+
+	/** Marks that this pattern finds and that are not known, each with its file. */
+	function unknown(found: Map<string, string>, mark: RegExp, known: Set<string>): string[] {
+		return [...found].flatMap(([path, text]) =>
+			[...text.matchAll(mark)].filter(([id]) => !known.has(id)).map(([id]) => `${path}: ${id}`),
+		);
+	}
+
+	const behaviour = readFileSync(join(ROOT, "docs/behaviour.md"), "utf8");
+	const protocol = readFileSync(join(ROOT, "docs/protocol.md"), "utf8");
+	const everywhere = texts(["src", "test", "docs", "console/src", "scripts", "bench", "examples"]);
+
+	it("every decision that is cited, such as D16, is a heading of docs/behaviour.md", () => {
+		const known = new Set([...behaviour.matchAll(/^## (D\d+) /gm)].map((match) => match[1]!));
+		expect(known.size).toBe(40);
+		expect(everywhere.size).toBeGreaterThan(500);
+		expect(unknown(everywhere, /\bD\d{1,2}\b/g, known)).toEqual([]);
+	});
+
+	it("every part of one that is cited, such as D16 Fence, is named there", () => {
+		const known = new Set(
+			behaviour
+				.split(/^## /m)
+				.flatMap((section) =>
+					[...section.matchAll(/^\*\*([A-Z][a-z]+)/gm)].map(
+						(match) => `${section.split(" ")[0]!} ${match[1]!}`,
+					),
+				),
+		);
+		expect(unknown(texts(["src", "test"]), /\bD\d{1,2} [A-Z][a-z]+/g, known)).toEqual([]);
+	});
+
+	it("every section of the protocol that is cited, such as B.5, is a heading of docs/protocol.md", () => {
+		const known = new Set([...protocol.matchAll(/^### ([A-C]\.\d+) /gm)].map((match) => match[1]!));
+		expect(known.size).toBeGreaterThan(20);
+		expect(unknown(everywhere, /\b[A-F]\.\d{1,2}\b/g, known)).toEqual([]);
 	});
 });

@@ -93,7 +93,7 @@ describe("rules", () => {
 	it("a title that names an unknown rule is a fault", () => {
 		expect(testsByRule([all]).get("D7")).toEqual([{ file: "a.test.ts", text: "a" }]);
 		expect(() => testsByRule([all, more(`D${41}: b`)])).toThrow(
-			"b.test.ts: there is no rule D41 (in 'b').",
+			`b.test.ts: there is no rule D${41} (in 'b').`,
 		);
 		expect(() => testsByRule([all, more(`spec ${3.4}: b`)])).toThrow("there is no rule spec 3.4");
 	});

@@ -25,11 +25,10 @@ export const rules: Page = {
 	body() {
 		const shown = testsByRule(sources());
 		const overview = table(
-			["Rule", "What it says", "", "Tests"],
+			["Rule", "What it says", "Tests"],
 			RULES.map((rule) => [
 				`[${rule.id}](#${headingAnchor(rule.id)})`,
 				plain(rule.says),
-				stateOf(rule),
 				String(shown.get(rule.id)?.length ?? 0),
 			]),
 		);
@@ -75,8 +74,11 @@ function sources(): { file: string; text: string }[] {
 	);
 }
 
-function stateOf({ notYet }: Rule): string {
-	return notYet === undefined ? "" : `not yet: ${notYet}; the rest is there`;
+const BEHAVIOUR = readFileSync(`${ROOT}docs/behaviour.md`, "utf8");
+
+/** Heading of the rule in docs/behaviour.md; undefined for sections of the specification. */
+function titleOf({ id }: Rule): string | undefined {
+	return new RegExp(`^## (${id} .*)$`, "m").exec(BEHAVIOUR)?.[1];
 }
 
 function section(rule: Rule, tests: readonly Shown[]): string {
@@ -85,11 +87,13 @@ function section(rule: Rule, tests: readonly Shown[]): string {
 		([file, all]) =>
 			`- [${file}](../../${file})\n${all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`).join("\n")}`,
 	);
-	const state = stateOf(rule);
+	const title = titleOf(rule);
 	return [
 		`### ${rule.id}`,
 		plain(rule.says),
-		...(state === "" ? [] : [`_${state.charAt(0).toUpperCase()}${state.slice(1)}._`]),
+		...(title === undefined
+			? []
+			: [`In full: [${plain(title)}](../behaviour.md#${headingAnchor(title)}).`]),
 		...(list.length > 0 ? [list.join("\n")] : []),
 	].join("\n\n");
 }

@@ -1,7 +1,8 @@
 /**
- * The service's side of the database thread. Operations are sent in batches: at the end of this
- * turn of the event loop, or once {@link EARLY_OPS} are waiting. The thread works on a batch while
- * the next ones gather here, and makes one commit for all that have arrived (decision 0021).
+ * The service's side of the database thread. Operations go out in batches, with the end of this
+ * turn of the event loop or when some have gathered. The thread works on a batch while the next are
+ * gathered here, and makes one commit, and one flush of the disk, for all that it got (decisions
+ * 0021, 0023).
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
@@ -10,32 +11,35 @@ import type { Signal, Store } from "../../store.ts";
 import { OP_NAMES, OPS } from "../../operations.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations.ts";
+import type { TurnTeller } from "./commit-gate.ts";
 import { CODECS, leavesWith, weightOf } from "./codecs.ts";
 
-/** Most characters of payload in one batch, and in all batches at the thread together. */
+/** Most characters of payload in one batch, and in all that are at the thread. */
 const MOST_WEIGHT = 32_000_000;
 
 /**
- * So many operations are sent before the end of the turn: the thread works on them while this side
- * reads further requests.
+ * So many operations do not wait for the end of the turn: the thread works on them while this side
+ * reads on. More where it will wait for the end of the turn before it commits: each time it is
+ * woken costs.
  */
 const EARLY_OPS = 16;
+const EARLY_OPS_PATIENT = 32;
 
 interface Waiter {
 	number: number;
 	q: unknown;
-	/** Answered before the others. */
+	/** It is answered before others. */
 	first: boolean;
 	resolve: (answer: unknown) => void;
 	reject: (error: Error) => void;
 }
 
-/** A batch and its callers. */
-interface PendingBatch {
+/** Operations that go to the thread together. */
+interface Gathered {
 	message: unknown[];
 	waiters: Waiter[];
 	weight: number;
-	/** Buffers that are transferred to the thread with it. */
+	/** Buffers that leave with it. */
 	leaving: Set<ArrayBuffer>;
 }
 
@@ -44,15 +48,18 @@ export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
 	return why === undefined ? new Error(message) : new StoreUnavailable(why, message);
 }
 
-/** The {@link Store} over a thread that has reported that it is ready. */
-export function connect(thread: Worker): Store {
+/** The {@link Store} over a thread that has said it is ready, and is told of our turns. */
+export function connect(thread: Worker, turn: TurnTeller): Store {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
-	/** Batches that are not sent yet; only the last accepts more operations. */
-	const waiting: PendingBatch[] = [];
-	/** Batches at the thread, and their weight together. */
-	const sent: PendingBatch[] = [];
-	let sentWeight = 0;
+	/**
+	 * Batches that wait, the last of them still open to more; and those at the thread, with their
+	 * weight together.
+	 */
+	const waiting: Gathered[] = [];
+	const under: Gathered[] = [];
+	let weightUnder = 0;
+	let earlyOps = EARLY_OPS;
 	let scheduled = false;
 	let closed: StoreUnavailable | undefined;
 	let idle: (() => void) | undefined;
@@ -60,40 +67,34 @@ export function connect(thread: Worker): Store {
 	function schedule(): void {
 		if (scheduled || waiting.length === 0) return;
 		scheduled = true;
+		turn.begins();
 		setImmediate(() => {
 			scheduled = false;
 			send();
+			turn.ends();
 		});
 	}
 
-	/** Sends what fits. A batch that cannot be sent is answered here: the thread has none of it. */
 	function send(): void {
 		for (
 			let batch = waiting[0];
-			batch && (sent.length === 0 || sentWeight + batch.weight <= MOST_WEIGHT);
+			batch && (under.length === 0 || weightUnder + batch.weight <= MOST_WEIGHT);
 			batch = waiting[0]
 		) {
 			waiting.shift();
-			try {
-				thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
-				sent.push(batch);
-				sentWeight += batch.weight;
-			} catch (cause) {
-				const error = new Error(`The store cannot be asked: ${(cause as Error).message}`, {
-					cause,
-				});
-				for (const { reject } of batch.waiters) reject(error);
-			}
+			under.push(batch);
+			weightUnder += batch.weight;
+			thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
+			turn.sent();
 		}
-		if (sent.length === 0 && waiting.length === 0) idle?.();
 	}
 
-	function gather(weight: number): PendingBatch {
-		const last = waiting.at(-1);
-		if (last && last.weight + weight <= MOST_WEIGHT) return last;
-		const batch: PendingBatch = { message: [], waiters: [], weight: 0, leaving: new Set() };
-		waiting.push(batch);
-		return batch;
+	function gather(weight: number): Gathered {
+		const open = waiting.at(-1);
+		if (open && open.weight + weight <= MOST_WEIGHT) return open;
+		const fresh: Gathered = { message: [], waiters: [], weight: 0, leaving: new Set() };
+		waiting.push(fresh);
+		return fresh;
 	}
 
 	function call<N extends OpName>(name: N, q: Query<N>): Promise<Answer<N>> {
@@ -115,45 +116,38 @@ export function connect(thread: Worker): Store {
 				resolve: resolve as (answer: unknown) => void,
 				reject,
 			});
-			if (batch.waiters.length >= EARLY_OPS) send();
+			if (batch.waiters.length >= earlyOps) send();
 			else schedule();
 		});
 	}
 
-	function answer(
-		{ number, q, resolve, reject }: Waiter,
-		packed: unknown,
-		failure?: Failure,
-	): void {
-		if (failure) return reject(errorFrom(failure));
-		try {
-			resolve(CODECS[number]?.unpackAnswer(packed, q));
-		} catch (error) {
-			reject(error as Error);
-		}
-	}
-
-	thread.on("message", ({ batches, answers, failures, signals }: Reply) => {
-		const answered = sent.splice(0, batches);
-		for (const { weight } of answered) sentWeight -= weight;
+	thread.on("message", ({ batches, answers, failures, signals, patient }: Reply) => {
+		earlyOps = patient ? EARLY_OPS_PATIENT : EARLY_OPS;
+		const answered = under.splice(0, batches);
+		for (const { weight } of answered) weightUnder -= weight;
 		const waiters = answered.flatMap((batch) => batch.waiters);
-		// Before the callers continue: the thread works meanwhile.
+		// Before the answers are acted on: the thread works meanwhile.
 		if (!scheduled) send();
-		const failed = new Map(failures.map((failure) => [failure.index, failure]));
 		for (const signal of signals) for (const listener of listeners) listener(signal);
-		// Claims first: a worker that gets jobs asks again while the other answers go out, and its next
-		// claim shares the commit of what those bring.
+		const answer = ({ number, q, resolve, reject }: Waiter, index: number): void => {
+			const failure =
+				failures.length === 0 ? undefined : failures.find((each) => each.index === index);
+			if (failure) reject(errorFrom(failure));
+			else resolve(CODECS[number]?.unpackAnswer(answers[index], q));
+		};
+		// A worker that gets jobs asks again while the other answers go out: its next claim shares the
+		// commit of what those bring.
 		for (const first of [true, false])
 			for (const [index, waiter] of waiters.entries())
-				if (waiter.first === first) answer(waiter, answers[index], failed.get(index));
+				if (waiter.first === first) answer(waiter, index);
 		schedule();
-		if (sent.length === 0 && waiting.length === 0) idle?.();
+		if (under.length === 0 && waiting.length === 0) idle?.();
 	});
 
-	/** The thread has ended, by `close` or by a fault: no caller waits any longer. */
+	/** The thread is gone, as it was told to or by a fault of its own: nothing waits for ever. */
 	function end(reason: StoreUnavailable): void {
 		closed ??= reason;
-		const left = [...sent.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);
+		const left = [...under.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);
 		for (const { reject } of left) reject(reason);
 		idle?.();
 	}
@@ -245,7 +239,7 @@ export function connect(thread: Worker): Store {
 		async close() {
 			if (!closed) {
 				closed = new StoreUnavailable("closed", "The store is closed.");
-				if (sent.length > 0 || waiting.length > 0)
+				if (under.length > 0 || waiting.length > 0)
 					await new Promise<void>((resolve) => (idle = resolve));
 				thread.postMessage("close" satisfies Batch);
 			}
