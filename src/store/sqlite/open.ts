@@ -6,8 +6,7 @@ import type { StoredSecrets } from "../key-check.ts";
 import type { Store } from "../store.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
-import { turnMemory, turnTeller } from "./thread/commit-gate.ts";
+import type { Admission, Greeting } from "./thread/messages.ts";
 
 /**
  * This file's own ending: the thread is TypeScript beside the source and JavaScript beside the
@@ -34,9 +33,8 @@ export async function openSqlite({
 	maxPages,
 	sealKey,
 }: DatabaseOptions & { sealKey?: (stored: StoredSecrets) => Uint8Array }): Promise<Store> {
-	const workerData: ThreadData = { path, maxPages, turn: turnMemory() };
 	const thread = new Worker(THREAD, {
-		workerData,
+		workerData: { path, maxPages } satisfies DatabaseOptions,
 		name: "sqlite",
 		resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
 	});
@@ -54,7 +52,7 @@ export async function openSqlite({
 			check: sealKey && keyCheck(sealKey(stored), stored.identity),
 		} satisfies Admission);
 		await ready;
-		return connect(thread, turnTeller(workerData.turn));
+		return connect(thread);
 	} catch (error) {
 		await thread.terminate();
 		throw error;

@@ -127,9 +127,6 @@ export function openQueues(db: Database) {
 		allNew: ({ counts, unwritten: [usual, low] }: Queue): boolean =>
 			counts.inQueue === usual.size + low.size,
 
-		/** Jobs that wait in the queues that this transaction changed. */
-		left: (): number => changed.reduce((sum, { counts }) => sum + counts.inQueue, 0),
-
 		/** The next place at the back of any queue. */
 		nextBack: (): number => (back += 1),
 

@@ -26,8 +26,6 @@ export interface BatchSite {
 	answer(...batches: unknown[][]): Reply;
 	/** Batches that the last answer left. */
 	left(): number;
-	/** Whether the last answer was patient each time it asked for a further batch. */
-	patience(): readonly boolean[];
 	/** How often a statement that begins so was run. */
 	ran(beginning: string): number;
 	end(): void;
@@ -59,18 +57,12 @@ export async function batchSite(): Promise<BatchSite> {
 	const batch = openBatches(openUnitOfWork(db));
 	runs.clear();
 	let waiting: unknown[][] = [];
-	let patience: boolean[] = [];
 	return {
 		answer(first, ...others) {
 			waiting = others;
-			patience = [];
-			return batch(first!, (patient) => {
-				patience.push(patient);
-				return waiting.shift();
-			});
+			return batch(first!, () => waiting.shift());
 		},
 		left: () => waiting.length,
-		patience: () => patience,
 		ran: (beginning) =>
 			[...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
 		end() {

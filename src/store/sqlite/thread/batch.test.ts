@@ -84,24 +84,3 @@ it("a transaction of more new jobs than are kept in memory finds and claims each
 	expect(claimed(answers.at(-1))).toEqual(ids);
 	expect(s.ran("COMMIT")).toBe(1);
 });
-
-it("new jobs wait for the rest of their turn while claims leave none, and are committed at once while jobs are left", async ({
-	onTestFinished,
-}) => {
-	const s = await batchSite();
-	onTestFinished(s.end);
-	const patience = (...batches: unknown[][]): readonly boolean[] => {
-		expect(s.answer(...batches).failures).toEqual([]);
-		return s.patience();
-	};
-	// Nobody is known to claim.
-	expect(patience(insert("a"))).toEqual([false]);
-	expect(patience([...insert("b"), ...claim(9)])).toEqual([false]);
-	expect(patience(insert("c"))).toEqual([true]);
-	// The worker may just be away.
-	expect(patience(get("c"), insert("d"))).toEqual([false, true]);
-	expect(patience(insert("e"))).toEqual([false]);
-	expect(patience(claim(2))).toEqual([false]);
-	expect(patience(claim(9))).toEqual([false]);
-	expect(patience(claim(9))).toEqual([true]);
-});

@@ -4,7 +4,6 @@
  */
 import { unavailable } from "../database.ts";
 import { openChunks } from "../chunks.ts";
-import { openDemand } from "./commit-policy.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openJobs } from "../jobs.ts";
 import { openKeys, openTokens } from "../keys.ts";
@@ -47,24 +46,18 @@ function handlersOf(parts: UnitOfWork): Handler[] {
 	});
 }
 
-/** So many operations share one transaction at most, but for those of one batch. */
+/** A transaction that holds so many operations takes no further batch. */
 const MOST_SHARED = 256;
 
 /**
- * Answers batches; a batch is number and packed query of each operation in turn. Those that `next`
- * has when the first was worked on share its transaction, and so its commit: the service's thread
- * reads requests on while their first are written here. `next` is told to be patient where it is
- * better to wait for the rest of them (decision 0023).
+ * Answers batches; a batch is number and packed query of each operation in turn. Batches that
+ * `next` has when the one before is done share its transaction and its commit (decision 0021).
  */
 export function openBatches(
 	parts: UnitOfWork,
-): (
-	batch: readonly unknown[],
-	next?: (patient: boolean) => readonly unknown[] | undefined,
-) => Reply {
+): (batch: readonly unknown[], next?: () => readonly unknown[] | undefined) => Reply {
 	const handlers = handlersOf(parts);
 	const kinds = OP_NAMES.map((name) => OPS[name]);
-	const demand = openDemand(parts.queues);
 
 	function failureOf(index: number, error: unknown): Failure {
 		const fault = unavailable(error, parts.db.path);
@@ -125,7 +118,7 @@ export function openBatches(
 		for (
 			let packed: readonly unknown[] | undefined = batch;
 			packed;
-			packed = answers.length < MOST_SHARED ? next(open && demand.keepsUp) : undefined
+			packed = answers.length < MOST_SHARED ? next() : undefined
 		) {
 			batches += 1;
 			const { ops, writes } = unpack(packed);
@@ -143,7 +136,6 @@ export function openBatches(
 		if (open) {
 			together(() => {
 				for (const op of claims) op.run();
-				demand.note(claims.length > 0);
 				parts.commit();
 			});
 		}
@@ -154,6 +146,6 @@ export function openBatches(
 				failures.push(failureOf(only.index, fault.error));
 			else ops.forEach(runAlone);
 		}
-		return { batches, answers, failures, signals: parts.takeSignals(), patient: demand.keepsUp };
+		return { batches, answers, failures, signals: parts.takeSignals() };
 	};
 }

@@ -1,8 +1,7 @@
 /**
- * The service's side of the database thread. Operations go out in batches, with the end of this
- * turn of the event loop or when some have gathered. The thread works on a batch while the next are
- * gathered here, and makes one commit, and one flush of the disk, for all that it got (decisions
- * 0021, 0023).
+ * The service's side of the database thread. Operations are sent in batches: at the end of this
+ * turn of the event loop, or once {@link EARLY_OPS} are waiting. The thread works on a batch while
+ * the next ones gather here, and makes one commit for all that have arrived (decision 0021).
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
@@ -11,35 +10,32 @@ import type { Signal, Store } from "../../store.ts";
 import { OP_NAMES, OPS } from "../../operations.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations.ts";
-import type { TurnTeller } from "./commit-gate.ts";
 import { CODECS, leavesWith, weightOf } from "./codecs.ts";
 
-/** Most characters of payload in one batch, and in all that are at the thread. */
+/** Most characters of payload in one batch, and in all batches at the thread together. */
 const MOST_WEIGHT = 32_000_000;
 
 /**
- * So many operations do not wait for the end of the turn: the thread works on them while this side
- * reads on. More where it will wait for the end of the turn before it commits: each time it is
- * woken costs.
+ * So many operations are sent before the end of the turn: the thread works on them while this side
+ * reads further requests.
  */
 const EARLY_OPS = 16;
-const EARLY_OPS_PATIENT = 32;
 
 interface Waiter {
 	number: number;
 	q: unknown;
-	/** It is answered before others. */
+	/** Answered before the others. */
 	first: boolean;
 	resolve: (answer: unknown) => void;
 	reject: (error: Error) => void;
 }
 
-/** Operations that go to the thread together. */
-interface Gathered {
+/** A batch and its callers. */
+interface PendingBatch {
 	message: unknown[];
 	waiters: Waiter[];
 	weight: number;
-	/** Buffers that leave with it. */
+	/** Buffers that are transferred to the thread with it. */
 	leaving: Set<ArrayBuffer>;
 }
 
@@ -48,18 +44,15 @@ export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
 	return why === undefined ? new Error(message) : new StoreUnavailable(why, message);
 }
 
-/** The {@link Store} over a thread that has said it is ready, and is told of our turns. */
-export function connect(thread: Worker, turn: TurnTeller): Store {
+/** The {@link Store} over a thread that has reported that it is ready. */
+export function connect(thread: Worker): Store {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
-	/**
-	 * Batches that wait, the last of them still open to more; and those at the thread, with their
-	 * weight together.
-	 */
-	const waiting: Gathered[] = [];
-	const under: Gathered[] = [];
-	let weightUnder = 0;
-	let earlyOps = EARLY_OPS;
+	/** Batches that are not sent yet; only the last accepts more operations. */
+	const waiting: PendingBatch[] = [];
+	/** Batches at the thread, and their weight together. */
+	const sent: PendingBatch[] = [];
+	let sentWeight = 0;
 	let scheduled = false;
 	let closed: StoreUnavailable | undefined;
 	let idle: (() => void) | undefined;
@@ -67,34 +60,40 @@ export function connect(thread: Worker, turn: TurnTeller): Store {
 	function schedule(): void {
 		if (scheduled || waiting.length === 0) return;
 		scheduled = true;
-		turn.begins();
 		setImmediate(() => {
 			scheduled = false;
 			send();
-			turn.ends();
 		});
 	}
 
+	/** Sends what fits. A batch that cannot be sent is answered here: the thread has none of it. */
 	function send(): void {
 		for (
 			let batch = waiting[0];
-			batch && (under.length === 0 || weightUnder + batch.weight <= MOST_WEIGHT);
+			batch && (sent.length === 0 || sentWeight + batch.weight <= MOST_WEIGHT);
 			batch = waiting[0]
 		) {
 			waiting.shift();
-			under.push(batch);
-			weightUnder += batch.weight;
-			thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
-			turn.sent();
+			try {
+				thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
+				sent.push(batch);
+				sentWeight += batch.weight;
+			} catch (cause) {
+				const error = new Error(`The store cannot be asked: ${(cause as Error).message}`, {
+					cause,
+				});
+				for (const { reject } of batch.waiters) reject(error);
+			}
 		}
+		if (sent.length === 0 && waiting.length === 0) idle?.();
 	}
 
-	function gather(weight: number): Gathered {
-		const open = waiting.at(-1);
-		if (open && open.weight + weight <= MOST_WEIGHT) return open;
-		const fresh: Gathered = { message: [], waiters: [], weight: 0, leaving: new Set() };
-		waiting.push(fresh);
-		return fresh;
+	function gather(weight: number): PendingBatch {
+		const last = waiting.at(-1);
+		if (last && last.weight + weight <= MOST_WEIGHT) return last;
+		const batch: PendingBatch = { message: [], waiters: [], weight: 0, leaving: new Set() };
+		waiting.push(batch);
+		return batch;
 	}
 
 	function call<N extends OpName>(name: N, q: Query<N>): Promise<Answer<N>> {
@@ -116,38 +115,45 @@ export function connect(thread: Worker, turn: TurnTeller): Store {
 				resolve: resolve as (answer: unknown) => void,
 				reject,
 			});
-			if (batch.waiters.length >= earlyOps) send();
+			if (batch.waiters.length >= EARLY_OPS) send();
 			else schedule();
 		});
 	}
 
-	thread.on("message", ({ batches, answers, failures, signals, patient }: Reply) => {
-		earlyOps = patient ? EARLY_OPS_PATIENT : EARLY_OPS;
-		const answered = under.splice(0, batches);
-		for (const { weight } of answered) weightUnder -= weight;
+	function answer(
+		{ number, q, resolve, reject }: Waiter,
+		packed: unknown,
+		failure?: Failure,
+	): void {
+		if (failure) return reject(errorFrom(failure));
+		try {
+			resolve(CODECS[number]?.unpackAnswer(packed, q));
+		} catch (error) {
+			reject(error as Error);
+		}
+	}
+
+	thread.on("message", ({ batches, answers, failures, signals }: Reply) => {
+		const answered = sent.splice(0, batches);
+		for (const { weight } of answered) sentWeight -= weight;
 		const waiters = answered.flatMap((batch) => batch.waiters);
-		// Before the answers are acted on: the thread works meanwhile.
+		// Before the callers continue: the thread works meanwhile.
 		if (!scheduled) send();
+		const failed = new Map(failures.map((failure) => [failure.index, failure]));
 		for (const signal of signals) for (const listener of listeners) listener(signal);
-		const answer = ({ number, q, resolve, reject }: Waiter, index: number): void => {
-			const failure =
-				failures.length === 0 ? undefined : failures.find((each) => each.index === index);
-			if (failure) reject(errorFrom(failure));
-			else resolve(CODECS[number]?.unpackAnswer(answers[index], q));
-		};
-		// A worker that gets jobs asks again while the other answers go out: its next claim shares the
-		// commit of what those bring.
+		// Claims first: a worker that gets jobs asks again while the other answers go out, and its next
+		// claim shares the commit of what those bring.
 		for (const first of [true, false])
 			for (const [index, waiter] of waiters.entries())
-				if (waiter.first === first) answer(waiter, index);
+				if (waiter.first === first) answer(waiter, answers[index], failed.get(index));
 		schedule();
-		if (under.length === 0 && waiting.length === 0) idle?.();
+		if (sent.length === 0 && waiting.length === 0) idle?.();
 	});
 
-	/** The thread is gone, as it was told to or by a fault of its own: nothing waits for ever. */
+	/** The thread has ended, by `close` or by a fault: no caller waits any longer. */
 	function end(reason: StoreUnavailable): void {
 		closed ??= reason;
-		const left = [...under.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);
+		const left = [...sent.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);
 		for (const { reject } of left) reject(reason);
 		idle?.();
 	}
@@ -239,7 +245,7 @@ export function connect(thread: Worker, turn: TurnTeller): Store {
 		async close() {
 			if (!closed) {
 				closed = new StoreUnavailable("closed", "The store is closed.");
-				if (under.length > 0 || waiting.length > 0)
+				if (sent.length > 0 || waiting.length > 0)
 					await new Promise<void>((resolve) => (idle = resolve));
 				thread.postMessage("close" satisfies Batch);
 			}

@@ -1,15 +1,15 @@
-/** The database thread: opens the file, then answers batches until it is told to close. */
+/** The database thread: opens the file, then answers batches until the store is closed. */
 import { once } from "node:events";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
 import { openDatabase, unavailable } from "../database.ts";
-import type { Admission, Batch, Greeting, ThreadData } from "./messages.ts";
+import type { DatabaseOptions } from "../database.ts";
+import type { Admission, Batch, Greeting } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
-import { turnListener } from "./commit-gate.ts";
 
-const options = workerData as ThreadData;
+const options = workerData as DatabaseOptions;
 
 /** Sends a message of the opening. */
 function greet(greeting: Greeting): void {
@@ -26,21 +26,14 @@ try {
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = openUnitOfWork(db);
 	const answer = openBatches(parts);
-	const turn = turnListener(options.turn);
 	let closing = false;
 
-	/**
-	 * The batch that has arrived meanwhile, if any; with `patient` that which arrives until the turn
-	 * is over.
-	 */
-	function next(patient: boolean): unknown[] | undefined {
-		for (;;) {
-			const seen = turn.news();
-			const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
-			if (batch === "close") closing = true;
-			else if (batch) return batch;
-			if (closing || !patient || !turn.more(seen)) return undefined;
-		}
+	/** The batch that has arrived meanwhile, if any. */
+	function next(): unknown[] | undefined {
+		const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
+		if (batch !== "close") return batch ?? undefined;
+		closing = true;
+		return undefined;
 	}
 
 	parentPort?.on("message", (batch: Batch) => {

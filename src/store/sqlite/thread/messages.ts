@@ -1,15 +1,8 @@
 /** The messages that carry operations to the database thread and back. */
 import type { StoredSecrets } from "../../key-check.ts";
 import type { Signal, StoreUnavailable } from "../../store.ts";
-import type { DatabaseOptions } from "../database.ts";
-import type { TurnMemory } from "./commit-gate.ts";
 
-/** What the database thread is started with. */
-export interface ThreadData extends DatabaseOptions {
-	turn: TurnMemory;
-}
-
-/** A batch: number and packed query of each operation in turn; or the word to end. */
+/** A batch: number and packed query of each operation in turn; or the request to close. */
 export type Batch = unknown[] | "close";
 
 /** An operation that failed: its place in the batch, and the error without its class. */
@@ -20,8 +13,8 @@ export interface Failure {
 }
 
 /**
- * The packed answers of one or more batches in their order, what failed in them, the signals of
- * their commit, and whether the next commit will wait for the end of its turn.
+ * The packed answers of one or more batches in their order, what failed in them, and the signals of
+ * their commit.
  */
 export interface Reply {
 	/** How many batches are answered. */
@@ -29,7 +22,6 @@ export interface Reply {
 	answers: unknown[];
 	failures: Failure[];
 	signals: Signal[];
-	patient: boolean;
 }
 
 /** Second message to the database thread: the check value to store, if any. */
