@@ -17,7 +17,6 @@ import type { EventBus } from "./events.ts";
 import { listen } from "./http/server.ts";
 import type { HttpServer } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
-import { sweepStrays } from "./launchers/process/strays.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
 import { secretKey } from "./secret-key.ts";
 import { openStore } from "./stores.ts";
@@ -93,12 +92,14 @@ export async function startApp(
 		throw error;
 	});
 	const logs = join(config.dataDir, "logs");
+	const serviceEnv = workerBaseEnv(o.env, config.gpus);
 	const table = new Map(
 		await Promise.all(
 			LAUNCHERS.map(async ({ type, create }) => {
 				const launcher = await create({
 					clock,
 					logDir: join(logs, type),
+					serviceEnv,
 					log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
 				});
 				return [type, launcher] as const;
@@ -113,9 +114,6 @@ export async function startApp(
 		apiKey: config.apiKey,
 		launchers: table,
 		workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
-		endStrays: async ({ serviceId, known }) =>
-			(await sweepStrays({ clock, serviceId, known: known.map((handle) => Number(handle["pid"])) }))
-				.length,
 		sealKey: key,
 		serviceId: folder?.serverId,
 		sendWebhook: webhookSender({
@@ -125,7 +123,6 @@ export async function startApp(
 			resolve: systemResolve,
 		}),
 		gpus: config.gpus,
-		workerBaseEnv: workerBaseEnv(o.env, config.gpus),
 	});
 	let server: HttpServer | undefined;
 	try {

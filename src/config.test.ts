@@ -1,4 +1,5 @@
 /** Flags, environment and file become a configuration, or the full list of what is wrong. */
+import type { ProcessSettings } from "./launchers/process/settings.ts";
 import { describe, expect, it } from "vitest";
 import { OPTIONS, loadConfig, loadStore } from "./config.ts";
 import type { Config, Option } from "./config.ts";
@@ -117,9 +118,11 @@ describe("loadConfig", () => {
 			flags: { config: "deploy/x.yaml" },
 			files: { "/srv/deploy/x.yaml": file },
 		});
-		expect(
-			endpoints.map(({ launcher }) => (launcher.type === "process" ? launcher.cwd : "")),
-		).toEqual(["/srv/deploy", "/srv/deploy/sub", "/abs"]);
+		expect(endpoints.map(({ launcher }) => (launcher as ProcessSettings).cwd)).toEqual([
+			"/srv/deploy",
+			"/srv/deploy/sub",
+			"/abs",
+		]);
 	});
 
 	it("D34: a file that is named must be there; the default one need not", () => {

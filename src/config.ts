@@ -5,9 +5,10 @@
 import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
 import type { Endpoint } from "./core/endpoint.ts";
-import { readEndpoint } from "./core/endpoint.ts";
 import { check, isAbsent, isObject } from "./core/schema.ts";
 import type { Schema } from "./core/schema.ts";
+import { readEndpoint } from "./endpoint-settings.ts";
+import { resolvePaths } from "./launchers/index.ts";
 
 /** Everything a service is started with. */
 export interface Config {
@@ -231,7 +232,7 @@ export const OPTIONS = {
 	},
 } as const satisfies Record<string, Option>;
 
-/** The file as a whole; what stands under `endpoints` is read by `core/endpoint.ts`. */
+/** The file as a whole; `endpoints` is read by `endpoint-settings.ts`. */
 const FILE_SCHEMA: Schema = section({
 	endpoints: {
 		type: "object",
@@ -418,10 +419,9 @@ function readEndpoints(raw: unknown, path: string, problems: string[]): Endpoint
 				problems.push(`${path}: endpoints.${id}${field === "" ? "" : `.${field}`} ${message}`);
 			continue;
 		}
-		const { launcher } = read.endpoint;
-		// Relative to the file, and kept absolute: the store outlives this working directory.
-		if (launcher.type === "process") launcher.cwd = resolve(dirname(path), launcher.cwd ?? ".");
-		endpoints.push(read.endpoint);
+		// Absolute, since the store outlives this working directory.
+		const launcher = resolvePaths(read.endpoint.launcher, dirname(path));
+		endpoints.push({ ...read.endpoint, launcher });
 	}
 	return endpoints;
 }

@@ -5,7 +5,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_SCHEMA } from "../src/core/endpoint-schema.ts";
 import { ERRORS } from "../src/core/errors.ts";
 import { KEY_REQUEST_SCHEMA } from "../src/core/key-request.ts";
 import { LIMITED_OPERATIONS } from "../src/core/limits.ts";
@@ -17,6 +16,7 @@ import { openapiOf, operationIdOf, pathOf } from "../src/http/docs/openapi.ts";
 import type { OpenApi, Operation } from "../src/http/docs/openapi-types.ts";
 import { ALWAYS } from "../src/http/docs/refusals.ts";
 import { ROUTES } from "../src/http/routes.ts";
+import { ENDPOINT_SCHEMA } from "../src/endpoint-settings.ts";
 
 /** As it arrives. */
 const document = JSON.parse(JSON.stringify(openapiOf(ROUTES, "1.2.3"))) as OpenApi;

@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_SCHEMA } from "../../src/core/endpoint-schema.ts";
 import type { Setting } from "./settings-form.ts";
-import { faultIn, fieldsOf, nameOf, patchOf, settingsIn } from "./settings-form.ts";
+import {
+	faultIn,
+	fieldsOf,
+	launcherFrom,
+	launchersIn,
+	nameOf,
+	patchOf,
+	settingsIn,
+} from "./settings-form.ts";
+import { ENDPOINT_SCHEMA } from "../../src/endpoint-settings.ts";
 
 const SETTINGS = settingsIn({
 	paths: {
@@ -70,5 +78,42 @@ describe("the settings form", () => {
 		expect(patchOf(FIELDS, { launcher: '{"type":"docker","image":"x"}' })).toEqual({
 			launcher: { type: "docker", image: "x", command: null, cwd: null },
 		});
+	});
+});
+
+describe("the launchers of a new endpoint", () => {
+	const choices = launchersIn(SETTINGS);
+	const of = (type: string): (typeof choices)[number] =>
+		choices.find((choice) => choice.type === type)!;
+
+	it("are those of the schema, with the settings that have a title", () => {
+		expect(
+			choices.map(({ type, managed, fields }) => [type, managed, fields.map(({ name }) => name)]),
+		).toEqual([
+			["process", true, ["command", "cwd"]],
+			["docker", true, ["image", "command"]],
+			["external", false, []],
+		]);
+		expect(of("process").fields[0]).toEqual({
+			name: "command",
+			label: "Command",
+			hint: "Program and arguments, without a shell.",
+			placeholder: "node worker.js",
+			required: true,
+			kind: "words",
+		});
+	});
+
+	it("send what was typed: words as a list, empty optional settings not at all", () => {
+		const typed = { command: "node 'my worker.js'", cwd: "" };
+		expect(launcherFrom(of("process"), typed)).toEqual({
+			type: "process",
+			command: ["node", "my worker.js"],
+		});
+		expect(launcherFrom(of("docker"), {}), "the service says what is missing").toEqual({
+			type: "docker",
+			image: "",
+		});
+		expect(launcherFrom(of("external"), typed)).toEqual({ type: "external" });
 	});
 });

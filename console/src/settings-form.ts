@@ -1,7 +1,8 @@
 /**
- * The settings form as data: what the service's own schema says of each setting, and what was
- * typed, as a merge patch (D27, D39).
+ * The forms of an endpoint's settings as data: fields from the service's own schema, and what was
+ * typed as a merge patch or as the launcher of a new endpoint (D27, D39).
  */
+import { wordsOf } from "./words.ts";
 
 /** The part of a setting's schema that a form needs. */
 export interface Setting {
@@ -12,9 +13,36 @@ export interface Setting {
 	maxLength?: number;
 	default?: unknown;
 	description?: string;
+	title?: string;
+	const?: unknown;
+	examples?: readonly unknown[];
+	items?: Setting;
+	oneOf?: readonly Setting[];
 	properties?: Readonly<Record<string, Setting>>;
+	required?: readonly string[];
 	writeOnly?: boolean;
+	"x-managed"?: boolean;
 	"x-unit"?: string;
+}
+
+/** A launcher, as the form of a new endpoint offers it. */
+export interface LauncherChoice {
+	type: string;
+	title: string;
+	description: string;
+	/** Sluice starts and stops the workers. */
+	managed: boolean;
+	/** The settings that the form asks for. */
+	fields: readonly LauncherField[];
+}
+
+export interface LauncherField {
+	name: string;
+	label: string;
+	hint: string | undefined;
+	placeholder: string | undefined;
+	required: boolean;
+	kind: "number" | "text" | "words" | "json";
 }
 
 /** One field: `path` leads to the setting. */
@@ -22,7 +50,7 @@ export interface FormField {
 	path: readonly string[];
 	setting: Setting;
 	kind: "number" | "choice" | "text" | "json";
-	/** The present value as text. */
+	/** The current value as text. */
 	value: string;
 }
 
@@ -33,13 +61,65 @@ interface OpenApi {
 	>;
 }
 
-/** The settings that may be changed, out of `/openapi.json`. */
+/** The settings that may be changed, from `/openapi.json`. */
 export function settingsIn(document: unknown): Readonly<Record<string, Setting>> {
 	return (
 		(document as OpenApi).paths["/v1/endpoints/{endpoint}"]?.patch?.requestBody?.content?.[
 			"application/json"
 		]?.schema?.properties ?? {}
 	);
+}
+
+/** The launchers of the schema of `launcher`; settings with a `title` are fields. */
+export function launchersIn(settings: Readonly<Record<string, Setting>>): LauncherChoice[] {
+	return (settings["launcher"]?.oneOf ?? []).map((branch) => {
+		const { type, ...others } = branch.properties ?? {};
+		return {
+			type: String(type?.const),
+			title: branch.title ?? String(type?.const),
+			description: type?.description ?? "",
+			managed: branch["x-managed"] ?? true,
+			fields: Object.entries(others).flatMap(([name, setting]) =>
+				setting.title === undefined
+					? []
+					: [
+							{
+								name,
+								label: setting.title,
+								hint: setting.description,
+								placeholder: exampleOf(setting),
+								required: branch.required?.includes(name) ?? false,
+								kind: kindOf(setting),
+							},
+						],
+			),
+		};
+	});
+}
+
+function kindOf({ type, items }: Setting): LauncherField["kind"] {
+	if (type === "integer" || type === "number") return "number";
+	if (type === "string") return "text";
+	return type === "array" && items?.type === "string" ? "words" : "json";
+}
+
+function exampleOf({ examples: [first] = [] }: Setting): string | undefined {
+	return Array.isArray(first) ? first.join(" ") : first === undefined ? undefined : plain(first);
+}
+
+/** What was typed, as the `launcher` of an endpoint; the service checks it. */
+export function launcherFrom(
+	{ type, fields }: LauncherChoice,
+	typed: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+	const given = fields.flatMap(({ name, required, kind }) => {
+		const text = typed[name] ?? "";
+		if (text === "" && !required) return [];
+		const value =
+			kind === "words" ? wordsOf(text) : kind === "text" ? text : (parsed(text)?.value ?? text);
+		return [[name, value] as const];
+	});
+	return { type, ...Object.fromEntries(given) };
 }
 
 /** Fields for all settings but those that have a form of their own: `env`, and secrets. */
@@ -74,7 +154,7 @@ export function fieldsOf(
 	});
 }
 
-/** A number, a word or nothing as text. */
+/** A value as text; empty if there is none. */
 export function plain(value: unknown): string {
 	return typeof value === "string"
 		? value
@@ -85,7 +165,7 @@ export function plain(value: unknown): string {
 
 export const nameOf = ({ path }: FormField): string => path.join(".");
 
-/** What is wrong with a text before it is sent; the service looks again. */
+/** What is wrong with a text before it is sent; the service checks it too. */
 export function faultIn(
 	{ kind, setting: { minimum, maximum, maxLength } }: FormField,
 	text: string,
@@ -118,7 +198,7 @@ function parsed(text: string): { value: unknown } | undefined {
 	}
 }
 
-/** The merge patch for the fields that were changed; an empty one brings the default back. */
+/** The merge patch of the changed fields; an empty field restores the default. */
 export function patchOf(
 	fields: readonly FormField[],
 	typed: Readonly<Record<string, string>>,
@@ -142,12 +222,12 @@ export function patchOf(
 	return patch;
 }
 
-/** An object that replaces another in a merge patch: what it no longer has must be told as null. */
+/** An object that replaces another in a merge patch: removed members must be sent as null. */
 function replacing(before: unknown, after: unknown): unknown {
 	if (!isObject(before) || !isObject(after)) return after;
-	const gone = Object.keys(before).filter((name) => !(name in after));
+	const removed = Object.keys(before).filter((name) => !(name in after));
 	return {
-		...Object.fromEntries(gone.map((name) => [name, null])),
+		...Object.fromEntries(removed.map((name) => [name, null])),
 		...Object.fromEntries(
 			Object.entries(after).map(([name, value]) => [name, replacing(before[name], value)]),
 		),

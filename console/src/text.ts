@@ -121,25 +121,6 @@ export const T = {
 		name: "Name",
 		nameHint: "As it is shown. Empty: the id.",
 		launcher: "Workers",
-		launchers: {
-			process: "A command on the service's machine",
-			docker: "A container",
-			external: "Somebody else starts them",
-		},
-		launcherHints: {
-			process: "Started when jobs come, ended when none do.",
-			docker:
-				"Started when jobs come, ended when none do. The image must be there: nothing is pulled.",
-			external: "They attach with the variables that the command sluice worker-env prints.",
-		},
-		image: "Image",
-		command: "Command",
-		commandHints: {
-			process: "Program and arguments, without a shell.",
-			docker: "In place of the image's own. Empty: that.",
-		},
-		folder: "Folder",
-		folderHint: "Where the command runs, as a whole path. Empty: that of the service.",
 		make: "Make endpoint",
 	},
 	endpoint: {

@@ -4,11 +4,12 @@
  */
 import { OPTIONS } from "../../src/config.ts";
 import type { Option } from "../../src/config.ts";
-import { ENDPOINT_SCHEMA } from "../../src/core/endpoint-schema.ts";
 import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
 import { code, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
+import type { Schema } from "../../src/core/schema.ts";
+import { ENDPOINT_SCHEMA } from "../../src/endpoint-settings.ts";
 
 export const config: Page = {
 	file: "config.md",
@@ -25,6 +26,7 @@ export const config: Page = {
 				plain(schema.description ?? "") + (schema.writeOnly ? " A secret." : ""),
 			];
 		});
+		const { oneOf = [], ...launcher }: Schema = ENDPOINT_SCHEMA.properties.launcher;
 		return `
 A flag wins over the environment, the environment over the file. With a bad configuration the service lists every problem with its field and bound and exits with 2.
 
@@ -38,7 +40,7 @@ Commands find the service by \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`) 
 
 Under \`endpoints.<id>\` in \`sluice.yaml\`, where the id is 1 to 64 of the characters a-z, A-Z, 0-9, _ and -; the same over \`/v1/endpoints\`. Endpoints in the file are made or changed at the start; others in the store stay.
 
-${schemaTable(ENDPOINT_SCHEMA)}
+${schemaTable({ ...ENDPOINT_SCHEMA, properties: { ...ENDPOINT_SCHEMA.properties, launcher: { type: "object", ...launcher } } })}
 
 \`\`\`yaml
 endpoints:
@@ -51,6 +53,28 @@ endpoints:
 publicUrl: http://192.168.1.10:8080
 cors: { origins: ["https://app.example.com"] }
 webhooks: { allowPrivateNetworks: false }
-\`\`\``;
+\`\`\`
+
+## Launchers
+
+\`launcher\` of an endpoint: the type, and the settings of that launcher.
+
+${oneOf.map((branch) => launcherSection(branch)).join("\n\n")}`;
 	},
 };
+
+/** A heading for the type, what it does, and its settings. */
+function launcherSection({ properties = {}, ...schema }: Schema): string {
+	const { type, ...settings } = properties;
+	const { required = [] } = schema;
+	const lines = [`### ${code(String(type?.const))}`, plain(type?.description ?? "")];
+	if (Object.keys(settings).length > 0)
+		lines.push(
+			schemaTable({
+				...schema,
+				properties: settings,
+				required: required.filter((name) => name !== "type"),
+			}),
+		);
+	return lines.join("\n\n");
+}

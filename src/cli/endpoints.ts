@@ -1,6 +1,7 @@
 /** `sluice endpoints`: endpoints of a running service (D36). */
 import { stringify } from "yaml";
 import { mergeSettings } from "../core/endpoint.ts";
+import { isManaged } from "../launchers/index.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printed } from "./ask.ts";
 import { noun } from "./command.ts";
 import type { Action, Given } from "./command.ts";
@@ -52,7 +53,7 @@ function row({
 	launcher,
 }: Listed): (string | number)[] {
 	const present = workers.idle + workers.initializing + workers.running + workers.unhealthy;
-	const bound = launcher.type === "external" ? String(present) : `${present}/${workersMax}`;
+	const bound = isManaged(launcher.type) ? `${present}/${workersMax}` : String(present);
 	return [
 		id,
 		name,
@@ -112,9 +113,9 @@ function withRepository(given: Given): Record<string, unknown> {
 }
 
 function nextStep({ id, launcher }: Listed): string {
-	return launcher.type === "external"
-		? `Attach a worker: sluice worker-env ${id}`
-		: `Send it a job: POST /v2/${id}/run`;
+	return isManaged(launcher.type)
+		? `Send it a job: POST /v2/${id}/run`
+		: `Attach a worker: sluice worker-env ${id}`;
 }
 
 const update: Action = {

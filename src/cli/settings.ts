@@ -4,11 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { ENDPOINT_SCHEMA } from "../core/endpoint-schema.ts";
 import { isObject } from "../core/schema.ts";
 import type { Schema } from "../core/schema.ts";
 import { CliError } from "./command.ts";
 import type { Flags, Given } from "./command.ts";
+import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
 
 export const SETTING_FLAGS = {
 	file: {

@@ -1,18 +1,17 @@
 /** Settings of an endpoint: defaults, every bound on both sides, all faults at once. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
 import {
 	ENDPOINT_DEFAULTS,
 	mergeSettings,
 	queueBound,
-	readEndpoint,
 	retentionOf,
 	settingsOf,
 } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS, limitsOf } from "./limits.ts";
 import type { Schema } from "./schema.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../endpoint-settings.ts";
 
 function fields(raw: unknown, id = "e"): string[] {
 	const read = readEndpoint(id, raw);

@@ -2,36 +2,22 @@
  * An endpoint and its settings (D27, D35, D9): read, changed and shown. Names, bounds and defaults
  * are in `endpoint-schema.ts`.
  */
-import { ENDPOINT_DEFAULTS, ENDPOINT_ID, ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
+import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
 import { LIMITED_OPERATIONS } from "./limits.ts";
 import type { LimitedOperation } from "./limits.ts";
 import { check, isAbsent, isObject, withDefaults } from "./schema.ts";
+import type { Schema } from "./schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
-/** A worker in a container (D25). */
-export interface DockerSettings {
-	type: "docker";
-	image: string;
-	/** Replaces the CMD of the image. */
-	command?: string[];
-	/** Bytes, or with `k`, `m` or `g` behind the number. */
-	memory?: string | number;
-	cpus?: number;
-	/** `source:path` or `source:path:ro`; the source is an absolute path or the name of a volume. */
-	volumes?: string[];
-	/** `host`, or the name of a Docker network. */
-	network?: string;
-	/** `all`, how many, or which ones. */
-	gpus?: "all" | number | (string | number)[];
+/**
+ * How an endpoint gets its workers (D25): the type of a launcher, beside the settings that this
+ * launcher declares.
+ */
+export interface LauncherSettings {
+	type: string;
 }
-
-/** How an endpoint gets its workers (D25). */
-export type LauncherSettings =
-	| { type: "process"; command: string[]; cwd?: string }
-	| DockerSettings
-	| { type: "external" };
 
 /** Changes to the limits of section 8: each number may be another, or `off` (D24, D35). */
 export type LimitChanges = { queue?: number | "off" } & Partial<
@@ -78,19 +64,20 @@ type Read = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
 };
 
 /**
- * Reads settings as they stand in `sluice.yaml` into an {@link Endpoint}, or lists every fault with
- * its field and bound.
+ * Reads settings as written in `sluice.yaml` into an {@link Endpoint}, or lists every fault with
+ * its field and bound. `schema` as `endpointSchema` makes it.
  */
-export function readEndpoint(
+export function parseEndpoint(
+	schema: Schema,
 	id: string,
 	raw: unknown,
 ): { ok: true; endpoint: Endpoint } | { ok: false; faults: Fault[] } {
-	const faults = [...check(ENDPOINT_ID, id, "id"), ...check(ENDPOINT_SCHEMA, raw)];
+	const faults = [...check(ENDPOINT_ID, id, "id"), ...check(schema, raw)];
 	const crossed = workersCrossed(raw);
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax"))
 		faults.push(crossed);
 	if (faults.length > 0) return { ok: false, faults };
-	const { name = id, env, launcher, limits, ...rest } = withDefaults(ENDPOINT_SCHEMA, raw) as Read;
+	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Read;
 	const texts = Object.fromEntries(
 		Object.entries(env).map(([variable, value]) => [variable, String(value)]),
 	);
@@ -117,13 +104,12 @@ function workersCrossed(raw: unknown): Fault | undefined {
 }
 
 /** Without members that are `null`. */
-function readLauncher(raw: LauncherSettings): LauncherSettings {
-	return Object.fromEntries(
-		Object.entries(raw).filter(([, member]) => !isAbsent(member)),
-	) as unknown as LauncherSettings;
+function readLauncher({ type, ...settings }: LauncherSettings): LauncherSettings {
+	const given = Object.entries(settings).filter(([, member]) => !isAbsent(member));
+	return { type, ...Object.fromEntries(given) };
 }
 
-/** The short form: `false` is `off`, and what says nothing is left out. */
+/** `false` becomes `off`; absent and `null` members are left out. */
 function readLimits(raw: unknown): Endpoint["limits"] {
 	const { queue, ...operations } = isObject(raw) ? raw : {};
 	if (!isObject(raw)) return "off";
@@ -147,8 +133,8 @@ function numberOrOff(value: unknown): number | "off" {
 
 /**
  * Settings changed by a JSON merge patch (RFC 7396, D39): objects merge, `null` removes and so
- * brings the default back; the outcome is for {@link readEndpoint}. A launcher of another type
- * replaces the old one whole: the members of one mean nothing to the other.
+ * restores the default; the result is unchecked. A launcher of another type replaces the old one
+ * as a whole: the settings of one mean nothing to another.
  */
 export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
 	if (!isObject(patch)) return patch;
@@ -171,13 +157,10 @@ function merged(current: unknown, patch: unknown): unknown {
 	return Object.fromEntries(members);
 }
 
-/**
- * Settings as they may be shown: of `env` only the names, since values may be secret; no webhook
- * secret.
- */
+/** Settings without secrets: `env` as names only, no webhook secret. */
 export type ShownSettings = Omit<Endpoint, "env" | "webhookSecret"> & { env: string[] };
 
-/** What anybody who may read an endpoint sees of its settings (D39). */
+/** What a caller who may read the endpoint sees of its settings (D39). */
 export function settingsOf(endpoint: Endpoint): ShownSettings {
 	const { env, webhookSecret: _, ...settings } = endpoint;
 	return { ...settings, env: Object.keys(env) };

@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OPTIONS } from "../config.ts";
-import { ENDPOINT_SCHEMA } from "./endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA } from "./key-request.ts";
 import { check, sentence, withDefaults } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 import { SUBMISSION_SCHEMA } from "./submission.ts";
+import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
 
 function fields(schema: Schema, value: unknown): string[] {
 	return check(schema, value).map(({ field }) => field);

@@ -32,10 +32,14 @@ export interface Schema {
 	 */
 	readonly oneOf?: readonly Schema[];
 	readonly default?: unknown;
+	/** Short label. A launcher's setting that has one is a field of the console's form. */
+	readonly title?: string;
 	readonly description?: string;
 	readonly examples?: readonly unknown[];
 	/** Taken, never shown. */
 	readonly writeOnly?: boolean;
+	/** Of a launcher: whether Sluice starts and stops its workers. */
+	readonly "x-managed"?: boolean;
 	/** Unit of a number: `ms`, `seconds`. */
 	readonly "x-unit"?: string;
 	/** Replaces the sentence made from the bounds; begins with "must" and names every bound. */

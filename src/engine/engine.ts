@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { ENDPOINT_DEFAULTS } from "../core/endpoint.ts";
 import { pingIntervalMs, workerEnv } from "../core/worker-env.ts";
 import type { EventBus } from "../events.ts";
-import type { Handle, Launcher, WorkerLogs } from "../launchers/launcher.ts";
+import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";
 import type { SendWebhook } from "../webhooks/sender.ts";
 import { ApiError } from "../core/errors.ts";
@@ -71,7 +71,6 @@ export interface EngineOptions {
 	launchers: ReadonlyMap<string, Launcher>;
 	/** What launched workers wrote. */
 	workerLogs: WorkerLogs;
-	endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
 	/** Key for `s3Config` and webhook secrets, 32 bytes (D21, D22). */
 	sealKey: Uint8Array;
 	sendWebhook: SendWebhook;
@@ -79,8 +78,6 @@ export interface EngineOptions {
 	apiKey?: string | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
-	/** Environment that launched workers get besides their own. */
-	workerBaseEnv: Readonly<Record<string, string>>;
 	/**
 	 * Identity of this server, kept with its data; needed where several share the store, which has
 	 * one for all.
@@ -546,10 +543,8 @@ export function createEngine(o: EngineOptions): Engine {
 				launchers: o.launchers,
 				url,
 				inBackground,
-				baseEnv: o.workerBaseEnv,
 				serviceId: o.serviceId ?? group.id ?? (await store.identity()),
 				server: group.id,
-				endStrays: o.endStrays,
 				onGone: (worker, exit) => {
 					launchSide?.scaling.ended(worker, exit);
 					inBackground(

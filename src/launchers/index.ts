@@ -1,12 +1,31 @@
 /** The registered launchers (D25). A new one is a folder beside this file and one entry here. */
+import type { LauncherSettings } from "../core/endpoint.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
 import { PROCESS } from "./process/index.ts";
 
-export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
+export const LAUNCHERS: LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
+
+/** Types that are refused as not available yet. */
+export const PLANNED_TYPES: readonly string[] = ["kubernetes"];
+
+function definitionOf(type: string): LauncherDefinition | undefined {
+	return LAUNCHERS.find((launcher) => launcher.type === type);
+}
 
 /** Whether Sluice starts and stops the workers of this launcher; `type` as `launcher.type` has it. */
 export function isManaged(type: string): boolean {
-	return LAUNCHERS.find((launcher) => launcher.type === type)?.managed ?? true;
+	return definitionOf(type)?.managed ?? true;
+}
+
+/** The settings whose change requires a replacement of the running workers, by name. */
+export function replacementSettings(settings: LauncherSettings): Record<string, unknown> {
+	const kept = definitionOf(settings.type)?.keepsWorkers ?? [];
+	return Object.fromEntries(Object.entries(settings).filter(([name]) => !kept.includes(name)));
+}
+
+/** Settings of `sluice.yaml` in `folder`, with absolute paths. */
+export function resolvePaths(settings: LauncherSettings, folder: string): LauncherSettings {
+	return definitionOf(settings.type)?.resolvePaths?.(settings, folder) ?? settings;
 }

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { boundLog, logPath } from "./process/output.ts";
+import { boundLog, logPath } from "./log-files.ts";
 import { LINE_BYTES, workerLogs } from "./worker-logs.ts";
 
 let folder: string;

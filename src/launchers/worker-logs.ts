@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { LogLine, LogPart, WorkerLogs } from "./launcher.ts";
-import { logPath, startOf } from "./process/output.ts";
+import { logPath, startOf } from "./log-files.ts";
 
 /** Bytes read at once. */
 const WINDOW_BYTES = 64 * 1024;

@@ -38,7 +38,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await page.getByLabel(T.newEndpoint.name, { exact: true }).fill("Made here");
 		const { command } = (here.stage() as { launcher: { command: string[] } }).launcher;
 		await page
-			.getByLabel(T.newEndpoint.command, { exact: true })
+			.getByLabel("Command", { exact: true })
 			.fill(command.map((word) => `"${word}"`).join(" "));
 		await press(page, T.newEndpoint.make);
 		await page.getByRole("heading", { name: "Made here" }).waitFor();
@@ -55,11 +55,11 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 			.waitFor();
 	});
 
-	it("one whose workers somebody else starts says how to attach them", async () => {
+	it("one whose workers are started elsewhere says how to attach them", async () => {
 		const page = await here.open();
 		await press(page, T.newEndpoint.open);
 		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("elsewhere");
-		await choose(page, T.newEndpoint.launcher, T.newEndpoint.launchers.external);
+		await choose(page, T.newEndpoint.launcher, "Started elsewhere");
 		await press(page, T.newEndpoint.make);
 		await page.getByText("npx sluice worker-env elsewhere").waitFor();
 	});

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
 import { launcherFindings, nodeFinding } from "../../src/cli/doctor/machine.ts";
+import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { KEY, folder } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";
@@ -216,13 +217,12 @@ describe("sluice doctor", () => {
 		writeFileSync(python, '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n');
 		chmodSync(python, 0o755);
 		writeFileSync(join(place.path, "handler.py"), "import runpod\n");
-		const look = async (command: string[], cwd = place.path): Promise<string[]> =>
-			(
-				await launcherFindings(
-					[{ id: "words", launcher: { type: "process", command, cwd } }],
-					process.env,
-				)
-			).map(({ level, message }) => `${level} ${message}`);
+		const look = async (command: string[], cwd = place.path): Promise<string[]> => {
+			const launcher: ProcessSettings = { type: "process", command, cwd };
+			return (await launcherFindings([{ id: "words", launcher }], process.env)).map(
+				({ level, message }) => `${level} ${message}`,
+			);
+		};
 		expect(await look(["node", "worker.js"])).toEqual([]);
 		expect(await look(["no-such-program"])).toEqual([
 			"problem Its program 'no-such-program' was not found.",

@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
-import type { DockerSettings } from "../../src/core/endpoint.ts";
 import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
+import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { logPath } from "../../src/launchers/process/output.ts";
+import { logPath } from "../../src/launchers/log-files.ts";
 import {
 	containersOf,
 	docker,
@@ -32,23 +32,30 @@ const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-function script(text: string, change: Partial<WorkerSpec> = {}): WorkerSpec {
+type Spec = WorkerSpec<DockerSettings>;
+
+function withSettings(spec: Spec, change: Partial<DockerSettings>): Spec {
+	return { ...spec, settings: { ...spec.settings, ...change } };
+}
+
+function script(text: string, change: Partial<Spec> = {}): Spec {
 	const workerId = `worker-${randomUUID()}`;
 	mkdirSync(join(root, workerId));
-	const container: DockerSettings = {
+	const settings: DockerSettings = {
 		type: "docker",
 		image: IMAGE,
+		command: ["sh", "-c", text],
 		volumes: [`${root}:${root}`],
 		network: "none",
 	};
 	return {
 		workerId,
 		endpoint: "sample",
-		command: ["sh", "-c", text],
-		cwd: ".",
 		env: { PATH: "/bin", PIDS: join(root, workerId) },
 		serviceId,
-		container,
+		settings,
+		url: "http://127.0.0.1:9",
+		gpus: [],
 		...change,
 	};
 }
@@ -107,8 +114,9 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		it("gives the worker its environment, and no other variable of the service", async () => {
 			const spec = script("");
 			const { lastOutput } = await run({
-				...spec,
-				command: ["node", "-e", "console.log(JSON.stringify(process.env))"],
+				...withSettings(spec, {
+					command: ["node", "-e", "console.log(JSON.stringify(process.env))"],
+				}),
 				env: { PATH: "/bin", ODD: "a=b c\nd" },
 			});
 			expect(JSON.parse(lastOutput)).toEqual({
@@ -134,13 +142,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		])("refuses %s with a sentence, and leaves no container", async (_, change, sentence) => {
 			const { launcher } = open();
 			const spec = script("exit 0");
-			await expect(
-				launcher.start({
-					...spec,
-					...(change.network === undefined ? {} : { url: "http://127.0.0.1:9" }),
-					container: { ...spec.container!, ...change },
-				}),
-			).rejects.toThrow(sentence);
+			await expect(launcher.start(withSettings(spec, change))).rejects.toThrow(sentence);
 			expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
 		});
 
@@ -155,7 +157,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 				expect(await launcher.adopt("worker", foreign)).toBe(false);
 				expect(await launcher.list()).toEqual([]);
 				await launcher.stop("worker", 0);
-				expect(await launcher.endStrays!({ serviceId, known: [] })).toBe(0);
+				expect(await launcher.removeStrays({ serviceId, recorded: ["worker"] })).toBe(0);
 				expect(said).toHaveLength(2);
 			} finally {
 				if (before === undefined) delete process.env["DOCKER_HOST"];
@@ -177,13 +179,16 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			};
 		}
 
-		function caller(url: string, network?: string): WorkerSpec {
-			const { network: _, ...container } = script("").container!;
+		function caller(url: string, network?: string): Spec {
+			const { network: _, ...settings } = script("").settings;
 			return script("", {
 				url,
-				command: ["node", "-e", CALL],
 				env: { PATH: "/bin", AT: `${url}/x` },
-				container: { ...container, ...(network === undefined ? {} : { network }) },
+				settings: {
+					...settings,
+					command: ["node", "-e", CALL],
+					...(network === undefined ? {} : { network }),
+				},
 			});
 		}
 
@@ -256,13 +261,14 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			const kept = script(SCRIPTS.runs, { serviceId: mine });
 			const lost = script(SCRIPTS.runs, { serviceId: mine });
 			const other = script(SCRIPTS.runs, { serviceId: others });
-			for (const spec of [kept, lost, other]) await first.launcher.start(spec);
+			const handle = await first.launcher.start(kept);
+			for (const spec of [lost, other]) await first.launcher.start(spec);
 			await first.launcher.close();
 			try {
 				const second = open();
-				expect(await second.launcher.endStrays!({ serviceId: mine, known: [kept.workerId] })).toBe(
-					1,
-				);
+				expect(await second.launcher.adopt(kept.workerId, handle)).toBe(true);
+				const recorded = [kept.workerId];
+				expect(await second.launcher.removeStrays({ serviceId: mine, recorded })).toBe(1);
 				expect(
 					await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId))),
 				).toEqual([1, 0, 1]);
@@ -302,9 +308,10 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	it("a container that uses too much memory ends, and the last line says so", async () => {
 		const spec = script("");
 		const exit = await run({
-			...spec,
-			command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"],
-			container: { ...spec.container!, memory: "64m" },
+			...withSettings(spec, {
+				command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"],
+				memory: "64m",
+			}),
 		});
 		expect(exit.code).toBe(137);
 		expect(exit.lastOutput).toMatch(/The container was killed: it used more than its memory\.$/);

@@ -7,9 +7,17 @@ import { isManaged, LAUNCHERS } from "../../src/launchers/index.ts";
 
 describe("external launcher", () => {
 	it("D25: refuses to start, with the way to attach workers", async () => {
-		const spec = { workerId: "w", endpoint: "thumbnail", command: ["true"], cwd: "/", env: {} };
+		const spec = {
+			workerId: "w",
+			endpoint: "thumbnail",
+			settings: { type: "external" },
+			env: {},
+			serviceId: "s",
+			url: "http://127.0.0.1:9",
+			gpus: [],
+		};
 		await expect(externalLauncher().start(spec)).rejects.toThrow(
-			"workers of this endpoint are started by somebody else: see `sluice worker-env thumbnail`",
+			"workers of this endpoint are started elsewhere: see `sluice worker-env thumbnail`",
 		);
 	});
 
@@ -27,7 +35,7 @@ describe("table of launchers", () => {
 	it("D25: makes each launcher under its name", async () => {
 		expect(LAUNCHERS.map(({ type }) => type)).toEqual(["process", "docker", "external"]);
 		for (const { type, create } of LAUNCHERS)
-			expect((await create({ clock, logDir: tmpdir() })).name).toBe(type);
+			expect((await create({ clock, logDir: tmpdir(), serviceEnv: {}, log() {} })).name).toBe(type);
 	});
 
 	it("D25: all but external start workers themselves", () => {

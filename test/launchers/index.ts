@@ -220,7 +220,8 @@ export function conformance(name: string, subject: Subject): void {
 
 		it("says in a sentence why a worker cannot start", async () => {
 			const { launcher } = open();
-			const spec = { ...subject.spec("runs"), command: ["no-such-command-anywhere"] };
+			const spec = subject.spec("runs");
+			Object.assign(spec.settings, { command: ["no-such-command-anywhere"] });
 			await expect(launcher.start(spec)).rejects.toThrow(
 				/cannot start a worker of endpoint "sample": .*no-such-command-anywhere/,
 			);

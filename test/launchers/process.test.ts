@@ -8,7 +8,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { processLauncher } from "../../src/launchers/process/launcher.ts";
-import { logPath } from "../../src/launchers/process/output.ts";
+import { logPath } from "../../src/launchers/log-files.ts";
+import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { findStrays, sweepStrays } from "../../src/launchers/process/strays.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { conformance, exitsOf, until } from "./index.ts";
@@ -32,6 +33,13 @@ conformance("process", {
 		startTime: typeof handle["startTime"] === "number" ? handle["startTime"] + 1 : "earlier",
 	}),
 });
+
+function withSettings(
+	spec: WorkerSpec<ProcessSettings>,
+	change: Partial<ProcessSettings>,
+): WorkerSpec<ProcessSettings> {
+	return { ...spec, settings: { ...spec.settings, ...change } };
+}
 
 /** Runs a script to its end and returns the exit. */
 async function run(spec: WorkerSpec) {
@@ -68,8 +76,11 @@ describe("process launcher: start", () => {
 		const spec = samples.script("");
 		const env = { ...spec.env, ODD: "a=b c\nd" };
 		const script = "process.stdout.write(JSON.stringify([process.cwd(), process.env]))";
-		const exit = await run({ ...spec, command: [process.execPath, "-e", script], env });
-		expect(JSON.parse(exit.lastOutput)).toEqual([spec.cwd, env]);
+		const exit = await run({
+			...withSettings(spec, { command: [process.execPath, "-e", script] }),
+			env,
+		});
+		expect(JSON.parse(exit.lastOutput)).toEqual([samples.root, env]);
 	});
 
 	it.each([
@@ -93,7 +104,9 @@ describe("process launcher: start", () => {
 		["an impossible argument", { command: ["sh", "\0"] }, /failed to start/],
 	])("refuses %s with a sentence", async (_, change, sentence) => {
 		const launcher = open();
-		await expect(launcher.start({ ...samples.spec("exits"), ...change })).rejects.toThrow(sentence);
+		await expect(launcher.start(withSettings(samples.spec("exits"), change))).rejects.toThrow(
+			sentence,
+		);
 		await launcher.close();
 	});
 
@@ -340,12 +353,8 @@ describe("process launcher: the service dies", () => {
 			const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
 			const launcher = open();
 			await launcher.start(spec);
-			const nested = samples.script("");
-			const exit = await run({
-				...nested,
-				command,
-				env: { ...nested.env, SLUICE_SERVICE_ID: "nested" },
-			});
+			const nested = withSettings(samples.script(""), { command });
+			const exit = await run({ ...nested, serviceId: "nested" });
 			expect(exit).toMatchObject({ code: 0, lastOutput: "[]" });
 			expect(await launcher.list()).toEqual([spec.workerId]);
 			await launcher.stop(spec.workerId, 0);

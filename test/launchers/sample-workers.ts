@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { SERVICE_VARIABLE, WORKER_VARIABLE } from "../../src/launchers/process/process-group.ts";
 import type { WorkerSpec } from "../../src/launchers/launcher.ts";
+import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { until } from "./index.ts";
 import type { Behaviour } from "./index.ts";
 
@@ -33,9 +34,9 @@ export const SCRIPTS: Record<Behaviour, string> = {
 export function sampleWorkers() {
 	const root = mkdtempSync(join(tmpdir(), "sluice-launchers-"));
 	const serviceId = `test-${randomUUID()}`;
-	const folder = ({ workerId }: WorkerSpec) => join(root, workerId);
+	const folder = ({ workerId }: WorkerSpec<ProcessSettings>) => join(root, workerId);
 
-	function pids(spec: WorkerSpec): number[] {
+	function pids(spec: WorkerSpec<ProcessSettings>): number[] {
 		return readdirSync(folder(spec))
 			.filter((name) => /^\d+$/.test(name))
 			.map(Number)
@@ -43,14 +44,16 @@ export function sampleWorkers() {
 	}
 
 	/** A worker with this script. */
-	function script(text: string): WorkerSpec {
+	function script(text: string): WorkerSpec<ProcessSettings> {
 		const workerId = `worker-${randomUUID()}`;
 		mkdirSync(join(root, workerId));
 		return {
 			workerId,
 			endpoint: "sample",
-			command: ["sh", "-c", text],
-			cwd: root,
+			settings: { type: "process", command: ["sh", "-c", text], cwd: root },
+			serviceId,
+			url: "http://127.0.0.1:9",
+			gpus: [],
 			env: {
 				PATH: process.env["PATH"] ?? "/usr/bin:/bin",
 				PIDS: join(root, workerId),
@@ -67,11 +70,12 @@ export function sampleWorkers() {
 		logDir: join(root, "logs"),
 		script,
 		spec: (behaviour: Behaviour) => script(SCRIPTS[behaviour]),
-		ready: (spec: WorkerSpec) =>
+		ready: (spec: WorkerSpec<ProcessSettings>) =>
 			until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
-		release: (spec: WorkerSpec) => writeFileSync(join(folder(spec), "release"), ""),
+		release: (spec: WorkerSpec<ProcessSettings>) =>
+			writeFileSync(join(folder(spec), "release"), ""),
 		pids,
-		processes: (spec: WorkerSpec) => pids(spec).length,
+		processes: (spec: WorkerSpec<ProcessSettings>) => pids(spec).length,
 		clear() {
 			for (const path of readdirSync(root, { recursive: true, encoding: "utf8" })) {
 				const pid = Number(basename(path));

@@ -1,10 +1,10 @@
 /**
  * What `sluice dev` is to run: a handler's file, the folder of a repository, or a command (D36).
  */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
 import { CliError } from "../command.ts";
 import { findHandler, hasTests, hubNotes, readHub } from "./from-repository.ts";
 
@@ -144,31 +144,6 @@ function pythonFor(
 		);
 	}
 	return python;
-}
-
-/** Whether a Python file needs RunPod's SDK. */
-export function importsRunpod(file: string): boolean {
-	return /^\s*(?:import|from)\s+runpod\b/m.test(readFileSync(file, "utf8"));
-}
-
-/**
- * Whether an interpreter can import a module, without importing it; undefined when it cannot be
- * run.
- */
-export function hasModule(python: string, module: string, cwd: string): boolean | undefined {
-	try {
-		execFileSync(
-			python,
-			[
-				"-c",
-				`import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(${JSON.stringify(module)}) else 3)`,
-			],
-			{ cwd, stdio: "ignore", timeout: 20_000 },
-		);
-		return true;
-	} catch (error) {
-		return (error as { status?: number | null }).status === 3 ? false : undefined;
-	}
 }
 
 /** A name as an endpoint id (D35). */

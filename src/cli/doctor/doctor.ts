@@ -4,11 +4,11 @@ import { OPTIONS, loadConfig } from "../../config.ts";
 import { JSON_FLAG } from "../ask.ts";
 import { CliError, readFlags } from "../command.ts";
 import type { Command } from "../command.ts";
-import { ok, problem } from "./finding.ts";
-import type { Finding } from "./finding.ts";
+import { ok, problem } from "../../core/finding.ts";
+import type { Finding } from "../../core/finding.ts";
 import { postgresFindings } from "./postgres.ts";
 import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
-import type { LauncherCheck } from "./machine.ts";
+import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { publicUrlFinding, serviceFindings } from "./service.ts";
 import { readFile } from "../serve.ts";
 import { callService } from "../service-client.ts";
@@ -89,7 +89,7 @@ async function examine(flags: Readonly<Record<string, string | undefined>>): Pro
 			),
 		);
 	// What a service elsewhere launches cannot be looked at from here.
-	const described: readonly LauncherCheck[] = loaded.ok ? loaded.config.endpoints : [];
+	const described: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
 	const launched = new Map(
 		[...described, ...(local ? looked.endpoints : [])].map((endpoint) => [endpoint.id, endpoint]),
 	);

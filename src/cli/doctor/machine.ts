@@ -1,28 +1,17 @@
-/**
- * What `sluice doctor` looks at without a service: Node, the configuration, the store's folder, the
- * port, the programs of launchers.
- */
+/** What `sluice doctor` checks without a service: Node, the store's folder, the port, launchers. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
-import { request } from "node:http";
 import { createServer } from "node:net";
-import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import { hasModule, importsRunpod } from "../dev/target.ts";
-import { ok, problem, warning } from "./finding.ts";
-import type { Finding } from "./finding.ts";
-
-/** The part of an endpoint's settings that starts workers. */
-export interface LauncherCheck {
-	id: string;
-	launcher: { type: string; command?: readonly string[]; cwd?: string };
-}
+import { dirname } from "node:path";
+import { ok, problem, warning } from "../../core/finding.ts";
+import type { Finding } from "../../core/finding.ts";
+import type { EndpointToCheck } from "../../launchers/definition.ts";
+import { LAUNCHERS } from "../../launchers/index.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const NODE_NEEDED = 24;
-/** Free disk below which the store is about to stop, and below which that is near, bytes. */
+/** Free disk space in bytes: below `least` the store stops, below `little` that is near. */
 const DISK = { least: 100e6, little: 1e9 } as const;
-/** How long a Docker daemon may take to answer, ms. */
-const DOCKER_MS = 3000;
 
 /** The running Node. */
 export function nodeFinding(version: string): Finding {
@@ -31,7 +20,7 @@ export function nodeFinding(version: string): Finding {
 		: problem("node", `Node ${version} is too old.`, `Install Node ${NODE_NEEDED} or newer.`);
 }
 
-/** Whether the store can be written where it is to be, and for how long. */
+/** Whether the store can be written at its path, and how much space is free. */
 export function storeFindings(path: string): Finding[] {
 	let folder = dirname(path);
 	while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -50,18 +39,18 @@ export function storeFindings(path: string): Finding[] {
 	}
 	const { bavail, bsize } = statfsSync(folder);
 	const free = bavail * bsize;
-	const told = `${(free / 1e9).toFixed(1)} GB free at ${folder}`;
+	const space = `${(free / 1e9).toFixed(1)} GB free at ${folder}`;
 	if (free < DISK.least)
 		return [
 			problem(
 				"disk",
-				`Only ${told}: submissions will be refused with 503.`,
+				`Only ${space}: submissions will be refused with 503.`,
 				"Make room, or move the store with --store.",
 			),
 		];
 	if (free < DISK.little)
-		return [warning("disk", `Only ${told}.`, "Make room, or move the store with --store.")];
-	return [ok("store", `${path} can be written; ${told}.`)];
+		return [warning("disk", `Only ${space}.`, "Make room, or move the store with --store.")];
+	return [ok("store", `${path} can be written; ${space}.`)];
 }
 
 /** Whether a service could listen there. */
@@ -91,106 +80,14 @@ export async function portFinding({
 	);
 }
 
-/** Whether the programs that launchers start are there. */
+/** What the launchers of these endpoints find on this machine. */
 export async function launcherFindings(
-	endpoints: readonly LauncherCheck[],
+	endpoints: readonly EndpointToCheck[],
 	env: Env,
 ): Promise<Finding[]> {
-	const findings = endpoints
-		.filter(({ launcher }) => launcher.type === "process")
-		.flatMap((endpoint) => processFindings(endpoint, env));
-	const onDocker = endpoints
-		.filter(({ launcher }) => launcher.type === "docker")
-		.map(({ id }) => id);
-	return onDocker.length === 0 ? findings : [...findings, await dockerFinding(onDocker, env)];
-}
-
-function processFindings(
-	{ id, launcher: { command = [], cwd } }: LauncherCheck,
-	env: Env,
-): Finding[] {
-	const check = `endpoint ${id}`;
-	if (cwd !== undefined && !existsSync(cwd))
-		return [
-			problem(
-				check,
-				`Its working directory ${cwd} does not exist.`,
-				"Set launcher.cwd to a folder that does.",
-			),
-		];
-	/** Undefined when it is relative to a working directory that only the service knows. */
-	const placed = (path: string): string | undefined =>
-		isAbsolute(path) ? path : cwd && resolve(cwd, path);
-	const [program = "", ...args] = command;
-	const places = program.includes("/")
-		? [placed(program)]
-		: (env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, program));
-	if (places.some((place) => place === undefined)) return [];
-	if (!places.some((place) => isExecutable(place!)))
-		return [
-			problem(
-				check,
-				`Its program '${program}' was not found.`,
-				`Install it, or set launcher.command to its path: sluice endpoints update ${id} --set 'launcher.command=[/path/to/${basename(program)}, ...]'`,
-			),
-		];
-	const script = args.find((each) => each.endsWith(".py"));
-	const path = script === undefined ? undefined : placed(script);
-	if (!/^python[\d.]*$/.test(basename(program)) || path === undefined) return [];
-	if (!existsSync(path))
-		return [
-			problem(
-				check,
-				`Its handler ${path} does not exist.`,
-				"Correct launcher.command or launcher.cwd.",
-			),
-		];
-	if (!importsRunpod(path)) return [];
-	const has = hasModule(program, "runpod", cwd ?? dirname(path));
-	if (has === undefined)
-		return [problem(check, `'${program}' cannot be run.`, "Install Python 3.10 or newer.")];
-	return has
-		? [ok(check, `${program} has the runpod package.`)]
-		: [
-				problem(
-					check,
-					`${program} does not have the runpod package that its workers import.`,
-					`Install it: ${program} -m pip install runpod, or name the python of a virtual environment in launcher.command.`,
-				),
-			];
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
-}
-
-/** Whether the Docker daemon answers. */
-async function dockerFinding(endpoints: readonly string[], env: Env): Promise<Finding> {
-	const address = env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
-	const url = address.startsWith("unix://")
-		? undefined
-		: new URL(address.replace(/^tcp:/, "http:"));
-	const place = url
-		? { host: url.hostname, port: url.port }
-		: { socketPath: address.slice("unix://".length) };
-	const fault = await new Promise<string | undefined>((done) => {
-		const asking = request({ ...place, path: "/_ping", timeout: DOCKER_MS }, (answer) => {
-			answer.resume();
-			done(answer.statusCode === 200 ? undefined : `HTTP ${answer.statusCode}`);
-		});
-		asking.on("timeout", () => asking.destroy(new Error("no answer")));
-		asking.on("error", (error) => done(error.message));
-		asking.end();
+	const found = LAUNCHERS.map(async ({ type, doctor }) => {
+		const own = endpoints.filter(({ launcher }) => launcher.type === type);
+		return own.length === 0 ? [] : ((await doctor?.(own, env)) ?? []);
 	});
-	if (fault === undefined) return ok("docker", `The Docker daemon at ${address} answers.`);
-	return problem(
-		"docker",
-		`The Docker daemon at ${address} does not answer (${fault}); ${endpoints.map((id) => `'${id}'`).join(", ")} cannot start workers.`,
-		"Start Docker, give this user access to its socket, or set DOCKER_HOST.",
-	);
+	return (await Promise.all(found)).flat();
 }

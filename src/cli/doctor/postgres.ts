@@ -4,8 +4,8 @@
  */
 import { inspectPostgres } from "../../stores.ts";
 import type { Inspection } from "../../stores.ts";
-import { ok, problem, warning } from "./finding.ts";
-import type { Finding } from "./finding.ts";
+import { ok, problem, warning } from "../../core/finding.ts";
+import type { Finding } from "../../core/finding.ts";
 
 /** How far its clock may be off before servers would not be ready, ms. */
 const APART_MS = 1000;

@@ -2,9 +2,10 @@
  * What `sluice doctor` asks of a running service: whether it is there and ready, the key, the
  * clock, the endpoints and their workers.
  */
-import { ok, problem, warning } from "./finding.ts";
-import type { Finding } from "./finding.ts";
-import type { LauncherCheck } from "./machine.ts";
+import { ok, problem, warning } from "../../core/finding.ts";
+import type { Finding } from "../../core/finding.ts";
+import type { EndpointToCheck } from "../../launchers/definition.ts";
+import { isManaged } from "../../launchers/index.ts";
 import { path } from "../service-client.ts";
 
 /** How long the service may take to answer, ms. */
@@ -12,7 +13,7 @@ const ANSWER_MS = 5000;
 /** How far two clocks may be apart, ms; the header is exact to a second. */
 const APART_MS = 5000;
 
-interface Listed extends LauncherCheck {
+interface Listed extends EndpointToCheck {
 	paused: boolean;
 	jobs: { inQueue: number };
 	workers: Record<"idle" | "initializing" | "running" | "unhealthy", number>;
@@ -22,7 +23,7 @@ interface Listed extends LauncherCheck {
 export interface ServiceCheck {
 	there: boolean;
 	findings: Finding[];
-	endpoints: readonly LauncherCheck[];
+	endpoints: readonly EndpointToCheck[];
 }
 
 /** Ways out by the reason for which a job waits (D29). What is not here passes by itself. */
@@ -167,10 +168,7 @@ async function endpointFindings(
 			),
 		);
 	if (jobs.inQueue > 0) findings.push(...(await waitingFindings(base, key, id, jobs.inQueue)));
-	else if (
-		launcher.type === "external" &&
-		workers.idle + workers.initializing + workers.running === 0
-	)
+	else if (!isManaged(launcher.type) && workers.idle + workers.initializing + workers.running === 0)
 		findings.push(
 			warning(check, "No worker is attached: jobs will wait.", WAYS_OUT["no_worker"]!(id)),
 		);

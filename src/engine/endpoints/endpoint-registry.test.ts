@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Endpoint } from "../../core/endpoint.ts";
-import { readEndpoint } from "../../core/endpoint.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import { endpointRegistry } from "./endpoint-registry.ts";
 import { encryption } from "../access/encryption.ts";
+import { readEndpoint } from "../../endpoint-settings.ts";
 
 function settings(id: string, given: object = {}): Endpoint {
 	const read = readEndpoint(id, given);

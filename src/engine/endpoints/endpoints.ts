@@ -1,6 +1,6 @@
 /** Endpoints as operators change them (D27, D39): made, changed, paused, deleted. */
 import type { Clock } from "../../clock.ts";
-import { mergeSettings, readEndpoint } from "../../core/endpoint.ts";
+import { mergeSettings } from "../../core/endpoint.ts";
 import type { Endpoint } from "../../core/endpoint.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import type { Fault } from "../../core/errors.ts";
@@ -15,6 +15,7 @@ import type { Random } from "../../ids.ts";
 import type { EndpointEntry, EndpointRegistry } from "./endpoint-registry.ts";
 import type { Tokens } from "../access/worker-tokens.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
+import { readEndpoint } from "../../endpoint-settings.ts";
 
 /** Jobs cancelled in one step of a deletion, so that others get their turn. */
 const CANCEL_LIMIT = 500;

@@ -2,12 +2,12 @@
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
-import { readEndpoint } from "../../core/endpoint.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 import type { KeyHolder } from "../access/keys.ts";
 import { liveFeed } from "./live-feed.ts";
 import type { Listener } from "./live-feed.ts";
 import type { EndpointSnapshot } from "../endpoints/endpoint-snapshots.ts";
+import { readEndpoint } from "../../endpoint-settings.ts";
 
 const read = readEndpoint("ep", {});
 if (!read.ok) throw new Error("The settings are good.");

@@ -5,6 +5,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EventBus } from "../../events.ts";
+import { isManaged } from "../../launchers/index.ts";
 import type { Exit, Handle, Launcher } from "../../launchers/launcher.ts";
 import type { Store } from "../../store/store.ts";
 import type { Random } from "../../ids.ts";
@@ -53,14 +54,10 @@ interface Deps {
 	launchers: ReadonlyMap<string, Launcher>;
 	/** Address that workers call, without a slash at the end. */
 	url: string;
-	/** Environment every launched worker gets under its own. */
-	baseEnv: Readonly<Record<string, string>>;
 	/** Identity of this service, of this server where several share a store: marks what it starts. */
 	serviceId: string;
 	/** The server, where several share a store. */
 	server: string | undefined;
-	/** Ends marked workers that no record knows; answers how many. */
-	endStrays: (q: { serviceId: string; known: readonly Handle[] }) => Promise<number>;
 	/** Work that nobody waits for, but that a stop must wait for. */
 	inBackground: (where: string, work: Promise<unknown>) => void;
 	/** A launched worker's process is gone, with what it held. */
@@ -122,7 +119,6 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 					token,
 					gpus,
 					url: d.url,
-					baseEnv: d.baseEnv,
 					serviceId: d.serviceId,
 				}),
 			);
@@ -147,7 +143,7 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 	return {
 		async start(endpoint, gpus = []) {
 			const launcher = d.launchers.get(endpoint.launcher.type);
-			if (endpoint.launcher.type === "external" || !launcher)
+			if (!launcher || !isManaged(endpoint.launcher.type))
 				throw new Error(`Endpoint ${endpoint.id} launches no workers.`);
 			const id = `${endpoint.id}-${hex(d.random(WORKER_ID_BYTES))}`;
 			const worker = d.workers.meet({
@@ -180,7 +176,6 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 			await launcher.stop(worker.id, graceMs);
 		},
 		async restore() {
-			const known: Handle[] = [];
 			// The workers of other servers are theirs.
 			const rows = (await d.store.workers.list()).filter(({ server }) => server === d.server);
 			for (const row of rows) {
@@ -192,7 +187,6 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 					await gone({ workerId: row.id, lastOutput: "" });
 					continue;
 				}
-				known.push(handle);
 				worker.gpus = String(handle[GPUS] ?? "")
 					.split(",")
 					.filter((gpu) => gpu !== "")
@@ -208,12 +202,9 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 						graceMs: 0,
 					});
 			}
-			await d.endStrays({ serviceId: d.serviceId, known });
-			for (const name of new Set(rows.map(({ launcher }) => launcher))) {
-				await d.launchers.get(name)?.endStrays?.({
-					serviceId: d.serviceId,
-					known: [...d.workers.all()].map(({ id }) => id),
-				});
+			for (const [name, launcher] of d.launchers) {
+				const recorded = rows.filter((row) => row.launcher === name).map(({ id }) => id);
+				await launcher.removeStrays({ serviceId: d.serviceId, recorded });
 			}
 		},
 		ending: (id) => ending.has(id),

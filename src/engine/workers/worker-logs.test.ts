@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
-import { boundLog, logPath } from "../../launchers/process/output.ts";
+import { boundLog, logPath } from "../../launchers/log-files.ts";
 import { workerLogs } from "../../launchers/worker-logs.ts";
 import { logReader } from "./worker-logs.ts";
 import type { LogQuery } from "./worker-logs.ts";

@@ -1,9 +1,9 @@
 /** What launchers are asked for, and when a worker counts as started with other settings. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readEndpoint } from "../../core/endpoint.ts";
 import type { Endpoint } from "../../core/endpoint.ts";
 import { isWorkerOf, launchHash, workerSpec } from "./worker-spec.ts";
+import { readEndpoint } from "../../endpoint-settings.ts";
 
 function endpoint(settings: object): Endpoint {
 	const read = readEndpoint("ocr", settings);
@@ -16,59 +16,26 @@ const given = {
 	token: "t",
 	gpus: [] as number[],
 	url: "http://127.0.0.1:1",
-	baseEnv: { PATH: "/bin", HOME: "/root" },
 	serviceId: "store",
 };
-const process = endpoint({
-	launcher: { type: "process", command: ["w"] },
-	env: { A: "1", HOME: "/h" },
-});
 const container = endpoint({
 	launcher: { type: "docker", image: "i", command: ["w"] },
 	env: { A: "1" },
 });
 
 describe("workerSpec", () => {
-	it("D25: a process gets the environment of the service under its own, its mark and its GPUs", () => {
-		const { env, ...spec } = workerSpec({ ...given, endpoint: process, gpus: [1, 3] });
+	it("D25: a worker gets its own environment and its GPUs; the settings are for its launcher", () => {
+		const { env, ...spec } = workerSpec({ ...given, endpoint: container, gpus: [1, 3] });
 		expect(spec).toEqual({
 			workerId: given.id,
 			endpoint: "ocr",
+			settings: container.launcher,
 			url: given.url,
 			serviceId: "store",
 			gpus: [1, 3],
-			command: ["w"],
-			cwd: ".",
 		});
-		expect(env).toMatchObject({
-			PATH: "/bin",
-			HOME: "/h",
-			A: "1",
-			SLUICE_SERVICE_ID: "store",
-			CUDA_VISIBLE_DEVICES: "1,3",
-			RUNPOD_POD_ID: given.id,
-		});
-	});
-
-	it("D25: a container gets nothing of the service, no mark of a process, and its GPUs by number alone", () => {
-		const { env, ...spec } = workerSpec({ ...given, endpoint: container, gpus: [1] });
-		expect(spec).toEqual({
-			workerId: given.id,
-			endpoint: "ocr",
-			url: given.url,
-			serviceId: "store",
-			gpus: [1],
-			command: ["w"],
-			cwd: ".",
-			container: container.launcher,
-		});
+		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });
 		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual(["A"]);
-	});
-
-	it("D25: nobody launches for an endpoint with external workers", () => {
-		expect(() => workerSpec({ ...given, endpoint: endpoint({}) })).toThrow(
-			"Endpoint ocr launches no workers.",
-		);
 	});
 });
 

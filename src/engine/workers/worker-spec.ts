@@ -5,10 +5,8 @@
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../core/endpoint.ts";
 import { workerEnv } from "../../core/worker-env.ts";
+import { replacementSettings } from "../../launchers/index.ts";
 import type { WorkerSpec } from "../../launchers/launcher.ts";
-
-/** The variable that marks a process as this service's, so that one left behind can be found. */
-const SERVICE_MARK = "SLUICE_SERVICE_ID";
 
 /** Bytes of the random end of a launched worker's id. */
 export const WORKER_ID_BYTES = 6;
@@ -25,29 +23,24 @@ export function isWorkerOf(endpoint: string, worker: string): boolean {
  * members.
  */
 export function launchHash({ launcher, env }: Pick<Endpoint, "launcher" | "env">): string {
-	return hash("sha256", JSON.stringify([launcher, env].map(sorted)), "hex");
+	const members = [replacementSettings(launcher), env];
+	return hash("sha256", JSON.stringify(members.map(sorted)), "hex");
 }
 
 function sorted(members: object): unknown {
 	return Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/**
- * The worker to start. Throws for an endpoint that launches none. A container gets nothing of the
- * service's own environment, and is told its GPUs by the daemon.
- */
+/** The worker to start. */
 export function workerSpec(q: {
 	endpoint: Endpoint;
 	id: string;
 	token: string;
 	gpus: readonly number[];
 	url: string;
-	/** Environment of every process under its own. */
-	baseEnv: Readonly<Record<string, string>>;
 	serviceId: string;
 }): WorkerSpec {
 	const { endpoint, id, gpus, url, serviceId } = q;
-	const { launcher } = endpoint;
 	const env = {
 		...endpoint.env,
 		...workerEnv({
@@ -58,26 +51,13 @@ export function workerSpec(q: {
 			leaseMs: endpoint.leaseMs,
 		}),
 	};
-	const common = {
+	return {
 		workerId: id,
 		endpoint: endpoint.id,
-		url,
+		settings: endpoint.launcher,
+		env,
 		serviceId,
-		...(gpus.length > 0 && { gpus }),
+		url,
+		gpus,
 	};
-	switch (launcher.type) {
-		case "process": {
-			const devices = gpus.length > 0 && { CUDA_VISIBLE_DEVICES: gpus.join(",") };
-			return {
-				...common,
-				command: launcher.command,
-				cwd: launcher.cwd ?? ".",
-				env: { ...q.baseEnv, ...env, ...devices, [SERVICE_MARK]: serviceId },
-			};
-		}
-		case "docker":
-			return { ...common, command: launcher.command ?? [], cwd: ".", env, container: launcher };
-		case "external":
-			throw new Error(`Endpoint ${endpoint.id} launches no workers.`);
-	}
 }

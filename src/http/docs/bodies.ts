@@ -3,12 +3,13 @@
  * where there is a check, with an example.
  */
 import { BULK_SCHEMA } from "../../core/bulk-request.ts";
-import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
+import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA } from "../../core/key-request.ts";
 import { RESULTS_TOGETHER } from "../../core/report.ts";
 import { SIGN_IN_SCHEMA } from "../../core/sign-in.ts";
 import { SUBMISSION_SCHEMA } from "../../core/submission.ts";
 import type { JsonSchema } from "./shapes.ts";
+import { ENDPOINT_SCHEMA } from "../../endpoint-settings.ts";
 
 /** The body of a request. */
 export interface Body {

@@ -3,13 +3,14 @@
  * Real answers are held against them in `test/spec/openapi.test.ts`.
  */
 import { DELIVERY_STATES } from "../../core/delivery.ts";
-import { ENDPOINT_ID, ENDPOINT_SCHEMA } from "../../core/endpoint-schema.ts";
+import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, SCOPES } from "../../core/key-request.ts";
 import { JOB_STATES } from "../../core/job-states.ts";
 import type { Schema } from "../../core/schema.ts";
 import { COUNTERS, GAUGES, STEPS } from "../../core/metric-buckets.ts";
 import { TIMELINE_EVENTS } from "../../core/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../../core/timeline.ts";
+import { ENDPOINT_SCHEMA } from "../../endpoint-settings.ts";
 
 /** Any JSON Schema 2020-12: those that check what comes in, and wider ones. */
 export type JsonSchema = Schema | Readonly<Record<string, unknown>>;

@@ -4,9 +4,9 @@
  */
 import { connect } from "node:net";
 import type Docker from "dockerode";
-import type { DockerSettings } from "../../core/endpoint.ts";
 import { loopbackOf } from "./container-options.ts";
 import type { ContainerContext } from "./container-options.ts";
+import type { DockerSettings } from "./settings.ts";
 
 export type { Container } from "dockerode";
 
@@ -29,13 +29,13 @@ export function dockerClient(): () => Promise<Docker> {
 export async function daemonAddress(
 	docker: Docker,
 	{ network }: DockerSettings,
-	url: string | undefined,
+	url: string,
 ): Promise<ContainerContext> {
 	// Its containers run in a machine of their own, from which that name leads to this one.
 	const desktop =
 		((await docker.info()) as { OperatingSystem?: string }).OperatingSystem === "Docker Desktop";
 	const name = network ?? (desktop ? "bridge" : "host");
-	const loopback = url === undefined ? undefined : loopbackOf(url);
+	const loopback = loopbackOf(url);
 	if (name === "host" || desktop || !loopback) return { network: name };
 	const { IPAM } = (await docker.getNetwork(name).inspect()) as {
 		IPAM?: { Config?: { Gateway?: string }[] | null };

@@ -1,16 +1,17 @@
 /** What the daemon is asked for, without a daemon. */
 import { describe, expect, it } from "vitest";
-import type { DockerSettings } from "../../core/endpoint.ts";
 import { workerEnv } from "../../core/worker-env.ts";
 import { containerOptions, loopbackOf } from "./container-options.ts";
 import type { WorkerSpec } from "../launcher.ts";
+import type { DockerSettings } from "./settings.ts";
 
 const url = "http://127.0.0.1:8080";
-const spec: WorkerSpec = {
+const plain: DockerSettings = { type: "docker", image: "ocr:1" };
+const spec: WorkerSpec<DockerSettings> = {
 	workerId: "ocr-0a1b2c3d4e5f",
 	endpoint: "ocr",
-	command: [],
-	cwd: ".",
+	settings: plain,
+	gpus: [],
 	serviceId: "store-1",
 	url,
 	env: {
@@ -18,12 +19,11 @@ const spec: WorkerSpec = {
 		...workerEnv({ url, endpoint: "ocr", worker: "ocr-0a1b2c3d4e5f", token: "t", leaseMs: 20_000 }),
 	},
 };
-const plain: DockerSettings = { type: "docker", image: "ocr:1" };
 const host = { network: "host" };
 
 describe("containerOptions", () => {
 	it("D25: of the fewest settings", () => {
-		expect(containerOptions(spec, plain, host)).toMatchInlineSnapshot(`
+		expect(containerOptions(spec, host)).toMatchInlineSnapshot(`
       {
         "Env": [
           "MODEL=small",
@@ -72,10 +72,13 @@ describe("containerOptions", () => {
 			network: "jobs",
 			gpus: "all",
 		};
-		const { Env, ...options } = containerOptions({ ...spec, command: all.command! }, all, {
-			network: "jobs",
-			machine: "172.18.0.1",
-		});
+		const { Env, ...options } = containerOptions(
+			{ ...spec, settings: all },
+			{
+				network: "jobs",
+				machine: "172.18.0.1",
+			},
+		);
 		expect(options).toMatchInlineSnapshot(`
       {
         "Cmd": [
@@ -141,17 +144,17 @@ describe("containerOptions", () => {
 			url: "https://jobs.example.com",
 			env: { A: "https://jobs.example.com/worker/x" },
 		};
-		expect(containerOptions(far, plain, { network: "jobs" }).Env).toEqual([
+		expect(containerOptions(far, { network: "jobs" }).Env).toEqual([
 			"A=https://jobs.example.com/worker/x",
 		]);
 		const values = {
 			...spec,
 			env: { A: "http://127.0.0.1:80801/x", B: "see http://127.0.0.1:8080/" },
 		};
-		expect(
-			containerOptions(values, plain, { network: "jobs" }).Env,
-			"other values stay too",
-		).toEqual(["A=http://127.0.0.1:80801/x", "B=see http://127.0.0.1:8080/"]);
+		expect(containerOptions(values, { network: "jobs" }).Env, "other values stay too").toEqual([
+			"A=http://127.0.0.1:80801/x",
+			"B=see http://127.0.0.1:8080/",
+		]);
 	});
 
 	it.each([
@@ -162,19 +165,17 @@ describe("containerOptions", () => {
 		[2, [], { Count: 2 }],
 	] as const)("GPUs: of the settings %j and the assigned %j", (gpus, assigned, which) => {
 		const set = { ...plain, gpus } as DockerSettings;
-		const { HostConfig } = containerOptions(
-			{ ...spec, ...(assigned === undefined ? {} : { gpus: assigned }) },
-			set,
-			host,
-		);
+		const { HostConfig } = containerOptions({ ...spec, settings: set, gpus: assigned ?? [] }, host);
 		expect(HostConfig?.DeviceRequests).toEqual([{ ...which, Capabilities: [["gpu"]] }]);
 	});
 
 	it.each([[0], [[]], [undefined]] as const)("GPUs: none of %j", (gpus) => {
 		expect(
 			containerOptions(
-				spec,
-				{ ...plain, ...(gpus === undefined ? {} : { gpus }) } as DockerSettings,
+				{
+					...spec,
+					settings: { ...plain, ...(gpus === undefined ? {} : { gpus }) } as DockerSettings,
+				},
 				host,
 			).HostConfig,
 		).not.toHaveProperty("DeviceRequests");
@@ -188,7 +189,9 @@ describe("containerOptions", () => {
 		["7000000", 7_000_000],
 		[7_000_000, 7_000_000],
 	])("memory: %j", (memory, bytes) => {
-		expect(containerOptions(spec, { ...plain, memory }, host).HostConfig?.Memory).toBe(bytes);
+		expect(
+			containerOptions({ ...spec, settings: { ...plain, memory } }, host).HostConfig?.Memory,
+		).toBe(bytes);
 	});
 });
 

@@ -3,8 +3,8 @@
  * place on the network (D25).
  */
 import type { ContainerCreateOptions, DeviceRequest } from "dockerode";
-import type { DockerSettings } from "../../core/endpoint.ts";
 import type { WorkerSpec } from "../launcher.ts";
+import type { DockerSettings } from "./settings.ts";
 
 /** The name by which a container finds the machine that it runs on. */
 export const MACHINE = "host.docker.internal";
@@ -39,21 +39,20 @@ const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g
  * without a handler ends too.
  */
 export function containerOptions(
-	spec: WorkerSpec,
-	container: DockerSettings,
+	spec: WorkerSpec<DockerSettings>,
 	place: ContainerContext,
 ): ContainerCreateOptions {
-	const { image, memory, cpus, volumes } = container;
-	const devices = deviceRequests(spec.gpus, container.gpus);
+	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
+	const devices = deviceRequests(spec.gpus, gpus);
 	return {
 		name: `sluice-${spec.workerId}`,
 		Image: image,
-		...(spec.command.length === 0 ? {} : { Cmd: [...spec.command] }),
+		...(command === undefined ? {} : { Cmd: [...command] }),
 		Env: Object.entries(spec.env).map(
 			([name, value]) => `${name}=${reachable(value, spec.url, place)}`,
 		),
 		Labels: {
-			...(spec.serviceId === undefined ? {} : { [LABELS.service]: spec.serviceId }),
+			[LABELS.service]: spec.serviceId,
 			[LABELS.worker]: spec.workerId,
 			[LABELS.endpoint]: spec.endpoint,
 		},
@@ -86,13 +85,8 @@ export function loopbackOf(url: string): { port: number } | undefined {
  * A value of the environment; what begins with the address of the service, with an address that
  * leads there from the container.
  */
-function reachable(value: string, url: string | undefined, { network }: ContainerContext): string {
-	if (
-		url === undefined ||
-		network === "host" ||
-		!loopbackOf(url) ||
-		!(value === url || value.startsWith(`${url}/`))
-	)
+function reachable(value: string, url: string, { network }: ContainerContext): string {
+	if (network === "host" || !loopbackOf(url) || !(value === url || value.startsWith(`${url}/`)))
 		return value;
 	const there = new URL(url);
 	there.hostname = MACHINE;
@@ -100,11 +94,8 @@ function reachable(value: string, url: string | undefined, { network }: Containe
 }
 
 /** The GPUs that were assigned, else those of the settings. */
-function deviceRequests(
-	assigned: readonly number[] | undefined,
-	set: DockerSettings["gpus"],
-): DeviceRequest[] {
-	const wanted = assigned === undefined || assigned.length === 0 ? set : assigned;
+function deviceRequests(assigned: readonly number[], set: DockerSettings["gpus"]): DeviceRequest[] {
+	const wanted = assigned.length === 0 ? set : assigned;
 	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0))
 		return [];
 	const which =

@@ -1,8 +1,15 @@
 /** Workers as containers of a Docker daemon (D25). */
 import type { LauncherDefinition } from "../definition.ts";
+import { SETTINGS } from "./settings.ts";
+import type { DockerSettings } from "./settings.ts";
 
-export const DOCKER: LauncherDefinition = {
+export const DOCKER: LauncherDefinition<DockerSettings> = {
 	type: "docker",
+	title: "A container",
+	description:
+		"Workers are containers of the Docker daemon that DOCKER_HOST names, by default the one of this machine, started when jobs arrive and stopped when none are left.",
 	managed: true,
+	settings: SETTINGS,
 	create: async (dependencies) => (await import("./launcher.ts")).dockerLauncher(dependencies),
+	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };

@@ -8,8 +8,10 @@ import { dockerClient, daemonAddress, sentenceOf, statusOf } from "./client.ts";
 import type { Container } from "./client.ts";
 import { copyOutput } from "./output.ts";
 import { containerOptions, LABELS } from "./container-options.ts";
+import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
-import { logPath, pruneLogs, tail } from "../process/output.ts";
+import type { DockerSettings } from "./settings.ts";
+import { logPath, pruneLogs, tail } from "../log-files.ts";
 
 /**
  * How often a daemon that does not answer is asked again, and a container whether its program
@@ -53,11 +55,7 @@ export function dockerLauncher({
 	clock,
 	logDir,
 	log = () => {},
-}: {
-	clock: Clock;
-	logDir: string;
-	log?: (message: string) => void;
-}): Launcher {
+}: Pick<LauncherDependencies, "clock" | "logDir"> & Partial<LauncherDependencies>): Launcher {
 	const workers = new Map<string, Worker>();
 	const listeners: ((exit: Exit) => void)[] = [];
 	const connected = dockerClient();
@@ -170,26 +168,21 @@ export function dockerLauncher({
 			throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 	}
 
-	/** Removes containers of the service that are no worker's; answers how many. */
-	async function sweep(serviceId: string, known: readonly string[]): Promise<number> {
+	/** Removes containers of the service whose workers are not watched here; returns how many. */
+	async function sweep(serviceId: string): Promise<number> {
 		const docker = await connected();
 		const found = await docker.listContainers({
 			all: true,
 			filters: { label: [`${LABELS.service}=${serviceId}`] },
 		});
-		const strays = found.filter(
-			({ Labels }) =>
-				!known.includes(Labels[LABELS.worker] ?? "") && !workers.has(Labels[LABELS.worker] ?? ""),
-		);
+		const strays = found.filter(({ Labels }) => !workers.has(Labels[LABELS.worker] ?? ""));
 		for (const { Id } of strays) await remove(docker.getContainer(Id));
 		return strays.length;
 	}
 
-	async function run(docker: Docker, spec: WorkerSpec): Promise<Container> {
-		const { container: settings } = spec;
-		if (!settings) throw new Error("no image is given");
-		const place = await daemonAddress(docker, settings, spec.url);
-		const container = await docker.createContainer(containerOptions(spec, settings, place));
+	async function run(docker: Docker, spec: WorkerSpec<DockerSettings>): Promise<Container> {
+		const place = await daemonAddress(docker, spec.settings, spec.url);
+		const container = await docker.createContainer(containerOptions(spec, place));
 		try {
 			await container.start();
 			await begun(clock, container);
@@ -203,18 +196,15 @@ export function dockerLauncher({
 	return {
 		name: "docker",
 
-		async start(spec) {
+		async start(spec: WorkerSpec<DockerSettings>) {
 			await pruneLogs(logDir, workers.keys(), clock.now());
 			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
 			const docker = await connected();
-			const { serviceId } = spec;
 			try {
-				if (serviceId !== undefined) {
-					await (swept ??= sweep(serviceId, []).catch((error: unknown) => {
-						swept = undefined;
-						throw error;
-					}));
-				}
+				await (swept ??= sweep(spec.serviceId).catch((error: unknown) => {
+					swept = undefined;
+					throw error;
+				}));
 				const container = await run(docker, spec);
 				add(spec.workerId, container);
 				return { container: container.id };
@@ -267,14 +257,16 @@ export function dockerLauncher({
 				.map(({ id }) => id);
 		},
 
-		async endStrays({ serviceId, known }) {
+		async removeStrays({ serviceId, recorded }) {
+			// Most services use no containers: their daemon is not called before a first start.
+			if (recorded.length === 0) return 0;
 			try {
-				const ended = sweep(serviceId, known);
+				const ended = sweep(serviceId);
 				swept = ended;
 				return await ended;
 			} catch (error) {
 				swept = undefined;
-				log(`containers left behind were not looked for: ${sentenceOf(error, await connected())}`);
+				log(`containers left behind were not removed: ${sentenceOf(error, await connected())}`);
 				return 0;
 			}
 		},

@@ -4,7 +4,7 @@
  */
 import { closeSync, existsSync, fstatSync, futimesSync, writeSync } from "node:fs";
 import type { Container } from "./client.ts";
-import { boundLog, logPath, openLog, startPath } from "../process/output.ts";
+import { boundLog, logPath, openLog, startPath } from "../log-files.ts";
 
 /** Kind of stream, three zeros and the length, before each piece of output. */
 const HEADER_BYTES = 8;

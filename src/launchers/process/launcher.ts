@@ -1,10 +1,9 @@
 /**
- * Runs workers as processes of this machine, each the leader of its own process group. They outlive
- * the service (D34).
+ * Runs workers as processes of this machine, each the leader of a process group of its own. They
+ * outlive the service (D34).
  */
 import { closeSync } from "node:fs";
-import type { Clock } from "../../clock.ts";
-import type { Exit, Launcher } from "../launcher.ts";
+import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
 import {
 	endGroup,
 	groupRuns,
@@ -16,61 +15,52 @@ import {
 	WORKER_VARIABLE,
 } from "./process-group.ts";
 import type { Ending, Identity } from "./process-group.ts";
-import { boundLog, logPath, openLog, pruneLogs, tail } from "./output.ts";
-import { spawnWorker } from "./spawn.ts";
+import { boundLog, logPath, openLog, pruneLogs, tail } from "../log-files.ts";
+import type { LauncherDependencies } from "../definition.ts";
+import type { ProcessSettings } from "./settings.ts";
+import { environmentOf, spawnWorker } from "./spawn.ts";
+import { sweepStrays } from "./strays.ts";
 import { processTable } from "./process-table.ts";
 
-/** How often an adopted worker is looked at, in ms: its end is not told. */
+/** How often an adopted worker is polled for its end, ms. */
 const WATCH_MS = 500;
-/** How often the sizes of all logs are looked at, in ms. */
+/** How often the sizes of all logs are checked, ms. */
 const LOG_MS = 2000;
 
-/** What the process launcher needs. */
-export interface ProcessLauncherOptions {
-	clock: Clock;
-	/**
-	 * Folder for one log file per worker, of the launcher's own; kept for 24 h after their last line.
-	 * Without it output is thrown away.
-	 */
-	logDir?: string;
-	/** Takes a sentence about something that went wrong and that no call could report. */
-	log?: (message: string) => void;
-}
-
-/** A worker under watch, from its start or adoption until its exit is reported. */
+/** A watched worker, from its start or adoption until its exit is reported. */
 interface Worker extends Ending {
 	readonly id: string;
-	/** Not a child of this process: its end is not told, it must be looked for. */
+	/** Not a child of this process: the system does not report its end, so it is polled. */
 	readonly adopted: boolean;
 	/** Set once the leader is known to have ended. */
 	left: boolean;
-	/** The end under way, shared by all who ask for it. */
+	/** The end in progress, shared by all concurrent stops. */
 	ending: Promise<void> | undefined;
 	/** Resolves when its exit was reported. */
 	readonly reported: PromiseWithResolvers<void>;
-	/** Ends the watch over an adopted one. */
+	/** Aborts the polling of an adopted one. */
 	readonly watching: AbortController;
 }
 
 /**
- * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends by itself,
- * what is left of its group is killed before the exit is reported. `stop` rejects only when
- * something survives SIGKILL by 10 s; a shorter grace shortens a stop under way. With
- * `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in its environment a worker's processes are found on
- * Linux even when they left its group. Stops under way go on after `close`.
+ * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends, what is
+ * left of its group is killed before the exit is reported. On Linux, processes that left the group
+ * are found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment. Without `logDir` the
+ * output is discarded.
  */
 export function processLauncher({
 	clock,
 	logDir,
+	serviceEnv = {},
 	log = () => {},
-}: ProcessLauncherOptions): Launcher {
+}: Pick<LauncherDependencies, "clock"> & Partial<LauncherDependencies>): Launcher {
 	const workers = new Map<string, Worker>();
 	const listeners: ((exit: Exit) => void)[] = [];
 	const closing = new AbortController();
 	let closed = false;
 	let bounding = false;
 
-	/** Takes a worker under watch. `environment` is that of its leader, as `NAME=value`. */
+	/** Begins to watch a worker. `environment` is that of its leader, as `NAME=value`. */
 	function add(params: {
 		id: string;
 		leader: Identity;
@@ -100,8 +90,7 @@ export function processLauncher({
 	async function watch(worker: Worker): Promise<void> {
 		const over = worker.watching.signal;
 		while (!over.aborted) {
-			// All at the same moments: hundreds of workers then wake the service once, not each by
-			// itself.
+			// All workers at the same moments: hundreds of them wake the service once.
 			await clock.sleep(WATCH_MS - (clock.now() % WATCH_MS), over);
 			if (over.aborted) return;
 			if (!isRunning(worker.leader)) return leave(worker, {});
@@ -118,7 +107,7 @@ export function processLauncher({
 		bounding = false;
 	}
 
-	/** Ends the worker's group, or joins the end under way; the shorter grace counts. */
+	/** Ends the worker's group, or joins the end in progress; the shorter grace counts. */
 	function end(worker: Worker, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= endGroup(clock, worker).catch((error: unknown) => {
@@ -128,7 +117,7 @@ export function processLauncher({
 		return worker.ending;
 	}
 
-	/** The leader ended: clears up after it and reports its exit, once. */
+	/** The leader ended: ends the rest of its group and reports the exit, once. */
 	async function leave(worker: Worker, how: { code?: number; signal?: string }): Promise<void> {
 		if (worker.left) return;
 		worker.left = true;
@@ -161,13 +150,14 @@ export function processLauncher({
 	return {
 		name: "process",
 
-		async start(spec) {
+		async start(spec: WorkerSpec<ProcessSettings>) {
 			if (logDir !== undefined) await pruneLogs(logDir, workers.keys(), clock.now());
 			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
 			const output = logDir === undefined ? "ignore" : openLog(logDir, spec.workerId);
 			try {
-				const { child, pid } = await spawnWorker(spec, output);
-				// Not yet collected by the event loop, so it is there even if it has ended already.
+				const env = environmentOf(spec, serviceEnv);
+				const { child, pid } = await spawnWorker({ ...spec, env }, output);
+				// Not yet collected by the event loop, so it exists even if it has ended already.
 				let leader: Identity | undefined;
 				try {
 					leader = identify(pid);
@@ -176,7 +166,7 @@ export function processLauncher({
 				}
 				if (!leader)
 					throw new Error(`process ${pid} of worker ${spec.workerId} is not in the system's list`);
-				const environment = Object.entries(spec.env).map(([name, value]) => `${name}=${value}`);
+				const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
 				const worker = add({ id: spec.workerId, leader, adopted: false, environment });
 				child.once("exit", (code, killedBy) => {
 					void leave(worker, {
@@ -213,6 +203,11 @@ export function processLauncher({
 
 		list: async () =>
 			[...workers.values()].filter((worker) => groupRuns(worker.leader)).map((worker) => worker.id),
+
+		async removeStrays({ serviceId }) {
+			const known = [...workers.values()].map(({ leader }) => leader.pid);
+			return (await sweepStrays({ clock, serviceId, known })).length;
+		},
 
 		onExit(listener) {
 			listeners.push(listener);

@@ -1,28 +1,44 @@
-/** Starts the process of one worker, and says in a sentence why it could not. */
+/** Starts the process of one worker, or throws a sentence. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { WorkerSpec } from "../launcher.ts";
+import { SERVICE_VARIABLE } from "./process-group.ts";
+import type { ProcessSettings } from "./settings.ts";
+
+type ProcessSpec = WorkerSpec<ProcessSettings>;
+
+/** The worker's variables over those of the service, with its GPUs and the mark of the service. */
+export function environmentOf(
+	{ env, gpus, serviceId }: Pick<ProcessSpec, "env" | "gpus" | "serviceId">,
+	serviceEnv: Readonly<Record<string, string>>,
+): Record<string, string> {
+	return {
+		...serviceEnv,
+		...env,
+		...(gpus.length > 0 && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
+		[SERVICE_VARIABLE]: serviceId,
+	};
+}
 
 /**
- * Starts `spec.command` as the leader of its own session and process group, with exactly
- * `spec.env`, its output going to the descriptor `output`. The child keeps nothing of the service
- * open or alive. Throws an Error with a clear sentence.
+ * Starts the command as the leader of its own session and process group, with exactly `spec.env`
+ * and its output in the descriptor `output`. The child does not keep the service alive.
  */
 export async function spawnWorker(
-	spec: WorkerSpec,
+	spec: ProcessSpec,
 	output: number | "ignore",
 ): Promise<{ child: ChildProcess; pid: number }> {
-	const [file, ...args] = spec.command;
+	const { command, cwd = "." } = spec.settings;
+	const [file, ...args] = command;
 	if (file === undefined || file === "") throw refusal(spec, "its command is empty");
-	if (!statSync(spec.cwd, { throwIfNoEntry: false })?.isDirectory()) {
-		throw refusal(spec, `the working directory ${spec.cwd} does not exist`);
-	}
+	if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+		throw refusal(spec, `the working directory ${cwd} does not exist`);
 	let child: ChildProcess;
 	try {
 		child = spawn(file, args, {
-			cwd: spec.cwd,
+			cwd,
 			env: spec.env,
 			detached: true,
 			stdio: ["ignore", output, output],
@@ -39,12 +55,12 @@ export async function spawnWorker(
 }
 
 /** The Error for a worker that cannot start. */
-function refusal(spec: WorkerSpec, reason: string, cause?: unknown): Error {
+function refusal(spec: ProcessSpec, reason: string, cause?: unknown): Error {
 	return new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${reason}`, { cause });
 }
 
-/** Why the system would not run the command. */
-function sentence({ command, env }: WorkerSpec, error: unknown): string {
+/** Why the system did not run the command. */
+function sentence({ settings: { command }, env }: ProcessSpec, error: unknown): string {
 	const file = JSON.stringify(command[0]);
 	switch ((error as NodeJS.ErrnoException).code) {
 		case "ENOENT":

@@ -1,15 +1,14 @@
 /**
- * Workers that a killed service started but did not live to record. Linux only: they are known by
- * the environment they were started with.
+ * Processes of workers that a killed service started but did not record. Linux only: they are found
+ * by the environment they were started with.
  */
 import type { Clock } from "../../clock.ts";
 import { killAll, markedProcesses, SERVICE_VARIABLE, WORKER_VARIABLE } from "./process-group.ts";
 import { processTable } from "./process-table.ts";
 
 /**
- * Pids of the processes that the service `serviceId` launched (`SLUICE_SERVICE_ID` in their
- * environment) and that belong to none of the workers whose pids are `known`: neither to their
- * group nor, by `RUNPOD_POD_ID`, to their worker.
+ * Pids of processes with `SLUICE_SERVICE_ID=serviceId` that belong to none of the workers whose
+ * leaders are `known`: neither to their process group nor, by `RUNPOD_POD_ID`, to the worker.
  */
 export function findStrays({
 	serviceId,
@@ -28,9 +27,7 @@ export function findStrays({
 }
 
 /**
- * Kills the strays of a service and returns their pids once they are gone (D34). Call it at the
- * start of the service, after it adopted its workers and before it starts any. `serviceId` must
- * belong to one running service only: another one's workers would be strays to it. Throws when one
+ * Kills the strays of a service and returns their pids once they have ended (D34). Throws when one
  * survives SIGKILL by 10 s.
  */
 export async function sweepStrays({

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { boundLog, logPath, pruneLogs, startOf, startPath, tail } from "./output.ts";
+import { boundLog, logPath, pruneLogs, startOf, startPath, tail } from "./log-files.ts";
 
 let folder: string;
 beforeEach(() => {

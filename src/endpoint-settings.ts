@@ -1,0 +1,12 @@
+/** The settings of an endpoint, those of the registered launchers included. */
+import { endpointSchema } from "./core/endpoint-schema.ts";
+import { parseEndpoint } from "./core/endpoint.ts";
+import { LAUNCHERS, PLANNED_TYPES } from "./launchers/index.ts";
+import { launcherSchema } from "./launchers/schema.ts";
+
+export const ENDPOINT_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS, PLANNED_TYPES));
+
+/** {@link parseEndpoint} by {@link ENDPOINT_SCHEMA}. */
+export function readEndpoint(id: string, raw: unknown): ReturnType<typeof parseEndpoint> {
+	return parseEndpoint(ENDPOINT_SCHEMA, id, raw);
+}

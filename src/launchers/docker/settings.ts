@@ -1,0 +1,93 @@
+/** `launcher` of an endpoint with workers in containers. */
+import type { LauncherDefinition } from "../definition.ts";
+
+export interface DockerSettings {
+	type: "docker";
+	image: string;
+	/** Replaces the CMD of the image. */
+	command?: string[];
+	/** Bytes, or with `k`, `m` or `g` behind the number. */
+	memory?: string | number;
+	cpus?: number;
+	/** `source:path` or `source:path:ro`; the source is an absolute path or the name of a volume. */
+	volumes?: string[];
+	/** `host`, or the name of a Docker network. */
+	network?: string;
+	/** `all`, how many, or which ones. */
+	gpus?: "all" | number | (string | number)[];
+}
+
+export const SETTINGS: LauncherDefinition["settings"] = {
+	required: ["image"],
+	properties: {
+		image: {
+			type: "string",
+			pattern: "^\\S{1,255}$",
+			title: "Image",
+			description: "Image; it must be on the machine, nothing is pulled.",
+			examples: ["my-worker:1.0"],
+			"x-message": "must be the name of an image, such as my-worker:1.0.",
+		},
+		command: {
+			type: "array",
+			minItems: 1,
+			items: { type: "string", "x-message": "must be text; put quotes around a number." },
+			title: "Command",
+			description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
+			"x-message":
+				"must be a list of the command and its arguments, such as [python, -u, handler.py].",
+		},
+		memory: {
+			oneOf: [
+				{
+					type: "string",
+					pattern: "^[1-9][0-9]{0,11}[bkmgBKMG]?$",
+					"x-message": "must be a size such as 512m or 8g.",
+				},
+				{ type: "integer", minimum: 6 * 1024 * 1024 },
+			],
+			description: "Most memory it may use: bytes, or with k, m or g behind the number.",
+			"x-message": "must be a size such as 512m or 8g, or bytes from 6291456.",
+		},
+		cpus: {
+			type: "number",
+			minimum: 0.01,
+			maximum: 1024,
+			description: "Most processor cores it may use, such as 1.5.",
+		},
+		volumes: {
+			type: "array",
+			items: {
+				type: "string",
+				pattern: "^[^:]+:/[^:]*(:(ro|rw))?$",
+				"x-message": "must be source:/path or source:/path:ro.",
+			},
+			description:
+				"Folders or volumes it sees, as source:/path or source:/path:ro; a folder by its absolute path.",
+			"x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
+		},
+		network: {
+			type: "string",
+			pattern: "^[a-zA-Z0-9][a-zA-Z0-9_.-]*$",
+			description: "host, which is the default on Linux, or the name of a Docker network.",
+			"x-message": "must be host or the name of a Docker network.",
+		},
+		gpus: {
+			oneOf: [
+				{ const: "all" },
+				{ type: "integer", minimum: 0, maximum: 1024 },
+				{
+					type: "array",
+					items: {
+						oneOf: [
+							{ type: "string", minLength: 1 },
+							{ type: "integer", minimum: 0 },
+						],
+					},
+				},
+			],
+			description: "GPUs it gets: all, how many, or a list of their numbers or ids.",
+			"x-message": "must be all, a whole number from 0 to 1024, or a list of GPU numbers or ids.",
+		},
+	},
+};

@@ -1,0 +1,28 @@
+/** What a Python handler needs of its interpreter. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** Whether a Python file needs RunPod's SDK. */
+export function importsRunpod(file: string): boolean {
+	return /^\s*(?:import|from)\s+runpod\b/m.test(readFileSync(file, "utf8"));
+}
+
+/**
+ * Whether an interpreter can import a module, without importing it; undefined when it cannot be
+ * run.
+ */
+export function hasModule(python: string, module: string, cwd: string): boolean | undefined {
+	try {
+		execFileSync(
+			python,
+			[
+				"-c",
+				`import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(${JSON.stringify(module)}) else 3)`,
+			],
+			{ cwd, stdio: "ignore", timeout: 20_000 },
+		);
+		return true;
+	} catch (error) {
+		return (error as { status?: number | null }).status === 3 ? false : undefined;
+	}
+}

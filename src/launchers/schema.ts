@@ -1,0 +1,31 @@
+/** The schema of an endpoint's `launcher`, made from the definitions of the launchers. */
+import type { Schema } from "../core/schema.ts";
+import type { LauncherDefinition } from "./definition.ts";
+
+const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
+
+/** One branch for each launcher, told apart by `type`. `planned`: types not available yet. */
+export function launcherSchema(
+	launchers: readonly LauncherDefinition[],
+	planned: readonly string[],
+): Schema {
+	const types = LIST.format(launchers.map(({ type }) => type));
+	const unavailable = planned.map((type) => `; ${type} is not available yet`).join("");
+	const message = `must be ${types}${unavailable}.`;
+	return {
+		oneOf: launchers.map(({ type, title, description, managed, settings }) => ({
+			type: "object",
+			title,
+			additionalProperties: false,
+			required: ["type", ...(settings.required ?? [])],
+			properties: {
+				type: { const: type, description, "x-message": message },
+				...settings.properties,
+			},
+			"x-managed": managed,
+		})),
+		description: "How the endpoint gets its workers.",
+		examples: [{ type: "process", command: ["node", "worker.js"] }],
+		"x-message": "must be an object such as { type: process, command: [node, worker.js] }.",
+	};
+}
