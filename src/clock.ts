@@ -1,20 +1,17 @@
-/** The only place that asks the time or sets a timer. Everything else receives a `Clock`. */
+/** The only place that reads the time or sets a timer. Everything else receives a `Clock`. */
+import type { LocalMs } from "./core/time.ts";
 
-/** Wall clock and timer, passed to whatever waits; tests pass a manual one. All values in ms. */
+/** This machine's clock and timer; tests pass a manual one. All values in ms. */
 export interface Clock {
-	/** Milliseconds since the epoch. */
-	now(): number;
+	/** Ms since the epoch by this machine. What is stored or compared with rows needs the job clock. */
+	now(): LocalMs;
 	/** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/**
- * The longest delay a Node timer can hold, in ms; longer sleeps are cut to it and callers look
- * again.
- */
+/** The longest delay of a Node timer, ms; longer sleeps are cut to it, callers check again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
 	now: () => Date.now(),
 	sleep: (ms, signal) =>

@@ -133,7 +133,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"log.ts": ["events.ts", "clock.ts"],
 	"service.ts": ["clock.ts"],
 	"version.ts": ["node"],
-	"clock.ts": [],
+	"clock.ts": ["core/time.ts"],
 };
 
 /** Paths of modules that a source text imports, `import type` and dynamic imports included. */

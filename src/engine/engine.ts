@@ -22,7 +22,7 @@ import { endpoints } from "./endpoints/endpoints.ts";
 import { stopWorker, workerEnded } from "./workers/stop-worker.ts";
 import { decryptClaimed } from "./jobs/decrypt-claimed.ts";
 import { health } from "./endpoints/health.ts";
-import { retryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
+import { createAvailability } from "./availability/availability.ts";
 import { hex, jobId } from "../ids.ts";
 import type { Random } from "../ids.ts";
 import { keys } from "./access/keys.ts";
@@ -34,7 +34,6 @@ import { metrics } from "./metrics/metrics.ts";
 import { liveFeed } from "./metrics/live-feed.ts";
 import { ping } from "./workers/ping.ts";
 import { endpointSnapshots as presentOf } from "./endpoints/endpoint-snapshots.ts";
-import { storeHealth } from "./availability/store-health.ts";
 import { purge } from "./jobs/purge.ts";
 import { rollingWindow } from "./metrics/rolling-window.ts";
 import { reconcileAttempts } from "./workers/reconcile-attempts.ts";
@@ -54,7 +53,6 @@ import { streamFrom, streamNext } from "./jobs/stream.ts";
 import { submit } from "./jobs/submit.ts";
 import { renewPolledLeases, sweep } from "./jobs/sweep.ts";
 import { stopPoll, take } from "./workers/take.ts";
-import { jobClock } from "./availability/job-clock.ts";
 import { tokens } from "./access/worker-tokens.ts";
 import { completionWaiters } from "./jobs/wait.ts";
 import { webhookSecrets } from "./webhooks/webhook-secrets.ts";
@@ -88,15 +86,8 @@ export interface EngineOptions {
 /** Builds the engine; nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
 	const { clock, random } = o;
-	const away = storeHealth({ clock, now: () => now(), store: o.store, events: o.events });
-	const { store, events } = away;
-	const time = jobClock({
-		clock,
-		events,
-		missed: away.missed,
-		databaseClock: store.cluster?.clock,
-	});
-	const { now } = time;
+	const availability = createAvailability({ clock, events: o.events, store: o.store });
+	const { store, events, now, retry: holding } = availability;
 	const sealing = encryption(o.sealKey, random);
 	const run = hex(random(8));
 	const together =
@@ -105,7 +96,6 @@ export function createEngine(o: EngineOptions): Engine {
 	const present = workerRegistry(events);
 	const waits = completionWaiters(clock);
 	const secrets = webhookSecrets({ registry: known, seal: sealing, random, now });
-	const holding = retryWhileUnavailable({ clock, events, back: away.back });
 	// A worker whose token must be looked up again keeps its result.
 	const tokenBook = tokens({
 		store: { ...store.tokens, find: (q) => holding(() => store.tokens.find(q)) },
@@ -126,7 +116,7 @@ export function createEngine(o: EngineOptions): Engine {
 		run,
 		store: store.cluster,
 		id: o.serviceId ?? run,
-		timely: () => time.fault() === undefined,
+		timely: () => availability.clockFault() === undefined,
 		note: () => views.note(),
 		launched: () =>
 			[...known.all()].flatMap(({ endpoint }) =>
@@ -347,8 +337,7 @@ export function createEngine(o: EngineOptions): Engine {
 		recent: rollingWindow({ events, now, store: store.metrics }),
 	});
 	const loops: Service[] = [
-		away.loop,
-		...time.loops,
+		...availability.services,
 		keeping.loop,
 		telling.loop,
 		...group.loops,
@@ -523,12 +512,12 @@ export function createEngine(o: EngineOptions): Engine {
 			return draining;
 		},
 		async ready() {
-			const why = time.fault() ?? group.fault();
+			const why = availability.clockFault() ?? group.fault();
 			if (why !== undefined) throw new ApiError("not_ready", { why });
 			await store.ping();
 		},
 		async prepare(endpoints) {
-			await time.begin();
+			await availability.prepare();
 			({ others } = await recover(recovering, endpoints));
 		},
 		async start({ url }) {

@@ -7,6 +7,8 @@ import { idle, isIdle } from "./work.ts";
 
 /** A {@link Clock} with a hand to turn. */
 export interface ManualClock extends Clock {
+	/** Of both kinds: in tests the job clock is this one too. */
+	now(): number;
 	/**
 	 * Moves time by `ms`, waking whoever is due on the way. Resolves when all they began without
 	 * sleeping is done.

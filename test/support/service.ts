@@ -128,7 +128,7 @@ export async function startService(q: {
 		...app,
 		folder: place,
 		next: (name, fits) => nextEvent(events, name, fits),
-		leapt: () => void (ON_POSTGRES && app.engine.now()),
+		leapt: () => void (ON_POSTGRES && app.engine.ready().catch(() => {})),
 		async end() {
 			await app.stop();
 			if (!q.in) place.remove();

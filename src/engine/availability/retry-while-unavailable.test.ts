@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/store.ts";
-import { retryWhileUnavailable, MOST_HELD_BYTES } from "./retry-while-unavailable.ts";
+import { retryWhileUnavailable, MAX_HELD_BYTES } from "./retry-while-unavailable.ts";
 import type { RetryOptions } from "./retry-while-unavailable.ts";
 
 const AWAY = new StoreUnavailable("unreachable", "away");
@@ -27,7 +27,7 @@ function sample() {
 		link,
 		seen,
 		step,
-		holding: retryWhileUnavailable({ clock, events, back: clock.sleep }),
+		holding: retryWhileUnavailable({ clock, events, waitUntilBack: clock.sleep }),
 	};
 }
 
@@ -86,18 +86,18 @@ describe("D40: a post while the store is away", () => {
 
 	it("is refused at once when too much is held already; told once, until all are gone", async () => {
 		const { clock, refused, link, step, holding } = sample();
-		const half = MOST_HELD_BYTES / 2 - 20_000;
+		const half = MAX_HELD_BYTES / 2 - 20_000;
 		const held = [holding(step, { bytes: half }), holding(step, { bytes: half })];
 		await clock.advance(0);
 		expect(await faultOf(holding(step, { bytes: 30_000 }))).toBe(AWAY);
 		expect(await faultOf(holding(step, { bytes: 30_000 }))).toBe(AWAY);
 		expect(refused).toHaveLength(1);
-		expect(refused[0]).toBeLessThanOrEqual(MOST_HELD_BYTES);
+		expect(refused[0]).toBeLessThanOrEqual(MAX_HELD_BYTES);
 		link.fault = undefined;
 		await clock.advance(2000);
 		expect(await Promise.all(held)).toEqual(["done", "done"]);
 		link.fault = AWAY;
-		const next = holding(step, { bytes: MOST_HELD_BYTES - 20_000 });
+		const next = holding(step, { bytes: MAX_HELD_BYTES - 20_000 });
 		await clock.advance(0);
 		expect(await faultOf(holding(step, { bytes: 30_000 }))).toBe(AWAY);
 		expect(refused).toHaveLength(2);
@@ -114,6 +114,6 @@ describe("D40: a post while the store is away", () => {
 		link.fault = undefined;
 		await clock.advance(2000);
 		const refusals = (await Promise.all(all)).filter((fault) => fault !== undefined);
-		expect(20_000 - refusals.length).toBe(Math.floor(MOST_HELD_BYTES / 16_384));
+		expect(20_000 - refusals.length).toBe(Math.floor(MAX_HELD_BYTES / 16_384));
 	});
 });

@@ -1,88 +1,85 @@
 /**
- * Worker posts while the store is away: held and tried again, because an SDK worker loses a result
- * after a few refusals (D40, protocol B.6).
+ * Keeps posts of workers while the store is unavailable and retries them, because an SDK worker
+ * discards a result after a few refusals (D40, protocol B.6).
  */
 import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 
-/** How long a post is held before the worker is told to come again, ms. */
+/** How long a post is kept before it is refused, ms. */
 const HOLD_MS = 120_000;
 
-/** First and longest pause between tries, ms; all are tried again as soon as the store is back. */
+/** First and longest pause between retries, ms; all are retried at once when the store is back. */
 const PAUSE_MS = [100, 2000] as const;
 
-/** Most bytes held at once, those of all posts together; further ones are refused at once. */
-export const MOST_HELD_BYTES = 256 * 1024 * 1024;
+/** Most bytes kept at once, of all posts together; further ones are refused at once. */
+export const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
-/** What a post takes besides its body: its connection, request and answer, bytes. */
+/** What a post takes besides its body: its connection, request and response, bytes. */
 const POST_BYTES = 16_384;
 
-/** What is known of a step that is not done for the first time. */
+/** What happened to the attempts of an operation so far. */
 export interface RetryOptions {
-	/** It was held: the store was away since. */
+	/** It was kept: the store was unavailable meanwhile. */
 	held: boolean;
-	/** An earlier try may have been done. */
+	/** An earlier attempt may have been applied. */
 	unsure: boolean;
 }
 
-/**
- * Runs a store step again and again while the store is away. `bytes`: what is kept in memory for it
- * meanwhile.
- */
+/** Repeats an operation while the store is unavailable. `bytes`: the memory it takes meanwhile. */
 export type RetryWhileUnavailable = <T>(
-	step: (again: RetryOptions) => Promise<T>,
+	operation: (attempt: RetryOptions) => Promise<T>,
 	q?: { bytes?: number; signal?: AbortSignal | undefined },
 ) => Promise<T>;
 
-/** Holds work while the store is away. `back` resolves when it is there again, or after a time. */
+/** `waitUntilBack` resolves when the store is available again, or after `ms`. */
 export function retryWhileUnavailable({
 	clock,
 	events,
-	back,
+	waitUntilBack,
 }: {
 	clock: Clock;
 	events: EventBus;
-	back: (ms: number, signal?: AbortSignal) => Promise<void>;
+	waitUntilBack: (ms: number, signal?: AbortSignal) => Promise<void>;
 }): RetryWhileUnavailable {
 	let heldBytes = 0;
-	let full = false;
+	let refusing = false;
 
-	/** Room for one more; told once that there is none, until all are gone. */
-	function take(bytes: number): boolean {
-		if (heldBytes + bytes <= MOST_HELD_BYTES) {
+	/** Reserves memory; announces once that there is none left, until all of it is free again. */
+	function reserve(bytes: number): boolean {
+		if (heldBytes + bytes <= MAX_HELD_BYTES) {
 			heldBytes += bytes;
 			return true;
 		}
-		if (!full) events.emit("posts.refused", { heldBytes });
-		full = true;
+		if (!refusing) events.emit("posts.refused", { heldBytes });
+		refusing = true;
 		return false;
 	}
 
-	function give(bytes: number): void {
+	function free(bytes: number): void {
 		heldBytes -= bytes;
-		if (heldBytes === 0) full = false;
+		if (heldBytes === 0) refusing = false;
 	}
 
-	return async (step, { bytes = 0, signal } = {}) => {
+	return async (operation, { bytes = 0, signal } = {}) => {
 		const since = clock.now();
-		const needed = POST_BYTES + bytes;
-		const again: RetryOptions = { held: false, unsure: false };
+		const size = POST_BYTES + bytes;
+		const attempt: RetryOptions = { held: false, unsure: false };
 		try {
 			for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
 				try {
-					return await step(again);
+					return await operation(attempt);
 				} catch (error) {
 					if (!(error instanceof StoreUnavailable) || error.why === "closed") throw error;
 					if (signal?.aborted || clock.now() - since >= HOLD_MS) throw error;
-					if (!again.held && !take(needed)) throw error;
-					again.held = true;
-					again.unsure ||= error.unsure;
-					await back(pause, signal);
+					if (!attempt.held && !reserve(size)) throw error;
+					attempt.held = true;
+					attempt.unsure ||= error.unsure;
+					await waitUntilBack(pause, signal);
 				}
 			}
 		} finally {
-			if (again.held) give(needed);
+			if (attempt.held) free(size);
 		}
 	};
 }

@@ -50,8 +50,16 @@ async function sample() {
 	const events = eventBus();
 	const told: EventName[] = [];
 	events.onAny((name) => told.push(name));
-	const away = storeHealth({ clock, now: clock.now, store: failing(real, "") as Store, events });
-	return { clock, link, asked, told, away, site: siteOf(away.store) };
+	let gap = false;
+	const away = storeHealth({
+		clock,
+		now: clock.now,
+		takeGap: () => gap && !(gap = false),
+		store: failing(real, "") as Store,
+		events,
+	});
+	const suspend = (): void => void (gap = true);
+	return { clock, link, asked, told, away, suspend, site: siteOf(away.store) };
 }
 
 const UNREACHABLE = new StoreUnavailable("unreachable", "away");
@@ -86,10 +94,10 @@ describe("D16: after an outage longer than the lease", () => {
 	});
 
 	it.each(FIRST)("the same when the service itself did not run: %s", async (_, first) => {
-		const { clock, told, site, away } = await sample();
+		const { clock, told, site, suspend } = await sample();
 		const { id } = await site.running();
 		await clock.advance(1.5 * LEASE);
-		away.missed();
+		suspend();
 		await first(site, id, clock.now());
 		expect(["IN_PROGRESS", "COMPLETED"]).toContain(await site.state(id, clock.now()));
 		expect(told).toEqual([]);
@@ -97,16 +105,16 @@ describe("D16: after an outage longer than the lease", () => {
 
 	it("nobody needs to ask: the end is noticed, told, and whoever waits for it is woken", async () => {
 		const { clock, link, told, site, away } = await sample();
-		away.loop.start();
+		away.service.start();
 		ends.push(async () => {
-			const stopped = away.loop.stop();
+			const stopped = away.service.stop();
 			await clock.advance(60_000);
 			await stopped;
 		});
 		link.fault = UNREACHABLE;
 		await expect(site.counts()).rejects.toThrow("away");
 		let woken = false;
-		void away.back(1e9).then(() => (woken = true));
+		void away.waitUntilBack(1e9).then(() => (woken = true));
 		await clock.advance(10_000);
 		expect([woken, told]).toEqual([false, ["store.away"]]);
 		link.fault = undefined;

@@ -1,21 +1,21 @@
 /**
- * The store as the engine calls it: it is noticed when the store is away, and when it is back, or
- * when the service itself did not run, every lease is extended before anything else happens to jobs
- * (D16 Outages). Live work must not run twice because we were away, whoever comes first: a client's
- * look, a worker's ping, a sweep.
+ * The store as the engine calls it. It notices that the store is unavailable, and before the first
+ * operation after an outage, or after a time in which the service did not run, it extends every
+ * lease (D16 Outages): running jobs must not run twice because Sluice was unavailable.
  */
 import type { Clock } from "../../clock.ts";
+import type { EpochMs } from "../../core/time.ts";
 import type { EventBus, EventName, Events } from "../../events.ts";
 import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import type { Service } from "../../service.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Time between two looks whether the store is back, ms, and between two looks at nothing. */
-const LOOK_MS = 250;
+/** Time between two attempts to reach an unavailable store, ms, and the pause while it is fine. */
+const PROBE_MS = 250;
 const IDLE_MS = 60_000;
 
-/** What goes on while nothing can be written (D40). */
+/** Operations that work while nothing can be written (D40). */
 const READS: ReadonlySet<string> = new Set([
 	"get",
 	"counts",
@@ -30,85 +30,83 @@ const READS: ReadonlySet<string> = new Set([
 	"find",
 ]);
 
-/** Groups that touch no job and need no order: signs of life. */
+/** Groups that concern no job and need no order: heartbeats. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster"]);
 
-/** What is counted without them when they fail (D24). */
-const UNCOUNTED: ReadonlySet<string> = new Set(["limits"]);
+/** Groups whose failures are handled by their callers (D24). */
+const UNWATCHED: ReadonlySet<string> = new Set(["limits"]);
 
 type Method = (...q: unknown[]) => Promise<unknown>;
 
-/** The store behind its gate. */
 export interface StoreHealth {
+	/** The store behind the gate. */
 	store: Store;
 	/**
-	 * The bus for the engine: that the store is away is told once, not by each step that fails of it.
+	 * The bus for the engine: an outage is announced once, not by each operation that fails of it.
 	 */
 	events: EventBus;
-	/** The service did not run for a while: leases are extended before the next step. */
-	missed(): void;
-	/** Resolves when the store is back, after `ms`, or when the signal aborts. */
-	back(ms: number, signal?: AbortSignal): Promise<void>;
-	/** Looks whether the store is back when nobody asks. */
-	loop: Loop;
+	/** Resolves when the store is available again, after `ms`, or when the signal aborts. */
+	waitUntilBack(ms: number, signal?: AbortSignal): Promise<void>;
+	/** Probes an unavailable store when no operation does. */
+	service: Service;
 }
 
-/** An outage: of the store, with its fault, or of the service. */
+/** An outage of the store, with its error, or a time in which the service did not run. */
 interface Outage {
-	fault?: StoreUnavailable;
+	error?: StoreUnavailable;
 }
 
-/** Whether a fault means that the store is away, for everybody. */
+/** Whether an error means that the store is unavailable to everybody. */
 function isOutage(error: unknown): error is StoreUnavailable {
 	return error instanceof StoreUnavailable && (error.why === "unreachable" || error.why === "full");
 }
 
-/** `now` is asked when leases are extended. */
 export function storeHealth({
 	clock,
 	now,
+	takeGap,
 	store,
 	events,
 }: {
 	clock: Clock;
-	now: () => number;
+	now: () => EpochMs;
+	/** Whether the service did not run for a while since the last call. */
+	takeGap: () => boolean;
 	store: Store;
 	events: EventBus;
 }): StoreHealth {
 	let outage: Outage | undefined;
-	let probing: Promise<void> | undefined;
+	let recovery: Promise<void> | undefined;
 	const waiting = new Set<AbortController>();
 
 	function note(error: unknown): void {
 		if (!isOutage(error)) return;
-		const known = outage?.fault !== undefined;
-		outage = { fault: error };
-		if (known) return;
+		const isFirst = outage?.error === undefined;
+		outage = { error };
+		if (!isFirst) return;
 		events.emit("store.away", { why: error.message });
-		looking.nudge();
+		probing.nudge();
 	}
 
-	/**
-	 * Resolves when the store takes writes and every lease was extended; throws as the store does.
-	 */
+	/** Resolves when the store takes writes and every lease was extended. Throws as the store does. */
 	function recovered(): Promise<void> {
-		probing ??= recover().finally(() => (probing = undefined));
-		return probing;
+		recovery ??= recover().finally(() => (recovery = undefined));
+		return recovery;
 	}
 
 	async function recover(): Promise<void> {
-		const over = outage;
+		const current = outage;
 		try {
-			if (over?.fault) await store.ping();
+			if (current?.error) await store.ping();
 			await store.jobs.extendAll({ now: now() });
 		} catch (error) {
 			note(error);
 			throw error;
 		}
-		// One that began meanwhile needs an end of its own.
-		if (outage !== over) return;
+		// An outage that began meanwhile needs a recovery of its own.
+		if (outage !== current) return;
 		outage = undefined;
-		if (!over?.fault) return;
+		if (!current?.error) return;
 		events.emit("store.back", {});
 		for (const each of waiting) each.abort();
 	}
@@ -124,19 +122,20 @@ export function storeHealth({
 	}
 
 	function gated(name: string, method: Method): Method {
-		const asked = watched(method);
+		const call = watched(method);
 		const isRead = READS.has(name);
-		// Nothing is waited for where nothing is wrong: what is asked in a row leaves in that order.
-		return (...q) =>
-			outage === undefined || (isRead && outage.fault?.why === "full")
-				? asked(...q)
-				: recovered().then(() => asked(...q));
+		return (...q) => {
+			if (takeGap()) outage = { ...outage };
+			// Without an outage the call must be made at once: operations keep their order.
+			return outage === undefined || (isRead && outage.error?.why === "full")
+				? call(...q)
+				: recovered().then(() => call(...q));
+		};
 	}
 
-	/** The groups of the store, each method behind the gate or only watched. */
-	function behind(): Store {
+	function behindGate(): Store {
 		const groups = Object.entries(store).map(([group, methods]: [string, unknown]) => {
-			if (typeof methods !== "object" || UNCOUNTED.has(group)) return [group, methods];
+			if (typeof methods !== "object" || UNWATCHED.has(group)) return [group, methods];
 			return [
 				group,
 				Object.fromEntries(
@@ -150,18 +149,18 @@ export function storeHealth({
 		return { ...(Object.fromEntries(groups) as Store), ping: watched(store.ping) };
 	}
 
-	const looking = loop({
+	const probing = loop({
 		clock,
-		retryMs: LOOK_MS,
+		retryMs: PROBE_MS,
 		onError: () => {},
 		step: async () => {
 			if (outage) await recovered();
-			return outage ? LOOK_MS : IDLE_MS;
+			return outage ? PROBE_MS : IDLE_MS;
 		},
 	});
 
 	return {
-		store: behind(),
+		store: behindGate(),
 		events: {
 			...events,
 			emit<N extends EventName>(name: N, facts: Events[N]) {
@@ -169,10 +168,7 @@ export function storeHealth({
 				events.emit(name, facts);
 			},
 		},
-		missed() {
-			outage ??= {};
-		},
-		async back(ms, signal) {
+		async waitUntilBack(ms, signal) {
 			if (signal?.aborted) return;
 			const end = new AbortController();
 			const leave = (): void => end.abort();
@@ -182,6 +178,6 @@ export function storeHealth({
 			waiting.delete(end);
 			signal?.removeEventListener("abort", leave);
 		},
-		loop: looking,
+		service: probing,
 	};
 }

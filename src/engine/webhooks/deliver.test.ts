@@ -12,8 +12,7 @@ import type { DeliveryRow, Store, WebhookStore } from "../../store/store.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import type { SendWebhook } from "../../webhooks/sender.ts";
 import { webhookDeliverer } from "./deliver.ts";
-import { retryWhileUnavailable } from "../availability/retry-while-unavailable.ts";
-import { storeHealth } from "../availability/store-health.ts";
+import { createAvailability } from "../availability/availability.ts";
 import type { WebhookSecrets } from "./webhook-secrets.ts";
 
 let ends: (() => Promise<void>)[] = [];
@@ -49,13 +48,13 @@ async function sample(send: SendWebhook) {
 		},
 	});
 	let secret = GOOD;
-	const away = storeHealth({ clock, now: clock.now, store: { ...store, webhooks }, events });
+	const away = createAvailability({ clock, store: { ...store, webhooks }, events });
 	const loop = webhookDeliverer({
 		clock,
 		now: clock.now,
 		webhooks: away.store.webhooks,
 		events,
-		hold: retryWhileUnavailable({ clock, events, back: away.back }),
+		hold: away.retry,
 		secrets: { of: () => secret, renew: () => Promise.reject(new Error("not here")) },
 		send,
 		cluster: { leads: () => true },

@@ -1,0 +1,10 @@
+/**
+ * Two kinds of points in time, so that the type checker refuses one where the other is needed. A
+ * plain number fits both, and arithmetic drops the mark: it protects arguments and fields.
+ */
+
+/** Ms since the epoch by the job clock: the same on all servers that share a store. */
+export type EpochMs = number & { readonly __clock?: "job clock" };
+
+/** Ms by this machine's clock: for waits and durations on this server only. */
+export type LocalMs = number & { readonly __clock?: "machine clock" };

@@ -1,0 +1,45 @@
+/** Outages of the store and of this server: what the rest of the engine is built on (D16, D40). */
+import type { Clock } from "../../clock.ts";
+import type { EpochMs } from "../../core/time.ts";
+import type { EventBus } from "../../events.ts";
+import type { Service } from "../../service.ts";
+import type { Store } from "../../store/store.ts";
+import { jobClock } from "./job-clock.ts";
+import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
+import type { RetryWhileUnavailable } from "./retry-while-unavailable.ts";
+import { storeHealth } from "./store-health.ts";
+import type { StoreHealth } from "./store-health.ts";
+import { suspendDetector } from "./suspend-detector.ts";
+
+export interface Availability extends Pick<StoreHealth, "store" | "events"> {
+	/** The job clock. */
+	now(): EpochMs;
+	retry: RetryWhileUnavailable;
+	/** Must be done before the first `now`. Throws when the time cannot be known. */
+	prepare(): Promise<void>;
+	/** Why the time is unreliable, as the end of a sentence; undefined when it is reliable. */
+	clockFault(): string | undefined;
+	services: readonly Service[];
+}
+
+export function createAvailability(d: {
+	clock: Clock;
+	events: EventBus;
+	store: Store;
+}): Availability {
+	const time = jobClock({ ...d, databaseClock: d.store.cluster?.clock });
+	const suspension = suspendDetector({ ...d, jobClock: time });
+	const health = storeHealth({ ...d, now: time.now, takeGap: suspension.takeGap });
+	return {
+		store: health.store,
+		events: health.events,
+		now: time.now,
+		retry: retryWhileUnavailable({ ...d, waitUntilBack: health.waitUntilBack }),
+		prepare: time.prepare,
+		clockFault() {
+			time.observe();
+			return time.fault();
+		},
+		services: [health.service, suspension.service, ...time.services],
+	};
+}
