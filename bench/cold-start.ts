@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { workerEnv } from "../src/core/worker-env.ts";
+import { workerEnv } from "../src/core/workers/worker-env.ts";
 import { machine, median } from "./machine.ts";
 import { KEY, end, startService } from "./processes.ts";
 

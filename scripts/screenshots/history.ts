@@ -3,9 +3,13 @@
  * starts: nobody waits an hour for a picture. The numbers are made up, and the same each time.
  */
 import { systemClock } from "../../src/clock.ts";
-import { observe } from "../../src/core/histogram.ts";
-import { MINUTE_MS, newMetricBucket, metricBucketText } from "../../src/core/metric-buckets.ts";
-import type { MetricBucket } from "../../src/core/metric-buckets.ts";
+import { observe } from "../../src/core/metrics/histogram.ts";
+import {
+	MINUTE_MS,
+	newMetricBucket,
+	metricBucketText,
+} from "../../src/core/metrics/metric-buckets.ts";
+import type { MetricBucket } from "../../src/core/metrics/metric-buckets.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 
 const MINUTES = 60;

@@ -1,5 +1,5 @@
 /** `sluice console`: a link that signs in to the web console (D31). */
-import { JSON_FLAG, printed } from "./ask.ts";
+import { JSON_FLAG, printed } from "./common-flags.ts";
 import { CliError, readFlags } from "./command.ts";
 import type { Command } from "./command.ts";
 import { callService } from "./service-client.ts";

@@ -2,12 +2,12 @@
 import { stringify } from "yaml";
 import { mergeSettings } from "../core/endpoint.ts";
 import { isManaged } from "../launchers/index.ts";
-import { JSON_FLAG, YES_FLAG, confirm, printed } from "./ask.ts";
+import { JSON_FLAG, YES_FLAG, confirm, printed } from "./common-flags.ts";
 import { noun } from "./command.ts";
 import type { Action, Given } from "./command.ts";
-import { repositorySettings } from "./dev/from-repository.ts";
+import { repositorySettings } from "./dev/hub-repository.ts";
 import { callService, path } from "./service-client.ts";
-import { SETTING_FLAGS, readSettings } from "./settings.ts";
+import { SETTING_FLAGS, readSettings } from "./endpoint-settings.ts";
 import { table } from "./table.ts";
 
 /** The part of an endpoint that lists show. */

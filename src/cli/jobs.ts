@@ -1,5 +1,5 @@
 /** `sluice jobs`: jobs of an endpoint (D36). */
-import { JSON_FLAG, PAGE_FLAGS, YES_FLAG, confirm, printed, tellNext } from "./ask.ts";
+import { JSON_FLAG, PAGE_FLAGS, YES_FLAG, confirm, printed, tellNext } from "./common-flags.ts";
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { jobText } from "./job-text.ts";

@@ -1,5 +1,5 @@
 /** `sluice keys`: API keys (D30, D36). */
-import { JSON_FLAG, printed } from "./ask.ts";
+import { JSON_FLAG, printed } from "./common-flags.ts";
 import { CliError, noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { callService, path } from "./service-client.ts";

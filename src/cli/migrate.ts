@@ -4,7 +4,7 @@
  */
 import { OPTIONS, loadStore } from "../config.ts";
 import { migrateStore } from "../stores.ts";
-import { JSON_FLAG } from "./ask.ts";
+import { JSON_FLAG } from "./common-flags.ts";
 import { CliError, readFlags } from "./command.ts";
 import type { Command } from "./command.ts";
 

@@ -1,5 +1,5 @@
 /** `sluice webhooks`: deliveries (D21, D36). */
-import { JSON_FLAG, PAGE_FLAGS, printed, tellNext } from "./ask.ts";
+import { JSON_FLAG, PAGE_FLAGS, printed, tellNext } from "./common-flags.ts";
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { callService, path, queryOf } from "./service-client.ts";

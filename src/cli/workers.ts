@@ -1,5 +1,5 @@
 /** `sluice workers`: who works for which endpoint (D36). */
-import { JSON_FLAG, printed } from "./ask.ts";
+import { JSON_FLAG, printed } from "./common-flags.ts";
 import { noun } from "./command.ts";
 import type { Action } from "./command.ts";
 import { callService, path, queryOf } from "./service-client.ts";

@@ -1,7 +1,7 @@
 /** Ties the engine's files together into the one object of `api.ts`. */
 import type { Clock } from "../clock.ts";
 import { ENDPOINT_DEFAULTS } from "../core/endpoint.ts";
-import { pingIntervalMs, workerEnv } from "../core/worker-env.ts";
+import { pingIntervalMs, workerEnv } from "../core/workers/worker-env.ts";
 import type { EventBus } from "../events.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import type { Store } from "../store/store.ts";

@@ -2,7 +2,7 @@
  * The jobs this worker holds: from the take to the acknowledged report. Counts slots and carries
  * stops.
  */
-import { heldTableWriter } from "./held-table.ts";
+import { heldTableWriter } from "./pings/held-table.ts";
 
 /** One job in hand. */
 export interface HeldJob {

@@ -5,8 +5,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHeldJobs } from "./held-jobs.ts";
-import { newHeldTable } from "./held-table.ts";
-import { readJobs } from "./job-text.ts";
+import { newHeldTable } from "./pings/held-table.ts";
+import { readJobs } from "./polling/job-text.ts";
 import type { Log } from "./log.ts";
 import { createRunner } from "./run-job.ts";
 import type { StartOptions } from "./types.ts";

@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
-import type { Reporter } from "./report.ts";
+import type { Reporter } from "./reporting/reporter.ts";
 import {
 	chunkBody,
 	errorBody,
@@ -13,7 +13,7 @@ import {
 	streamBody,
 	thrownText,
 	type Identity,
-} from "./result.ts";
+} from "./reporting/result-body.ts";
 import type { Context, Handler, Job } from "./types.ts";
 
 /** What all jobs of a worker share. */

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
-import { openPoll } from "./poll.ts";
+import { openPoll } from "./polling/poll.ts";
 import { startProcess } from "./testing/process-worker.ts";
 import { startWorker } from "./testing/run-worker.ts";
 import { scriptedService } from "./testing/scripted-service.ts";

@@ -1,18 +1,18 @@
 /** Puts a worker together and runs it to its end: pings, takes, stops, reports, shutdown. */
 import type { Clock } from "./clock.ts";
 import { createHeldJobs } from "./held-jobs.ts";
-import { newHeldTable } from "./held-table.ts";
+import { newHeldTable } from "./pings/held-table.ts";
 import { runLocally } from "./local-run.ts";
 import { createLog } from "./log.ts";
-import { startPinger } from "./pinger.ts";
-import { openPoll } from "./poll.ts";
-import { openResultPoster } from "./result-poster.ts";
-import { createReporter } from "./report.ts";
-import { openResults } from "./results.ts";
+import { startPinger } from "./pings/pinger.ts";
+import { openPoll } from "./polling/poll.ts";
+import { openResultPoster } from "./reporting/result-poster.ts";
+import { createReporter } from "./reporting/reporter.ts";
+import { openResults } from "./reporting/result-batcher.ts";
 import { createRunner } from "./run-job.ts";
 import { readLogSettings, readSettings, requestHeaders, type Settings } from "./settings.ts";
-import { stopLoop } from "./stop-loop.ts";
-import { takeLoop } from "./take-loop.ts";
+import { stopLoop } from "./polling/stop-loop.ts";
+import { takeLoop } from "./polling/take-loop.ts";
 import type { StartOptions } from "./types.ts";
 
 /** What a worker takes from the machine it runs on. */

@@ -6,7 +6,7 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
 import { CliError } from "../command.ts";
-import { findHandler, hasTests, hubNotes, readHub } from "./from-repository.ts";
+import { findHandler, hasTests, hubNotes, readHub } from "./hub-repository.ts";
 
 /** A worker to be. */
 export interface DevTarget {
@@ -34,7 +34,7 @@ const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 const COMMON = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
 
 const WORKER_ENTRY = fileURLToPath(
-	new URL(`./worker${extname(import.meta.filename)}`, import.meta.url),
+	new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url),
 );
 
 /** Without the warnings that a first TypeScript file would begin with. */

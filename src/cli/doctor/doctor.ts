@@ -1,7 +1,7 @@
 /** `sluice doctor`: says what is wrong with a set-up, each finding with the way out (D36). */
 import { systemClock } from "../../clock.ts";
 import { OPTIONS, loadConfig } from "../../config.ts";
-import { JSON_FLAG } from "../ask.ts";
+import { JSON_FLAG } from "../common-flags.ts";
 import { CliError, readFlags } from "../command.ts";
 import type { Command } from "../command.ts";
 import { ok, problem } from "../../core/finding.ts";

@@ -1,7 +1,7 @@
 /** `sluice jobs submit`: one job, or one for each line of a file (D36). */
 import { readFileSync, statSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
-import { JSON_FLAG } from "../ask.ts";
+import { JSON_FLAG } from "../common-flags.ts";
 import { CliError } from "../command.ts";
 import type { Action, Given } from "../command.ts";
 import { RefusedJob, jobCalls } from "./job-calls.ts";
@@ -10,7 +10,7 @@ import { progressBar } from "./progress-bar.ts";
 import { callService } from "../service-client.ts";
 import { concurrencyOf, submitBatch } from "./batch.ts";
 import { settingsFrom, submissionBody } from "./body.ts";
-import { submitOne } from "./one.ts";
+import { submitOne } from "./single-job.ts";
 import { fileResults, printedResults } from "./results.ts";
 
 const FLAGS = {

@@ -9,9 +9,9 @@ import {
 	MINUTE_MS,
 	newMetricBucket,
 	OUTCOME_OF,
-} from "../../core/metric-buckets.ts";
-import type { StepMs, MetricBucket } from "../../core/metric-buckets.ts";
-import { observe } from "../../core/histogram.ts";
+} from "../../core/metrics/metric-buckets.ts";
+import type { StepMs, MetricBucket } from "../../core/metrics/metric-buckets.ts";
+import { observe } from "../../core/metrics/histogram.ts";
 import type { EventBus } from "../../events.ts";
 
 /** Tallies by endpoint. */

@@ -8,7 +8,7 @@ import {
 	MINUTE_MS,
 	readMetricBucket,
 	METRICS_KEPT_MS,
-} from "../../core/metric-buckets.ts";
+} from "../../core/metrics/metric-buckets.ts";
 import { eventBus } from "../../events.ts";
 import type { MetricsRow } from "../../store/metrics-contract.ts";
 import { StoreUnavailable } from "../../store/store.ts";

@@ -4,10 +4,10 @@
  * server writes its own rows; who reads adds them up.
  */
 import type { Clock } from "../../clock.ts";
-import { newHistogram, observe } from "../../core/histogram.ts";
-import type { Histogram } from "../../core/histogram.ts";
-import { seriesOf } from "../../core/series.ts";
-import type { Dated, Series } from "../../core/series.ts";
+import { newHistogram, observe } from "../../core/metrics/histogram.ts";
+import type { Histogram } from "../../core/metrics/histogram.ts";
+import { seriesOf } from "../../core/metrics/series.ts";
+import type { Dated, Series } from "../../core/metrics/series.ts";
 import {
 	isEmpty,
 	MINUTE_MS,
@@ -15,8 +15,8 @@ import {
 	STEPS,
 	METRICS_KEPT_MS,
 	metricBucketText,
-} from "../../core/metric-buckets.ts";
-import type { StepMs, MetricBucket } from "../../core/metric-buckets.ts";
+} from "../../core/metrics/metric-buckets.ts";
+import type { StepMs, MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";

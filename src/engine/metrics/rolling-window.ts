@@ -2,8 +2,13 @@
  * Ends of jobs in the last half hour, minute by minute, whichever server brought them about: for
  * what is told live. In memory; what was before the start of this server comes from the store.
  */
-import { MINUTE_MS, OUTCOME_OF, OUTCOMES, readMetricBucket } from "../../core/metric-buckets.ts";
-import type { Outcome } from "../../core/metric-buckets.ts";
+import {
+	MINUTE_MS,
+	OUTCOME_OF,
+	OUTCOMES,
+	readMetricBucket,
+} from "../../core/metrics/metric-buckets.ts";
+import type { Outcome } from "../../core/metrics/metric-buckets.ts";
 import type { EventBus } from "../../events.ts";
 import type { MetricsStore } from "../../store/metrics-contract.ts";
 import { beginning } from "./metric-counters.ts";

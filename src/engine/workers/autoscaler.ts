@@ -4,8 +4,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Endpoint } from "../../core/endpoint.ts";
-import { desiredWorkers } from "../../core/autoscaling.ts";
-import type { Sample } from "../../core/autoscaling.ts";
+import { desiredWorkers } from "../../core/workers/autoscaling.ts";
+import type { Sample } from "../../core/workers/autoscaling.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";

@@ -3,8 +3,8 @@
  * gets none (D27, D29).
  */
 import type { Endpoint } from "../../core/endpoint.ts";
-import type { GpuHolder, GpuAllocation } from "../../core/gpu-allocation.ts";
-import { allocateGpus } from "../../core/gpu-allocation.ts";
+import type { GpuHolder, GpuAllocation } from "../../core/workers/gpu-allocation.ts";
+import { allocateGpus } from "../../core/workers/gpu-allocation.ts";
 import type { EndpointRegistry } from "../endpoints/endpoint-registry.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 

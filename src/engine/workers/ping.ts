@@ -2,7 +2,7 @@
  * A worker's ping: proof of life for the jobs it names, and against those it does not (D16 Lease,
  * protocol B.7).
  */
-import { sdkWarning } from "../../core/sdk-version.ts";
+import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import type { EventBus } from "../../events.ts";
 import type {
 	RetryOptions,

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../core/endpoint.ts";
-import { workerEnv } from "../../core/worker-env.ts";
+import { workerEnv } from "../../core/workers/worker-env.ts";
 import { replacementSettings } from "../../launchers/index.ts";
 import type { WorkerSpec } from "../../launchers/launcher.ts";
 

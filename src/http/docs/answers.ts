@@ -2,7 +2,7 @@
  * What operations answer when all goes well, by the name that a row of ROUTES gives; with an
  * example each.
  */
-import { COUNTERS, GAUGES } from "../../core/metric-buckets.ts";
+import { COUNTERS, GAUGES } from "../../core/metrics/metric-buckets.ts";
 import { all, object, page, ref } from "./shapes.ts";
 import type { JsonSchema } from "./shapes.ts";
 

@@ -7,7 +7,7 @@ import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, SCOPES } from "../../core/key-request.ts";
 import { JOB_STATES } from "../../core/job-states.ts";
 import type { Schema } from "../../core/schema.ts";
-import { COUNTERS, GAUGES, STEPS } from "../../core/metric-buckets.ts";
+import { COUNTERS, GAUGES, STEPS } from "../../core/metrics/metric-buckets.ts";
 import { TIMELINE_EVENTS } from "../../core/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../../core/timeline.ts";
 import { ENDPOINT_SCHEMA } from "../../endpoint-settings.ts";

@@ -2,8 +2,8 @@
  * The text format of Prometheus: families of samples, each told once with what it is. Written by
  * hand: a library would bring its own registry and count everything a second time.
  */
-import { atMost, sizeOfHistogram } from "../../core/histogram.ts";
-import type { Histogram } from "../../core/histogram.ts";
+import { atMost, sizeOfHistogram } from "../../core/metrics/histogram.ts";
+import type { Histogram } from "../../core/metrics/histogram.ts";
 
 /** Media type of the text. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";

@@ -3,8 +3,8 @@
  * endpoints does; a limited key sees its own. What is now (jobs, workers) is of all servers; what
  * was counted is of the server that answers, since its start: scrape each one and add up.
  */
-import { OUTCOMES } from "../../core/metric-buckets.ts";
-import type { MetricBucket } from "../../core/metric-buckets.ts";
+import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
+import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointSnapshot } from "../../engine/endpoints/endpoint-snapshots.ts";
 import { StoreUnavailable } from "../../store/store.ts";

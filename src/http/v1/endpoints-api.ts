@@ -1,7 +1,7 @@
 /** `/v1/endpoints`: endpoints and their workers, for operators (D25, D27, D36, D39). */
 import { settingsOf } from "../../core/endpoint.ts";
 import { badQuery } from "../../core/errors.ts";
-import { sdkWarning } from "../../core/sdk-version.ts";
+import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
 import type { WorkerView } from "../../engine/workers/worker-views.ts";

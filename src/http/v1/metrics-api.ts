@@ -1,7 +1,7 @@
 /** `/v1/endpoints/{endpoint}/metrics`: what was counted of an endpoint over time (D39, D40). */
 import { badQuery } from "../../core/errors.ts";
-import { HOUR_MS, MINUTE_MS, STEPS, METRICS_KEPT_MS } from "../../core/metric-buckets.ts";
-import type { StepMs } from "../../core/metric-buckets.ts";
+import { HOUR_MS, MINUTE_MS, STEPS, METRICS_KEPT_MS } from "../../core/metrics/metric-buckets.ts";
+import type { StepMs } from "../../core/metrics/metric-buckets.ts";
 import type { Call } from "../call.ts";
 import { moment as momentParam, valueOf } from "../params.ts";
 import type { Param } from "../params.ts";

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MIN_STAY_MS } from "../../../src/core/gpu-allocation.ts";
+import { MIN_STAY_MS } from "../../../src/core/workers/gpu-allocation.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import type { ManualClock } from "../../support/manual-clock.ts";

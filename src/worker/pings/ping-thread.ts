@@ -6,7 +6,7 @@
 import { request as httpRequest, Agent as HttpAgent } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock as clock } from "./clock.ts";
+import { systemClock as clock } from "../clock.ts";
 import { readHeldTable } from "./held-table.ts";
 
 /** What the thread is started with. */

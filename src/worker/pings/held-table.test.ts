@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { createHeldJobs } from "./held-jobs.ts";
+import { createHeldJobs } from "../held-jobs.ts";
 import { heldTableWriter, newHeldTable, readHeldTable } from "./held-table.ts";
 
 describe("D16: the shared table of held jobs", () => {

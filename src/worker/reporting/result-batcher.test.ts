@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { rawJson } from "./raw-json.ts";
-import { scriptedService, type ScriptedService, type Seen } from "./testing/scripted-service.ts";
-import { startWorker } from "./testing/run-worker.ts";
-import type { StartOptions } from "./types.ts";
+import { rawJson } from "../raw-json.ts";
+import { scriptedService, type ScriptedService, type Seen } from "../testing/scripted-service.ts";
+import { startWorker } from "../testing/run-worker.ts";
+import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 /**
  * Says what is wrong with a poll once, when it begins, changes or ends, instead of at every try.
  */
-import type { Log } from "./log.ts";
+import type { Log } from "../log.ts";
 import type { PollAnswer } from "./poll.ts";
 
 /** The state of one poll as last logged. */

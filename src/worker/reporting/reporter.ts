@@ -2,13 +2,13 @@
  * Brings reports to the service: repeated until acknowledged, in order, and never after a stop
  * (protocol B.6).
  */
-import { waitAfter } from "./backoff.ts";
-import type { Clock } from "./clock.ts";
-import { signalOf, type HeldJob } from "./held-jobs.ts";
-import type { Log } from "./log.ts";
+import { waitAfter } from "../backoff.ts";
+import type { Clock } from "../clock.ts";
+import { signalOf, type HeldJob } from "../held-jobs.ts";
+import type { Log } from "../log.ts";
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
-import type { Results } from "./results.ts";
-import type { UrlTemplate } from "./url-template.ts";
+import type { Results } from "./result-batcher.ts";
+import type { UrlTemplate } from "../url-template.ts";
 
 /** Reports of jobs in hand. All resolve; none rejects. */
 export interface Reporter {

@@ -4,7 +4,7 @@
  * else, as RunPod's SDK does.
  */
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
-import type { UrlTemplate } from "./url-template.ts";
+import type { UrlTemplate } from "../url-template.ts";
 
 /** Where results go. */
 export interface Results {

@@ -2,7 +2,7 @@
  * Reads the answer to a take: parsed jobs that still know the exact text of their input (D5,
  * protocol B.3).
  */
-import type { Job } from "./types.ts";
+import type { Job } from "../types.ts";
 
 /** The jobs of one answer, and a sentence for everything in it that is not a job. */
 export interface TakenJobs {

@@ -1,8 +1,8 @@
 /** Listens on the stop channel: which jobs to abort (protocol B.8, D18). */
-import { waitAfter } from "./backoff.ts";
-import type { Clock } from "./clock.ts";
-import type { HeldJobs } from "./held-jobs.ts";
-import type { Log } from "./log.ts";
+import { waitAfter } from "../backoff.ts";
+import type { Clock } from "../clock.ts";
+import type { HeldJobs } from "../held-jobs.ts";
+import type { Log } from "../log.ts";
 import type { Poll, PollAnswer } from "./poll.ts";
 import { createPollErrorLog, reasonOf } from "./poll-error-log.ts";
 

@@ -1,7 +1,7 @@
 /** The bodies a worker posts: results, chunks, progress, errors (protocol B.5). */
 import { inspect } from "node:util";
-import { RawJson } from "./raw-json.ts";
-import { kitVersion } from "./version.ts";
+import { RawJson } from "../raw-json.ts";
+import { kitVersion } from "../version.ts";
 
 /**
  * Says that a value of the handler cannot be written as JSON. The message is the sentence that

@@ -4,11 +4,11 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Clock } from "./clock.ts";
-import type { Log } from "./log.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
 import type { PingThreadData } from "./ping-thread.ts";
-import { userAgent } from "./settings.ts";
-import { kitVersion } from "./version.ts";
+import { userAgent } from "../settings.ts";
+import { kitVersion } from "../version.ts";
 
 /**
  * What {@link startPinger} needs. `url` without the members that change per ping; `table` from

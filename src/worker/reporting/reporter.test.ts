@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { scriptedService, type ScriptedService } from "./testing/scripted-service.ts";
-import { startWorker } from "./testing/run-worker.ts";
-import { rawJson } from "./raw-json.ts";
-import type { StartOptions } from "./types.ts";
+import { scriptedService, type ScriptedService } from "../testing/scripted-service.ts";
+import { startWorker } from "../testing/run-worker.ts";
+import { rawJson } from "../raw-json.ts";
+import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

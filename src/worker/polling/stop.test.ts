@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { scriptedService } from "./testing/scripted-service.ts";
-import { startWorker } from "./testing/run-worker.ts";
-import { systemClock } from "./clock.ts";
+import { scriptedService } from "../testing/scripted-service.ts";
+import { startWorker } from "../testing/run-worker.ts";
+import { systemClock } from "../clock.ts";
 import { jobsToStop } from "./stop-loop.ts";
-import type { StartOptions } from "./types.ts";
+import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

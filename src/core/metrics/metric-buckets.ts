@@ -4,7 +4,7 @@
  */
 import type { Histogram } from "./histogram.ts";
 import { addHistogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
-import type { JobState } from "./job-states.ts";
+import type { JobState } from "../job-states.ts";
 
 /** Lengths of the steps, ms. */
 export const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { startProcess } from "./testing/process-worker.ts";
-import { startWorker } from "./testing/run-worker.ts";
-import { scriptedService } from "./testing/scripted-service.ts";
-import { kitVersion } from "./version.ts";
+import { startProcess } from "../testing/process-worker.ts";
+import { startWorker } from "../testing/run-worker.ts";
+import { scriptedService } from "../testing/scripted-service.ts";
+import { kitVersion } from "../version.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

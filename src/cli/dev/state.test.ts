@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { devStore } from "./store.ts";
+import { devStore } from "./state.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
 import { CliError } from "../command.ts";
-import type { HubTest } from "./from-repository.ts";
+import type { HubTest } from "./hub-repository.ts";
 import { membersOf } from "../json-members.ts";
 import { plain, table } from "../table.ts";
 

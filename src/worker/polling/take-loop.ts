@@ -1,14 +1,14 @@
 /**
  * Asks for jobs while there are free slots; one take is open at a time (protocol B.2 to B.4).
  */
-import { waitAfter } from "./backoff.ts";
-import type { Clock } from "./clock.ts";
-import type { HeldJob, HeldJobs } from "./held-jobs.ts";
+import { waitAfter } from "../backoff.ts";
+import type { Clock } from "../clock.ts";
+import type { HeldJob, HeldJobs } from "../held-jobs.ts";
 import { readJobs } from "./job-text.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "../log.ts";
 import type { Poll, PollAnswer } from "./poll.ts";
 import { createPollErrorLog, reasonOf } from "./poll-error-log.ts";
-import type { Job, StartOptions } from "./types.ts";
+import type { Job, StartOptions } from "../types.ts";
 
 /** What {@link takeLoop} needs. */
 export interface TakeLoopOptions {

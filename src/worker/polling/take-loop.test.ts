@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { systemClock, type Clock } from "./clock.ts";
-import { createHeldJobs, type HeldJob } from "./held-jobs.ts";
-import { newHeldTable } from "./held-table.ts";
+import { systemClock, type Clock } from "../clock.ts";
+import { createHeldJobs, type HeldJob } from "../held-jobs.ts";
+import { newHeldTable } from "../pings/held-table.ts";
 import { openPoll } from "./poll.ts";
-import { readSettings, requestHeaders } from "./settings.ts";
+import { readSettings, requestHeaders } from "../settings.ts";
 import { takeLoop } from "./take-loop.ts";
-import { scriptedService, type Script } from "./testing/scripted-service.ts";
-import type { StartOptions } from "./types.ts";
+import { scriptedService, type Script } from "../testing/scripted-service.ts";
+import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

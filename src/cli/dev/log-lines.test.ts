@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
-import { devLines } from "./lines.ts";
+import { devLines } from "./log-lines.ts";
 
 it("D36: a job is told as queued before it is told as started, once, whichever the service tells first", () => {
 	const events = eventBus();

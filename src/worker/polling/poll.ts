@@ -1,7 +1,7 @@
 /** One long poll on a connection of its own: job-take, job-stop (protocol B.2). */
 import { Client, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 /** What came of a poll. */
 export type PollAnswer =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rawJson } from "./raw-json.ts";
+import { rawJson } from "../raw-json.ts";
 import {
 	errorBody,
 	itemError,
@@ -8,8 +8,8 @@ import {
 	resultBody,
 	streamBody,
 	thrownText,
-} from "./result.ts";
-import { kitVersion } from "./version.ts";
+} from "./result-body.ts";
+import { kitVersion } from "../version.ts";
 
 describe("B.5: result bodies", () => {
 	it.each([
