@@ -5,7 +5,7 @@ import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
 import { PROCESS } from "./process/index.ts";
 
-export const LAUNCHERS: LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
+export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
 
 /** Types that are refused as not available yet. */
 export const PLANNED_TYPES: readonly string[] = ["kubernetes"];
