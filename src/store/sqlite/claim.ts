@@ -24,8 +24,8 @@ const AT_ONCE = 32;
 
 /** The `claim` of the contract. */
 export function openClaim({ db, queues, records, attempts, texts, moves, due, fence }: UnitOfWork) {
-	// A literal LIMIT: a parameter would have the statement planned anew for each value. New rows
-	// need not be written for it: they come last.
+	// A literal LIMIT: with a parameter SQLite would plan the statement again for each value. The one
+	// statement on `jobs` that does not write new rows first (R2): they are last (R3).
 	const nextWaiting = (most: number) => ({
 		most,
 		statement: db.prepare(
@@ -55,8 +55,8 @@ export function openClaim({ db, queues, records, attempts, texts, moves, due, fe
 
 	/** Waiting jobs of the lane that have not lapsed, in order, from after `rank`. */
 	function* waiting(lane: Lane, now: number, rank: number): Generator<Row> {
-		// As they are now: when rows leave the memory in the middle of a claim, these are written, and
-		// may be found twice.
+		// R3: a copy, since rows are written when the cache drops some in the middle of a claim. They may
+		// then be found twice.
 		const fresh = [...lane.queue.unwritten[lane.low].keys()];
 		if (!queues.allNew(lane.queue)) yield* written(lane, now, rank);
 		for (const seq of fresh) {

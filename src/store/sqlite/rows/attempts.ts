@@ -53,7 +53,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
 	);
 	const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
 
-	/** False only while no attempt at all is open, which spares each claim a query. */
+	/** False only while no attempt at all is open (R8), which saves each claim a query. */
 	let some = anyAtAll.get() !== undefined;
 
 	return {

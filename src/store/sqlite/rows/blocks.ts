@@ -25,7 +25,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 	const remove = db.prepare(
 		"DELETE FROM blocks WHERE number = ? RETURNING rest, octet_length(body)",
 	);
-	// Numbers are not used again while this thread runs: a transaction that fails leaves a gap.
+	// R8: a rollback leaves a gap.
 	let last = Number(db.prepare("SELECT max(number) FROM blocks").get()?.[0]);
 
 	/** Removes the text that begins with block `first` and answers its size. */
@@ -39,7 +39,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 	}
 
 	return {
-		/** Whether any text may be in blocks: where none is, nobody needs to look for one. */
+		/** Whether any text may be in blocks (R8). */
 		get any(): boolean {
 			return last > 0;
 		},

@@ -1,6 +1,6 @@
 /**
- * The chunks of streams as rows, and who is reading which range. Reservations live in memory: they
- * end with the process, as they must (D7 Delivery), and cost no write.
+ * The chunks of streams as rows, and which reader reserved which range. Reservations live in memory
+ * only (R8): they must end with the process (D7 Delivery).
  */
 import type { Database } from "../database.ts";
 import type { Row } from "./row.ts";

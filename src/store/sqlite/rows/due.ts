@@ -16,10 +16,7 @@ const PASSING_LIMIT = 1000;
 
 export type Horizon = ReturnType<typeof openHorizon>;
 
-/**
- * A time before which nothing happens by itself to a job that has not ended: never late, possibly
- * early.
- */
+/** A time before which no deadline of a live job passes: never late, possibly early (R6). */
 export function openHorizon() {
 	let earliest = Number.NEGATIVE_INFINITY;
 	return {

@@ -1,6 +1,6 @@
 /**
  * Remembers how far a worker has looked into a queue and found only jobs fenced from it (D16
- * Fence), so that a long run of such jobs is walked once and not by each of its claims.
+ * Fence), so that a long run of such jobs is walked once and not by each of its claims (R7).
  */
 import { FIRST } from "./row.ts";
 import type { Queue } from "./row.ts";

@@ -1,8 +1,6 @@
 /**
- * The rows of jobs: read once, then kept in a bounded memory, and written by what changed. This
- * thread is the only writer, so the memory cannot be stale; a transaction that fails clears it. A
- * new row is written late, at the end of its transaction or before a query, so that a job claimed
- * in the batch of its insert is written once.
+ * The rows of jobs: read once, kept in a bounded cache (R1), and written by what changed. New rows
+ * are written late (R2, R3). R1 to R8: see README.md.
  */
 import type { Job } from "../../../core/job.ts";
 import type { Database, Statement, Value } from "../database.ts";
@@ -48,15 +46,17 @@ function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
 	return values;
 }
 
-/** Rows of `db`. `noted` is told the due time of every row written that has not ended. */
+/** Rows of `db`. `noted` gets the due time of every row written that has not ended (R6). */
 export function openRecords({
 	db,
 	queues,
 	noted,
+	keptRows = KEPT_ROWS,
 }: {
 	db: Database;
 	queues: Queues;
 	noted: (dueAt: number) => void;
+	keptRows?: number | undefined;
 }) {
 	const insertRow = db.prepare(
 		`INSERT INTO jobs (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, "?")})`,
@@ -67,9 +67,9 @@ export function openRecords({
 	const updates = new Map<number, Statement>();
 	let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
 
-	/** New rows that are not in the file yet, in the order of their numbers. */
+	/** New rows that are not in the file yet (R2), in the order of their numbers. */
 	let unwritten = new Map<number, Row>();
-	const cache = rowCache({ most: KEPT_ROWS, beforeLeaving: flush });
+	const cache = rowCache({ most: keptRows, beforeLeaving: flush });
 
 	function read(values: Value[] | undefined): Row | undefined {
 		return values && cache.keep(rowOf(values, queues));
@@ -122,7 +122,7 @@ export function openRecords({
 			return row;
 		},
 
-		/** Adds a row; whoever queries the table must do so by {@link Records.prepare}. */
+		/** Adds a row, which queries find by {@link Records.prepare} only (R2). */
 		insert({ job, queue, rank }: { job: Job; queue: Queue; rank: number }): Row {
 			lastSeq += 1;
 			const row: Row = { seq: lastSeq, job, queue, rank, nextChunk: 0, cursor: 0 };
@@ -132,7 +132,7 @@ export function openRecords({
 
 		flush,
 
-		/** A query on the table of jobs: writes new rows first, so that it finds them. */
+		/** A query on the table of jobs: writes new rows first, so that it finds them (R2). */
 		prepare(sql: string): Pick<Statement, "get" | "all"> {
 			const statement = db.prepare(sql);
 			return {
@@ -151,8 +151,7 @@ export function openRecords({
 		update(row: Row, change: RowChange): Row {
 			const after: Row = { ...row, ...change };
 			if (after.job.endedAt === undefined) noted(after.job.dueAt);
-			// New rows are behind all others of their queue: what moves to its back is written after
-			// them.
+			// R3: what moves to the back is written after the new rows.
 			if (after.rank !== row.rank) flush();
 			else if (unwritten.has(row.seq)) return hold(after);
 			const old = changing(row);
@@ -176,7 +175,7 @@ export function openRecords({
 			if (row) cache.remove(row);
 		},
 
-		/** Forgets what is in memory, after a transaction that failed. */
+		/** Clears the memory, after a rollback (R1). */
 		reload(): void {
 			cache.clear();
 			unwritten = new Map();

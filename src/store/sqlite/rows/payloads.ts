@@ -34,7 +34,7 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 	);
 	/**
 	 * Inputs of this batch, so that its claims need not read what its inserts just wrote. Each is
-	 * given once: its memory may leave this thread.
+	 * given once (R8): its memory may leave this thread (T6).
 	 */
 	const fresh = new Map<number, JsonText>();
 
@@ -88,7 +88,7 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 			deleteResult.run(seq);
 		},
 
-		/** The end of a batch: what was written in it is read from the file from now on. */
+		/** After the reply: inputs are read from the file from now on (R8). */
 		forgetFresh(): void {
 			if (fresh.size > 0) fresh.clear();
 		},

@@ -33,7 +33,7 @@ export function openQueues(db: Database) {
 	const [first, last] = ends.get() ?? [];
 	let front = Math.min(0, Number(first));
 	let back = Math.max(0, Number(last));
-	// A job that joins must stand outside of what was purged.
+	// R4: a job that joins gets a rank outside of what was purged.
 	for (const { purged } of stored()) {
 		front = Math.min(front, purged.from);
 		back = Math.max(back, purged.to);
@@ -69,7 +69,7 @@ export function openQueues(db: Database) {
 		return queue;
 	}
 
-	/** Forgets what this transaction did and reads the rows again. */
+	/** Forgets what this transaction did and reads the rows again (R5). */
 	function reload(): void {
 		byEndpoint.clear();
 		byNumber.clear();
@@ -127,10 +127,10 @@ export function openQueues(db: Database) {
 		allNew: ({ counts, unwritten: [usual, low] }: Queue): boolean =>
 			counts.inQueue === usual.size + low.size,
 
-		/** The next place at the back of any queue. */
+		/** The next rank at the back of any queue (R4). */
 		nextBack: (): number => (back += 1),
 
-		/** A place at an end of the queue; at the front always below 0. */
+		/** A rank at an end of the queue (R4); at the front always below 0. */
 		join({ queue }: Row, end: "front" | "back"): { rank: number } {
 			if (end === "back") return { rank: (back += 1) };
 			queue.fronts += 1;
@@ -182,7 +182,7 @@ export function openQueues(db: Database) {
 			touch(queue);
 		},
 
-		/** Writes the counts that changed; the last step before a commit. */
+		/** Writes the counts that changed; the last step before a commit (R5). */
 		flush(): void {
 			for (const queue of changed) {
 				const { counts } = queue;

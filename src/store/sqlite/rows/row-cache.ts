@@ -13,7 +13,7 @@ interface Half {
 
 const empty = (): Half => ({ byId: new Map(), bySeq: new Map() });
 
-/** A cache of about `most` rows. `beforeLeaving` is called before any leave. */
+/** A cache of about `most` rows. `beforeLeaving` is called before any are dropped (R2). */
 export function rowCache({ most, beforeLeaving }: { most: number; beforeLeaving: () => void }) {
 	let filled = empty();
 	let before = empty();

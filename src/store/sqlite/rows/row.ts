@@ -7,7 +7,7 @@ import type { Counts } from "../../../core/job-transitions.ts";
 import type { JobRow } from "../../row.ts";
 import { WAITING } from "../../states.ts";
 
-/** A row; never changed in place. */
+/** A row; never changed in place (R1). */
 export interface Row extends JobRow {
 	readonly seq: number;
 	readonly queue: Queue;
@@ -24,14 +24,9 @@ export interface Queue {
 	changed: boolean;
 	/** Waiting jobs at these places were purged, though their rows are still there (D11). */
 	purged: Ranks;
-	/**
-	 * How many jobs joined at the front so far: whoever remembers a place in the queue compares it.
-	 */
+	/** How many jobs joined at the front so far (R7). */
 	fronts: number;
-	/**
-	 * Waiting jobs that are not in the file yet, by number in their order; those of low priority
-	 * apart.
-	 */
+	/** Waiting jobs that are not in the file yet (R3), by `seq`; those of low priority apart. */
 	readonly unwritten: readonly [RotatingMap<number, Row>, RotatingMap<number, Row>];
 }
 

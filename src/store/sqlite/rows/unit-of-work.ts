@@ -22,7 +22,8 @@ import { openViews } from "../../views.ts";
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
-export function openUnitOfWork(db: Database) {
+/** Tests give a small number of `keptRows`. */
+export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number } = {}) {
 	let signals: Signal[] = [];
 	/**
 	 * Of the transaction under way: how many signals there were before it, and what restores the
@@ -49,7 +50,7 @@ export function openUnitOfWork(db: Database) {
 	const horizon = openHorizon();
 	const queues = openQueues(db);
 	const fence = openFence();
-	const records = openRecords({ db, queues, noted: (dueAt) => horizon.note(dueAt) });
+	const records = openRecords({ db, queues, keptRows, noted: (dueAt) => horizon.note(dueAt) });
 	const attempts = openAttempts({ db, ended: (worker) => fence.forget(worker) });
 	const blocks = openBlocks({ db, large });
 	const texts = openPayloads({ db, blocks });
@@ -86,6 +87,7 @@ export function openUnitOfWork(db: Database) {
 		committing.run();
 	}
 
+	/** T5; R1, R5, R6, R7, R8. */
 	function rollback(): void {
 		if (db.inTransaction) db.exec("ROLLBACK");
 		signals.length = told;

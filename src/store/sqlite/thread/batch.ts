@@ -1,7 +1,4 @@
-/**
- * Runs the operations of batches in one transaction, and each alone when one of them fails, so that
- * only the culprit does.
- */
+/** Runs the operations of batches in shared transactions. T1 to T8: see README.md. */
 import { unavailable } from "../database.ts";
 import { openChunks } from "../chunks.ts";
 import { openEndpoints } from "../endpoints.ts";
@@ -46,7 +43,7 @@ function handlersOf(parts: UnitOfWork): Handler[] {
 	});
 }
 
-/** A transaction that holds so many operations takes no further batch. */
+/** A transaction that holds so many operations takes no further batch (T8). */
 const MOST_SHARED = 256;
 
 /**
@@ -67,7 +64,7 @@ export function openBatches(
 	return (batch, next = () => undefined) => {
 		const answers: unknown[] = [];
 		const failures: Failure[] = [];
-		/** What is done in the shared transaction, in its order; claims come last. */
+		/** What is done in the shared transaction, in its order; claims are last (T3). */
 		const shared: Op[] = [];
 		const claims: Op[] = [];
 		let open = false;
@@ -103,7 +100,7 @@ export function openBatches(
 			}
 		}
 
-		/** A step of the shared transaction; none follows one that failed. */
+		/** A step of the shared transaction; none follows one that failed (T5). */
 		function together(step: () => void): void {
 			if (fault) return;
 			try {
@@ -146,6 +143,7 @@ export function openBatches(
 				failures.push(failureOf(only.index, fault.error));
 			else ops.forEach(runAlone);
 		}
+		// Only now, after the commit, may answers and signals leave (T4).
 		return { batches, answers, failures, signals: parts.takeSignals() };
 	};
 }

@@ -1,6 +1,6 @@
 /**
- * Blocks of large texts on their way through the database thread: their memory is given on or given
- * back at once, not when garbage is collected.
+ * Blocks of large texts in the database thread (T6): their memory is transferred or freed at once,
+ * not when garbage is collected.
  */
 import { release } from "../../../core/json/json-text.ts";
 
@@ -11,17 +11,17 @@ export function openBufferTransfer() {
 	let done: Uint8Array[] = [];
 
 	return {
-		/** A block that goes into an answer: nothing here keeps it. */
+		/** A block of an answer: nothing here may keep it. */
 		read({ buffer }: Uint8Array): void {
 			out.add(buffer as ArrayBuffer);
 		},
 
-		/** A block of a query, in the file now or about to be; a batch that fails uses it again. */
+		/** A block of a query that was written; operations that run again need it (T5). */
 		written(block: Uint8Array): void {
 			done.push(block);
 		},
 
-		/** What was read since the last call, to leave this thread without a copy. */
+		/** Buffers read since the last call, to be transferred. */
 		takeOut(): ArrayBuffer[] {
 			if (out.size === 0) return [];
 			const taken = [...out];
@@ -29,7 +29,7 @@ export function openBufferTransfer() {
 			return taken;
 		},
 
-		/** Frees what was written; the end of a batch. */
+		/** Frees what was written, after the reply. */
 		free(): void {
 			if (done.length === 0) return;
 			release(done);

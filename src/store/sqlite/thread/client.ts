@@ -1,7 +1,8 @@
 /**
  * The service's side of the database thread. Operations are sent in batches: at the end of this
  * turn of the event loop, or once {@link EARLY_OPS} are waiting. The thread works on a batch while
- * the next ones gather here, and makes one commit for all that have arrived (decision 0021).
+ * the next ones gather here, and makes one commit for all that have arrived (decision 0021). T1 to
+ * T8: see README.md.
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
@@ -12,7 +13,7 @@ import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations.ts";
 import { CODECS, leavesWith, weightOf } from "./codecs.ts";
 
-/** Most characters of payload in one batch, and in all batches at the thread together. */
+/** Most characters of payload in one batch, and in all batches at the thread together (T8). */
 const MOST_WEIGHT = 32_000_000;
 
 /**
@@ -35,7 +36,7 @@ interface PendingBatch {
 	message: unknown[];
 	waiters: Waiter[];
 	weight: number;
-	/** Buffers that are transferred to the thread with it. */
+	/** Buffers that are transferred to the thread with it (T6). */
 	leaving: Set<ArrayBuffer>;
 }
 
@@ -66,7 +67,7 @@ export function connect(thread: Worker): Store {
 		});
 	}
 
-	/** Sends what fits. A batch that cannot be sent is answered here: the thread has none of it. */
+	/** Sends what fits. A batch that cannot be sent is answered here (T7). */
 	function send(): void {
 		for (
 			let batch = waiting[0];
@@ -134,6 +135,7 @@ export function connect(thread: Worker): Store {
 	}
 
 	thread.on("message", ({ batches, answers, failures, signals }: Reply) => {
+		// T2
 		const answered = sent.splice(0, batches);
 		for (const { weight } of answered) sentWeight -= weight;
 		const waiters = answered.flatMap((batch) => batch.waiters);
@@ -150,7 +152,7 @@ export function connect(thread: Worker): Store {
 		if (sent.length === 0 && waiting.length === 0) idle?.();
 	});
 
-	/** The thread has ended, by `close` or by a fault: no caller waits any longer. */
+	/** The thread has ended, by `close` or by a fault: no caller waits any longer (T7). */
 	function end(reason: StoreUnavailable): void {
 		closed ??= reason;
 		const left = [...sent.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);

@@ -39,6 +39,7 @@ try {
 	parentPort?.on("message", (batch: Batch) => {
 		if (batch === "close") closing = true;
 		else {
+			// T6: what was read leaves with the reply; what was written is freed after it.
 			parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
 			parts.texts.forgetFresh();
 			parts.large.free();

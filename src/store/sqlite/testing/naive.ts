@@ -1,0 +1,89 @@
+/**
+ * A SQLite store without batches and caches, for comparison: each operation has a transaction of its
+ * own, and all memory is read from the file again before it.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../database.ts";
+import type { Database, Statement, Value } from "../database.ts";
+import { openUnitOfWork } from "../rows/unit-of-work.ts";
+import { prepareSchema } from "../schema.ts";
+import { openBatches } from "../thread/batch.ts";
+import type { Reply } from "../thread/messages.ts";
+
+/** A new file without flushes to disk, removed by `end`. */
+export async function temporaryDatabase(): Promise<{ db: Database; end: () => void }> {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-naive-"));
+	const db = openDatabase({ path: join(folder, "sluice.db") });
+	db.exec("PRAGMA synchronous = OFF");
+	await prepareSchema(db);
+	return {
+		db,
+		end() {
+			db.close();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+export interface NaiveStore {
+	db: Database;
+	/** Runs one packed operation. */
+	run(number: number, packed: unknown): Reply;
+	end(): void;
+}
+
+export async function openNaiveStore(): Promise<NaiveStore> {
+	const { db, end } = await temporaryDatabase();
+	const statements = new Map<string, Statement>();
+	// Statements hold no state between two operations, and preparing them takes long.
+	const cached: Database = {
+		...db,
+		get inTransaction() {
+			return db.inTransaction;
+		},
+		prepare(sql) {
+			const statement = statements.get(sql) ?? db.prepare(sql);
+			statements.set(sql, statement);
+			return statement;
+		},
+	};
+	return {
+		db,
+		run: (number, packed) => openBatches(openUnitOfWork(cached))([number, packed]),
+		end,
+	};
+}
+
+/** What the tables of jobs hold, without numbers of rows and ranks: those may differ. */
+export function contents(db: Database): Record<string, Value[][]> {
+	const all = (sql: string): Value[][] => db.prepare(sql).all();
+	return {
+		jobs: all(
+			`SELECT id, endpoint, state, attempt, worker, losses, returns, jobs.missed, queued_at, started_at,
+				ended_at, lease_until, retain_ms, erased, due_at, next_chunk, cursor, error, typeof(input),
+				octet_length(output)
+			FROM jobs JOIN queues ON number = queue LEFT JOIN results USING (seq) LEFT JOIN inputs USING (seq)
+			ORDER BY id`,
+		),
+		order: all(
+			`SELECT endpoint, low_priority, id FROM jobs JOIN queues ON number = queue
+			WHERE state = 'IN_QUEUE' AND NOT rank BETWEEN purged_from AND purged_to
+			ORDER BY endpoint, low_priority, rank`,
+		),
+		queues: all(
+			`SELECT endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried
+			FROM queues ORDER BY endpoint`,
+		),
+		attempts: all(
+			`SELECT id, attempts.attempt, attempts.worker, outcome, open, attempts.missed
+			FROM attempts JOIN jobs USING (seq) ORDER BY id, attempts.attempt`,
+		),
+		chunks: all("SELECT id, chunks.number, body FROM chunks JOIN jobs USING (seq) ORDER BY id, 2"),
+		deliveries: all("SELECT id, state, due_at FROM deliveries ORDER BY id"),
+		keys: all(
+			"SELECT operation, key, body_hash, job, expires_at FROM idempotency ORDER BY key, job",
+		),
+	};
+}

@@ -1,0 +1,504 @@
+/**
+ * Random operations in random batches give the answers and the rows of a store that runs them one
+ * by one, without batches and caches, in the order of T3. T1 to T8: README.md here; R1 to R8:
+ * ../rows/README.md. Not covered: reservations of chunks, which a store without memory cannot have.
+ */
+import { Worker } from "node:worker_threads";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { LARGE_BYTES, stringOf } from "../../../core/json/json-text.ts";
+import { OP_NAMES, OPS } from "../../operations.ts";
+import type { OpName } from "../../operations.ts";
+import type { Store } from "../../store.ts";
+import { openDatabase } from "../database.ts";
+import type { Database } from "../database.ts";
+import { openUnitOfWork } from "../rows/unit-of-work.ts";
+import { contents, openNaiveStore, temporaryDatabase } from "../testing/naive.ts";
+import type { NaiveStore } from "../testing/naive.ts";
+import { openBatches } from "./batch.ts";
+import { connect } from "./client.ts";
+import { CODECS } from "./codecs.ts";
+import type { Batch, Reply } from "./messages.ts";
+
+const T0 = 1_800_000_000_000;
+/** Within and beyond each deadline of a job, ms. */
+const PASSES = [0, 1, 1000, 6000, 21_000, 61_000, 2_000_000];
+/** So few rows that the cache drops some in the middle of every transaction. */
+const KEPT_ROWS = 8;
+const FAILED_COMMIT = "the disk failed";
+
+const endpoint = fc.constantFrom("e1", "e1", "e2");
+const worker = fc.constantFrom("w1", "w2");
+/** A job by how many were submitted after it. */
+const job = fc.nat({ max: 12 });
+
+/** One operation; what depends on earlier ones (ids, `now`) is added when it is asked for. */
+const operation = fc.oneof(
+	{
+		weight: 8,
+		arbitrary: fc.record({
+			name: fc.constant("jobs.insert" as const),
+			endpoint,
+			lowPriority: fc.constantFrom(false, false, true),
+			ttlMs: fc.constantFrom(5000, 60_000, 1e9),
+			large: fc.constantFrom(false, false, false, true),
+			webhook: fc.constantFrom(undefined, "https://example.org/hook"),
+			queueBound: fc.constantFrom(undefined, undefined, 3),
+			key: fc.constantFrom(undefined, undefined, "k1", "k2"),
+			/** The id is used already: the operation fails when its row is written. */
+			twice: fc.constantFrom(false, false, false, false, false, true),
+		}),
+	},
+	{
+		weight: 5,
+		arbitrary: fc.record({
+			name: fc.constant("jobs.claim" as const),
+			endpoint,
+			worker,
+			limit: fc.constantFrom(1, 2, 5, 100),
+			maxBytes: fc.constantFrom(10, 1e6),
+		}),
+	},
+	{
+		weight: 4,
+		arbitrary: fc.record({
+			name: fc.constant("jobs.report" as const),
+			endpoint,
+			worker,
+			job,
+			on: fc.constantFrom("complete" as const, "fail" as const),
+			large: fc.boolean(),
+		}),
+	},
+	{
+		weight: 4,
+		arbitrary: fc.record({
+			name: fc.constant("jobs.move" as const),
+			endpoint,
+			job,
+			on: fc.constantFrom("cancel", "release", "release", "lose", "retry", "retry"),
+			attempt: fc.constantFrom(1, 1, 2),
+			over: fc.boolean(),
+			queueBound: fc.constantFrom(undefined, 3),
+		}),
+	},
+	{
+		weight: 3,
+		arbitrary: fc.record({
+			name: fc.constantFrom("jobs.get" as const, "jobs.record" as const),
+			endpoint,
+			job,
+		}),
+	},
+	{
+		weight: 2,
+		arbitrary: fc.record({
+			name: fc.constantFrom("jobs.counts" as const, "jobs.waiting" as const),
+			endpoint,
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({ name: fc.constant("jobs.progress" as const), endpoint, worker, job }),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			name: fc.constant("jobs.retain" as const),
+			endpoint,
+			job,
+			retainMs: fc.constantFrom(1, 50_000),
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			name: fc.constantFrom("jobs.purge" as const, "jobs.cancelAll" as const),
+			endpoint,
+			limit: fc.constant(1000),
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			name: fc.constant("jobs.list" as const),
+			endpoint,
+			filter: fc.constant({}),
+			erased: fc.boolean(),
+			limit: fc.constant(1000),
+		}),
+	},
+	{ weight: 1, arbitrary: fc.record({ name: fc.constant("jobs.extendAll" as const) }) },
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			name: fc.constant("chunks.append" as const),
+			endpoint,
+			worker,
+			job,
+			chunks: fc.constantFrom(["1"], ["2", "3"]),
+			unlessLast: fc.boolean(),
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			name: fc.constant("chunks.read" as const),
+			endpoint,
+			job,
+			from: fc.constantFrom(0, 1),
+			maxBytes: fc.constant(1000),
+		}),
+	},
+	{
+		weight: 2,
+		arbitrary: fc.record({
+			name: fc.constantFrom("workers.ping" as const, "workers.idle" as const),
+			endpoint,
+			worker,
+			named: fc.constant([]),
+		}),
+	},
+);
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+
+/** Batches at one time; one list in `transactions` shares a transaction, if it writes. */
+const round = fc.record({
+	passes: fc.constantFrom(...PASSES),
+	/**
+	 * Settles first what the time brings, and only then may operations and commits fail: after a
+	 * failure, lost jobs may be taken back one by one instead of together, in another order.
+	 */
+	settled: fc.boolean(),
+	transactions: fc.array(
+		fc.record({
+			batches: fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), {
+				minLength: 1,
+				maxLength: 4,
+			}),
+			commitFails: fc.constantFrom(false, false, false, true),
+		}),
+		{ minLength: 1, maxLength: 4 },
+	),
+});
+const rounds = fc.array(round, { minLength: 1, maxLength: 6 });
+
+interface Call {
+	name: OpName;
+	q: object;
+}
+
+/** Turns operations into calls: ids, times, texts. */
+function caller() {
+	let submitted = 0;
+	let now = T0;
+	const idOf = (number: number): string => `job-${String(number).padStart(4, "0")}`;
+	const text = (of: string, large: boolean) =>
+		large ? [new TextEncoder().encode(`"${of.padEnd(LARGE_BYTES, ".")}"`)] : `"${of}"`;
+
+	return {
+		pass(ms: number): void {
+			now += ms;
+		},
+		settle: (): Call => ({ name: "jobs.settle", q: { now, limit: 1000 } }),
+		reads: (): Call[] => [
+			...Array.from({ length: submitted }, (_, number) => idOf(number + 1)).flatMap((id) =>
+				["e1", "e2"].map((of): Call => ({ name: "jobs.record", q: { endpoint: of, id, now } })),
+			),
+			...["e1", "e2"].flatMap((of): Call[] => [
+				{ name: "jobs.counts", q: { endpoint: of, now } },
+				{ name: "jobs.waiting", q: { endpoint: of, now } },
+			]),
+			{ name: "jobs.running", q: {} },
+			{ name: "jobs.unstopped", q: {} },
+		],
+		of(given: Operation, mayFail: boolean): Call {
+			const { name, ...rest } = given;
+			const q = {
+				...rest,
+				now,
+				...("job" in given && { id: idOf(Math.max(1, submitted - given.job)) }),
+			};
+			switch (given.name) {
+				case "jobs.insert": {
+					if (!(given.twice && mayFail) || submitted === 0) submitted += 1;
+					const id = idOf(submitted);
+					return {
+						name,
+						q: {
+							submission: {
+								id,
+								endpoint: given.endpoint,
+								operation: "run",
+								lowPriority: given.lowPriority,
+								ttlMs: given.ttlMs,
+								executionTimeoutMs: 40_000,
+								leaseMs: 20_000,
+								retainMs: 100_000,
+								recordMs: 1_000_000,
+								webhook: given.webhook,
+								s3Config: undefined,
+							},
+							input: text(id, given.large),
+							now,
+							queueBound: given.queueBound,
+							idempotency: given.key && { key: given.key, bodyHash: "a", keptMs: 50_000 },
+						},
+					};
+				}
+				case "jobs.report":
+					return {
+						name,
+						q: {
+							...q,
+							outcome:
+								given.on === "complete"
+									? { on: "complete", output: text("out", given.large), error: undefined }
+									: { on: "fail", output: undefined, error: "no" },
+						},
+					};
+				case "jobs.progress":
+					return { name, q: { ...q, value: "1" } };
+				case "workers.ping":
+					return { name, q: { ...q, handedBefore: now } };
+				case "workers.idle":
+					return { name, q: { ...q, before: now } };
+				default:
+					return { name, q };
+			}
+		},
+	};
+}
+
+/** Texts as strings; nothing else of an answer changes. */
+function plain(answer: unknown): unknown {
+	if (Array.isArray(answer))
+		return answer.length > 0 && answer.every((part) => part instanceof Uint8Array)
+			? stringOf(answer as Uint8Array[])
+			: answer.map(plain);
+	if (typeof answer !== "object" || answer === null) return answer;
+	return Object.fromEntries(
+		Object.entries(answer)
+			// Whether a deadline was settled by this call or by one before it may differ.
+			.filter(([key]) => key !== "settled")
+			.map(([key, value]) => [key, plain(value)]),
+	);
+}
+
+interface Outcome {
+	answer?: unknown;
+	failure?: string | undefined;
+}
+
+const packed = ({ name, q }: Call): unknown[] => {
+	const number = OP_NAMES.indexOf(name);
+	return [number, CODECS[number]?.pack(q)];
+};
+const outcomeOf = ({ name, q }: Call, reply: Reply, index: number): Outcome => {
+	const failure = reply.failures.find((each) => each.index === index)?.message;
+	const codec = CODECS[OP_NAMES.indexOf(name)]!;
+	return failure === undefined
+		? { answer: plain(codec.unpackAnswer(reply.answers[index], q)) }
+		: { failure };
+};
+
+/** Compares what calls of one reply gave with the naive store, in the order of T3. */
+function comparison(naive: NaiveStore) {
+	const signals: Reply["signals"] = [];
+	return {
+		signals,
+		compare(calls: readonly Call[], outcomes: readonly Outcome[]): void {
+			const order = calls.map((_, index) => index);
+			const isClaim = (index: number): boolean => OPS[calls[index]!.name] === "claim";
+			for (const index of [
+				...order.filter((each) => !isClaim(each)),
+				...order.filter((each) => isClaim(each)),
+			]) {
+				const call = calls[index]!;
+				// Nothing of it was done, as the caller knows.
+				if (outcomes[index]!.failure === FAILED_COMMIT) continue;
+				const [number, query] = structuredClone(packed(call)) as [number, unknown];
+				const reply = naive.run(number, query);
+				signals.push(...reply.signals);
+				expect({ call, ...outcomes[index] }).toEqual({ call, ...outcomeOf(call, reply, 0) });
+			}
+		},
+	};
+}
+
+/** Signals in one order; of deliveries one is enough. */
+function sorted(signals: Reply["signals"]): string[] {
+	const all = signals.map((signal) => JSON.stringify(signal)).toSorted();
+	return all.filter((text, at) => !(text.includes('"delivery"') && text === all[at - 1]));
+}
+
+/** `db` with commits that fail when told to. */
+function failing(db: Database): { db: Database; failNext: () => void } {
+	let fail = false;
+	return {
+		failNext: () => (fail = true),
+		db: {
+			...db,
+			get inTransaction() {
+				return db.inTransaction;
+			},
+			prepare(sql) {
+				const statement = db.prepare(sql);
+				if (sql !== "COMMIT") return statement;
+				return {
+					get: (...values) => statement.get(...values),
+					all: (...values) => statement.all(...values),
+					iterate: (...values) => statement.iterate(...values),
+					run(...values) {
+						if (!fail) return statement.run(...values);
+						fail = false;
+						throw new Error(FAILED_COMMIT);
+					},
+				};
+			},
+		},
+	};
+}
+
+it("T3 to T6, R1 to R8: any batches give the answers, signals and rows of their operations one by one", {
+	timeout: 120_000,
+}, async () => {
+	await fc.assert(
+		fc.asyncProperty(rounds, async (given) => {
+			const naive = await openNaiveStore();
+			const file = await temporaryDatabase();
+			try {
+				const { db, failNext } = failing(file.db);
+				const unit = openUnitOfWork(db, { keptRows: KEPT_ROWS });
+				const answer = openBatches(unit);
+				const call = caller();
+				const { compare, signals } = comparison(naive);
+				const seen: Reply["signals"] = [];
+
+				/** Runs batches as the thread does: messages are copied, buffers leave (T6). */
+				function run(batches: readonly (readonly Call[])[]): void {
+					const messages = batches.map((calls) => structuredClone(calls.flatMap(packed)));
+					const calls = batches.flat();
+					while (messages.length > 0) {
+						const first = messages.shift()!;
+						const computed = answer(first, () => messages.shift());
+						const reply = structuredClone(computed, { transfer: unit.large.takeOut() });
+						unit.texts.forgetFresh();
+						unit.large.free();
+						seen.push(...reply.signals);
+						const here = calls.splice(0, reply.answers.length);
+						compare(
+							here,
+							here.map((each, index) => outcomeOf(each, reply, index)),
+						);
+					}
+				}
+
+				for (const { passes, settled, transactions } of given) {
+					call.pass(passes);
+					if (settled) run([[call.settle()]]);
+					for (const { batches, commitFails } of transactions) {
+						if (settled && commitFails) failNext();
+						run(batches.map((batch) => batch.map((each) => call.of(each, settled))));
+					}
+					run([[call.settle()], call.reads()]);
+					expect(contents(file.db)).toEqual(contents(naive.db));
+					expect(sorted(seen.splice(0))).toEqual(sorted(signals.splice(0)));
+				}
+			} finally {
+				file.end();
+				naive.end();
+			}
+		}),
+		{ numRuns: 60 },
+	);
+});
+
+/** Calls of the contract by their names in the table of operations. */
+function ask(store: Store, { name, q }: Call): Promise<unknown> {
+	const [group, method] = name.split(".") as [keyof Store, string];
+	return (store[group] as unknown as Record<string, (q: object) => Promise<unknown>>)[method]!(q);
+}
+
+it("T1 to T8: each caller of the thread gets the answer of its own operation, in the order of the replies", {
+	timeout: 120_000,
+}, async () => {
+	await fc.assert(
+		fc.asyncProperty(rounds, async (given) => {
+			const naive = await openNaiveStore();
+			const file = await temporaryDatabase();
+			const { path } = file.db;
+			file.db.close();
+			const thread = new Worker(new URL("./database-thread.ts", import.meta.url), {
+				workerData: { path },
+			});
+			await new Promise((resolve) => thread.once("message", resolve));
+			thread.postMessage({ check: undefined });
+			await new Promise((resolve) => thread.once("message", resolve));
+
+			/** How many operations each batch and each reply held, as they passed. */
+			const sent: number[] = [];
+			const replied: number[] = [];
+			const store = connect(
+				new Proxy(thread, {
+					get(target, key) {
+						if (key === "postMessage")
+							return (batch: Batch, transfer: ArrayBuffer[]) => {
+								if (batch !== "close") sent.push(batch.length / 2);
+								target.postMessage(batch, transfer);
+							};
+						if (key === "on")
+							return (event: string, listener: (value: unknown) => void) =>
+								target.on(event, (value: unknown) => {
+									if (event === "message")
+										replied.push(
+											sent
+												.splice(0, (value as Reply).batches)
+												.reduce((sum, count) => sum + count, 0),
+										);
+									listener(value);
+								});
+						return Reflect.get(target, key) as unknown;
+					},
+				}),
+			);
+			try {
+				const call = caller();
+				const { compare } = comparison(naive);
+
+				/** Asks for all at once, and compares reply by reply. */
+				async function run(calls: readonly Call[]): Promise<void> {
+					// Before they are asked for: the blocks of an input leave with it.
+					const copies = structuredClone(calls) as Call[];
+					const outcomes = await Promise.all(
+						calls.map((each) =>
+							ask(store, each).then(
+								(answer): Outcome => ({ answer: plain(answer) }),
+								(error: Error): Outcome => ({ failure: error.message }),
+							),
+						),
+					);
+					for (const count of replied.splice(0))
+						compare(copies.splice(0, count), outcomes.splice(0, count));
+					expect(copies).toEqual([]);
+				}
+
+				for (const { passes, settled, transactions } of given) {
+					call.pass(passes);
+					if (settled) await run([call.settle()]);
+					const all = transactions.flatMap(({ batches }) => batches.flat());
+					await run(all.map((each) => call.of(each, settled)));
+					await run([call.settle(), ...call.reads()]);
+				}
+				await store.close();
+				const db = openDatabase({ path });
+				expect(contents(db)).toEqual(contents(naive.db));
+				db.close();
+			} finally {
+				await thread.terminate();
+				naive.end();
+			}
+		}),
+		{ numRuns: 15 },
+	);
+});
