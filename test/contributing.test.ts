@@ -16,8 +16,11 @@ const DOCUMENTS = [
 	"docs/protocol.md",
 	"docs/benchmarks.md",
 	"docs/scaling.md",
-	"docs/decisions/README.md",
 	"examples/README.md",
+	"examples/python/README.md",
+	...["docs/decisions", "docs/guides"].flatMap((folder) =>
+		readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`),
+	),
 ];
 
 describe("documents", () => {
