@@ -1,15 +1,15 @@
 /** `docs/reference/api.md`: every operation, by group, from the OpenAPI document. */
 import { openapiOf } from "../../src/http/docs/openapi.ts";
 import type { Operation, Response } from "../../src/http/docs/openapi-types.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+import { OPERATIONS } from "../../src/api/operations.ts";
 import { boundTexts, descriptionOf, nameOf, typeText } from "../../src/http/docs/schema-text.ts";
-import type { JsonSchema } from "../../src/http/docs/shapes.ts";
+import type { JsonSchema } from "../../src/api/schema.ts";
 import { twinOf } from "../../src/http/docs/twins.ts";
 import { code, headingAnchor, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 
-const document = openapiOf(ROUTES, "");
+const document = openapiOf(OPERATIONS, "");
 
 export const api: Page = {
 	file: "api.md",

@@ -10,8 +10,8 @@ import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/limits.ts";
 import { MAX_LOSSES } from "../../src/core/job-transitions.ts";
 import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/core/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/core/submission.ts";
-import { ROUTES } from "../../src/http/routes.ts";
-import { SYNC_WAIT, STREAM_WAIT } from "../../src/http/client/wait-param.ts";
+import { OPERATIONS } from "../../src/api/operations.ts";
+import { SYNC_WAIT, STREAM_WAIT } from "../../src/api/jobs.ts";
 import { code, duration, grouped, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
@@ -30,7 +30,7 @@ export const limits: Page = {
 			];
 		});
 		const sizes = Map.groupBy(
-			ROUTES.filter(({ body }) => body !== undefined),
+			OPERATIONS.filter(({ body }) => body !== undefined),
 			({ maxBody }) => maxBody,
 		);
 		const bodies = [...sizes]
@@ -73,11 +73,11 @@ ${table(
 	[
 		[
 			"A wait of /runsync and /status-sync",
-			`${grouped(SYNC_WAIT.otherwise)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
+			`${grouped(SYNC_WAIT.default)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
 		],
 		[
 			"A wait of /stream",
-			`${grouped(STREAM_WAIT.otherwise)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
+			`${grouped(STREAM_WAIT.default)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
 		],
 		["The result of a /run job", duration(retention.run)],
 		["The result of a /runsync or /openai job", duration(retention.runsync)],

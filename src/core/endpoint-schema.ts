@@ -29,13 +29,13 @@ export const ENDPOINT_DEFAULTS = {
 } as const;
 
 /** The id of an endpoint in paths (D35). */
-export const ENDPOINT_ID: Schema = {
+export const ENDPOINT_ID = {
 	type: "string",
 	pattern: "^[a-zA-Z0-9_-]{1,64}$",
 	description: "Id of the endpoint, as it stands in paths.",
 	examples: ["thumbnail"],
 	"x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
-};
+} as const satisfies Schema;
 
 function whole(minimum: number, maximum: number, rest: Schema): Schema {
 	return { type: "integer", minimum, maximum, ...rest };

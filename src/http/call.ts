@@ -2,12 +2,12 @@
  * One request on its way through a route: what was matched, who calls, and where the answer goes.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { PathParams } from "../api/route.ts";
 import type { Engine } from "../engine/api.ts";
 import type { Principal } from "../engine/access/keys.ts";
 import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { Bundle } from "./console/bundle.ts";
-import type { Params } from "./match.ts";
 
 /** What a handler gets. Path parameters are decoded; absent ones are "". */
 export interface Call {
@@ -18,11 +18,11 @@ export interface Call {
 	path: string;
 	/** The query text without its question mark. */
 	queryText: string;
-	params: Readonly<Params>;
+	params: Readonly<PathParams>;
 	/** Largest body, bytes. */
 	maxBody: number;
-	/** Form of refusals, where it is not ours (D32). */
-	errors?: "openai" | undefined;
+	/** Form of errors, if not ours (D32). */
+	errorForm?: "openai" | undefined;
 	/** Address of the service as operators told it, which may differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
 	/** The built console. */

@@ -1,40 +1,29 @@
 /**
- * Finds the row of the table for a path: a tree of segments built once. `:name` is one segment, a
- * `*` at the end is all that is left.
+ * Finds the routes of a path in a tree of segments. `:name` matches one segment, a `*` at the end
+ * the rest of the path.
  */
-import type { Route } from "./routes.ts";
+import type { PathParams, RouteDefinition } from "../api/route.ts";
 
-/** A row per method at one path, and the path's parameters by position. */
-interface Node {
-	fixed: Map<string, Node>;
-	parameter?: Node;
-	/** A row that takes the rest of the path, whatever it holds. */
-	tail?: Node;
+interface Node<R> {
+	fixed: Map<string, Node<R>>;
+	parameter?: Node<R>;
+	/** Matches the rest of the path. */
+	tail?: Node<R>;
 	name: string;
-	byMethod: Map<string, Route>;
+	byMethod: Map<string, R>;
 }
 
-/** What was found: the rows at this path by method, and the parameters, decoded. */
-export interface Match {
-	byMethod: ReadonlyMap<string, Route>;
-	params: Params;
+/** The routes of a path by method, and the decoded parameters; absent ones are "". */
+export interface Match<R> {
+	byMethod: ReadonlyMap<string, R>;
+	params: PathParams;
 }
 
-/**
- * What a path may hold, by name, decoded; what it does not hold is "". `rest` is all from its place
- * on, slashes included.
- */
-export type Params = Record<
-	"endpoint" | "job" | "worker" | "delivery" | "key" | "token" | "rest",
-	string
->;
-
-function node(name = ""): Node {
-	return { fixed: new Map(), name, byMethod: new Map() };
-}
-
-/** Builds the matcher of a table. It answers undefined for a path of no row. */
-export function matcher(routes: readonly Route[]): (path: string) => Match | undefined {
+/** Builds the matcher of some routes: it returns undefined for a path without a route. */
+export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
+	routes: readonly R[],
+): (path: string) => Match<R> | undefined {
+	const node = (name = ""): Node<R> => ({ fixed: new Map(), name, byMethod: new Map() });
 	const root = node();
 	for (const route of routes) {
 		let at = root;
@@ -51,7 +40,7 @@ export function matcher(routes: readonly Route[]): (path: string) => Match | und
 	}
 
 	return (path) => {
-		const params: Params = {
+		const params: PathParams = {
 			endpoint: "",
 			job: "",
 			worker: "",
@@ -60,21 +49,21 @@ export function matcher(routes: readonly Route[]): (path: string) => Match | und
 			token: "",
 			rest: "",
 		};
-		let at: Node | undefined = root;
+		let at: Node<R> | undefined = root;
 		for (let start = 1; start <= path.length && at; ) {
 			const slash = path.indexOf("/", start);
 			const end = slash < 0 ? path.length : slash;
 			const segment = path.slice(start, end);
-			const fixed: Node | undefined = at.fixed.get(segment);
+			const fixed: Node<R> | undefined = at.fixed.get(segment);
 			if (fixed) at = fixed;
 			else {
-				const { parameter, tail }: Node = at;
+				const { parameter, tail }: Node<R> = at;
 				at = segment === "" ? undefined : (parameter ?? tail);
 				const whole = at !== undefined && at === tail;
 				if (at) {
 					const value = decoded(whole ? path.slice(start) : segment);
 					if (value === undefined) return undefined;
-					params[at.name as keyof Params] = value;
+					params[at.name as keyof PathParams] = value;
 				}
 				if (whole) break;
 			}

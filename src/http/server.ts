@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { PathParams } from "../api/route.ts";
 import type { Clock } from "../clock.ts";
 import { RotatingSet } from "../core/rotating-map.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
@@ -19,10 +20,9 @@ import { bundle } from "./console/bundle.ts";
 import { allowOrigin, answerOptions } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
-import type { Params } from "./match.ts";
-import { quotaHeaders, refusalOf, refuse } from "./reply.ts";
+import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
+import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
-import type { Route } from "./routes.ts";
 
 /**
  * Longer than workers reuse an idle connection, so that no result is posted into a closing one
@@ -42,7 +42,7 @@ const READ_AWAY_MS = 30_000;
 /** Where refusals have OpenAI's form whatever follows (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
-const NO_PARAMS: Readonly<Params> = {
+const NO_PARAMS: Readonly<PathParams> = {
 	endpoint: "",
 	job: "",
 	worker: "",
@@ -123,8 +123,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			bundle: consoleBundle,
 			params: found?.params ?? NO_PARAMS,
 			// Also for a method that has no row here, and for a path below /openai that has none.
-			errors: found
-				? found.byMethod.values().next().value?.errors
+			errorForm: found
+				? found.byMethod.values().next().value?.errorForm
 				: OPENAI_PATH.test(path)
 					? "openai"
 					: undefined,
@@ -144,9 +144,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 
 	async function serve(call: Call, route: Route): Promise<void> {
 		call.maxBody = route.maxBody;
-		if (route.who === "worker") await identifyWorker(call);
-		else if (route.who !== "anybody") {
-			await identify(call, route.who, route.changes);
+		if (route.access === "worker") await identifyWorker(call);
+		else if (route.access !== "anyone") {
+			await identify(call, route.access, route.changes);
 			const found =
 				call.params.endpoint === "" ? undefined : call.engine.endpoints.find(call.params.endpoint);
 			const endpoint = found instanceof Promise ? await found : found;
@@ -157,7 +157,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			// One server alone knows at once: nobody waits for nothing.
 			if (admission) letIn(call, admission instanceof Promise ? await admission : admission);
 		}
-		await route.handle(call);
+		const answer = await route.handle(call);
+		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
 	}
 
 	/**
@@ -210,7 +211,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			refusal instanceof BodyTooLarge ||
 			(!call.req.complete &&
 				Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
-		refuse(call.res, refusal, { close: tooLarge, form: call.errors });
+		refuse(call.res, refusal, { close: tooLarge, form: call.errorForm });
 		if (tooLarge) readAway(call);
 	}
 

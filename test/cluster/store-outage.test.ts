@@ -120,9 +120,9 @@ describe("clients", () => {
 		{ timeout: 60_000 },
 		async (what, fail) => {
 			const id = await submit(server.url, { input: {} }, "old");
-			const routes = ROUTES.filter(({ who }) => who !== "anybody" && who !== "worker").flatMap(
-				(route) => route.methods.map((method) => ({ ...route, method })),
-			);
+			const routes = ROUTES.filter(
+				({ access }) => access !== "anyone" && access !== "worker",
+			).flatMap((route) => route.methods.map((method) => ({ ...route, method })));
 			fail();
 			const ends = await Promise.all(
 				routes.map(async ({ name, method, path }) => {

@@ -14,7 +14,7 @@ import { Table } from "../parts/table.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useMay } from "../session.tsx";
-import type { ApiKey, Scope } from "../shapes.ts";
+import type { Key, NewKey, Scope } from "../shapes.ts";
 import { T } from "../text.ts";
 
 const SCOPES: readonly Scope[] = ["read", "write", "admin"];
@@ -22,17 +22,14 @@ const SCOPES: readonly Scope[] = ["read", "write", "admin"];
 export default function KeysPage(): ReactNode {
 	const admin = useMay("admin");
 	const [making, setMaking] = useState(false);
-	const [revoking, setRevoking] = useState<ApiKey | undefined>(undefined);
+	const [revoking, setRevoking] = useState<Key | undefined>(undefined);
 	const {
 		data: keys,
 		failure,
 		reload,
-	} = useLoad(
-		"keys",
-		async (signal) => (await ask<{ keys: ApiKey[] }>("v1/keys", { signal })).keys,
-	);
+	} = useLoad("keys", async (signal) => (await ask<{ keys: Key[] }>("v1/keys", { signal })).keys);
 	if (!admin) return <Empty title={T.keys.mayNot} />;
-	const columns: Column<ApiKey>[] = [
+	const columns: Column<Key>[] = [
 		{ name: T.keys.name, main: true, cell: ({ name }) => <b>{name}</b> },
 		{
 			name: T.keys.scopes,
@@ -99,7 +96,7 @@ export default function KeysPage(): ReactNode {
 				</section>
 			)}
 			{making ? (
-				<NewKey
+				<CreateKey
 					close={() => {
 						setMaking(false);
 						reload();
@@ -125,19 +122,19 @@ export default function KeysPage(): ReactNode {
 	);
 }
 
-function NewKey({ close }: { close: () => void }): ReactNode {
+function CreateKey({ close }: { close: () => void }): ReactNode {
 	const { endpoints = [] } = useFeed();
 	const [name, setName] = useState("");
 	const [scopes, setScopes] = useState<readonly Scope[]>(["write"]);
 	const [only, setOnly] = useState<readonly string[]>([]);
-	const [made, setMade] = useState<ApiKey | undefined>(undefined);
+	const [made, setMade] = useState<NewKey | undefined>(undefined);
 	const [failure, setFailure] = useState<Failure | undefined>(undefined);
 	const [busy, setBusy] = useState(false);
 	const make = async (): Promise<void> => {
 		setBusy(true);
 		try {
 			setMade(
-				await ask<ApiKey>("v1/keys", {
+				await ask<NewKey>("v1/keys", {
 					method: "POST",
 					body: {
 						name: name.trim(),

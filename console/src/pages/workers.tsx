@@ -16,10 +16,10 @@ import type { Column } from "../parts/table.tsx";
 import { Ago, Since } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Overview, WorkerShown } from "../shapes.ts";
+import type { Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
 
-interface Row extends WorkerShown {
+interface Row extends Worker {
 	endpoint: string;
 }
 
@@ -103,7 +103,7 @@ function useWorkers(
 		const all = await Promise.all(
 			ids.map(async (endpoint) =>
 				(
-					await ask<{ workers: WorkerShown[] }>(ofEndpoint(endpoint, "/workers"), { signal })
+					await ask<{ workers: Worker[] }>(ofEndpoint(endpoint, "/workers"), { signal })
 				).workers.map((worker) => ({ ...worker, endpoint })),
 			),
 		);

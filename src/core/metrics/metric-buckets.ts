@@ -9,8 +9,8 @@ import type { JobState } from "../job-states.ts";
 /** Lengths of the steps, ms. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-export type StepMs = typeof MINUTE_MS | typeof HOUR_MS;
-export const STEPS: readonly StepMs[] = [MINUTE_MS, HOUR_MS];
+export const STEPS = [MINUTE_MS, HOUR_MS] as const;
+export type StepMs = (typeof STEPS)[number];
 
 /** How long steps are kept, ms: minutes for a day, hours for 30 days. */
 export const METRICS_KEPT_MS: Readonly<Record<StepMs, number>> = {

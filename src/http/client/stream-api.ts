@@ -1,58 +1,41 @@
-/**
- * `/stream/{job}` in its three forms: the specification's array, the SDKs' object, server-sent
- * events (D7).
- */
+/** `/stream/{job}` in three forms: an array, an object for SDKs, server-sent events (D7). */
+import { OFFSET, STREAM_WAIT } from "../../api/jobs.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JsonPieces } from "../../core/json/json-text.ts";
 import { jobView } from "../../core/job-view.ts";
 import type { StreamPart } from "../../engine/jobs/stream.ts";
 import { connected, drained, query } from "../call.ts";
 import type { Call } from "../call.ts";
-import { valueOf, whole } from "../params.ts";
+import { valueOf } from "../params.ts";
 import { jsonWritten } from "../reply.ts";
-import { STREAM_WAIT, waitMs } from "./wait-param.ts";
+import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
 
-/** A comment line goes out at least this often, ms, so that proxies keep the connection. */
+/** Maximum time without a line, ms: proxies close idle connections. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** `?offset=`: read from this chunk, moving no cursor (D7 Delivery). */
-export const OFFSET = whole("offset", {
-	low: 0,
-	high: Number.MAX_SAFE_INTEGER,
-	description:
-		"Read from the chunk with this number, as often as wanted; without it each chunk is delivered once.",
-});
-
-/**
- * Whether a /stream counts as the one delivery of what it answers: events and reads from an offset
- * move nothing (D7 Delivery).
- */
+/** Whether a /stream moves the cursor: events and reads from an offset do not (D7 Delivery). */
 export function delivers(call: Call): boolean {
-	return !wantsEvents(call) && !query(call).has(OFFSET.name);
-}
-
-function wantsEvents({ req }: Call): boolean {
-	return (req.headers.accept ?? "").includes("text/event-stream");
+	return !wantsEvents(call.req) && !query(call).has(OFFSET.name);
 }
 
 /** GET or POST /stream/{job}. */
 export async function stream(call: Call): Promise<void> {
-	const part = valueOf(call, OFFSET);
-	if (wantsEvents(call)) return await events(call, part ?? lastEventId(call));
+	const from = valueOf(call, OFFSET);
+	if (wantsEvents(call.req)) return await events(call, from ?? (lastEventId(call.req) ?? -1) + 1);
 	const q = {
 		endpoint: call.params.endpoint,
 		id: call.params.job,
-		waitMs: waitMs(call, STREAM_WAIT),
+		waitMs: valueOf(call, STREAM_WAIT),
 		caller: call.caller,
 	};
 	const found =
-		part === undefined
+		from === undefined
 			? await call.engine.jobs.streamNext(q)
-			: await call.engine.jobs.streamFrom({ ...q, from: part });
+			: await call.engine.jobs.streamFrom({ ...q, from });
 	await send(call, found);
 }
 
-/** Whether the caller is an SDK that needs the object form (D7 Shape). */
+/** Whether the caller is an SDK, which gets the object (D7 Shape). */
 function wantsObject({ req, path, params }: Call): boolean {
 	return (
 		path.startsWith("/sdk/") ||
@@ -86,11 +69,7 @@ async function events(call: Call, from: number): Promise<void> {
 	const { endpoint } = call.params;
 	const first = await engine.jobs.status({ endpoint, id });
 	let losses = first.job.returns;
-	res.writeHead(200, {
-		"Content-Type": "text/event-stream",
-		"Cache-Control": "no-cache",
-		"X-Accel-Buffering": "no",
-	});
+	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
 	for (let at = from; !call.caller.gone; ) {
 		const found = await engine.jobs.streamFrom({
@@ -103,8 +82,7 @@ async function events(call: Call, from: number): Promise<void> {
 		const { job } = await engine.jobs.status({ endpoint, id });
 		if (job.returns > losses) res.write("event: restart\ndata: {}\n\n");
 		losses = job.returns;
-		// Numbers of dropped chunks are never used again, so the last one told is the place to resume
-		// from.
+		// Numbers of dropped chunks are not reused: clients resume after the last number sent.
 		const firstNumber = found.next - found.chunks.length;
 		for (const [index, chunk] of found.chunks.entries()) {
 			if (!res.write(`id: ${firstNumber + index}\ndata: ${inLines(chunk)}\n\n`))
@@ -120,12 +98,12 @@ async function events(call: Call, from: number): Promise<void> {
 	await endWith(call, jobView(last, engine.now()));
 }
 
-/** The last event, a large job object as fast as the client reads it. */
+/** The last event; a large job object is written as fast as the client reads it. */
 async function endWith(call: Call, job: JsonPieces): Promise<void> {
 	const { res } = call;
 	res.write("event: end\ndata: ");
 	for (const piece of typeof job === "string" ? [job] : job) {
-		// Line ends are the same bytes in Latin-1, and a character may lie across the edge of a block.
+		// Blocks may split a character, so they are read as Latin-1: line ends are the same bytes.
 		const written =
 			typeof piece === "string"
 				? res.write(inLines(piece))
@@ -135,15 +113,7 @@ async function endWith(call: Call, job: JsonPieces): Promise<void> {
 	res.end("\n\n");
 }
 
-/**
- * JSON text as it stands, which may hold line ends between its values: each line needs a field of
- * its own.
- */
+/** JSON text may contain line ends between values: each line needs its own `data` field. */
 function inLines(text: string): string {
 	return text.replace(/\r\n|\r|\n/g, "\ndata: ");
-}
-
-function lastEventId({ req }: Call): number {
-	const value = req.headers["last-event-id"];
-	return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) + 1 : 0;
 }

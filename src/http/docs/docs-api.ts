@@ -1,8 +1,6 @@
-/**
- * `/openapi.json` and `/docs`: the API about itself, for anybody. Built once, at the first
- * question; only the address differs from one to the next.
- */
+/** `/openapi.json` and `/docs`, public. Built once; only the address differs between answers. */
 import { createHash } from "node:crypto";
+import { OPERATIONS } from "../../api/operations.ts";
 import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
 import { check } from "../../core/schema.ts";
 import { version } from "../../version.ts";
@@ -13,69 +11,60 @@ import { docsPage } from "./page.ts";
 import { escaped } from "./html.ts";
 import { openapiOf } from "./openapi.ts";
 import { json } from "../reply.ts";
-import type { Route } from "../routes.ts";
 
-/** In the lines of the page where nobody says which: one that the examples have. */
+/** The default endpoint of the examples. */
 const EXAMPLE_ENDPOINT = "thumbnail";
 
-/** What stands in the page that is built once for what differs. */
+/** Placeholders in the page, replaced in each answer. */
 const [ADDRESS, ENDPOINT] = ["\u0001address", "\u0001endpoint"] as const;
 
-/** Nothing but this page's own style; the form leads back to it. */
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(DOCS_CSS).digest("base64")}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+/** Allows nothing but the style of the page and its own form. */
+const POLICY = [
+	"default-src 'none'",
+	`style-src 'sha256-${createHash("sha256").update(DOCS_CSS).digest("base64")}'`,
+	"img-src data:",
+	"form-action 'self'",
+	"base-uri 'none'",
+	"frame-ancestors 'none'",
+].join("; ");
 
-/** The two handlers over a table of routes. */
-export function docsApi(
-	routes: () => readonly Route[],
-): Record<"openapi" | "docs", (call: Call) => void> {
-	let built: { rest: string; page: string } | undefined;
+let built: { document: string; page: string } | undefined;
 
-	function once(): { rest: string; page: string } {
-		if (built) return built;
-		const { openapi: _, ...document } = openapiOf(routes(), version);
-		const page = docsPage(
-			{ openapi: "3.1.1", ...document },
-			{ address: ADDRESS, endpoint: ENDPOINT },
-		);
-		return (built = { rest: JSON.stringify(document).slice(1), page });
-	}
-
-	return {
-		openapi(call) {
-			const { rest } = once();
-			json(
-				call.res,
-				`{"openapi":"3.1.1","servers":${JSON.stringify([{ url: addressOf(call) }])},${rest}`,
-				["Vary", "Host"],
-			);
-		},
-		docs(call) {
-			const asked = query(call).get("endpoint") ?? EXAMPLE_ENDPOINT;
-			const endpoint = check(ENDPOINT_ID, asked).length === 0 ? asked : EXAMPLE_ENDPOINT;
-			const text = once()
-				.page.replaceAll(ADDRESS, escaped(addressOf(call)))
-				.replaceAll(ENDPOINT, endpoint);
-			const headers = [
-				"Content-Type",
-				"text/html; charset=utf-8",
-				"Content-Length",
-				String(Buffer.byteLength(text)),
-				"Content-Security-Policy",
-				POLICY,
-				"X-Content-Type-Options",
-				"nosniff",
-				"Referrer-Policy",
-				"no-referrer",
-				"Vary",
-				"Host",
-			];
-			call.res.writeHead(200, headers);
-			call.res.end(text);
-		},
-	};
+function build(): { document: string; page: string } {
+	if (built) return built;
+	const { openapi: _, ...document } = openapiOf(OPERATIONS, version);
+	const page = docsPage(
+		{ openapi: "3.1.1", ...document },
+		{ address: ADDRESS, endpoint: ENDPOINT },
+	);
+	return (built = { document: JSON.stringify(document).slice(1), page });
 }
 
-/** The address under which the caller reached us; behind a proxy, what that says of the scheme. */
+/** GET /openapi.json. */
+export function openapi(call: Call): void {
+	const servers = JSON.stringify([{ url: addressOf(call) }]);
+	json(call.res, `{"openapi":"3.1.1","servers":${servers},${build().document}`, ["Vary", "Host"]);
+}
+
+/** GET /docs; `?endpoint=` replaces the endpoint of the examples. */
+export function docs(call: Call): void {
+	const requested = query(call).get("endpoint") ?? EXAMPLE_ENDPOINT;
+	const endpoint = check(ENDPOINT_ID, requested).length === 0 ? requested : EXAMPLE_ENDPOINT;
+	const text = build()
+		.page.replaceAll(ADDRESS, escaped(addressOf(call)))
+		.replaceAll(ENDPOINT, endpoint);
+	call.res.writeHead(200, {
+		"Content-Type": "text/html; charset=utf-8",
+		"Content-Length": Buffer.byteLength(text),
+		"Content-Security-Policy": POLICY,
+		"X-Content-Type-Options": "nosniff",
+		"Referrer-Policy": "no-referrer",
+		Vary: "Host",
+	});
+	call.res.end(text);
+}
+
+/** The address that the caller used; behind a proxy the scheme is the one it reports. */
 function addressOf({ req }: Call): string {
 	const { host = "", "x-forwarded-proto": scheme } = req.headers;
 	if (!/^[a-zA-Z0-9.:[\]_-]{1,255}$/.test(host)) return "";

@@ -1,5 +1,5 @@
 /** The part of OpenAPI 3.1 that is used here. */
-import type { JsonSchema } from "./shapes.ts";
+import type { JsonSchema } from "../../api/schema.ts";
 
 export interface OpenApi {
 	openapi: "3.1.1";

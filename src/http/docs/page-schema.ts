@@ -6,7 +6,7 @@ import { html, inline } from "./html.ts";
 import type { Html } from "./html.ts";
 import { boundTexts, descriptionOf, membersOf, nameOf, typeText } from "./schema-text.ts";
 import type { Member } from "./schema-text.ts";
-import type { JsonSchema } from "./shapes.ts";
+import type { JsonSchema } from "../../api/schema.ts";
 
 /** A table of members with their types, bounds and what they mean. */
 export function memberTable(members: readonly Member[]): Html {

@@ -1,14 +1,10 @@
-/**
- * Which errors an operation can answer: they follow from its row (D3, D24, D26). With an example of
- * each.
- */
+/** The errors that an operation can return, derived from its definition (D3, D24, D26). */
+import type { Body, RouteDefinition } from "../../api/route.ts";
 import { ApiError, badQuery, badRequest, errorBody } from "../../core/errors.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
-import { bodyOf } from "./bodies.ts";
-import type { Route } from "../routes.ts";
 
-/** Refusals that can meet any request, whatever it asks for. */
+/** Errors that any request can get. */
 export const ALWAYS: readonly ErrorCode[] = [
 	"bad_http",
 	"request_timeout",
@@ -16,7 +12,7 @@ export const ALWAYS: readonly ErrorCode[] = [
 	"internal",
 ];
 
-/** What a parameter of the path may name in vain. */
+/** Errors of unknown values of path parameters. */
 const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 	":endpoint": "endpoint_not_found",
 	":job": "job_not_found",
@@ -24,32 +20,33 @@ const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 	":key": "key_not_found",
 };
 
-type Method = Route["methods"][number];
+type Method = RouteDefinition["methods"][number];
 
-/** The codes with which the operation may be refused, beside {@link ALWAYS}. */
-export function refusalsOf(route: Route, method: Method): ErrorCode[] {
-	const { who, path, query, body, limit, poll, refusals = [] } = route;
+/** The error codes of the operation, besides {@link ALWAYS}. */
+export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] {
+	const { access, path, query, body, limit, poll, errors = [] } = route;
 	const codes: ErrorCode[] = [];
-	if (who === "worker") codes.push("worker_unauthorized");
-	else if (who !== "anybody") codes.push("unauthorized");
-	// What a worker says of a job it does not have is taken and dropped (D16, D19).
+	if (access === "worker") codes.push("worker_unauthorized");
+	else if (access !== "anyone") codes.push("unauthorized");
+	// Reports about a job that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))
-		if (UNKNOWN[segment] && !(who === "worker" && segment === ":job")) codes.push(UNKNOWN[segment]);
-	if (query && who !== "worker") codes.push("bad_query");
-	const { neverRefused, checked } =
-		body && method !== "GET" ? bodyOf(body) : { neverRefused: true };
+		if (UNKNOWN[segment] && !(access === "worker" && segment === ":job"))
+			codes.push(UNKNOWN[segment]);
+	if (query && access !== "worker") codes.push("bad_query");
+	const { neverRefused, checked }: Partial<Pick<Body, "neverRefused" | "checked">> =
+		body && method !== "GET" ? body : { neverRefused: true };
 	if (!neverRefused) codes.push("bad_json", "body_too_large");
 	if (checked) codes.push("bad_request");
 	if (limit) codes.push("rate_limited", "too_many_at_once");
 	if (poll) codes.push("duplicate_worker_id", "draining");
-	codes.push(...refusals);
-	// Who needs no key needs no store either, but for readiness.
-	if (who !== "anybody" || refusals.includes("not_ready")) codes.push("store_unavailable");
-	if (who !== "anybody" && method !== "GET") codes.push("outcome_unknown");
+	codes.push(...errors);
+	// Public operations need no store, except readiness.
+	if (access !== "anyone" || errors.includes("not_ready")) codes.push("store_unavailable");
+	if (access !== "anyone" && method !== "GET") codes.push("outcome_unknown");
 	return codes;
 }
 
-/** Something for every place in the sentences of the table. */
+/** Example values for the placeholders of the sentences. */
 const VALUES = {
 	endpoint: "hello",
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
@@ -68,7 +65,7 @@ const VALUES = {
 	type: "",
 };
 
-/** What stands for `{why}`, which differs from code to code. */
+/** Example values of `{why}`. */
 const WHY: Partial<Record<ErrorCode, string>> = {
 	bad_json: "it ends in the middle of a value.",
 	unauthorized: "The request carries no API key.",
@@ -77,7 +74,7 @@ const WHY: Partial<Record<ErrorCode, string>> = {
 	outcome_unknown: "the connection to PostgreSQL broke",
 };
 
-/** An error as it may be met. */
+/** An example of the error. */
 export function exampleOf(code: ErrorCode): ApiError {
 	if (code === "bad_query") return badQuery("wait", "soon", "a number of ms from 1000 to 300000");
 	if (code === "bad_request")
@@ -87,8 +84,8 @@ export function exampleOf(code: ErrorCode): ApiError {
 	return new ApiError(code, { ...VALUES, why: WHY[code] ?? "" });
 }
 
-/** Its body, in our form or in OpenAI's. */
-export function exampleBody(code: ErrorCode, form: Route["errors"]): unknown {
+/** The body of the example, in our form or in OpenAI's. */
+export function exampleBody(code: ErrorCode, form: RouteDefinition["errorForm"]): unknown {
 	const error = exampleOf(code);
 	return JSON.parse(form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error));
 }

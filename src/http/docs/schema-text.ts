@@ -1,5 +1,5 @@
 /** JSON Schemas in words, for the pages about the API: types, bounds and defaults, on one line. */
-import type { JsonSchema } from "./shapes.ts";
+import type { JsonSchema } from "../../api/schema.ts";
 
 /** A member of an object as it is listed. */
 export interface Member {

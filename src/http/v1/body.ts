@@ -3,10 +3,7 @@ import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 
-/**
- * The bounds on nesting and digits that submissions have: what reads the object goes as deep as it
- * does.
- */
+/** The bounds of submissions on nesting and digits. */
 const BOUNDS = { ...SUBMISSION_JSON, members: [] };
 
 /** The JSON object in the body; throws 400 and 413. */
@@ -16,10 +13,7 @@ export async function readObject(call: Call): Promise<Record<string, unknown>> {
 	return JSON.parse(text({ start: 0, end: size })!) as Record<string, unknown>;
 }
 
-/**
- * For operations that take nothing: no body, an empty one and an object are all the same; anything
- * else is 400.
- */
+/** For operations without a body: it may be missing, empty or an object; else throws 400. */
 export async function readNothing(call: Call): Promise<void> {
 	const { scan, size } = await readJson(call, BOUNDS);
 	if (size > 0 && (!scan.ok || scan.kind !== "object")) throw notAnObject(call, scan);

@@ -1,46 +1,38 @@
 /** `/v1/feed`: all endpoints as they are now, as server-sent events (D39). */
+import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
 import { permit, principalOf } from "../auth.ts";
 import { connected } from "../call.ts";
 import type { Call } from "../call.ts";
-import { text, valueOf, whole } from "../params.ts";
-
-export const ENDPOINT = text("endpoint", 64, "Only this endpoint.");
-export const INTERVAL = whole("interval", {
-	low: 1,
-	high: 60,
-	otherwise: 2,
-	description: "Seconds between two events, at least.",
-});
+import { valueOf } from "../params.ts";
+import { EVENT_STREAM } from "../server-sent-events.ts";
 
 /**
- * GET /v1/feed: an event `overview` at once, and another one whenever something has changed; a
- * comment when nothing has for 15 s. It ends with the server's drain and with the caller's key.
+ * GET /v1/feed: an event `overview` at once and after each change; a comment after 15 s without
+ * one. It ends when the server drains and when the caller's key is revoked.
  */
 export async function feed(call: Call): Promise<void> {
 	const { engine, res, caller } = call;
 	const principal = principalOf(call);
-	const [endpoint, interval = 2] = [valueOf(call, ENDPOINT), valueOf(call, INTERVAL)];
+	const endpoint = valueOf(call, ENDPOINT_FILTER);
+	const intervalMs = valueOf(call, INTERVAL) * 1000;
 	if (endpoint !== undefined) {
 		permit(principal, "read", endpoint);
 		await engine.endpoints.find(endpoint);
 	}
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	if (caller.gone) return;
-	res.writeHead(200, {
-		"Content-Type": "text/event-stream",
-		"Cache-Control": "no-cache",
-		"X-Accel-Buffering": "no",
-	});
+	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
 	caller.left = engine.metrics.listen({
 		keyId: principal.keyId,
 		endpoint,
-		intervalMs: interval * 1000,
-		hear(told) {
-			// Who reads slowly misses what is old meanwhile.
+		intervalMs,
+		hear(overview) {
+			// A slow reader misses intermediate states.
 			if (!connected(call) || res.writableNeedDrain) return false;
-			res.write(told === undefined ? ": nothing new\n\n" : `event: overview\ndata: ${told}\n\n`);
+			const event = `event: overview\ndata: ${overview}\n\n`;
+			res.write(overview === undefined ? ": nothing new\n\n" : event);
 			return true;
 		},
 		over: () => res.end(),

@@ -1,80 +1,75 @@
 /** `/v1/endpoints/{endpoint}/jobs`: jobs as operators see them (D29, D39). */
-import { ApiError } from "../../core/errors.ts";
+import {
+	EXPIRED,
+	FROM,
+	ID_FILTER,
+	STATUS_FILTER,
+	TO,
+	WORKER_FILTER,
+} from "../../api/job-records.ts";
+import type { Attempt, CANCEL_JOBS, JobDetail, JobSummary } from "../../api/job-records.ts";
+import type { Job as JobJson } from "../../api/jobs.ts";
+import { CURSOR, LIMIT } from "../../api/params.ts";
+import type { AnswerOf } from "../../api/route.ts";
+import type { Sendable } from "../../api/schema.ts";
+import { readBulkRequest } from "../../core/bulk-request.ts";
+import { ApiError, badRequest } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
-import { JOB_STATES } from "../../core/job-states.ts";
-import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
 import { jobView } from "../../core/job-view.ts";
 import type { JobResult } from "../../core/job-view.ts";
+import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { JobDetails } from "../../engine/jobs/job-details.ts";
 import type { JobFilter } from "../../store/store.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
-import { CURSOR, PAGE } from "../client/client-api.ts";
-import { moment as momentParam, text, valueOf, words, yes } from "../params.ts";
+import { valueOf } from "../params.ts";
 import { json } from "../reply.ts";
-import { moment } from "./time.ts";
-import { shownUrl } from "./webhook-url.ts";
+import { readObject } from "./body.ts";
+import { isoTime, redactedUrl } from "./format.ts";
 
-/** Filters of the list. */
-export const STATUSES = words("status", JOB_STATES, "Only jobs in these states.");
-export const WORKER = text(
-	"worker",
-	128,
-	"Only jobs whose present or last attempt is on this worker.",
-);
-export const FROM = momentParam("from", "Only jobs submitted at this moment or later.");
-export const TO = momentParam("to", "Only jobs submitted before this moment.");
-export const ID = text("id", 100, "Only the job with this id.");
-export const EXPIRED = yes(
-	"expired",
-	"Also jobs whose result has expired: their records are kept longer.",
-);
+/** What the answers contain besides the job object. */
+type SummaryPart = Sendable<Omit<JobSummary, keyof JobJson>>;
+type DetailPart = Sendable<Omit<JobDetail, keyof JobJson | "input">>;
 
-/**
- * GET /v1/endpoints/{endpoint}/jobs: `{jobs, next}`, the last submitted first; job objects without
- * output, with their times.
- */
+/** GET .../jobs: most recently submitted first; job objects without output, with their times. */
 export async function list(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const filter: JobFilter = {
-		states: valueOf(call, STATUSES),
-		worker: valueOf(call, WORKER),
+		states: valueOf(call, STATUS_FILTER),
+		worker: valueOf(call, WORKER_FILTER),
 		from: valueOf(call, FROM),
 		to: valueOf(call, TO),
 	};
-	const [id, erased, cursor, limit = 20] = [
-		valueOf(call, ID),
-		valueOf(call, EXPIRED) ?? false,
-		valueOf(call, CURSOR),
-		valueOf(call, PAGE),
-	];
+	const id = valueOf(call, ID_FILTER);
+	const erased = valueOf(call, EXPIRED);
+	const page = { cursor: valueOf(call, CURSOR), limit: valueOf(call, LIMIT) };
 	const { jobs, next } =
 		id === undefined
-			? await engine.jobs.list({ endpoint: params.endpoint, filter, erased, cursor, limit })
+			? await engine.jobs.list({ endpoint: params.endpoint, filter, erased, ...page })
 			: { jobs: await one(call, { id, filter, erased }) };
 	const now = engine.now();
-	json(
-		call.res,
-		`{"jobs":[${jobs.map((each) => joined(jobView({ ...each, output: undefined }, now), times(each.job))).join(",")}],"next":${JSON.stringify(next ?? null)}}`,
+	const texts = jobs.map((each) =>
+		extended(jobView({ ...each, output: undefined }, now), summaryPart(each.job)),
 	);
+	json(call.res, `{"jobs":[${texts.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
 }
 
-/** The job with this id, if there is one that fits. */
+/** The job with this id, if it exists and matches. */
 async function one(
 	{ engine, params }: Call,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
 ): Promise<JobResult[]> {
 	try {
 		const found = await engine.jobs.details({ endpoint: params.endpoint, id });
-		return fits(found.job, filter) && (erased || !found.job.erased) ? [found] : [];
+		return matches(found.job, filter) && (erased || !found.job.erased) ? [found] : [];
 	} catch (error) {
 		if (error instanceof ApiError && error.code === "job_not_found") return [];
 		throw error;
 	}
 }
 
-function fits({ state, worker, submittedAt }: Job, filter: JobFilter): boolean {
+function matches({ state, worker, submittedAt }: Job, filter: JobFilter): boolean {
 	const { states, from = 0, to = Infinity } = filter;
 	return (
 		(states?.includes(state) ?? true) &&
@@ -84,19 +79,16 @@ function fits({ state, worker, submittedAt }: Job, filter: JobFilter): boolean {
 	);
 }
 
-/**
- * GET /v1/endpoints/{endpoint}/jobs/{job}: all of a job that may be told, expired or not; `input`
- * and `output` as they came (D5).
- */
+/** GET .../jobs/{job}: one job, expired or not; `input` and `output` byte for byte (D5). */
 export async function get(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const found = await engine.jobs.details({ endpoint: params.endpoint, id: params.job });
 	const full = may(principalOf(call), "write", params.endpoint);
 	const { input } = found;
 	const view = jobView(found, engine.now());
-	// Its last piece is a string: the end of the object.
+	// The last piece is a string: the end of the object.
 	const pieces = typeof view === "string" ? [view] : [...view];
-	pieces.push(joined(String(pieces.pop()), detail(found, full)));
+	pieces.push(extended(String(pieces.pop()), detailPart(found, full)));
 	if (input !== undefined)
 		pieces.push(
 			`${String(pieces.pop()).slice(0, -1)},"input":`,
@@ -106,47 +98,68 @@ export async function get(call: Call): Promise<void> {
 	json(call.res, pieces);
 }
 
-/** What stands beside the job object; `full`: the webhook as it was given. */
-function detail(
-	{ job, attempts, reason, chunks }: JobDetails,
-	full: boolean,
-): Record<string, unknown> {
+/** POST .../jobs/cancel: a batch of the jobs that wait or run. */
+export function cancel(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
+	return bulk(call, "cancel");
+}
+
+/** POST .../jobs/retry: a batch of the FAILED and TIMED_OUT jobs. */
+export function retry(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
+	return bulk(call, "retry");
+}
+
+async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof CANCEL_JOBS>> {
+	const read = readBulkRequest(await readObject(call));
+	if (!read.ok) throw badRequest(read.faults);
+	const { endpoint } = call.params;
+	const { matched, done, more, next } = await call.engine.jobs.bulk({
+		endpoint,
+		on,
+		...read.request,
+	});
+	return { matched, done, more, next: next ?? null };
+}
+
+/** `full`: the webhook URL is not redacted. */
+function detailPart({ job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
 	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
-		...times(job),
-		queuedAt: moment(queuedAt),
-		expiresAt: moment(expiresAt(job)),
+		...summaryPart(job),
+		queuedAt: isoTime(queuedAt),
+		expiresAt: isoTime(expiresAt(job)),
 		reason,
 		operation,
 		lowPriority,
 		policy: { ttl: ttlMs, executionTimeout: executionTimeoutMs },
-		webhook: webhook === undefined ? undefined : full ? webhook : shownUrl(webhook),
+		webhook: webhook === undefined || full ? webhook : redactedUrl(webhook),
 		s3Config: s3Config !== undefined,
 		chunks,
-		attempts: attempts.map(({ worker, startedAt, endedAt, ...rest }) => ({
-			...rest,
-			workerId: worker,
-			startedAt: moment(startedAt),
-			endedAt: moment(endedAt),
-		})),
+		attempts: attempts.map(
+			({ worker, startedAt, endedAt, ...rest }): Sendable<Attempt> => ({
+				...rest,
+				workerId: worker,
+				startedAt: isoTime(startedAt),
+				endedAt: isoTime(endedAt),
+			}),
+		),
 		timeline: timelineOf(job, attempts).map(({ at, worker, ...rest }) => ({
-			at: moment(at),
+			at: isoTime(at),
 			...rest,
 			workerId: worker,
 		})),
 	};
 }
 
-function times({ submittedAt, startedAt, endedAt, erased }: Job): Record<string, unknown> {
+function summaryPart({ submittedAt, startedAt, endedAt, erased }: Job): SummaryPart {
 	return {
-		submittedAt: moment(submittedAt),
-		startedAt: moment(startedAt),
-		endedAt: moment(endedAt),
+		submittedAt: isoTime(submittedAt),
+		startedAt: isoTime(startedAt),
+		endedAt: isoTime(endedAt),
 		expired: erased,
 	};
 }
 
-/** The members of an object's text and those of an object, as one object's text. */
-function joined(text: string, members: Readonly<Record<string, unknown>>): string {
+/** The JSON text of an object with further members. */
+function extended(text: string, members: SummaryPart | DetailPart): string {
 	return `${text.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }

@@ -1,48 +1,45 @@
 /** `/v1/keys`: API keys (D30, D39). */
-import { badRequest } from "../../core/errors.ts";
+import type { CREATE_KEY, Key, LIST_KEYS, REVOKE_KEY } from "../../api/keys.ts";
+import type { AnswerOf } from "../../api/route.ts";
+import type { Sendable } from "../../api/schema.ts";
+import { ApiError, badRequest } from "../../core/errors.ts";
 import { readKeyRequest } from "../../core/key-request.ts";
+import type { Scope } from "../../core/key-request.ts";
 import type { KeyView } from "../../engine/access/keys.ts";
 import type { Call } from "../call.ts";
-import { json } from "../reply.ts";
 import { readNothing, readObject } from "./body.ts";
-import { moment } from "./time.ts";
+import { isoTime } from "./format.ts";
 
-/** GET /v1/keys: `{keys}`, the oldest first; not the one of the environment. */
-export async function list(call: Call): Promise<void> {
-	json(call.res, JSON.stringify({ keys: (await call.engine.access.keys.list()).map(shown) }));
+/** GET /v1/keys: oldest first, without the key of the environment. */
+export async function list(call: Call): Promise<AnswerOf<typeof LIST_KEYS>> {
+	return { keys: (await call.engine.access.keys.list()).map(keyView) };
 }
 
-/** POST /v1/keys: makes a key; 201, and `key` this once. */
-export async function create(call: Call): Promise<void> {
+/** POST /v1/keys: creates a key; only this answer contains it. */
+export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 	const read = readKeyRequest(await readObject(call));
 	if (!read.ok) throw badRequest(read.faults);
-	const made = await call.engine.access.keys.create(read.request);
-	json(call.res, JSON.stringify({ ...shown(made.shown), key: made.key }), [], 201);
+	const { shown, key } = await call.engine.access.keys.create(read.request);
+	return { ...keyView(shown), key };
 }
 
-/** DELETE /v1/keys/{key}: the key's next call is 401; the key as it was. */
-export async function revoke(call: Call): Promise<void> {
+/** DELETE /v1/keys/{key}: the next call with the key is refused; returns the key as it was. */
+export async function revoke(call: Call): Promise<AnswerOf<typeof REVOKE_KEY>> {
 	await readNothing(call);
 	const { keys } = call.engine.access;
-	const last = (await keys.list()).find(({ id }) => id === call.params.key);
+	const revoked = (await keys.list()).find(({ id }) => id === call.params.key);
 	await keys.revoke(call.params.key);
-	json(call.res, JSON.stringify(last ? shown(last) : {}));
+	if (!revoked) throw new ApiError("key_not_found", { key: call.params.key });
+	return keyView(revoked);
 }
 
-function shown({
-	id,
-	name,
-	scopes,
-	endpoints,
-	createdAt,
-	lastUsedAt,
-}: KeyView): Record<string, unknown> {
+function keyView({ id, name, scopes, endpoints, createdAt, lastUsedAt }: KeyView): Sendable<Key> {
 	return {
 		id,
 		name,
-		scopes,
+		scopes: scopes as Scope[],
 		endpoints,
-		createdAt: moment(createdAt),
-		lastUsedAt: moment(lastUsedAt),
+		createdAt: isoTime(createdAt),
+		lastUsedAt: isoTime(lastUsedAt),
 	};
 }

@@ -1,93 +1,68 @@
-/** `/v1/webhooks`: deliveries, and sending one anew (D21, D39). */
-import { DELIVERY_STATES } from "../../core/delivery.ts";
+/** `/v1/webhooks`: deliveries, and sending one again (D21, D39). */
+import { CURSOR, LIMIT } from "../../api/params.ts";
+import type { AnswerOf } from "../../api/route.ts";
+import type { Sendable } from "../../api/schema.ts";
+import { ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER } from "../../api/webhooks.ts";
+import type { Delivery, LIST_DELIVERIES, REDELIVER } from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { DeliveryRow } from "../../store/store.ts";
 import { permit, principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
-import { CURSOR, PAGE } from "../client/client-api.ts";
-import { text, valueOf, word } from "../params.ts";
-import { json } from "../reply.ts";
+import { valueOf } from "../params.ts";
 import { readNothing } from "./body.ts";
-import { moment } from "./time.ts";
-import { shownUrl } from "./webhook-url.ts";
+import { isoTime, redactedUrl } from "./format.ts";
 
-/** Filters of the list. */
-export const ENDPOINT = text(
-	"endpoint",
-	64,
-	"Only deliveries of this endpoint. Needed with a key that is good for several endpoints only.",
-);
-export const JOB = text("job", 100, "Only deliveries of this job.");
-export const STATE = word("state", DELIVERY_STATES, "Only deliveries in this state.");
-
-/** GET /v1/webhooks: `{deliveries, next}`, the last made first. */
-export async function list(call: Call): Promise<void> {
-	const [job, state, cursor, limit = 20] = [
-		valueOf(call, JOB),
-		valueOf(call, STATE),
-		valueOf(call, CURSOR),
-		valueOf(call, PAGE),
-	];
+/** GET /v1/webhooks: most recent first. */
+export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>> {
+	const filter = { job: valueOf(call, JOB_FILTER), state: valueOf(call, STATE_FILTER) };
+	const page = { cursor: valueOf(call, CURSOR), limit: valueOf(call, LIMIT) };
 	const { deliveries, next } = await call.engine.webhooks.list({
 		endpoint: endpointOf(call),
-		job,
-		state,
-		cursor,
-		limit,
+		...filter,
+		...page,
 	});
-	json(
-		call.res,
-		JSON.stringify({ deliveries: deliveries.map((row) => shown(call, row)), next: next ?? null }),
-	);
+	return { deliveries: deliveries.map((row) => deliveryJson(call, row)), next: next ?? null };
 }
 
-/**
- * The endpoint asked for. A key with a list of endpoints sees one of them at a time, so that pages
- * stay whole.
- */
+/** The requested endpoint. A key for several endpoints must name one, so that pages are full. */
 function endpointOf(call: Call): string | undefined {
 	const principal = principalOf(call);
-	const asked = valueOf(call, ENDPOINT);
-	if (asked !== undefined) permit(principal, "read", asked);
-	if (asked !== undefined || !principal.endpoints) return asked;
+	const requested = valueOf(call, ENDPOINT_FILTER);
+	if (requested !== undefined) permit(principal, "read", requested);
+	if (requested !== undefined || !principal.endpoints) return requested;
 	const [only, ...others] = principal.endpoints;
 	if (others.length > 0)
 		throw badQuery(
 			"endpoint",
 			"",
-			`one of ${principal.endpoints.join(", ")}: the API key is good for these only`,
+			`one of ${principal.endpoints.join(", ")}: the API key is valid for these only`,
 		);
 	return only;
 }
 
-/**
- * POST /v1/webhooks/{delivery}/redeliver: sends one that is over anew, as if its job had just
- * ended; the delivery.
- */
-export async function redeliver(call: Call): Promise<void> {
+/** POST /v1/webhooks/{delivery}/redeliver: sends a finished delivery again, with new attempts. */
+export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>> {
 	await readNothing(call);
 	const { engine, params } = call;
 	const { endpoint } = await engine.webhooks.get(params.delivery);
 	permit(principalOf(call), "write", endpoint);
 	await engine.webhooks.redeliver(params.delivery);
-	json(call.res, JSON.stringify(shown(call, await engine.webhooks.get(params.delivery))));
+	return deliveryJson(call, await engine.webhooks.get(params.delivery));
 }
 
-/** The URL is shown whole to those who may submit jobs with one. */
-function shown(
-	call: Call,
-	{ id, endpoint, job, url, state, tries, createdAt, dueAt }: DeliveryRow,
-): Record<string, unknown> {
+/** The URL is complete only for callers that may submit jobs with one. */
+function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
+	const { id, endpoint, job, url, state, tries, createdAt, dueAt } = row;
 	const full = may(principalOf(call), "write", endpoint);
 	return {
 		id,
 		endpoint,
 		job,
 		state,
-		url: full ? url : shownUrl(url),
-		createdAt: moment(createdAt),
-		dueAt: moment(dueAt),
-		tries: tries.map(({ at, ...rest }) => ({ at: moment(at), ...rest })),
+		url: full ? url : redactedUrl(url),
+		createdAt: isoTime(createdAt),
+		dueAt: isoTime(dueAt),
+		tries: tries.map(({ at, ...rest }) => ({ at: isoTime(at), ...rest })),
 	};
 }

@@ -2,6 +2,8 @@
  * Results of several jobs in one post: what a worker that runs many short jobs at once would post
  * one by one.
  */
+import type { AnswerOf } from "../../api/route.ts";
+import type { JOB_DONE_BATCH } from "../../api/worker-protocol.ts";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
 import { REPORT_MEMBERS, RESULTS_TOGETHER } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
@@ -9,7 +11,7 @@ import { ApiError, badRequest } from "../../core/errors.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 import { readBytes, scanBytes } from "../body.ts";
 import type { Call } from "../call.ts";
-import { json, refusalOf } from "../reply.ts";
+import { refusalOf } from "../reply.ts";
 import { reportOf } from "./report-body.ts";
 
 const NEWLINE = 0x0a;
@@ -27,9 +29,9 @@ interface Told {
  * POST /job-done-batch/{worker}: a line for each job, answered with the status that each would have
  * got alone. Throws 400 for too many lines.
  */
-export async function doneBatch(call: Call): Promise<void> {
+export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BATCH>> {
 	const lines = await readLines(call);
-	json(call.res, JSON.stringify(await Promise.all(lines.map((told) => kept(call, told)))));
+	return await Promise.all(lines.map((told) => kept(call, told)));
 }
 
 /**

@@ -2,6 +2,9 @@
  * `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (protocol B).
  * Results are never refused (D19).
  */
+import type { AnswerOf } from "../../api/route.ts";
+import { BATCH_LIMIT } from "../../api/worker-protocol.ts";
+import type { JOB_STOP } from "../../api/worker-protocol.ts";
 import { splitOutput } from "../../core/json/chunk-split.ts";
 import type { SplitOutput } from "../../core/json/chunk-split.ts";
 import { piecesOf, release } from "../../core/json/json-text.ts";
@@ -22,9 +25,6 @@ import { connected, query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { json, jsonWritten, nothing } from "../reply.ts";
 import { reportOf } from "./report-body.ts";
-
-/** Most jobs of one batch. */
-export const BATCH_LIMIT = 1000;
 
 const POSTED = "{}";
 
@@ -54,12 +54,12 @@ export async function takeBatch(call: Call): Promise<void> {
 }
 
 /** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
-export async function stop(call: Call): Promise<void> {
+export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void> {
 	const jobsToStop = await withCaller(call, (signal) =>
 		call.engine.workers.pollStops({ worker: call.worker!, signal }),
 	);
 	if (jobsToStop.length === 0) return nothing(call.res);
-	json(call.res, JSON.stringify({ jobsToStop }));
+	return { jobsToStop };
 }
 
 /** POST /job-done/{worker}/{job}: progress, a result or a failure. */

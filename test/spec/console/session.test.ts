@@ -132,9 +132,11 @@ describe("signing in", () => {
 });
 
 describe("what the cookie allows", () => {
-	const HELD = ROUTES.filter(({ who }) => who === "read" || who === "write" || who === "admin");
-	const UNSAFE = HELD.flatMap(({ path, methods, who }) =>
-		methods.filter((method) => method !== "GET").map((method) => [method, path, who] as const),
+	const HELD = ROUTES.filter(
+		({ access }) => access === "read" || access === "write" || access === "admin",
+	);
+	const UNSAFE = HELD.flatMap(({ path, methods, access }) =>
+		methods.filter((method) => method !== "GET").map((method) => [method, path, access] as const),
 	);
 	const real = (path: string): string =>
 		path.replace(":endpoint", "ep").replace(/:\w+/g, "none").replace("*", "v1/none");

@@ -1,7 +1,7 @@
 /** Who may do what, over every row of the table of routes (D30, spec 5.3). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.ts";
-import type { Route } from "../../../src/http/routes.ts";
+import type { Route } from "../../../src/http/route.ts";
 import { call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
@@ -45,7 +45,9 @@ function secretJob(): Promise<string> {
 	});
 }
 
-const HELD = ROUTES.filter(({ who }) => who === "read" || who === "write" || who === "admin");
+const HELD = ROUTES.filter(
+	({ access }) => access === "read" || access === "write" || access === "admin",
+);
 const CASES = HELD.flatMap((route) =>
 	route.methods.map((method) => [method, route.path, route] as const),
 );
@@ -97,7 +99,7 @@ const isWait = (method: string, { methods }: Route): boolean =>
 describe.each(CASES)("%s %s", (method, path, route) => {
 	it("D30, spec 5.3: is for keys with its scope and 401 for others, with a sentence that names it", async () => {
 		for (const scope of ["read", "write", "admin"] as const) {
-			const allowed = ALLOWS[scope]!.includes(route.who);
+			const allowed = ALLOWS[scope]!.includes(route.access);
 			if (allowed && isWait(method, route)) continue;
 			const answer = await as(keys[scope], method, path);
 			if (allowed)
@@ -106,7 +108,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 				);
 			else if (!path.includes("/openai/"))
 				expect(expectError(answer, 401, "unauthorized").error).toContain(
-					`the scope ${route.who}; the one sent has ${scope}.`,
+					`the scope ${route.access}; the one sent has ${scope}.`,
 				);
 			else expect(answer.status).toBe(401);
 		}
@@ -115,7 +117,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 	it("D30: with a key for other endpoints it is 401, and such keys may do nothing that is for admins", async () => {
 		const elsewhere = await as(keys.elsewhere, method, path);
 		const here = isWait(method, route) ? undefined : await as(keys.here, method, path);
-		if (route.who === "admin") {
+		if (route.access === "admin") {
 			expect(elsewhere.status).toBe(401);
 			expect(here?.status).toBe(401);
 		} else if (path.includes(":endpoint")) {
@@ -132,9 +134,9 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 
 describe("rows without an endpoint in the path", () => {
 	it("D30: every one of them that is not for admins is tested for keys with a list of endpoints", () => {
-		const open = HELD.filter(({ path, who }) => who !== "admin" && !path.includes(":endpoint")).map(
-			({ path }) => path,
-		);
+		const open = HELD.filter(
+			({ path, access }) => access !== "admin" && !path.includes(":endpoint"),
+		).map(({ path }) => path);
 		// The feed and /metrics in their own files.
 		expect(open).toEqual([
 			"/v1/endpoints",

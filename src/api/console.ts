@@ -1,0 +1,166 @@
+/** The web console: signing in, and its files (D31, D38). */
+import { KEY, KEY_EXAMPLE } from "./keys.ts";
+import { NO_BODY, emptyAnswer, route } from "./route.ts";
+import type { Answer } from "./route.ts";
+import { EXAMPLE, MOMENT, TEXT } from "./schema.ts";
+import type { Static } from "./schema.ts";
+import type { Schema } from "../core/schema.ts";
+
+export const SIGN_IN_SCHEMA = {
+	type: "object",
+	required: ["key"],
+	properties: {
+		key: {
+			type: "string",
+			minLength: 1,
+			maxLength: 1000,
+			writeOnly: true,
+			description: "An API key.",
+			"x-message": "must be text of 1 to 1000 characters.",
+		},
+	},
+	"x-message": "must be an object with key.",
+} as const satisfies Schema;
+export type SignIn = Static<typeof SIGN_IN_SCHEMA>;
+
+export const PRINCIPAL = {
+	type: "object",
+	required: ["name", "scopes"],
+	properties: {
+		name: KEY.properties.name,
+		scopes: KEY.properties.scopes,
+		endpoints: KEY.properties.endpoints,
+	},
+	description: "Who is signed in: the holder of a key, as the key is now.",
+} as const;
+export type Principal = Static<typeof PRINCIPAL>;
+
+const SESSION = {
+	description: "The holder of the key; after a sign-in with the cookie.",
+	schema: { type: "object", required: ["principal"], properties: { principal: PRINCIPAL } },
+	example: { principal: { name: KEY_EXAMPLE.name, scopes: KEY_EXAMPLE.scopes } },
+} as const satisfies Answer;
+
+const TO_CONSOLE = {
+	description: "Redirects to the console.",
+	headers: { Location: "Address of the console, relative to this one." },
+} as const satisfies Answer;
+
+/** A page of HTML. */
+export const PAGE = {
+	description: "An HTML page.",
+	media: "text/html; charset=utf-8",
+} as const satisfies Answer;
+
+export const CREATE_CONSOLE_LINK = route({
+	methods: ["POST"],
+	path: "/v1/console-link",
+	access: "admin",
+	name: "createConsoleLink",
+	summary:
+		"Creates a link that signs in to the console once, within 10 minutes, as the holder of this key.",
+	answer: {
+		description: "The link: the path to append to the address of the service.",
+		schema: {
+			type: "object",
+			required: ["path", "expiresAt"],
+			properties: { path: TEXT, expiresAt: MOMENT },
+		},
+		example: { path: "/console/link/…", expiresAt: EXAMPLE.at },
+	},
+	body: NO_BODY,
+});
+
+export const SIGN_IN = route({
+	methods: ["POST"],
+	path: "/console/session",
+	access: "anyone",
+	name: "signIn",
+	summary: "Signs in to the console: the cookie of the answer replaces the key.",
+	answer: SESSION,
+	body: {
+		description: "The key to sign in with.",
+		schema: SIGN_IN_SCHEMA,
+		example: { key: "sluice_…" },
+		checked: true,
+	},
+	errors: ["unauthorized", "store_unavailable"],
+	signIn: true,
+});
+
+export const GET_SESSION = route({
+	methods: ["GET"],
+	path: "/console/session",
+	access: "read",
+	name: "getSession",
+	summary: "Who is signed in to the console.",
+	answer: SESSION,
+});
+
+export const SIGN_OUT = route({
+	methods: ["DELETE"],
+	path: "/console/session",
+	access: "anyone",
+	name: "signOut",
+	summary: "Removes the cookie of the console.",
+	answer: emptyAnswer("Signed out."),
+	body: NO_BODY,
+	errors: ["unauthorized", "store_unavailable"],
+});
+
+export const CONSOLE_ROUTES = [
+	CREATE_CONSOLE_LINK,
+	SIGN_IN,
+	GET_SESSION,
+	SIGN_OUT,
+	route({
+		methods: ["GET"],
+		path: "/console/link/:token",
+		access: "anyone",
+		name: "openConsoleLink",
+		summary: "Signs in to the console by a link and redirects there.",
+		answer: TO_CONSOLE,
+		status: 303,
+		errors: ["console_link_over", "store_unavailable"],
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/console/*",
+		access: "anyone",
+		name: "consoleFile",
+		summary: "A file of the console.",
+		answer: {
+			description:
+				"The file; 304 if the client has it already; 303 to the console if the path has no dot.",
+			media: "application/octet-stream",
+		},
+		errors: ["path_not_found"],
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/console/",
+		access: "anyone",
+		name: "console",
+		summary: "The web console.",
+		answer: PAGE,
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/console",
+		access: "anyone",
+		name: "consoleFolder",
+		summary: "Redirects to the console.",
+		answer: TO_CONSOLE,
+		status: 303,
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/",
+		access: "anyone",
+		name: "root",
+		summary: "Redirects a browser to the console.",
+		answer: TO_CONSOLE,
+		status: 303,
+		errors: ["path_not_found"],
+	}),
+] as const;

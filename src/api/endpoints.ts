@@ -1,0 +1,236 @@
+/** Endpoints, for operators (D25, D27, D36, D39). */
+import type { ShownSettings } from "../core/endpoint.ts";
+import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
+import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
+import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
+import { flag } from "./params.ts";
+import type { Param } from "./params.ts";
+import { MB, NO_BODY, route } from "./route.ts";
+import type { Answer } from "./route.ts";
+import { EXAMPLE, FLAG, MOMENT, TEXT, list, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+const { env: _env, webhookSecret: _secret, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
+
+/** Settings that answers contain; `test/openapi.test.ts` shows that none is missing. */
+const SETTING_NAMES = [
+	"name",
+	"workersMin",
+	"workersMax",
+	"idleTimeout",
+	"executionTimeoutMs",
+	"scalerType",
+	"scalerValue",
+	"launcher",
+	"limits",
+	"retention",
+	"leaseMs",
+	"stopGraceMs",
+	"initTimeoutMs",
+	"gpusPerWorker",
+] as const satisfies readonly (keyof typeof SETTINGS)[];
+
+export const ENDPOINT = {
+	type: "object",
+	required: [
+		"id",
+		...SETTING_NAMES,
+		"env",
+		"webhookSecretSet",
+		"paused",
+		"createdAt",
+		"jobs",
+		"workers",
+	],
+	properties: {
+		id: ENDPOINT_ID,
+		...SETTINGS,
+		env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
+		webhookSecretSet: FLAG,
+		paused: { ...FLAG, description: "Jobs are accepted and queued, but not sent to workers." },
+		createdAt: MOMENT,
+		jobs: JOB_COUNTS,
+		workers: WORKER_COUNTS,
+	},
+} as const;
+export type Endpoint = Omit<Static<typeof ENDPOINT>, keyof ShownSettings> & ShownSettings;
+
+const ENDPOINT_EXAMPLE = {
+	id: "hello",
+	name: "hello",
+	workersMin: 0,
+	workersMax: 3,
+	idleTimeout: 5,
+	executionTimeoutMs: 600_000,
+	scalerType: "QUEUE_DELAY",
+	scalerValue: 4,
+	launcher: { type: "external" },
+	env: [],
+	limits: {},
+	retention: { run: 1_800_000, runsync: 60_000, records: 604_800_000 },
+	leaseMs: 20_000,
+	stopGraceMs: 5000,
+	initTimeoutMs: 600_000,
+	gpusPerWorker: 0,
+	webhookSecretSet: true,
+	paused: false,
+	createdAt: EXAMPLE.at,
+	...COUNTS_EXAMPLE,
+};
+
+const ENDPOINT_ANSWER = {
+	description: "The endpoint.",
+	schema: ENDPOINT,
+	example: ENDPOINT_EXAMPLE,
+} as const satisfies Answer;
+
+/** Bounds the cost of removing slashes from its end, which is quadratic. */
+const MAX_URL_LENGTH = 2048;
+
+/** `worker-env?url=`, `?replicas=` (D36). */
+export const WORKER_URL: Param<string> = {
+	name: "url",
+	required: true,
+	description: "Address under which the worker reaches this service.",
+	bound: `the http or https address under which workers reach this service, of at most ${MAX_URL_LENGTH} characters`,
+	schema: { type: "string", format: "uri", maxLength: MAX_URL_LENGTH },
+	read: (text) =>
+		text.length <= MAX_URL_LENGTH && /^https?:\/\/[^\s?#]+$/.test(text) && URL.canParse(text)
+			? text.replace(/\/+$/, "")
+			: undefined,
+};
+export const REPLICAS = flag(
+	"replicas",
+	"A token for any number of workers, each with its own id, instead of for one worker.",
+);
+
+export const LIST_ENDPOINTS = route({
+	methods: ["GET"],
+	path: "/v1/endpoints",
+	access: "read",
+	name: "listEndpoints",
+	summary: "The endpoints that the key may use, with their settings and counts.",
+	answer: {
+		description: "The endpoints.",
+		schema: listIn("endpoints", ENDPOINT),
+		example: { endpoints: [ENDPOINT_EXAMPLE] },
+	},
+});
+
+export const CREATE_ENDPOINT = route({
+	methods: ["POST"],
+	path: "/v1/endpoints",
+	access: "admin",
+	name: "createEndpoint",
+	summary: "Creates an endpoint.",
+	answer: ENDPOINT_ANSWER,
+	status: 201,
+	body: {
+		description:
+			"Settings as in sluice.yaml, all optional, and the id; without one it gets a random one.",
+		schema: { ...ENDPOINT_SCHEMA, properties: { id: ENDPOINT_ID, ...ENDPOINT_SCHEMA.properties } },
+		example: { id: "hello", workersMax: 3, launcher: { type: "external" } },
+		checked: true,
+	},
+	errors: ["endpoint_exists"],
+	maxBody: MB,
+});
+
+export const GET_ENDPOINT = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint",
+	access: "read",
+	name: "getEndpoint",
+	summary: "An endpoint with its settings and counts.",
+	answer: ENDPOINT_ANSWER,
+});
+
+export const UPDATE_ENDPOINT = route({
+	methods: ["PATCH"],
+	path: "/v1/endpoints/:endpoint",
+	access: "admin",
+	name: "updateEndpoint",
+	summary: "Changes settings of an endpoint; null restores a default.",
+	answer: ENDPOINT_ANSWER,
+	body: {
+		description: "A JSON merge patch (RFC 7396): the settings to change; null restores a default.",
+		schema: ENDPOINT_SCHEMA,
+		example: { workersMax: 5 },
+		checked: true,
+	},
+	maxBody: MB,
+});
+
+export const DELETE_ENDPOINT = route({
+	methods: ["DELETE"],
+	path: "/v1/endpoints/:endpoint",
+	access: "admin",
+	name: "deleteEndpoint",
+	summary: "Deletes an endpoint: its jobs are cancelled, its workers stopped.",
+	answer: ENDPOINT_ANSWER,
+	body: NO_BODY,
+});
+
+export const PAUSE_ENDPOINT = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/pause",
+	access: "admin",
+	name: "pauseEndpoint",
+	summary: "Jobs are accepted and queued, but not sent to workers.",
+	answer: ENDPOINT_ANSWER,
+	body: NO_BODY,
+});
+
+export const RESUME_ENDPOINT = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/resume",
+	access: "admin",
+	name: "resumeEndpoint",
+	summary: "Jobs are sent to workers again.",
+	answer: ENDPOINT_ANSWER,
+	body: NO_BODY,
+});
+
+export const WORKER_ENV = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/worker-env",
+	access: "admin",
+	name: "workerEnv",
+	summary: "Environment variables for an external worker, with a new token.",
+	answer: {
+		description: "Variables by name.",
+		schema: {
+			type: "object",
+			required: ["env"],
+			properties: { env: { type: "object", additionalProperties: TEXT } },
+		},
+		example: { env: { RUNPOD_ENDPOINT_ID: "hello", RUNPOD_POD_ID: EXAMPLE.worker } },
+	},
+	query: [WORKER_URL, REPLICAS],
+});
+
+export const RENEW_WEBHOOK_SECRET = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/webhook-secret",
+	access: "admin",
+	name: "renewWebhookSecret",
+	summary: "Creates a new secret for signing webhooks. Only this answer contains it.",
+	answer: {
+		description: "The secret, shown only in this answer.",
+		schema: { type: "object", required: ["webhookSecret"], properties: { webhookSecret: TEXT } },
+		example: { webhookSecret: "whsec_…" },
+	},
+	body: NO_BODY,
+});
+
+export const ENDPOINT_ROUTES = [
+	LIST_ENDPOINTS,
+	CREATE_ENDPOINT,
+	GET_ENDPOINT,
+	UPDATE_ENDPOINT,
+	DELETE_ENDPOINT,
+	PAUSE_ENDPOINT,
+	RESUME_ENDPOINT,
+	WORKER_ENV,
+	RENEW_WEBHOOK_SECRET,
+] as const;

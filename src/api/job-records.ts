@@ -1,0 +1,224 @@
+/** Jobs as operators see them, and operations on many at once (D29, D39). */
+import { BULK_SCHEMA } from "../core/bulk-request.ts";
+import { JOB_STATES } from "../core/job-states.ts";
+import { TIMELINE_EVENTS } from "../core/timeline-events.ts";
+import { REASON_CODES, STOP_STEPS } from "../core/timeline.ts";
+import { JOB_EXAMPLE, LISTED_JOB, LISTED_JOB_EXAMPLE, OUTPUT } from "./jobs.ts";
+import { CURSOR, LIMIT, flag, moment, text, words } from "./params.ts";
+import { route } from "./route.ts";
+import type { Answer, Body } from "./route.ts";
+import { COUNT, EXAMPLE, FLAG, MOMENT, MS, TEXT, list, pageOf } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const JOB_SUMMARY = {
+	type: "object",
+	required: [...LISTED_JOB.required, "submittedAt", "expired"],
+	properties: {
+		...LISTED_JOB.properties,
+		submittedAt: MOMENT,
+		startedAt: MOMENT,
+		endedAt: MOMENT,
+		expired: { ...FLAG, description: "Input, output and error were erased; the record remains." },
+	},
+} as const;
+export type JobSummary = Static<typeof JOB_SUMMARY>;
+
+const ATTEMPT = {
+	type: "object",
+	required: ["attempt", "workerId", "startedAt", "end", "open"],
+	properties: {
+		attempt: COUNT,
+		workerId: TEXT,
+		startedAt: MOMENT,
+		endedAt: MOMENT,
+		end: {
+			enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"],
+		},
+		open: { ...FLAG, description: "The worker may still be running it." },
+		stop: {
+			enum: STOP_STEPS,
+			description:
+				"How a run that was to stop ended: confirmed by the worker, by the end of its process (killed), or not known yet.",
+		},
+	},
+} as const;
+export type Attempt = Static<typeof ATTEMPT>;
+
+const TIMELINE_EVENT = {
+	type: "object",
+	required: ["at", "event", "message"],
+	properties: {
+		at: MOMENT,
+		event: { enum: TIMELINE_EVENTS },
+		message: TEXT,
+		attempt: COUNT,
+		workerId: TEXT,
+	},
+} as const;
+
+export const JOB_DETAIL = {
+	type: "object",
+	required: [
+		...JOB_SUMMARY.required,
+		"queuedAt",
+		"operation",
+		"lowPriority",
+		"policy",
+		"s3Config",
+		"chunks",
+		"attempts",
+		"timeline",
+	],
+	properties: {
+		...LISTED_JOB.properties,
+		output: OUTPUT,
+		...JOB_SUMMARY.properties,
+		queuedAt: { ...MOMENT, description: "When its current or last wait began." },
+		expiresAt: MOMENT,
+		reason: {
+			type: "object",
+			required: ["code", "message"],
+			properties: { code: { enum: REASON_CODES }, message: TEXT },
+			description: "Why it waits; only while it does.",
+		},
+		operation: { enum: ["run", "runsync", "openai"] },
+		lowPriority: FLAG,
+		policy: {
+			type: "object",
+			required: ["ttl", "executionTimeout"],
+			properties: { ttl: MS, executionTimeout: MS },
+		},
+		webhook: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
+		s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },
+		chunks: {
+			type: "object",
+			required: ["written", "delivered"],
+			properties: { written: COUNT, delivered: COUNT },
+			description: "Numbers of the next chunk to be written and of the next to be delivered.",
+		},
+		attempts: list(ATTEMPT),
+		timeline: list(TIMELINE_EVENT),
+		input: { type: "object", description: "The input as submitted, byte for byte." },
+	},
+} as const;
+export type JobDetail = Static<typeof JOB_DETAIL>;
+
+const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at };
+
+/** Filters of the list. */
+export const STATUS_FILTER = words("status", JOB_STATES, "Only jobs in these states.");
+export const WORKER_FILTER = text(
+	"worker",
+	128,
+	"Only jobs whose current or last attempt is on this worker.",
+);
+export const FROM = moment("from", "Only jobs submitted at this moment or later.");
+export const TO = moment("to", "Only jobs submitted before this moment.");
+export const ID_FILTER = text("id", 100, "Only the job with this id.");
+export const EXPIRED = flag(
+	"expired",
+	"Also jobs whose result has expired: their records are kept longer.",
+);
+
+export const LIST_JOBS = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/jobs",
+	access: "read",
+	name: "listJobs",
+	summary: "Jobs of the endpoint, most recently submitted first.",
+	answer: {
+		description: "A page of jobs.",
+		schema: pageOf("jobs", JOB_SUMMARY),
+		example: { jobs: [{ ...LISTED_JOB_EXAMPLE, ...TIMES, expired: false }], next: null },
+	},
+	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, EXPIRED, LIMIT, CURSOR],
+});
+
+export const GET_JOB = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/jobs/:job",
+	access: "read",
+	name: "getJob",
+	summary: "One job with its attempts, its timeline and why it waits.",
+	answer: {
+		description: "The job.",
+		schema: JOB_DETAIL,
+		example: {
+			...JOB_EXAMPLE,
+			...TIMES,
+			expired: false,
+			queuedAt: EXAMPLE.at,
+			expiresAt: EXAMPLE.at,
+			operation: "run",
+			lowPriority: false,
+			policy: { ttl: 86_400_000, executionTimeout: 600_000 },
+			s3Config: false,
+			chunks: { written: 0, delivered: 0 },
+			attempts: [
+				{
+					attempt: 1,
+					end: "completed",
+					open: false,
+					workerId: EXAMPLE.worker,
+					startedAt: EXAMPLE.at,
+					endedAt: EXAMPLE.at,
+				},
+			],
+			timeline: [{ at: EXAMPLE.at, event: "submitted", message: "The job was submitted." }],
+			input: { prompt: "hello" },
+		},
+	},
+});
+
+export const BULK = {
+	type: "object",
+	required: ["matched", "done", "more", "next"],
+	properties: {
+		matched: { ...COUNT, description: "Matching jobs among those checked." },
+		done: { ...COUNT, description: "Those that were changed; 0 for a dry run." },
+		more: { ...FLAG, description: "More jobs may match." },
+		next: {
+			type: ["string", "null"],
+			description: "The cursor to continue with; null at the end.",
+		},
+	},
+} as const;
+
+const BULK_BODY = {
+	description:
+		"Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
+	schema: BULK_SCHEMA,
+	example: { filter: { status: ["FAILED"], from: "2026-01-31T12:00:00Z" }, dryRun: true },
+	checked: true,
+} as const satisfies Body;
+
+const BULK_ANSWER = {
+	description: "What was done in this batch.",
+	schema: BULK,
+	example: { matched: 1000, done: 1000, more: true, next: "b2s" },
+} as const satisfies Answer;
+
+export const CANCEL_JOBS = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/jobs/cancel",
+	access: "write",
+	name: "cancelJobs",
+	summary: "Cancels a batch of the jobs that match a filter; continue with next.",
+	answer: BULK_ANSWER,
+	body: BULK_BODY,
+	errors: ["bad_query"],
+});
+
+export const RETRY_JOBS = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/jobs/retry",
+	access: "write",
+	name: "retryJobs",
+	summary:
+		"Queues a batch of the FAILED and TIMED_OUT jobs that match a filter again; continue with next.",
+	answer: BULK_ANSWER,
+	body: BULK_BODY,
+	errors: ["bad_query", "queue_full"],
+});
+
+export const JOB_RECORD_ROUTES = [LIST_JOBS, GET_JOB, CANCEL_JOBS, RETRY_JOBS] as const;

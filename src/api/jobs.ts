@@ -1,0 +1,376 @@
+/** What clients call: submit a job, follow it, end it (spec 4), under `/v2` and `/sdk/v2`. */
+import { JOB_STATES } from "../core/job-states.ts";
+import { SUBMISSION_SCHEMA } from "../core/submission.ts";
+import { CURSOR, LIMIT, wait, whole, word } from "./params.ts";
+import { MB, route } from "./route.ts";
+import type { Answer, Body, RouteDefinition } from "./route.ts";
+import { COUNT, EXAMPLE, MS, TEXT, list, pageOf } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const JOB_ID = {
+	type: "string",
+	description: "Id of the job; begins with sync- for /runsync.",
+} as const;
+const STATE = { enum: JOB_STATES, description: "State of the job." } as const;
+
+export const STATUS_PAIR = {
+	type: "object",
+	required: ["id", "status"],
+	properties: { id: JOB_ID, status: STATE },
+} as const;
+export type StatusPair = Static<typeof STATUS_PAIR>;
+
+/** The job object without its output (D6). */
+export const LISTED_JOB = {
+	type: "object",
+	required: ["id", "status", "delayTime", "executionTime"],
+	properties: {
+		id: JOB_ID,
+		status: STATE,
+		delayTime: {
+			...MS,
+			description: "Time of the last wait in the queue; grows while the job waits.",
+		},
+		executionTime: {
+			...MS,
+			description: "Time of the last attempt; grows while it runs, 0 before.",
+		},
+		error: { ...TEXT, description: "Why the job failed, timed out or was removed." },
+		workerId: { ...TEXT, description: "The worker of the last attempt." },
+		retries: {
+			type: "integer",
+			minimum: 1,
+			description: "How often the job returned to the queue, after a loss or by /retry.",
+		},
+	},
+} as const;
+export type ListedJob = Static<typeof LISTED_JOB>;
+
+export const OUTPUT = {
+	description:
+		"The result as the worker produced it, byte for byte; while the job runs, its latest progress.",
+} as const;
+
+export const JOB = {
+	type: "object",
+	required: LISTED_JOB.required,
+	properties: { ...LISTED_JOB.properties, output: OUTPUT },
+	description: "A job (spec 2.2). All numbers are whole.",
+} as const;
+export type Job = Static<typeof JOB>;
+
+export const CHUNK = {
+	type: "object",
+	required: ["output", "metrics"],
+	properties: {
+		output: { description: "Part of the output, as the worker yielded it." },
+		metrics: { type: "object", description: "What the worker measured; {} if nothing." },
+	},
+} as const;
+
+export const PURGED = {
+	type: "object",
+	required: ["removed", "status"],
+	properties: { removed: COUNT, status: { const: "completed" } },
+} as const;
+
+export const JOB_COUNTS = {
+	type: "object",
+	required: ["completed", "failed", "inProgress", "inQueue", "retried"],
+	properties: {
+		completed: COUNT,
+		failed: COUNT,
+		inProgress: COUNT,
+		inQueue: COUNT,
+		retried: COUNT,
+	},
+} as const;
+export type JobCounts = Static<typeof JOB_COUNTS>;
+
+export const WORKER_COUNTS = {
+	type: "object",
+	required: ["idle", "initializing", "ready", "running", "throttled", "unhealthy"],
+	properties: {
+		idle: COUNT,
+		initializing: COUNT,
+		ready: COUNT,
+		running: COUNT,
+		throttled: COUNT,
+		unhealthy: COUNT,
+	},
+} as const;
+export type WorkerCounts = Static<typeof WORKER_COUNTS>;
+
+export const HEALTH = {
+	type: "object",
+	required: ["jobs", "workers"],
+	properties: { jobs: JOB_COUNTS, workers: WORKER_COUNTS },
+	description:
+		"completed, failed and retried are totals since the endpoint was created; the others are current.",
+} as const;
+
+export const COUNTS_EXAMPLE = {
+	jobs: { inQueue: 0, inProgress: 1, completed: 41, failed: 1, retried: 0 },
+	workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0, unhealthy: 0 },
+};
+export const LISTED_JOB_EXAMPLE = {
+	id: EXAMPLE.job,
+	status: "COMPLETED",
+	delayTime: 12,
+	executionTime: 340,
+	workerId: EXAMPLE.worker,
+};
+const CHUNK_EXAMPLE = { output: "hel", metrics: {} };
+
+export const JOB_EXAMPLE = { ...LISTED_JOB_EXAMPLE, output: { greeting: "hello" } };
+
+const SUBMISSION = {
+	description:
+		"The job (spec 2.3). Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
+	schema: SUBMISSION_SCHEMA,
+	example: { input: { prompt: "hello" } },
+	checked: true,
+} as const satisfies Body;
+
+const STATUS_ANSWER = {
+	description: "Id and state of the job.",
+	schema: STATUS_PAIR,
+	example: { id: EXAMPLE.job, status: "IN_QUEUE" },
+} as const satisfies Answer;
+
+const JOB_ANSWER = {
+	description: "The job.",
+	schema: JOB,
+	example: JOB_EXAMPLE,
+} as const satisfies Answer;
+
+const SDK_STREAM = {
+	type: "object",
+	required: ["status", "stream"],
+	properties: { status: TEXT, stream: list(CHUNK) },
+} as const;
+
+const STREAM_FORMS = {
+	events:
+		"one event per chunk, with its number as id, which Last-Event-ID resumes after; restart when the attempt was lost; end with the job at the end",
+	headers: {
+		"Sluice-Job-Status": "State of the job; IN_PROGRESS while chunks remain.",
+		"Sluice-Next-Offset": "Number of the next chunk.",
+	},
+} as const;
+
+/** `/stream` under the SDKs' prefix: always the object (D7). */
+const SDK_STREAM_ANSWER = {
+	description: "The chunks, in order, and the state of the job.",
+	schema: SDK_STREAM,
+	example: { status: "IN_PROGRESS", stream: [CHUNK_EXAMPLE] },
+	...STREAM_FORMS,
+} as const satisfies Answer;
+
+/** `/status?ttl=` (D9). */
+export const TTL = whole("ttl", {
+	minimum: 0,
+	maximum: Number.MAX_SAFE_INTEGER,
+	description:
+		"Keep the result for at most this long after the end of the job, ms. Only shortens; if that time has already passed, this answer is the last.",
+});
+
+/** `/stream?offset=`: read from this chunk on without moving the cursor (D7 Delivery). */
+export const OFFSET = whole("offset", {
+	minimum: 0,
+	maximum: Number.MAX_SAFE_INTEGER,
+	description:
+		"Read from the chunk with this number, as often as needed; without it each chunk is delivered once.",
+});
+
+export const SYNC_WAIT = wait(90_000);
+/** The Python SDK gives up after 10 s. */
+export const STREAM_WAIT = wait(5000);
+export const STATUS_FILTER = word("status", JOB_STATES, "Only jobs in this state.");
+
+export const RUN = route({
+	methods: ["POST"],
+	path: "/v2/:endpoint/run",
+	access: "write",
+	name: "run",
+	summary: "Queues a job and returns its id.",
+	answer: STATUS_ANSWER,
+	body: SUBMISSION,
+	errors: ["queue_full", "idempotency_reused", "idempotency_expired"],
+	maxBody: 10 * MB,
+	limit: "run",
+});
+
+export const RUNSYNC = route({
+	methods: ["POST"],
+	path: "/v2/:endpoint/runsync",
+	access: "write",
+	name: "runsync",
+	summary: "Queues a job and waits for its result.",
+	answer: JOB_ANSWER,
+	body: SUBMISSION,
+	errors: ["queue_full", "idempotency_reused", "idempotency_expired"],
+	maxBody: 20 * MB,
+	query: [SYNC_WAIT],
+	limit: "runsync",
+});
+
+export const STATUS = route({
+	methods: ["GET", "POST"],
+	path: "/v2/:endpoint/status/:job",
+	access: "read",
+	name: "status",
+	summary: "The job as it is now, with its result once it has ended.",
+	answer: JOB_ANSWER,
+	query: [TTL],
+	limit: "status",
+});
+
+export const STATUS_SYNC = route({
+	methods: ["GET", "POST"],
+	path: "/v2/:endpoint/status-sync/:job",
+	access: "read",
+	name: "statusSync",
+	summary: "The job once it has ended, or as it is when the wait is over.",
+	answer: JOB_ANSWER,
+	query: [SYNC_WAIT],
+	limit: "status-sync",
+});
+
+export const STREAM = route({
+	methods: ["GET", "POST"],
+	path: "/v2/:endpoint/stream/:job",
+	access: "read",
+	name: "stream",
+	summary: "The chunks of a job that were not delivered yet, or those from an offset on.",
+	answer: {
+		description:
+			"The chunks, in order; [] when none is left. SDKs get an object with status and stream: those with a User-Agent that begins with RunPod-, an X-Request-ID that is the job id, or POST.",
+		schema: { oneOf: [list(CHUNK), SDK_STREAM] },
+		example: [CHUNK_EXAMPLE],
+		...STREAM_FORMS,
+	},
+	query: [STREAM_WAIT, OFFSET],
+	limit: "stream",
+});
+
+export const CANCEL = route({
+	methods: ["POST"],
+	path: "/v2/:endpoint/cancel/:job",
+	access: "write",
+	name: "cancel",
+	summary: "Cancels a job that waits or runs.",
+	answer: STATUS_ANSWER,
+	limit: "cancel",
+});
+
+export const RETRY = route({
+	methods: ["POST"],
+	path: "/v2/:endpoint/retry/:job",
+	access: "write",
+	name: "retry",
+	summary: "Queues a FAILED or TIMED_OUT job again, under the same id.",
+	answer: STATUS_ANSWER,
+	errors: ["job_not_retryable", "queue_full"],
+});
+
+export const PURGE_QUEUE = route({
+	methods: ["POST"],
+	path: "/v2/:endpoint/purge-queue",
+	access: "write",
+	name: "purgeQueue",
+	summary: "Removes every waiting job of the endpoint.",
+	answer: {
+		description: "How many jobs were removed.",
+		schema: PURGED,
+		example: { removed: 3, status: "completed" },
+	},
+	limit: "purge-queue",
+});
+
+export const REQUESTS = route({
+	methods: ["GET"],
+	path: "/v2/:endpoint/requests",
+	access: "read",
+	name: "requests",
+	summary: "Jobs of the endpoint, most recently submitted first.",
+	answer: {
+		description: "A page of jobs.",
+		schema: pageOf("requests", LISTED_JOB),
+		example: { requests: [LISTED_JOB_EXAMPLE], next: null },
+	},
+	query: [STATUS_FILTER, LIMIT, CURSOR],
+	limit: "requests",
+});
+
+export const OPENAI = route({
+	methods: ["GET", "POST"],
+	path: "/v2/:endpoint/openai/*",
+	access: "write",
+	name: "openai",
+	summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.",
+	answer: {
+		description:
+			"The result as the worker produced it. A failure that the worker reported in OpenAI's form has its own status.",
+		schema: {},
+		example: {
+			object: "chat.completion",
+			choices: [{ index: 0, message: { role: "assistant", content: "hello" } }],
+		},
+		events: "the worker's chunks as it produced them",
+		headers: { "x-request-id": "Id of the job." },
+	},
+	body: {
+		description:
+			"A request of OpenAI's API; the worker gets it as input.openai_input, and the route as input.openai_route.",
+		schema: {
+			type: "object",
+			properties: {
+				stream: {
+					type: "boolean",
+					default: false,
+					description: "Answer with server-sent events.",
+				},
+			},
+		},
+		example: { model: "small", messages: [{ role: "user", content: "hello" }] },
+	},
+	errors: ["queue_full", "not_ready"],
+	maxBody: 20 * MB,
+	errorForm: "openai",
+	limit: "openai",
+});
+
+export const GET_HEALTH = route({
+	methods: ["GET"],
+	path: "/v2/:endpoint/health",
+	access: "read",
+	name: "health",
+	summary: "Counts of jobs and workers of the endpoint.",
+	answer: { description: "Counts.", schema: HEALTH, example: COUNTS_EXAMPLE },
+});
+
+export const CLIENT_ROUTES = [
+	RUN,
+	RUNSYNC,
+	STATUS,
+	STATUS_SYNC,
+	STREAM,
+	CANCEL,
+	RETRY,
+	PURGE_QUEUE,
+	REQUESTS,
+	OPENAI,
+	GET_HEALTH,
+] as const;
+
+/** The same operation under the SDKs' prefix; only `/stream` answers differently (D7). */
+export function sdkRoute(definition: RouteDefinition): RouteDefinition {
+	const { name, path, answer } = definition;
+	return {
+		...definition,
+		path: `/sdk${path}`,
+		name: `sdk${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+		answer: name === "stream" ? SDK_STREAM_ANSWER : answer,
+	};
+}

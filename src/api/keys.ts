@@ -1,0 +1,86 @@
+/** API keys (D30, D39). */
+import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
+import { KEY_REQUEST_SCHEMA, SCOPES } from "../core/key-request.ts";
+import { NO_BODY, route } from "./route.ts";
+import { EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const KEY = {
+	type: "object",
+	required: ["id", "name", "scopes", "createdAt"],
+	properties: {
+		id: TEXT,
+		name: KEY_REQUEST_SCHEMA.properties.name,
+		scopes: list({ enum: SCOPES }),
+		endpoints: {
+			...list(ENDPOINT_ID),
+			description: "The only endpoints it is valid for; absent: all.",
+		},
+		createdAt: MOMENT,
+		lastUsedAt: MOMENT,
+	},
+} as const;
+export type Key = Static<typeof KEY>;
+
+export const NEW_KEY = {
+	type: "object",
+	required: [...KEY.required, "key"],
+	properties: {
+		...KEY.properties,
+		key: { ...TEXT, description: "The key itself, shown only in this answer." },
+	},
+} as const;
+export type NewKey = Static<typeof NEW_KEY>;
+
+export const KEY_EXAMPLE = {
+	id: "019b2f6e-7c1a-7000-8000-000000000001",
+	name: "nightly batch",
+	scopes: ["write"],
+	createdAt: EXAMPLE.at,
+};
+
+export const LIST_KEYS = route({
+	methods: ["GET"],
+	path: "/v1/keys",
+	access: "admin",
+	name: "listKeys",
+	summary: "API keys, without the keys themselves.",
+	answer: {
+		description: "The keys.",
+		schema: listIn("keys", KEY),
+		example: { keys: [KEY_EXAMPLE] },
+	},
+});
+
+export const CREATE_KEY = route({
+	methods: ["POST"],
+	path: "/v1/keys",
+	access: "admin",
+	name: "createKey",
+	summary: "Creates an API key. Only this answer contains it.",
+	answer: {
+		description: "The key, shown only in this answer.",
+		schema: NEW_KEY,
+		example: { ...KEY_EXAMPLE, key: "sluice_…" },
+	},
+	status: 201,
+	body: {
+		description: "The requested key.",
+		schema: KEY_REQUEST_SCHEMA,
+		example: { name: "nightly batch", scopes: ["write"] },
+		checked: true,
+	},
+});
+
+export const REVOKE_KEY = route({
+	methods: ["DELETE"],
+	path: "/v1/keys/:key",
+	access: "admin",
+	name: "revokeKey",
+	summary: "Revokes an API key.",
+	answer: { description: "The key before its removal.", schema: KEY, example: KEY_EXAMPLE },
+	body: NO_BODY,
+	errors: ["last_admin_key"],
+});
+
+export const KEY_ROUTES = [LIST_KEYS, CREATE_KEY, REVOKE_KEY] as const;

@@ -1,0 +1,147 @@
+/** What is counted: history of an endpoint, live feed, Prometheus (D39, D40). */
+import {
+	COUNTERS,
+	GAUGES,
+	HOUR_MS,
+	MINUTE_MS,
+	OUTCOMES,
+	STEPS,
+} from "../core/metrics/metric-buckets.ts";
+import type { StepMs } from "../core/metrics/metric-buckets.ts";
+import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
+import { moment, text, whole } from "./params.ts";
+import type { Param } from "./params.ts";
+import { route } from "./route.ts";
+import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, list } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+const NAMES = [...COUNTERS, ...GAUGES] as const;
+
+/** The same value for each name. */
+function each<const Name extends string, V>(names: readonly Name[], value: V): Record<Name, V> {
+	return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, V>;
+}
+
+const SERIES = list({ type: ["integer", "null"] });
+export type Series = Static<typeof SERIES>;
+
+const PERCENTILES = {
+	type: "object",
+	required: ["p50", "p95", "p99"],
+	properties: { p50: SERIES, p95: SERIES, p99: SERIES },
+} as const;
+
+export const METRICS = {
+	type: "object",
+	required: ["step", "from", "series"],
+	properties: {
+		step: { enum: STEPS, "x-unit": "ms" },
+		from: { ...MOMENT, description: "Beginning of the first step." },
+		series: {
+			type: "object",
+			required: [...NAMES, "delayMs", "executionMs"],
+			properties: { ...each(NAMES, SERIES), delayMs: PERCENTILES, executionMs: PERCENTILES },
+		},
+	},
+	description:
+		"Counts of what happened in each step; for queued, running and workers the maximum. delayMs: waits of jobs that were started; executionMs: runs whose end the worker reported; both within 5 %.",
+} as const;
+export type Metrics = Static<typeof METRICS>;
+
+/** An endpoint in the live feed. */
+export const OVERVIEW = {
+	type: "object",
+	required: ["id", "name", "paused", "queue", "workers", "perMinute", "spark"],
+	properties: {
+		id: TEXT,
+		name: TEXT,
+		paused: FLAG,
+		queue: JOB_COUNTS,
+		workers: WORKER_COUNTS,
+		perMinute: {
+			type: "object",
+			properties: each([...OUTCOMES, "submitted", "retried"], COUNT),
+			description: "Events of the last 60 s.",
+		},
+		spark: { ...list(COUNT), description: "Jobs ended in each of the last 30 minutes." },
+	},
+} as const;
+export type Overview = Static<typeof OVERVIEW>;
+
+/** Steps in an answer without `from`. */
+export const DEFAULT_STEPS = 60;
+
+export const FROM = moment("from", `Beginning; ${DEFAULT_STEPS} steps before the end if absent.`);
+export const TO = moment("to", "End; now if absent.");
+export const STEP: Param<StepMs> = {
+	name: "step",
+	description:
+		"Length of the steps, ms: minutes are kept for a day, hours for 30 days. Without it, minutes if they are still kept for that time, else hours.",
+	bound: `${MINUTE_MS} (a minute) or ${HOUR_MS} (an hour)`,
+	schema: { type: "integer", enum: STEPS },
+	read: (value) => STEPS.find((step) => String(step) === value),
+};
+
+const VALUES = [3, null];
+const PERCENTILES_EXAMPLE = { p50: VALUES, p95: VALUES, p99: VALUES };
+
+export const ENDPOINT_METRICS = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/metrics",
+	access: "read",
+	name: "endpointMetrics",
+	summary: "History of the endpoint: jobs, waits, runs and workers.",
+	answer: {
+		description: "One value per step, from the first on; null where nothing is known.",
+		schema: METRICS,
+		example: {
+			step: MINUTE_MS,
+			from: EXAMPLE.at,
+			series: {
+				...each(NAMES, VALUES),
+				delayMs: PERCENTILES_EXAMPLE,
+				executionMs: PERCENTILES_EXAMPLE,
+			},
+		},
+	},
+	query: [FROM, TO, STEP],
+});
+
+export const ENDPOINT_FILTER = text("endpoint", 64, "Only this endpoint.");
+export const INTERVAL = whole("interval", {
+	minimum: 1,
+	maximum: 60,
+	default: 2,
+	description: "Minimum seconds between two events.",
+});
+
+export const FEED = route({
+	methods: ["GET"],
+	path: "/v1/feed",
+	access: "read",
+	name: "feed",
+	summary: "All endpoints that the key may read, now and after each change.",
+	answer: {
+		description: "Has no end.",
+		events:
+			"overview with {at, endpoints}: id, name, paused, queue and workers as in /health, perMinute (jobs ended in the last 60 s by outcome) and spark (jobs ended in each of the last 30 minutes); a comment after 15 s without a change",
+	},
+	errors: ["endpoint_not_found", "not_ready"],
+	query: [ENDPOINT_FILTER, INTERVAL],
+});
+
+/** Media type of the text format of Prometheus. */
+export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+export const PROMETHEUS = route({
+	methods: ["GET"],
+	path: "/metrics",
+	access: "read",
+	name: "metrics",
+	summary: "Jobs, workers, store and process for Prometheus.",
+	answer: {
+		description:
+			"Families of samples in the text format of Prometheus. Jobs and workers are those of all servers; counters are of the server that answers, since its start.",
+		media: EXPOSITION_TYPE,
+	},
+});

@@ -1,0 +1,80 @@
+/** All operations and all named shapes of the API, in the order of the documentation. */
+import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
+import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
+import { ERROR, OPENAI_ERROR } from "./errors.ts";
+import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.ts";
+import {
+	CHUNK,
+	CLIENT_ROUTES,
+	HEALTH,
+	JOB,
+	LISTED_JOB,
+	PURGED,
+	STATUS_PAIR,
+	sdkRoute,
+} from "./jobs.ts";
+import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
+import { ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
+import type { RouteDefinition } from "./route.ts";
+import type { JsonSchema } from "./schema.ts";
+import { DOCUMENTATION_ROUTES, HEALTHZ, LIST_SERVERS, READYZ, SERVER } from "./service.ts";
+import { DELIVERY, WEBHOOK_ROUTES } from "./webhooks.ts";
+import { DISPATCHED_JOB, WORKER_ROUTES } from "./worker-protocol.ts";
+import { WORKER, WORKER_ADMIN_ROUTES } from "./workers.ts";
+
+/** Shapes with names: `components/schemas` of `/openapi.json`. */
+export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+	StatusPair: STATUS_PAIR,
+	Job: JOB,
+	Chunk: CHUNK,
+	Purged: PURGED,
+	Health: HEALTH,
+	ListedJob: LISTED_JOB,
+	Error: ERROR,
+	OpenAIError: OPENAI_ERROR,
+	DispatchedJob: DISPATCHED_JOB,
+	Endpoint: ENDPOINT,
+	Worker: WORKER,
+	Server: SERVER,
+	Metrics: METRICS,
+	Bulk: BULK,
+	JobSummary: JOB_SUMMARY,
+	JobDetail: JOB_DETAIL,
+	Delivery: DELIVERY,
+	Key: KEY,
+	Principal: PRINCIPAL,
+	NewKey: NEW_KEY,
+};
+
+const OTHER_ROUTES = [
+	...WORKER_ROUTES,
+	...ENDPOINT_ROUTES,
+	...WORKER_ADMIN_ROUTES,
+	ENDPOINT_METRICS,
+	FEED,
+	...JOB_RECORD_ROUTES,
+	...WEBHOOK_ROUTES,
+	...KEY_ROUTES,
+	LIST_SERVERS,
+	...CONSOLE_ROUTES,
+	HEALTHZ,
+	READYZ,
+	PROMETHEUS,
+	...DOCUMENTATION_ROUTES,
+] as const;
+
+/** Every definition, those of clients once. */
+export type Definition = (typeof CLIENT_ROUTES | typeof OTHER_ROUTES)[number];
+export type OperationName = Definition["name"];
+
+/** A served operation. */
+export interface Operation extends RouteDefinition {
+	/** The definition that it serves: one for `/v2` and `/sdk/v2`. */
+	readonly definition: OperationName;
+}
+
+export const OPERATIONS: readonly Operation[] = [
+	...CLIENT_ROUTES.map((each) => ({ ...each, definition: each.name })),
+	...CLIENT_ROUTES.map((each) => ({ ...sdkRoute(each), definition: each.name })),
+	...OTHER_ROUTES.map((each) => ({ ...each, definition: each.name })),
+];

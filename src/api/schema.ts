@@ -1,0 +1,85 @@
+/**
+ * What the files of this folder share: JSON Schema constants, and the TypeScript types that TypeBox
+ * derives from them. Types only: nothing of TypeBox runs.
+ */
+import type { XStatic } from "typebox/schema";
+import type { Schema } from "../core/schema.ts";
+
+/** Any JSON Schema 2020-12: those that `core/schema.ts` checks, and wider ones. */
+export type JsonSchema = Schema | Readonly<Record<string, unknown>>;
+
+/** The type of the values that a schema describes. */
+export type Static<S> = XStatic<S>;
+
+/** `T` as a handler may return it: optional members may be undefined, since JSON omits them. */
+export type Sendable<T> = T extends readonly (infer Item)[]
+	? readonly Sendable<Item>[]
+	: T extends object
+		? {
+				readonly [Name in keyof T]:
+					| Sendable<T[Name]>
+					| (T extends Record<Name, T[Name]> ? never : undefined);
+			}
+		: T;
+
+export const TEXT = { type: "string" } as const;
+export const FLAG = { type: "boolean" } as const;
+export const COUNT = { type: "integer", minimum: 0 } as const;
+export const MS = { type: "integer", minimum: 0, "x-unit": "ms" } as const;
+export const MOMENT = { type: "string", format: "date-time" } as const;
+export const TEXTS = { type: "array", items: TEXT } as const;
+/** An object without members. */
+export const EMPTY = { type: "object", maxProperties: 0 } as const;
+export const CURSOR_OR_NULL = {
+	type: ["string", "null"],
+	description: "Cursor of the next page; null on the last page.",
+} as const;
+
+interface List<S> {
+	readonly type: "array";
+	readonly items: S;
+}
+
+export function list<const S>(items: S): List<S> {
+	return { type: "array", items };
+}
+
+/** An object with one list: `{name: [item, ...]}`. */
+export function listIn<const Name extends string, const S>(
+	name: Name,
+	item: S,
+): {
+	readonly type: "object";
+	readonly required: readonly [Name];
+	readonly properties: Readonly<Record<Name, List<S>>>;
+} {
+	return {
+		type: "object",
+		required: [name],
+		properties: { [name]: list(item) } as Record<Name, List<S>>,
+	};
+}
+
+/** A page of a list: `{name: [item, ...], next}`. */
+export function pageOf<const Name extends string, const S>(
+	name: Name,
+	item: S,
+): {
+	readonly type: "object";
+	readonly required: readonly [Name, "next"];
+	readonly properties: Readonly<Record<Name, List<S>> & { next: typeof CURSOR_OR_NULL }>;
+} {
+	const { properties } = listIn(name, item);
+	return {
+		type: "object",
+		required: [name, "next"],
+		properties: { ...properties, next: CURSOR_OR_NULL },
+	};
+}
+
+/** Values for examples. */
+export const EXAMPLE = {
+	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
+	at: "2026-01-31T12:00:00.000Z",
+	worker: "hello-1a2b3c",
+} as const;

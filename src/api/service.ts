@@ -1,0 +1,108 @@
+/** The service itself: its servers, its health, and the documentation of the API (D40). */
+import { PAGE } from "./console.ts";
+import { route } from "./route.ts";
+import { EXAMPLE, FLAG, MOMENT, TEXT, list, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const SERVER = {
+	type: "object",
+	required: ["id", "url", "startedAt", "self", "leads"],
+	properties: {
+		id: TEXT,
+		url: {
+			...TEXT,
+			description: "Its address for the workers that it launches and for other servers.",
+		},
+		startedAt: MOMENT,
+		self: { ...FLAG, description: "It is the server that answers." },
+		leads: {
+			...list(TEXT),
+			description:
+				"What it does for all servers: sweep, removal, deliveries; scale: and an endpoint whose workers it launches.",
+		},
+	},
+} as const;
+export type Server = Static<typeof SERVER>;
+
+export const LIST_SERVERS = route({
+	methods: ["GET"],
+	path: "/v1/servers",
+	access: "admin",
+	name: "listServers",
+	summary: "The servers that share the store, and what each does for all.",
+	answer: {
+		description: "The servers; empty if only this one can open the store.",
+		schema: listIn("servers", SERVER),
+		example: {
+			servers: [
+				{
+					id: "0d8f6c1e2b7a4c55",
+					url: "http://10.0.0.5:8080",
+					startedAt: EXAMPLE.at,
+					self: true,
+					leads: ["scale:hello", "sweep"],
+				},
+			],
+		},
+	},
+});
+
+export const HEALTHZ = route({
+	methods: ["GET"],
+	path: "/healthz",
+	access: "anyone",
+	name: "healthz",
+	summary: "Whether the process is alive.",
+	answer: {
+		description: "Alive.",
+		schema: { type: "object", required: ["ok"], properties: { ok: FLAG } },
+		example: { ok: true },
+	},
+});
+
+export const READYZ = route({
+	methods: ["GET"],
+	path: "/readyz",
+	access: "anyone",
+	name: "readyz",
+	summary: "Whether the server accepts requests.",
+	answer: {
+		description: "Ready.",
+		schema: { type: "object", required: ["ready"], properties: { ready: FLAG } },
+		example: { ready: true },
+	},
+	errors: ["not_ready"],
+});
+
+export const DOCUMENTATION_ROUTES = [
+	route({
+		methods: ["GET"],
+		path: "/openapi.json",
+		access: "anyone",
+		name: "openapi",
+		summary: "The API as an OpenAPI 3.1 document.",
+		answer: {
+			description: "This document.",
+			schema: {
+				type: "object",
+				required: ["openapi", "servers", "info", "tags", "paths", "components"],
+				properties: {
+					openapi: { const: "3.1.1" },
+					servers: { type: "array" },
+					info: { type: "object" },
+					tags: { type: "array" },
+					paths: { type: "object" },
+					components: { type: "object" },
+				},
+			},
+		},
+	}),
+	route({
+		methods: ["GET"],
+		path: "/docs",
+		access: "anyone",
+		name: "docs",
+		summary: "The same as an HTML page.",
+		answer: PAGE,
+	}),
+] as const;

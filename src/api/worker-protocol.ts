@@ -1,0 +1,188 @@
+/** What workers call, as RunPod's worker SDK does (protocol B). */
+import { RESULTS_BODY_LIMIT, RESULTS_TOGETHER, RESULT_LIMIT } from "../core/report.ts";
+import { JOB_ID } from "./jobs.ts";
+import type { ParamDescription } from "./params.ts";
+import { emptyAnswer, route } from "./route.ts";
+import { COUNT, EXAMPLE, TEXT, TEXTS, list } from "./schema.ts";
+
+/** Most jobs of one batch. */
+export const BATCH_LIMIT = 1000;
+
+/** The job as a worker gets it. */
+export const DISPATCHED_JOB = {
+	type: "object",
+	required: ["id", "input"],
+	properties: { id: JOB_ID, input: { type: "object" }, s3Config: { type: "object" } },
+} as const;
+
+const NO_JOB = "Nothing in 50 s: poll again.";
+const DISPATCHED_EXAMPLE = { id: EXAMPLE.job, input: { prompt: "hello" } };
+const ACCEPTED = emptyAnswer("It was accepted. A result is durable.");
+
+/** Query parameters are read leniently: a worker could not act on a refusal. */
+const IN_PROGRESS: ParamDescription = {
+	name: "job_in_progress",
+	description:
+		"0: the worker holds no job, so that jobs sent to it before this call count as lost.",
+	schema: COUNT,
+};
+
+export const JOB_TAKE = route({
+	methods: ["GET"],
+	path: "/worker/:endpoint/job-take/:worker",
+	access: "worker",
+	name: "jobTake",
+	summary: "One job for the worker, held until there is one.",
+	answer: {
+		description: "The job.",
+		schema: DISPATCHED_JOB,
+		example: DISPATCHED_EXAMPLE,
+		empty: NO_JOB,
+	},
+	query: [IN_PROGRESS],
+	poll: true,
+});
+
+export const JOB_TAKE_BATCH = route({
+	methods: ["GET"],
+	path: "/worker/:endpoint/job-take-batch/:worker",
+	access: "worker",
+	name: "jobTakeBatch",
+	summary: "Several jobs for the worker, held until there is one.",
+	answer: {
+		description: "The jobs.",
+		schema: { ...list(DISPATCHED_JOB), minItems: 1 },
+		example: [DISPATCHED_EXAMPLE],
+		empty: NO_JOB,
+		headers: { "Sluice-Job-Done-Batch": "Most results in one post to job-done-batch." },
+	},
+	query: [
+		{
+			name: "batch_size",
+			description: "Most jobs of the batch.",
+			schema: { type: "integer", minimum: 1, maximum: BATCH_LIMIT, default: 1 },
+		},
+		IN_PROGRESS,
+	],
+	poll: true,
+});
+
+export const JOB_STOP = route({
+	methods: ["GET"],
+	path: "/worker/:endpoint/job-stop/:worker",
+	access: "worker",
+	name: "jobStop",
+	summary: "Jobs that the worker must stop, held until there is one.",
+	answer: {
+		description: "Ids of the jobs.",
+		schema: { type: "object", required: ["jobsToStop"], properties: { jobsToStop: TEXTS } },
+		example: { jobsToStop: [EXAMPLE.job] },
+		empty: NO_JOB,
+	},
+	poll: true,
+});
+
+export const JOB_DONE = route({
+	methods: ["POST"],
+	path: "/worker/:endpoint/job-done/:worker/:job",
+	access: "worker",
+	name: "jobDone",
+	summary: "The result, the failure or the progress of a job.",
+	answer: ACCEPTED,
+	body: {
+		description:
+			"output: the result. With status IN_PROGRESS it is progress; with an error the job has failed. stopPod: restart the worker.",
+		schema: {
+			type: "object",
+			properties: { output: {}, error: {}, status: TEXT, stopPod: { type: "boolean" } },
+		},
+		example: { output: { greeting: "hello" } },
+		neverRefused: true,
+	},
+	maxBody: RESULT_LIMIT,
+});
+
+export const JOB_DONE_BATCH = route({
+	methods: ["POST"],
+	path: "/worker/:endpoint/job-done-batch/:worker",
+	access: "worker",
+	name: "jobDoneBatch",
+	summary:
+		"Results of several jobs, one per line; for workers that got the maximum number from job-take-batch.",
+	answer: {
+		description:
+			"For each line, in order, the status that a post of its own would have got: 200 when it was accepted.",
+		schema: list({ type: "integer" }),
+		example: [200, 200],
+	},
+	body: {
+		description: `Up to ${RESULTS_TOGETHER} lines, each a JSON object without line breaks: the body of a job-done, and the job's id.`,
+		schema: TEXT,
+		media: "application/x-ndjson",
+		example: '{"id":"0190a0b0-0000-7000-8000-000000000001","output":{"greeting":"hello"}}',
+		checked: true,
+	},
+	maxBody: RESULTS_BODY_LIMIT,
+});
+
+export const JOB_STREAM = route({
+	methods: ["POST"],
+	path: "/worker/:endpoint/job-stream/:worker/:job",
+	access: "worker",
+	name: "jobStream",
+	summary: "A chunk of the output of a job.",
+	answer: ACCEPTED,
+	body: {
+		description: "A part of the output.",
+		schema: { type: "object", properties: { output: {}, metrics: { type: "object" } } },
+		example: { output: "hel" },
+		neverRefused: true,
+	},
+	maxBody: RESULT_LIMIT,
+	query: [
+		{
+			name: "chunk",
+			description:
+				"Number of the post among those of its attempt, by which a repeat is recognised.",
+			schema: COUNT,
+		},
+	],
+});
+
+export const PING = route({
+	methods: ["GET"],
+	path: "/worker/:endpoint/ping/:worker",
+	access: "worker",
+	name: "ping",
+	summary: "A heartbeat of the worker and of the jobs it names.",
+	answer: ACCEPTED,
+	query: [
+		{
+			name: "job_id",
+			description: "Ids of the jobs it holds, separated by commas; each lease is renewed.",
+			schema: TEXT,
+		},
+		{
+			name: "runpod_version",
+			description: "Version of the worker's SDK, at most 64 characters.",
+			schema: TEXT,
+		},
+		{ name: "status", description: "unhealthy: the worker failed a check.", schema: TEXT },
+		{ name: "check", description: "Which check it failed.", schema: TEXT },
+		{
+			name: "reason",
+			description: "Why, at most 500 characters with the check.",
+			schema: TEXT,
+		},
+	],
+});
+
+export const WORKER_ROUTES = [
+	JOB_TAKE,
+	JOB_TAKE_BATCH,
+	JOB_STOP,
+	JOB_DONE,
+	JOB_DONE_BATCH,
+	JOB_STREAM,
+	PING,
+] as const;

@@ -1,0 +1,97 @@
+/** Workers of an endpoint and their logs, for operators (D28, D39). */
+import { flag, text, whole } from "./params.ts";
+import { NO_BODY, emptyAnswer, route } from "./route.ts";
+import { COUNT, EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const WORKER = {
+	type: "object",
+	required: ["id", "state", "launcher", "createdAt", "seenAt", "jobs"],
+	properties: {
+		id: TEXT,
+		state: { enum: ["initializing", "idle", "running", "unhealthy", "stopping"] },
+		launcher: { ...TEXT, description: "What started it; external: not this service." },
+		createdAt: MOMENT,
+		seenAt: { ...MOMENT, description: "Its last call." },
+		jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
+		gpus: { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it." },
+		version: { ...TEXT, description: "Version of its SDK, once it has pinged." },
+		warning: { ...TEXT, description: "Known problems of that version." },
+	},
+} as const;
+export type Worker = Static<typeof WORKER>;
+
+/** A line of a worker's log. */
+export const LOG_LINE = {
+	type: "object",
+	required: ["text", "position"],
+	properties: { text: TEXT, position: COUNT, job: TEXT, level: TEXT },
+} as const;
+export type LogLine = Static<typeof LOG_LINE>;
+
+export const TAIL = whole("tail", {
+	minimum: 0,
+	maximum: 10_000,
+	default: 100,
+	description: "Start with this many of the last lines.",
+});
+export const FOLLOW = flag("follow", "Continue with what the worker writes, until it has exited.");
+export const JOB_FILTER = text(
+	"job",
+	100,
+	"Only lines that the worker's SDK ascribes to this job.",
+);
+
+export const LIST_WORKERS = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/workers",
+	access: "read",
+	name: "listWorkers",
+	summary: "Workers of the endpoint and the jobs they hold.",
+	answer: {
+		description: "The workers.",
+		schema: listIn("workers", WORKER),
+		example: {
+			workers: [
+				{
+					id: EXAMPLE.worker,
+					state: "running",
+					launcher: "process",
+					createdAt: EXAMPLE.at,
+					seenAt: EXAMPLE.at,
+					jobs: [EXAMPLE.job],
+				},
+			],
+		},
+	},
+});
+
+export const WORKER_LOGS = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/workers/:worker/logs",
+	access: "admin",
+	name: "workerLogs",
+	summary: "The output of a launched worker: the last lines, then new ones.",
+	answer: {
+		description:
+			"One object per line: {text, position}, with job and level when the worker's SDK provides them. A very long line is split.",
+		media: "application/x-ndjson",
+		events:
+			"one event per line, with its position as id, which Last-Event-ID resumes after; end at the end",
+	},
+	errors: ["worker_not_found"],
+	query: [TAIL, FOLLOW, JOB_FILTER],
+});
+
+export const STOP_WORKER = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/workers/:worker/stop",
+	access: "admin",
+	name: "stopWorker",
+	summary: "Stops a launched worker: it gets no more jobs and exits once it holds none.",
+	answer: emptyAnswer("It is stopping."),
+	body: NO_BODY,
+	errors: ["worker_gone", "worker_not_launched"],
+});
+
+export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, WORKER_LOGS, STOP_WORKER] as const;

@@ -1,0 +1,243 @@
+/** One operation of `/openapi.json`, from its definition. */
+import { ERROR, OPENAI_ERROR } from "../../api/errors.ts";
+import type { Answer, Body, RouteDefinition } from "../../api/route.ts";
+import type { JsonSchema } from "../../api/schema.ts";
+import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
+import { ERRORS } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/errors.ts";
+import { DEFAULT_LIMITS } from "../../core/limits.ts";
+import type { Operation, Parameter, Response } from "./openapi-types.ts";
+import { withReferences } from "./references.ts";
+import { ALWAYS, refusalsOf } from "./refusals.ts";
+
+type Method = RouteDefinition["methods"][number];
+
+const JSON_TYPE = "application/json";
+const EVENTS_TYPE = "text/event-stream";
+
+/** Groups of operations in their order; the first whose expression matches the path counts. */
+export const TAGS: readonly (readonly [name: string, paths: RegExp, description: string])[] = [
+	["Jobs", /^\/v2\//, "What clients call: submit a job, follow it, end it."],
+	[
+		"Jobs for SDKs",
+		/^\/sdk\/v2\//,
+		"The same operations at the base address for RunPod's SDKs; only /stream answers differently.",
+	],
+	[
+		"Endpoints",
+		/^\/v1\/(?:endpoints(?!.*\/jobs)|feed)/,
+		"For operators: endpoints and their workers.",
+	],
+	[
+		"Job records",
+		/^\/v1\/endpoints\/.*\/jobs/,
+		"For operators: every job, its attempts, and why it waits.",
+	],
+	["Webhooks", /^\/v1\/webhooks/, "Deliveries, and sending one again."],
+	["Keys", /^\/v1\/keys/, "API keys."],
+	[
+		"Workers",
+		/^\/worker\//,
+		"What workers call, as RunPod's worker SDK does. Refused polls are answered after 5 s.",
+	],
+	["Servers", /^\/v1\/servers/, "For operators: the servers that share the store."],
+	[
+		"Console",
+		/^\/(?:$|console|v1\/console-link)/,
+		"The web console, and signing in to it. Its cookie replaces the key on every path of clients and operators; a request that changes something must have an Origin of the service's own.",
+	],
+	["Service", /^\//, "Health of the process, and these pages."],
+];
+
+/** Parameters of paths. */
+const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required">>> = {
+	endpoint: { description: ENDPOINT_ID.description, schema: ENDPOINT_ID, example: "hello" },
+	job: {
+		description: "Id of the job.",
+		schema: { type: "string", pattern: "^[a-zA-Z0-9_-]{1,80}$" },
+	},
+	worker: {
+		description: "Id of the worker, as in RUNPOD_POD_ID.",
+		schema: { type: "string", pattern: "^[a-zA-Z0-9_.:-]{1,128}$" },
+	},
+	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
+	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
+	token: { description: "The secret of the link.", schema: { type: "string" } },
+	route: {
+		description:
+			"The rest of the path, slashes included: under openai such as v1/chat/completions.",
+		schema: { type: "string" },
+		example: "v1/chat/completions",
+	},
+};
+
+const IDEMPOTENCY: Parameter = {
+	name: "Idempotency-Key",
+	in: "header",
+	required: false,
+	description:
+		"A submission with this key happens once in 24 h: the same body gives the same job, another body is 409.",
+	schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+
+/** Errors of the job behind a request (D32). */
+const OPENAI_ENDS =
+	" A failure of the job: the status that its worker reported; 504 when it ran too long, 503 when no worker took it in time, 409 when it was cancelled or removed, 500 when its worker was lost.";
+
+export const HEADERS = {
+	"RateLimit-Limit": "Requests of this operation that the endpoint takes in any 10 s.",
+	"RateLimit-Remaining": "How many of them are left.",
+	"RateLimit-Reset": "Seconds until one more is available.",
+	"Retry-After": "Seconds after which to try again.",
+} as const;
+
+/** The path as a template; the rest of a path is one parameter. */
+export function pathOf({ path }: Pick<RouteDefinition, "path">): string {
+	return path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{route}");
+}
+
+/**
+ * The operationId: the name of the definition for the method with a body, else for the first
+ * method; other methods append theirs.
+ */
+export function operationIdOf({ name, methods, body }: RouteDefinition, method: Method): string {
+	const main =
+		body === undefined ? methods[0] : (methods.find((each) => each !== "GET") ?? methods[0]);
+	return method === main ? name : `${name}${method.charAt(0)}${method.slice(1).toLowerCase()}`;
+}
+
+export function operationOf(route: RouteDefinition, method: Method): Operation {
+	const { access, path, summary, query = [], body, maxBody, errors = [] } = route;
+	const [tag] = TAGS.find(([, paths]) => paths.test(path))!;
+	const names = [...pathOf(route).matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+	const readsBody = body !== undefined && method !== "GET" && method !== "DELETE";
+	const parameters: Parameter[] = [
+		...names.map((name): Parameter => ({ name, in: "path", required: true, ...IN_PATH[name]! })),
+		...query.map(
+			({ name, required = false, description, schema }): Parameter => ({
+				name,
+				in: "query",
+				required,
+				description,
+				schema,
+			}),
+		),
+		...(errors.includes("idempotency_reused") ? [IDEMPOTENCY] : []),
+	];
+	return {
+		operationId: operationIdOf(route, method),
+		tags: [tag],
+		summary,
+		description: notes(route).join(" "),
+		...(parameters.length > 0 ? { parameters } : {}),
+		...(readsBody ? { requestBody: requestBody(body, maxBody) } : {}),
+		responses: { ...success(route), ...failures(route, method) },
+		security:
+			access === "anyone"
+				? []
+				: access === "worker"
+					? [{ workerToken: [] }]
+					: [{ bearer: [access] }, { bareKey: [access] }],
+	};
+}
+
+/** Who may call, and the default limits. */
+function notes({ access, limit, poll }: RouteDefinition): string[] {
+	const sentences: string[] = [];
+	if (access === "anyone") sentences.push("Needs no key.");
+	else if (access === "worker") sentences.push("Needs the token of the worker.");
+	else sentences.push(`Needs a key with the scope ${access}.`);
+	if (limit) {
+		const { per10s, concurrent } = DEFAULT_LIMITS[limit];
+		const atOnce = concurrent === undefined ? "" : `, ${concurrent} at once`;
+		sentences.push(`By default ${per10s} requests in any 10 s${atOnce}, for each endpoint.`);
+	}
+	if (poll) sentences.push("Held up to 50 s.");
+	return sentences;
+}
+
+function requestBody(
+	{ description, schema, example, optional, media = JSON_TYPE }: Body,
+	maxBody: number,
+): NonNullable<Operation["requestBody"]> {
+	return {
+		description: `${description} At most ${maxBody.toLocaleString("en-US")} bytes.`,
+		required: optional !== true,
+		content: { [media]: { schema: withReferences(schema), example } },
+	};
+}
+
+function success(route: RouteDefinition): Record<string, Response> {
+	const { description, schema, example, media, events, empty, headers = {} }: Answer = route.answer;
+	const content: Response["content"] = {};
+	if (schema)
+		content[JSON_TYPE] = {
+			schema: withReferences(schema),
+			...(example === undefined ? {} : { example }),
+		};
+	if (media !== undefined) content[media] = { schema: { type: "string" } };
+	if (events !== undefined)
+		content[EVENTS_TYPE] = {
+			schema: { type: "string", description: `Server-sent events: ${events}.` },
+		};
+	const own = Object.fromEntries(
+		Object.entries(headers).map(([name, text]) => [
+			name,
+			{ description: text, schema: { type: "string" } },
+		]),
+	);
+	return {
+		[route.status ?? 200]: { description, headers: { ...own, ...quota(route) }, content },
+		...(empty === undefined ? {} : { 204: { description: empty } }),
+	};
+}
+
+/** Errors by status; those that any request can get are under `default`. */
+function failures(route: RouteDefinition, method: Method): Record<string, Response> {
+	const byStatus = new Map<string, ErrorCode[]>();
+	for (const code of refusalsOf(route, method)) {
+		const status = String(ERRORS[code].status);
+		byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+	}
+	const all: [string, readonly ErrorCode[]][] = [...byStatus, ["default", ALWAYS]];
+	return Object.fromEntries(all.map(([status, codes]) => [status, failure(route, status, codes)]));
+}
+
+function failure(route: RouteDefinition, status: string, codes: readonly ErrorCode[]): Response {
+	const openai = route.errorForm === "openai";
+	const headers = {
+		...(status === "429" || status === "503" ? { "Retry-After": header("Retry-After") } : {}),
+		...(status === "429" ? quota(route) : {}),
+	};
+	const examples = Object.fromEntries(
+		codes.map((code) => [
+			code,
+			{ $ref: `#/components/examples/${openai ? "openai_" : ""}${code}` },
+		]),
+	);
+	return {
+		description:
+			status === "default"
+				? `Malformed HTTP (400), timeout (408), headers too large (431), or an internal error (500).${openai ? OPENAI_ENDS : ""}`
+				: codes.join(", "),
+		...(Object.keys(headers).length > 0 ? { headers } : {}),
+		content: {
+			[JSON_TYPE]: { schema: withReferences(openai ? OPENAI_ERROR : ERROR), examples },
+		},
+	};
+}
+
+/** Headers of every answer of a limited operation (D24). */
+function quota({ limit }: RouteDefinition): Record<string, JsonSchema> {
+	if (!limit) return {};
+	return Object.fromEntries(
+		(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const).map((name) => [
+			name,
+			header(name),
+		]),
+	);
+}
+
+function header(name: keyof typeof HEADERS): JsonSchema {
+	return { $ref: `#/components/headers/${name}` };
+}

@@ -1,0 +1,20 @@
+/** References between the named shapes of the API. */
+import { SCHEMAS } from "../../api/operations.ts";
+import type { JsonSchema } from "../../api/schema.ts";
+
+const NAMES = new Map<unknown, string>(
+	Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
+);
+
+/** The schema with a `$ref` for each named shape in it, except for the shape `itself`. */
+export function withReferences(schema: JsonSchema, itself?: string): JsonSchema {
+	return replaced(schema, itself) as JsonSchema;
+}
+
+function replaced(value: unknown, itself?: string): unknown {
+	const name = NAMES.get(value);
+	if (name !== undefined && name !== itself) return { $ref: `#/components/schemas/${name}` };
+	if (Array.isArray(value)) return value.map((each) => replaced(each));
+	if (typeof value !== "object" || value === null) return value;
+	return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each)]));
+}
