@@ -38,7 +38,8 @@ const grid = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6].flatMap((ratio) => [
 const bars = history.map(({ state, bench, median, low, high }) => {
 	const x = LEFT + column * (states.indexOf(state) + (bench === "runsync" ? 0.35 : 0.65));
 	const colour = COLOURS[bench];
-	const range = `<line x1="${x}" x2="${x}" y1="${y(low)}" y2="${y(high)}" stroke="${colour}" stroke-width="6" stroke-opacity="0.4"/>`;
+	const ends = `x1="${x}" x2="${x}" y1="${y(low)}" y2="${y(high)}"`;
+	const range = `<line ${ends} stroke="${colour}" stroke-width="6" stroke-opacity="0.4"/>`;
 	const dot = median && `<circle cx="${x}" cy="${y(median)}" r="5" fill="${colour}"/>`;
 	const words = median ? median.toFixed(3) : `${low} to ${high}`;
 	return `${range}${dot ?? ""}${text(x, y(high) - 8, words, 'text-anchor="middle"')}`;
@@ -57,7 +58,13 @@ const legend = (["runsync", "submit"] as const).map((bench, index) =>
 	text(LEFT + 12 + 90 * index, TOP - 8, `● ${NAMES[bench]}`, `style="fill:${COLOURS[bench]}"`),
 );
 
-writeFileSync(
-	new URL("../docs/images/benchmarks.svg", import.meta.url),
-	`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img"><style>text{font:12px sans-serif;fill:#6b7280}</style>\n${[...grid, ...bars, ...labels, ...legend].join("\n")}\n</svg>\n`,
-);
+const lines = [
+	`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img">`,
+	"<style>text{font:12px sans-serif;fill:#6b7280}</style>",
+	...grid,
+	...bars,
+	...labels,
+	...legend,
+	"</svg>",
+];
+writeFileSync(new URL("../docs/images/benchmarks.svg", import.meta.url), `${lines.join("\n")}\n`);
