@@ -18,7 +18,7 @@ import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import type { Submission } from "../src/core/job.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
-import type { Store } from "../src/store/store.ts";
+import type { Store } from "../src/store/contract/store.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const parent = process.argv[3] ?? tmpdir();

@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
 import type { StoredSecrets } from "./store/key-check.ts";
-import type { Store } from "./store/store.ts";
+import type { Store } from "./store/contract/store.ts";
 
 export type { Inspection };
 

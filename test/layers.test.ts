@@ -12,10 +12,7 @@ const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What both dialects share. */
 const STORE = [
-	"store/store.ts",
-	"store/cluster-contract.ts",
-	"store/limits-contract.ts",
-	"store/metrics-contract.ts",
+	"store/contract/",
 	"store/key-check.ts",
 	"store/migrate.ts",
 	"store/apply-transition.ts",
@@ -33,12 +30,7 @@ const STORE = [
  */
 const LAYERS: Record<string, readonly string[]> = {
 	"core/": ["core/"],
-	"store/store.ts": [
-		"core/",
-		"store/cluster-contract.ts",
-		"store/limits-contract.ts",
-		"store/metrics-contract.ts",
-	],
+	"store/contract/": ["store/contract/", "core/"],
 	"store/": [...STORE, "core/", "node"],
 	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "node"],
 	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
@@ -48,10 +40,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"engine/",
 		"ids.ts",
 		"core/",
-		"store/store.ts",
-		"store/cluster-contract.ts",
-		"store/limits-contract.ts",
-		"store/metrics-contract.ts",
+		"store/contract/",
 		"launchers/launcher.ts",
 		"launchers/index.ts",
 		"endpoint-settings.ts",
@@ -68,7 +57,9 @@ const LAYERS: Record<string, readonly string[]> = {
 		"api/",
 		"engine/",
 		"core/",
-		"store/store.ts",
+		"store/contract/store.ts",
+		"store/contract/jobs.ts",
+		"store/contract/webhooks.ts",
 		"endpoint-settings.ts",
 		"clock.ts",
 		"events.ts",
@@ -113,7 +104,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	],
 	"stores.ts": [
 		"config.ts",
-		"store/store.ts",
+		"store/contract/",
 		"store/key-check.ts",
 		"store/sqlite/",
 		"store/postgres/",
@@ -207,7 +198,6 @@ describe("layers", () => {
  */
 const KNOWN_CYCLES: readonly (readonly string[])[] = [
 	["engine/endpoints/endpoint-registry.ts", "engine/webhooks/webhook-secrets.ts"],
-	["store/cluster-contract.ts", "store/store.ts"],
 ];
 
 describe("import cycles, types included", () => {

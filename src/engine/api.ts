@@ -4,7 +4,7 @@ import type { JsonText } from "../core/json/json-text.ts";
 import type { JobState } from "../core/job-states.ts";
 import type { Report } from "../core/report.ts";
 import type { JobResult } from "../core/job-view.ts";
-import type { DeliveryRow, WebhookStore } from "../store/store.ts";
+import type { DeliveryRow, WebhookStore } from "../store/contract/webhooks.ts";
 import type { Admit } from "./limits/admission.ts";
 import type { BulkAnswer, BulkQuery } from "./jobs/bulk.ts";
 import type { Cluster } from "./cluster/cluster.ts";

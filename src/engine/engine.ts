@@ -4,7 +4,7 @@ import { ENDPOINT_DEFAULTS } from "../core/endpoint.ts";
 import { pingIntervalMs, workerEnv } from "../core/workers/worker-env.ts";
 import type { EventBus } from "../events.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/contract/store.ts";
 import type { SendWebhook } from "../webhooks/sender.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Service } from "../service.ts";

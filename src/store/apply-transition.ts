@@ -12,7 +12,7 @@ import { isFinal } from "../core/job-states.ts";
 import type { JobResult } from "../core/job-view.ts";
 import type { JobRow, Result } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
-import type { Signal } from "./store.ts";
+import type { Signal } from "./contract/store.ts";
 
 /** What {@link openTransitions} works on: the rows of a dialect, all at hand at once. */
 export interface TransitionParts<Row extends JobRow> {

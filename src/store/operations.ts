@@ -1,5 +1,5 @@
 /** The operations of the contract by name, and how each runs where many share one transaction. */
-import type { Store } from "./store.ts";
+import type { Store } from "./contract/store.ts";
 
 /** A group of the contract, one noun. */
 export type Group =

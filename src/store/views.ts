@@ -8,7 +8,7 @@ import type { JobResult } from "../core/job-view.ts";
 import type { Transitions, Projection } from "./apply-transition.ts";
 import type { JobRow, Result } from "./row.ts";
 import { WAITING } from "./states.ts";
-import type { JobRecord } from "./store.ts";
+import type { JobRecord } from "./contract/jobs.ts";
 
 /** What {@link openViews} works on: the rows of a dialect with their texts, all at hand at once. */
 export interface ViewParts<Row extends JobRow> {

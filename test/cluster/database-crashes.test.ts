@@ -8,7 +8,7 @@ import { Client } from "pg";
 import { it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { storeLoad } from "../support/store-load.ts";

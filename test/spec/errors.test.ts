@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/core/errors.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
-import { StoreUnavailable } from "../../src/store/store.ts";
+import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";

@@ -1,6 +1,6 @@
 /** `/metrics` for Prometheus (D40). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { StoreUnavailable } from "../../src/store/store.ts";
+import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { KEY, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";

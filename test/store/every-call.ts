@@ -1,7 +1,7 @@
 /**
  * One call of every operation of the contract, by its name, as a store without any rows takes it.
  */
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
 type Calls = Readonly<Record<string, () => Promise<unknown>>>;

@@ -1,6 +1,6 @@
 /** Cases: API keys and worker tokens (D30, D26). */
 import { expect, it } from "vitest";
-import type { KeyRow } from "../../src/store/store.ts";
+import type { KeyRow } from "../../src/store/contract/keys.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";
 

@@ -8,7 +8,7 @@ import { countsOf, dueAt, dueEvent, lossOf, transition } from "../../src/core/jo
 import type { Counts, EventContext } from "../../src/core/job-transitions.ts";
 import { allowed, isFinal } from "../../src/core/job-states.ts";
 import type { JobEvent, JobState } from "../../src/core/job-states.ts";
-import type { Idempotency } from "../../src/store/store.ts";
+import type { Idempotency } from "../../src/store/contract/jobs.ts";
 import { T0 } from "./site.ts";
 
 export type Model = ReturnType<typeof modelOf>;

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { transaction } from "../../src/store/postgres/connection/transaction.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { place } from "./postgres-place.ts";
 import { T0, siteOf } from "./site.ts";

@@ -17,7 +17,7 @@ import { prepareSchema } from "../../src/store/postgres/schema.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import type { Answer, Statement } from "../../src/store/postgres/connection/statement.ts";
 import { transaction } from "../../src/store/postgres/connection/transaction.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { siteOf } from "./site.ts";

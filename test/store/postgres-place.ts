@@ -4,7 +4,7 @@ import { systemClock } from "../../src/clock.ts";
 import { openDatabase } from "../../src/store/postgres/connection/database.ts";
 import type { Database } from "../../src/store/postgres/connection/database.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
-import type { Signal } from "../../src/store/store.ts";
+import type { Signal } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 
 /** What a test of one noun is given. */

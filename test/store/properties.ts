@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { FINAL_STATES, JOB_STATES } from "../../src/core/job-states.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { modelOf } from "./model.ts";
 import type { Model } from "./model.ts";

@@ -3,7 +3,7 @@
  * may tell the difference.
  */
 import { expect, it } from "vitest";
-import type { Signal } from "../../src/store/store.ts";
+import type { Signal } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, siteOf, T0, TTL } from "./site.ts";
 import type { Site } from "./site.ts";

@@ -1,6 +1,6 @@
 /** Cases: signals tell of moves made in passing (contract rule 8). */
 import { expect, it } from "vitest";
-import type { Signal } from "../../src/store/store.ts";
+import type { Signal } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 import type { Site } from "./site.ts";

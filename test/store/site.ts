@@ -10,9 +10,9 @@ import type {
 	MoveResult,
 	Outcome,
 	QueueFull,
-	AttemptReconciliation,
-	Store,
-} from "../../src/store/store.ts";
+} from "../../src/store/contract/jobs.ts";
+import type { Store } from "../../src/store/contract/store.ts";
+import type { AttemptReconciliation } from "../../src/store/contract/workers.ts";
 
 /** The moment at which cases begin, in ms. */
 export const T0 = 1_800_000_000_000;

@@ -14,8 +14,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { DELIVERY_STATES } from "../../src/core/delivery.ts";
 import { isFinal, JOB_STATES } from "../../src/core/job-states.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
-import { StoreUnavailable } from "../../src/store/store.ts";
-import type { Signal, Store } from "../../src/store/store.ts";
+import { StoreUnavailable } from "../../src/store/contract/store.ts";
+import type { Signal, Store } from "../../src/store/contract/store.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));

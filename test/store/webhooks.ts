@@ -3,7 +3,7 @@ import { stringOf } from "../../src/core/json/json-text.ts";
 import { expect, it } from "vitest";
 import { DELIVERY_HISTORY } from "../../src/core/delivery.ts";
 import { jobView } from "../../src/core/job-view.ts";
-import type { Signal, Store } from "../../src/store/store.ts";
+import type { Signal, Store } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, RETAIN, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 import type { Site } from "./site.ts";

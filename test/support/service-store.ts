@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 import { openStore } from "../../src/stores.ts";
 import type { StoreDatabase } from "./postgres-stores.ts";
 import { counted } from "./work.ts";

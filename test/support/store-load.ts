@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { expect } from "vitest";
-import { StoreUnavailable } from "../../src/store/store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { StoreUnavailable } from "../../src/store/contract/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
 
 const ENDPOINT = "load";
 const TERMS = {

@@ -5,7 +5,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../../core/errors.ts";
 import type { Scope } from "../../core/key-request.ts";
-import type { KeyRow, KeyStore } from "../../store/store.ts";
+import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import type { Random } from "../../ids.ts";
 import { hex, uuidv7 } from "../../ids.ts";
 import { digest } from "./worker-tokens.ts";

@@ -3,7 +3,7 @@
  * SHA-256.
  */
 import { hash } from "node:crypto";
-import type { TokenRow, TokenStore } from "../../store/store.ts";
+import type { TokenRow, TokenStore } from "../../store/contract/workers.ts";
 import type { Random } from "../../ids.ts";
 import { hex } from "../../ids.ts";
 

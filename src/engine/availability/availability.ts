@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Service } from "../../service.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import { jobClock } from "./job-clock.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import type { RetryWhileUnavailable } from "./retry-while-unavailable.ts";

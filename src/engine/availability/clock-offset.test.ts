@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventName } from "../../events.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { jobClock } from "./job-clock.ts";
 import { suspendDetector } from "./suspend-detector.ts";
 

@@ -7,7 +7,7 @@ import type { EpochMs, LocalMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 
 /**
  * A gap that counts as a suspension, ms. Less than the shortest lease (2000) minus its ping interval

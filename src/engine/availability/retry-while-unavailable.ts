@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 
 /** How long a post is kept before it is refused, ms. */
 const HOLD_MS = 120_000;

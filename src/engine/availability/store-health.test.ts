@@ -10,8 +10,8 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventName } from "../../events.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
-import { StoreUnavailable } from "../../store/store.ts";
-import type { Store } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import { storeHealth } from "./store-health.ts";
 
 const ends: (() => Promise<void> | void)[] = [];

@@ -8,8 +8,8 @@ import type { EpochMs } from "../../core/time.ts";
 import type { EventBus, EventName, Events } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
-import { StoreUnavailable } from "../../store/store.ts";
-import type { Store } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 
 /** Time between two attempts to reach an unavailable store, ms, and the pause while it is fine. */
 const PROBE_MS = 250;

@@ -6,8 +6,8 @@ import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
-import type { ClusterStore, ServerRow } from "../../store/cluster-contract.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import type { ClusterStore, ServerRow } from "../../store/contract/cluster.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { leaseBalancer } from "./lease-balancer.ts";
 import type { Movable } from "./lease-balancer.ts";
 

@@ -3,7 +3,8 @@
  * only; every listener also looks by itself.
  */
 import type { EventBus } from "../../events.ts";
-import type { JobStore, Store } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Dispatch } from "../jobs/dispatch.ts";
 import { notifyPurged } from "../jobs/purge.ts";
 import type { StopSignals } from "../workers/stop-signals.ts";

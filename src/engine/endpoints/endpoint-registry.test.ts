@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Endpoint } from "../../core/endpoint.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import { endpointRegistry } from "./endpoint-registry.ts";
 import { encryption } from "../access/encryption.ts";

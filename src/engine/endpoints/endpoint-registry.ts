@@ -1,7 +1,7 @@
 /** The endpoints this server knows, kept in memory over the store (D27, D35). */
 import type { Endpoint } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { EndpointStore } from "../../store/store.ts";
+import type { EndpointStore } from "../../store/contract/endpoints.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
 import { newWebhookSecret } from "../webhooks/webhook-secrets.ts";

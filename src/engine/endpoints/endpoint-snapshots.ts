@@ -3,7 +3,7 @@
  * the store.
  */
 import type { Counts } from "../../core/job-transitions.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import { workerCounts } from "./health.ts";
 import type { WorkerCounts } from "./health.ts";
 import type { EndpointEntry, EndpointRegistry } from "./endpoint-registry.ts";

@@ -7,7 +7,7 @@ import type { Fault } from "../../core/errors.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Dispatch } from "../jobs/dispatch.ts";
 import { hex } from "../../ids.ts";

@@ -1,6 +1,6 @@
 /** `/health`: counts of jobs and workers of an endpoint (spec 2.6, D13). */
 import type { Counts } from "../../core/job-transitions.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import type { WorkerView, WorkerViews } from "../workers/worker-views.ts";
 
 /**

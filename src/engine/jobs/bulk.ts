@@ -6,7 +6,7 @@ import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { ruleOf } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
-import type { JobFilter } from "../../store/store.ts";
+import type { JobFilter } from "../../store/contract/jobs.ts";
 import type { list } from "./list.ts";
 
 /** Jobs in one portion; jobs counted by a dry run. */

@@ -2,7 +2,7 @@
 import { ApiError } from "../../core/errors.ts";
 import type { JobState } from "../../core/job-states.ts";
 import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import type { RetryWhileUnavailable } from "../availability/retry-while-unavailable.ts";
 import { isJobId } from "../../ids.ts";
 import type { StopSignals } from "../workers/stop-signals.ts";

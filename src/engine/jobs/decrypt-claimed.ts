@@ -2,7 +2,7 @@
  * Claimed jobs as their worker gets them: with `s3Config` opened, which is kept sealed until here
  * (D22).
  */
-import type { Claimed } from "../../store/store.ts";
+import type { Claimed } from "../../store/contract/jobs.ts";
 import type { DispatchedJob } from "../api.ts";
 import type { Encryption } from "../access/encryption.ts";
 

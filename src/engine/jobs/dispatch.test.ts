@@ -5,8 +5,8 @@
 import { describe, expect, it } from "vitest";
 import { newJob } from "../../core/job.ts";
 import { eventBus } from "../../events.ts";
-import { StoreUnavailable } from "../../store/store.ts";
-import type { Claim, Claimed, JobStore } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { Claim, Claimed, JobStore } from "../../store/contract/jobs.ts";
 import { dispatch, requeueUndelivered } from "./dispatch.ts";
 import { workerRegistry } from "../workers/worker-registry.ts";
 import type { Worker } from "../workers/worker-registry.ts";

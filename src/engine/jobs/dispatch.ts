@@ -5,8 +5,8 @@
  * too low for longer than the safety look.
  */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { Claim, Claimed, JobStore } from "../../store/store.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import type { Claim, Claimed, JobStore } from "../../store/contract/jobs.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { EventBus } from "../../events.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import { releaseJob } from "../workers/worker-registry.ts";

@@ -2,7 +2,7 @@
 import { ApiError } from "../../core/errors.ts";
 import { attemptsOf, waitReason } from "../../core/timeline.ts";
 import type { Reason, AttemptDetails } from "../../core/timeline.ts";
-import type { JobRecord, JobStore } from "../../store/store.ts";
+import type { JobRecord, JobStore } from "../../store/contract/jobs.ts";
 import { isJobId } from "../../ids.ts";
 import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
 import type { WorkerView, WorkerViews } from "../workers/worker-views.ts";

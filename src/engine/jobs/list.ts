@@ -1,7 +1,7 @@
 /** Lists of jobs, page by page (D12, D39). */
 import { badQuery } from "../../core/errors.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import type { JobFilter, JobStore } from "../../store/store.ts";
+import type { JobFilter, JobStore } from "../../store/contract/jobs.ts";
 
 /** What a list is asked for; see `JobStore.list`. */
 export interface ListQuery {

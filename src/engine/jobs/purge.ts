@@ -1,6 +1,6 @@
 /** `/purge-queue`: every waiting job of an endpoint is removed (spec 3, D11). */
 import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import type { CompletionWaiters } from "./wait.ts";
 
 /**

@@ -6,7 +6,7 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import type { Report } from "../../core/report.ts";
 import { executionTime } from "../../core/job-view.ts";
 import type { EventBus } from "../../events.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { RetryWhileUnavailable } from "../availability/retry-while-unavailable.ts";
 import { isJobId } from "../../ids.ts";

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import { queueBound } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { isJobId } from "../../ids.ts";
 import type { CompletionWaiters } from "./wait.ts";

@@ -3,8 +3,8 @@ import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import { StoreUnavailable } from "../../store/store.ts";
-import type { JobStore } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import { isJobId } from "../../ids.ts";
 import type { Caller, CompletionWait, CompletionWaiters } from "./wait.ts";
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
-import type { ChunkRead, ChunkStore } from "../../store/store.ts";
+import type { ChunkRead, ChunkStore } from "../../store/contract/chunks.ts";
 import { isJobId } from "../../ids.ts";
 import type { Caller, CompletionWaiters } from "./wait.ts";
 

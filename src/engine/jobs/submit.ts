@@ -9,7 +9,7 @@ import type { Job, Operation } from "../../core/job.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { SubmissionOptions } from "../../core/submission.ts";
 import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Encryption } from "../access/encryption.ts";
 

@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { EndpointRegistry } from "../endpoints/endpoint-registry.ts";

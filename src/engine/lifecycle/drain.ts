@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import { releaseJob } from "../workers/worker-registry.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 

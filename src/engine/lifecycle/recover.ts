@@ -1,7 +1,7 @@
 /** What a server finds at its start: endpoints, workers, and the jobs they run (D16, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EventBus } from "../../events.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EndpointRegistry } from "../endpoints/endpoint-registry.ts";
 import type { StopSignals } from "../workers/stop-signals.ts";

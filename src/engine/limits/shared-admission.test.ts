@@ -19,7 +19,7 @@ import { addressOf } from "../../store/postgres/connection/database.ts";
 import { openLimits } from "../../store/postgres/limits.ts";
 import { timeoutRunner } from "../../store/postgres/connection/timeouts.ts";
 import { prepareSchema } from "../../store/postgres/schema.ts";
-import type { LimitStore } from "../../store/limits-contract.ts";
+import type { LimitStore } from "../../store/contract/limits.ts";
 import { admission } from "./admission.ts";
 import type { Admission, AdmissionRequest } from "./admission.ts";
 import { sharedAdmission } from "./shared-admission.ts";

@@ -11,7 +11,7 @@ import { WINDOW_MS } from "../../core/rate-window.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
-import type { LimitAnswer, LimitAsk, LimitStore } from "../../store/limits-contract.ts";
+import type { LimitAnswer, LimitAsk, LimitStore } from "../../store/contract/limits.ts";
 import { admission, overConcurrency, overRate, quota } from "./admission.ts";
 import type { Admission, Admit, AdmissionRequest } from "./admission.ts";
 

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { KeyHolder } from "../access/keys.ts";
 import { liveFeed } from "./live-feed.ts";
 import type { Listener } from "./live-feed.ts";

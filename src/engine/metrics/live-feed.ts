@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { may } from "../access/keys.ts";
 import type { KeyStoreAccess } from "../access/keys.ts";
 import type { EndpointSnapshot } from "../endpoints/endpoint-snapshots.ts";

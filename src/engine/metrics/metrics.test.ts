@@ -10,8 +10,8 @@ import {
 	METRICS_KEPT_MS,
 } from "../../core/metrics/metric-buckets.ts";
 import { eventBus } from "../../events.ts";
-import type { MetricsRow } from "../../store/metrics-contract.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import type { MetricsRow } from "../../store/contract/metrics.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { metrics } from "./metrics.ts";
 
 const T0 = 500_000 * HOUR_MS;

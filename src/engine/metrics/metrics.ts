@@ -20,8 +20,8 @@ import type { StepMs, MetricBucket } from "../../core/metrics/metric-buckets.ts"
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
-import type { MetricsRow, MetricsStore } from "../../store/metrics-contract.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import type { MetricsRow, MetricsStore } from "../../store/contract/metrics.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EndpointSnapshot } from "../endpoints/endpoint-snapshots.ts";
 import type { EndpointRegistry } from "../endpoints/endpoint-registry.ts";

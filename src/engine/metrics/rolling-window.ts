@@ -10,7 +10,7 @@ import {
 } from "../../core/metrics/metric-buckets.ts";
 import type { Outcome } from "../../core/metrics/metric-buckets.ts";
 import type { EventBus } from "../../events.ts";
-import type { MetricsStore } from "../../store/metrics-contract.ts";
+import type { MetricsStore } from "../../store/contract/metrics.ts";
 import { beginning } from "./metric-counters.ts";
 
 /** Minutes that are told, the one in hand included. */

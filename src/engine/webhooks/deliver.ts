@@ -7,7 +7,7 @@ import { afterTry, DELIVERY_KEPT_MS } from "../../core/delivery.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
-import type { DeliveryRow, WebhookStore } from "../../store/store.ts";
+import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { deliveryQueue, hostOf, SEND_MS } from "./delivery-queue.ts";

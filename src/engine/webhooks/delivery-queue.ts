@@ -5,7 +5,7 @@
 import { DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
-import type { DeliveryRow } from "../../store/store.ts";
+import type { DeliveryRow } from "../../store/contract/webhooks.ts";
 
 /** A delivery with what is sent. */
 export type Delivery = DeliveryRow & { body: JsonText };

@@ -9,7 +9,7 @@ import type { Sample } from "../../core/workers/autoscaling.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
-import type { JobStore } from "../../store/store.ts";
+import type { JobStore } from "../../store/contract/jobs.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { WorkerLauncher } from "./launch.ts";

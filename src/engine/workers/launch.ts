@@ -7,7 +7,7 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { Exit, Handle, Launcher } from "../../launchers/launcher.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import { hex } from "../../ids.ts";
 import type { Tokens } from "../access/worker-tokens.ts";

@@ -8,7 +8,7 @@ import type {
 	RetryOptions,
 	RetryWhileUnavailable,
 } from "../availability/retry-while-unavailable.ts";
-import type { WorkerStore } from "../../store/store.ts";
+import type { WorkerStore } from "../../store/contract/workers.ts";
 import { mainIsGone } from "./liveness.ts";
 import type { ReconcileDeps } from "./reconcile-attempts.ts";
 import { reconcileAttempts } from "./reconcile-attempts.ts";

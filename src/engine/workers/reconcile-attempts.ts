@@ -3,7 +3,7 @@
  * known to be over free their jobs (D16).
  */
 import type { EventBus } from "../../events.ts";
-import type { AttemptReconciliation } from "../../store/store.ts";
+import type { AttemptReconciliation } from "../../store/contract/workers.ts";
 import type { Dispatch } from "../jobs/dispatch.ts";
 import type { StopSignals } from "./stop-signals.ts";
 import type { CompletionWaiters } from "../jobs/wait.ts";

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { EventBus } from "../../events.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 import { releaseJob } from "./worker-registry.ts";
 

@@ -3,7 +3,7 @@
  * when whoever started it has ended it (D36).
  */
 import { ApiError } from "../../core/errors.ts";
-import type { ClusterStore } from "../../store/cluster-contract.ts";
+import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Tokens } from "../access/worker-tokens.ts";
 import type { WorkerViews } from "./worker-views.ts";

@@ -5,7 +5,8 @@
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EventBus } from "../../events.ts";
-import type { Claimed, WorkerStore } from "../../store/store.ts";
+import type { Claimed } from "../../store/contract/jobs.ts";
+import type { WorkerStore } from "../../store/contract/workers.ts";
 import type { Dispatch } from "../jobs/dispatch.ts";
 import type { RetryWhileUnavailable } from "../availability/retry-while-unavailable.ts";
 import { pollBegun } from "./liveness.ts";

@@ -2,7 +2,7 @@
  * Workers as they are told (D13, D29, D39): those that call this server, and those that servers
  * sharing the store tell each other of, each once.
  */
-import type { ClusterStore } from "../../store/cluster-contract.ts";
+import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 

@@ -7,7 +7,7 @@ import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointSnapshot } from "../../engine/endpoints/endpoint-snapshots.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";

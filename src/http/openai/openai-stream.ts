@@ -16,7 +16,7 @@ import {
 import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
 import { LOOK_MS, answerFailure } from "./openai-reply.ts";

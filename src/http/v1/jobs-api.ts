@@ -20,7 +20,7 @@ import type { JobResult } from "../../core/job-view.ts";
 import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { JobDetails } from "../../engine/jobs/job-details.ts";
-import type { JobFilter } from "../../store/store.ts";
+import type { JobFilter } from "../../store/contract/jobs.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";

@@ -6,7 +6,7 @@ import { ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER } from "../../api/webhooks.ts
 import type { Delivery, LIST_DELIVERIES, REDELIVER } from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
 import { may } from "../../engine/access/keys.ts";
-import type { DeliveryRow } from "../../store/store.ts";
+import type { DeliveryRow } from "../../store/contract/webhooks.ts";
 import { permit, principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";

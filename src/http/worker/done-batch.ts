@@ -8,7 +8,7 @@ import { LARGE_BYTES } from "../../core/json/json-text.ts";
 import { REPORT_MEMBERS, RESULTS_TOGETHER } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { StoreUnavailable } from "../../store/store.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import { readBytes, scanBytes } from "../body.ts";
 import type { Call } from "../call.ts";
 import { refusalOf } from "../reply.ts";

@@ -1,6 +1,6 @@
 /** The operations on streams (D7): what writes shares transactions, a plain read needs none. */
 import { RUNNING } from "../states.ts";
-import type { ChunkRead, ChunkStore } from "../store.ts";
+import type { ChunkRead, ChunkStore } from "../contract/chunks.ts";
 import { undelivered } from "./rows/chunk-rows.ts";
 import type { Projection } from "../apply-transition.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";

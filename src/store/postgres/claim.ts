@@ -5,7 +5,7 @@
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import { RUNNING, WAITING } from "../states.ts";
-import type { Claim, JobStore } from "../store.ts";
+import type { Claim, JobStore } from "../contract/jobs.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { earlier } from "./rows/rank-allocator.ts";
 import { COLUMNS } from "./rows/job-records.ts";

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { siteOf, T0, TTL } from "../../../test/store/site.ts";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
-import type { ClusterStore } from "../cluster-contract.ts";
-import type { Signal, Store } from "../store.ts";
+import type { ClusterStore } from "../contract/cluster.ts";
+import type { Signal, Store } from "../contract/store.ts";
 import { openPostgres } from "./open.ts";
 
 const ALIVE = 7000;

@@ -3,8 +3,9 @@
  * looks show while hints may be lost.
  */
 import { RUNNING } from "../states.ts";
-import type { ClusterStore, ServerRow } from "../cluster-contract.ts";
-import type { Running, Signal } from "../store.ts";
+import type { ClusterStore, ServerRow } from "../contract/cluster.ts";
+import type { Running } from "../contract/jobs.ts";
+import type { Signal } from "../contract/store.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import type { Runner } from "./connection/statement.ts";
 import { statement } from "./connection/statement.ts";

@@ -1,5 +1,7 @@
 /** Endpoints as stored. Other servers are told of each change. */
-import type { EndpointRow, EndpointStore, JobStore, Signal } from "../store.ts";
+import type { EndpointRow, EndpointStore } from "../contract/endpoints.ts";
+import type { JobStore } from "../contract/jobs.ts";
+import type { Signal } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 

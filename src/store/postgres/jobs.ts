@@ -3,7 +3,7 @@ import { dueAt, lossOf } from "../../core/job-transitions.ts";
 import { newJob } from "../../core/job.ts";
 import { allowed } from "../../core/job-states.ts";
 import { RUNNING, WAITING } from "../states.ts";
-import type { InsertResult, JobStore, MoveResult } from "../store.ts";
+import type { InsertResult, JobStore, MoveResult } from "../contract/jobs.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { Queue, Row } from "./rows/row.ts";
 

@@ -2,7 +2,9 @@
  * API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are told of what
  * ends, since they remember what they found; nobody remembers that something was not there.
  */
-import type { KeyRow, KeyStore, Signal, TokenStore } from "../store.ts";
+import type { KeyRow, KeyStore } from "../contract/keys.ts";
+import type { Signal } from "../contract/store.ts";
+import type { TokenStore } from "../contract/workers.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 import type { Value } from "./connection/statement.ts";

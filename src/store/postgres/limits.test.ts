@@ -7,7 +7,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
-import type { LimitAnswer, LimitAsk, LimitStore } from "../limits-contract.ts";
+import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
 import { openConnection } from "./connection/connection.ts";
 import type { Connection } from "./connection/connection.ts";
 import { addressOf } from "./connection/database.ts";

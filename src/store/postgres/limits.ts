@@ -2,7 +2,7 @@
  * Requests of all servers together, counted in the database (D24): what is asked for in one call is
  * one statement, in one round trip, that waits for no disk.
  */
-import type { LimitAnswer, LimitAsk, LimitStore } from "../limits-contract.ts";
+import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import { statement } from "./connection/statement.ts";
 import type { Runner, Value } from "./connection/statement.ts";

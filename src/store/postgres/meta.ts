@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { CHECK_NAME, keyCheck } from "../key-check.ts";
-import type { Store } from "../store.ts";
+import type { Store } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 

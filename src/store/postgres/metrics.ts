@@ -1,5 +1,5 @@
 /** What was counted of endpoints over time (D40). */
-import type { MetricsRow, MetricsStore } from "../metrics-contract.ts";
+import type { MetricsRow, MetricsStore } from "../contract/metrics.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";

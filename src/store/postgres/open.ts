@@ -2,8 +2,8 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { Answer, Query } from "../operations.ts";
-import { StoreUnavailable } from "../store.ts";
-import type { Store } from "../store.ts";
+import { StoreUnavailable } from "../contract/store.ts";
+import type { Store } from "../contract/store.ts";
 import { openSessionLiveness } from "./rows/session-liveness.ts";
 import { openBatches } from "./batch.ts";
 import type { SharedOp } from "./batch.ts";

@@ -1,6 +1,7 @@
 /** Operations that read jobs and write nothing, but for the lists. */
 import { RUNNING, WAITING } from "../states.ts";
-import type { ChunkStore, JobStore } from "../store.ts";
+import type { ChunkStore } from "../contract/chunks.ts";
+import type { JobStore } from "../contract/jobs.ts";
 import { texts } from "./connection/arrays.ts";
 import { STOPPED } from "./rows/attempts.ts";
 import { rangeOf, seenOf } from "./chunks.ts";

@@ -4,7 +4,7 @@
  * connection is asked again and again whether the database lives.
  */
 import type { Clock } from "../../clock.ts";
-import type { Signal } from "../store.ts";
+import type { Signal } from "../contract/store.ts";
 import type { Hints } from "./rows/run-unit-of-work.ts";
 import { texts } from "./connection/arrays.ts";
 import { SESSION_LOCKS } from "./chunks.ts";

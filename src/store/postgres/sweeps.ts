@@ -4,7 +4,7 @@
 import { dueAt } from "../../core/job-transitions.ts";
 import { isFinal } from "../../core/job-states.ts";
 import { RUNNING, WAITING } from "../states.ts";
-import type { JobStore } from "../store.ts";
+import type { JobStore } from "../contract/jobs.ts";
 import type { Database } from "./connection/database.ts";
 import { PASSING_LIMIT } from "./rows/due.ts";
 import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
-import { StoreUnavailable } from "../store.ts";
+import { StoreUnavailable } from "../contract/store.ts";
 import { ASKED_MS, isCommitted } from "./connection/commit-markers.ts";
 import type { Marker } from "./connection/commit-markers.ts";
 import type { Database } from "./connection/database.ts";

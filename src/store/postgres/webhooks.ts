@@ -2,7 +2,8 @@
 import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
-import type { DeliveryRow, Signal, WebhookStore } from "../store.ts";
+import type { Signal } from "../contract/store.ts";
+import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
 import type { NumberedDelivery } from "./rows/deliveries.ts";

@@ -4,7 +4,7 @@
  */
 import { MISSED_PINGS } from "../../core/job-transitions.ts";
 import { RUNNING } from "../states.ts";
-import type { AttemptReconciliation, WorkerStore } from "../store.ts";
+import type { AttemptReconciliation, WorkerStore } from "../contract/workers.ts";
 import type { Attempt } from "../../core/job.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { Row } from "./rows/row.ts";

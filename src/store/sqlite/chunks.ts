@@ -1,5 +1,5 @@
 /** The operations on streams (D7). Each runs inside a batch of the database thread. */
-import type { ChunkRead } from "../store.ts";
+import type { ChunkRead } from "../contract/chunks.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { Row } from "./rows/row.ts";
 import { RUNNING } from "../states.ts";

@@ -1,6 +1,6 @@
 /** Hands waiting jobs to a worker: which job runs next is decided here. */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { Claim } from "../store.ts";
+import type { Claim } from "../contract/jobs.ts";
 import type { Lane } from "./rows/fence.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { FIRST, unpurged } from "./rows/row.ts";

@@ -5,7 +5,7 @@ import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
-import { StoreUnavailable } from "../store.ts";
+import { StoreUnavailable } from "../contract/store.ts";
 
 /** What a column holds or a parameter may be. */
 export type Value = string | number | null | Uint8Array;

@@ -1,5 +1,5 @@
 /** Endpoints as stored. */
-import type { EndpointRow } from "../store.ts";
+import type { EndpointRow } from "../contract/endpoints.ts";
 import type { GroupHandlers } from "../operations.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 

@@ -5,7 +5,7 @@
 import { dueAt, lossOf } from "../../core/job-transitions.ts";
 import { newJob } from "../../core/job.ts";
 import { allowed } from "../../core/job-states.ts";
-import type { InsertResult, MoveResult, Running } from "../store.ts";
+import type { InsertResult, MoveResult, Running } from "../contract/jobs.ts";
 import { openClaim } from "./claim.ts";
 import { openCounts } from "./rows/counts.ts";
 import { openList } from "./list.ts";

@@ -1,5 +1,5 @@
 /** API keys (D30) and the tokens of workers (D26), by their hashes. */
-import type { KeyRow } from "../store.ts";
+import type { KeyRow } from "../contract/keys.ts";
 import type { Value } from "./database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { GroupHandlers } from "../operations.ts";

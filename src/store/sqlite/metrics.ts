@@ -1,5 +1,5 @@
 /** What was counted of endpoints over time (D40). */
-import type { MetricsRow } from "../metrics-contract.ts";
+import type { MetricsRow } from "../contract/metrics.ts";
 import type { GroupHandlers } from "../operations.ts";
 import type { Value } from "./database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";

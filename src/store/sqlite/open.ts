@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { keyCheck } from "../key-check.ts";
 import type { StoredSecrets } from "../key-check.ts";
-import type { Store } from "../store.ts";
+import type { Store } from "../contract/store.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { Admission, Greeting } from "./thread/messages.ts";

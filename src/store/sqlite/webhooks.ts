@@ -2,7 +2,7 @@
 import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import type { DeliveryState } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
-import type { DeliveryRow } from "../store.ts";
+import type { DeliveryRow } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";

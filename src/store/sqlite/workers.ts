@@ -3,7 +3,7 @@
  * batch of the database thread.
  */
 import { MISSED_PINGS } from "../../core/job-transitions.ts";
-import type { AttemptReconciliation, WorkerRow } from "../store.ts";
+import type { AttemptReconciliation, WorkerRow } from "../contract/workers.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { isPurged } from "./rows/row.ts";
 import type { Row } from "./rows/row.ts";

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { Client, DatabaseError } from "pg";
 import type { ClientConfig } from "pg";
 import type { Clock } from "../../../clock.ts";
-import { StoreUnavailable } from "../../store.ts";
+import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 import { ConnectionLost, fromDriver, losesConnection } from "./errors.ts";
 import { openConnectionHealth } from "./connection-health.ts";

@@ -3,7 +3,7 @@
  * again, and which tell that the database is away.
  */
 import { DatabaseError } from "pg";
-import { StoreUnavailable } from "../../store.ts";
+import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 
 /** Codes after which the same transaction may succeed at once: another one was in its way. */

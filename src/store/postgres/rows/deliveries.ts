@@ -1,6 +1,6 @@
 /** Webhook deliveries as rows (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
-import type { DeliveryRow } from "../../store.ts";
+import type { DeliveryRow } from "../../contract/webhooks.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner, Value } from "../connection/statement.ts";

@@ -2,7 +2,7 @@
  * A transaction on parts of its own: what changed in them is written at its end, and told once it
  * is through.
  */
-import type { Signal } from "../../store.ts";
+import type { Signal } from "../../contract/store.ts";
 import { openUnitOfWork } from "./unit-of-work.ts";
 import type { ServerMemory, UnitOfWork } from "./unit-of-work.ts";
 import type { Runner } from "../connection/statement.ts";

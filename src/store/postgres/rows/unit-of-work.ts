@@ -2,7 +2,7 @@
 import type { TransitionStep } from "../../../core/job-transitions.ts";
 import type { NewDelivery } from "../../../core/delivery.ts";
 import { openTransitions, signalsOf } from "../../apply-transition.ts";
-import type { Signal } from "../../store.ts";
+import type { Signal } from "../../contract/store.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";

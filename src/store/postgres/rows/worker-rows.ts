@@ -1,5 +1,5 @@
 /** Workers as rows; what their pings mean is in `workers.ts`. */
-import type { WorkerRow, WorkerStore } from "../../store.ts";
+import type { WorkerRow, WorkerStore } from "../../contract/workers.ts";
 import type { Database } from "../connection/database.ts";
 import { statement } from "../connection/statement.ts";
 

@@ -1,7 +1,7 @@
 /** Webhook deliveries as rows, their bodies apart (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
-import type { DeliveryRow } from "../../store.ts";
+import type { DeliveryRow } from "../../contract/webhooks.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Everything the operations of the database thread work on, built once after the schema is ready.
  */
-import type { Signal } from "../../store.ts";
+import type { Signal } from "../../contract/store.ts";
 import { openAttempts } from "./attempts.ts";
 import { openBlocks } from "./blocks.ts";
 import { openChunkRows } from "./chunk-rows.ts";

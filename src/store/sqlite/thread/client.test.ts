@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { Store } from "../../store.ts";
+import type { Store } from "../../contract/store.ts";
 import { openSqlite } from "../open.ts";
 
 const NOW = 1_800_000_000_000;

@@ -6,8 +6,8 @@
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
-import { StoreUnavailable } from "../../store.ts";
-import type { Signal, Store } from "../../store.ts";
+import { StoreUnavailable } from "../../contract/store.ts";
+import type { Signal, Store } from "../../contract/store.ts";
 import { OP_NAMES, OPS } from "../../operations.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations.ts";

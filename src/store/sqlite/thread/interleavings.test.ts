@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { LARGE_BYTES, stringOf } from "../../../core/json/json-text.ts";
 import { OP_NAMES, OPS } from "../../operations.ts";
 import type { OpName } from "../../operations.ts";
-import type { Store } from "../../store.ts";
+import type { Store } from "../../contract/store.ts";
 import { openDatabase } from "../database.ts";
 import type { Database } from "../database.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";

@@ -1,6 +1,6 @@
 /** The messages that carry operations to the database thread and back. */
 import type { StoredSecrets } from "../../key-check.ts";
-import type { Signal, StoreUnavailable } from "../../store.ts";
+import type { Signal, StoreUnavailable } from "../../contract/store.ts";
 
 /** A batch: number and packed query of each operation in turn; or the request to close. */
 export type Batch = unknown[] | "close";

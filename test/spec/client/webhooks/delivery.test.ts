@@ -6,7 +6,7 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { eventBus } from "../../../../src/events.ts";
 import { log } from "../../../../src/log.ts";
-import type { DeliveryRow } from "../../../../src/store/store.ts";
+import type { DeliveryRow } from "../../../../src/store/contract/webhooks.ts";
 import { folder, startService } from "../../../support/service.ts";
 import type { TestService } from "../../../support/service.ts";
 import { silence, webhookReceiver } from "../../../support/webhook-receiver.ts";

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import type { Clock } from "../../../../src/clock.ts";
 import type { Events } from "../../../../src/events.ts";
-import type { DeliveryRow } from "../../../../src/store/store.ts";
+import type { DeliveryRow } from "../../../../src/store/contract/webhooks.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
 import type { ManualClock } from "../../../support/manual-clock.ts";
 import { call, startService } from "../../../support/service.ts";

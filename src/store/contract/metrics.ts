@@ -1,20 +1,16 @@
-/**
- * The part of the contract that keeps what was counted over time (D40); the rules of `store.ts`
- * hold.
- */
+/** Counters over time in the store's contract (D40). The rules of the contract: store.ts. */
 
-/**
- * What one server counted of an endpoint in one step of time; `tally` is JSON text (see
- * `core/tally.ts`). The endpoint "" stands for the server itself.
- */
+/** What one server counted of an endpoint in one step of time. */
 export interface MetricsRow {
+	/** Empty for the server itself. */
 	endpoint: string;
 	/** Length of the step, ms. */
 	step: number;
 	/** Beginning of the step, ms since the epoch. */
 	at: number;
-	/** Whose count it is: a word of its own for each start of a server. */
+	/** Names one start of a server. */
 	source: string;
+	/** JSON text, as in `core/metrics/metric-buckets.ts`. */
 	tally: string;
 }
 
@@ -22,8 +18,8 @@ export interface MetricsStore {
 	/** Adds rows; each replaces the one of the same endpoint, step, beginning and source. */
 	put(q: { rows: readonly MetricsRow[] }): Promise<void>;
 	/**
-	 * Rows of steps of one length that begin from `from` until before `to`, in no order; of these
-	 * endpoints, of all without them.
+	 * Rows of steps of one length that begin from `from` until before `to`, in no order; of all
+	 * endpoints when none are named.
 	 */
 	read(q: {
 		endpoints?: readonly string[] | undefined;
@@ -31,8 +27,6 @@ export interface MetricsStore {
 		from: number;
 		to: number;
 	}): Promise<MetricsRow[]>;
-	/**
-	 * Removes up to `limit` rows of steps of one length that began before `before`. Tells how many.
-	 */
+	/** Removes up to `limit` rows of one step length from before `before`; returns their number. */
 	expire(q: { step: number; before: number; limit: number }): Promise<number>;
 }

@@ -1,0 +1,26 @@
+/** API keys in the store's contract. The rules of the contract: store.ts. */
+
+/** An API key, as SHA-256 in hex (D30). */
+export interface KeyRow {
+	id: string;
+	hash: string;
+	name: string;
+	/** `read`, `write`, `admin`. */
+	scopes: string[];
+	endpoints?: string[] | undefined;
+	createdAt: number;
+	/** Last use that was noted. */
+	lastUsedAt?: number | undefined;
+}
+
+export interface KeyStore {
+	/** Adds the key, with `ifNone` only when there is no key at all. False when it was not added. */
+	insert(q: { row: KeyRow; ifNone: boolean }): Promise<boolean>;
+	find(q: { hash: string }): Promise<KeyRow | undefined>;
+	/** All keys, oldest first. */
+	list(): Promise<KeyRow[]>;
+	/** Notes a use; never sets an earlier time. */
+	used(q: { id: string; now: number }): Promise<void>;
+	/** Removes a key. `last`: it is the only one left with the scope `keep`, and stays. */
+	remove(q: { id: string; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
+}

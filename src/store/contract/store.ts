@@ -1,0 +1,90 @@
+/**
+ * The contract of every store. Rules:
+ * 1. Each method is one atomic step; no transaction or connection leaves the store.
+ * 2. Time is an argument, `now`, in ms since the epoch.
+ * 3. No rules inside: what an event does to a job is in `core/job-transitions.ts`, everything else
+ *    is an argument.
+ * 4. Refusals are values, faults are exceptions. A store that cannot write now throws {@link
+ *    StoreUnavailable}.
+ * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and are returned byte for byte (D5):
+ *    small ones as strings or as they were given; from `LARGE_BYTES` on, what was given as blocks
+ *    as blocks.
+ * 6. A resolved write is durable (D17). Calls may share a commit; claims run after the inserts that
+ *    they share it with.
+ * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles the deadlines
+ *    that have passed (`dueEvent`), in the same step; a method that reads one answers as if they
+ *    were settled. An erased job is missing to every method that does not say otherwise.
+ * 8. Signals report what callers cannot know from their own answers: moves that other calls or
+ *    servers caused. They are hints: possibly lost or doubled, ids only.
+ */
+import type { JobState } from "../../core/job-states.ts";
+import type { ChunkStore } from "./chunks.ts";
+import type { ClusterStore } from "./cluster.ts";
+import type { EndpointStore } from "./endpoints.ts";
+import type { JobStore } from "./jobs.ts";
+import type { KeyStore } from "./keys.ts";
+import type { LimitStore } from "./limits.ts";
+import type { MetricsStore } from "./metrics.ts";
+import type { WebhookStore } from "./webhooks.ts";
+import type { TokenStore, WorkerStore } from "./workers.ts";
+
+/** `busy`: the store works, but other transactions were in the way for too long. */
+type Unavailable = "full" | "closed" | "unreachable" | "busy";
+
+/** The store cannot take a write (or any call) now; the same call may succeed later. */
+export class StoreUnavailable extends Error {
+	readonly why: Unavailable;
+	/** Whether this call was done is unknown: its answer was lost, and so was the way to find out. */
+	readonly unsure: boolean;
+	constructor(
+		why: Unavailable,
+		message: string,
+		{ unsure = false, ...options }: ErrorOptions & { unsure?: boolean } = {},
+	) {
+		super(message, options);
+		this.why = why;
+		this.unsure = unsure;
+	}
+}
+
+/**
+ * A hint (rule 8). `queued`: a job waits again, after `worker` lost it. `purged`: the waiting jobs
+ * of an endpoint were removed. `delivery`: a webhook is due. The last five only arrive from other
+ * servers: chunks were added to a job, or its stream is free again; endpoints, keys or worker
+ * tokens changed; a server arrived, left or freed leases; `lost`: hints may be missing, and all
+ * that wait for one must read the store.
+ */
+export type Signal =
+	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined }
+	| { kind: "settled"; endpoint: string; id: string; state: JobState }
+	| { kind: "stop"; endpoint: string; id: string; worker: string }
+	| { kind: "purged"; endpoint: string }
+	| { kind: "delivery" }
+	| { kind: "chunks"; endpoint: string; id: string }
+	| { kind: "endpoints" }
+	| { kind: "keys" }
+	| { kind: "servers" }
+	| { kind: "lost" };
+
+/** Everything that a service stores. */
+export interface Store {
+	jobs: JobStore;
+	chunks: ChunkStore;
+	endpoints: EndpointStore;
+	workers: WorkerStore;
+	tokens: TokenStore;
+	keys: KeyStore;
+	webhooks: WebhookStore;
+	metrics: MetricsStore;
+	/** `cluster` and `limits` are absent from a store that only one server can open. */
+	cluster?: ClusterStore;
+	limits?: LimitStore;
+	/** A random text made with the store: tells this service's workers from another's. */
+	identity(): Promise<string>;
+	/** Resolves when a write works; throws {@link StoreUnavailable} otherwise. */
+	ping(): Promise<void>;
+	/** Adds a listener and returns its removal. `elsewhere`: another server caused the signal. */
+	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
+	/** Ends after the writes in flight; later calls throw {@link StoreUnavailable}. */
+	close(): Promise<void>;
+}
