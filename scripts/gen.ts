@@ -1,6 +1,6 @@
 /**
- * Makes the pages of `docs/reference/` from the source. With `--check` it writes nothing, names the
- * pages that are not as the source has them, and exits with 1 if there are any.
+ * Generates the pages of `docs/reference/`. With `--check` it writes nothing, prints the pages that
+ * are out of date, and exits with 1 if there are any.
  */
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,10 @@ const index: Page = {
 	title: "Reference",
 	about: "",
 	body: () =>
-		`Made from the source by \`npm run reference\`, and checked against it by the tests.\n\n${PAGES.map(({ file, title, about }) => `- [${title}](${file}): ${about}`).join("\n")}`,
+		[
+			"Generated from the source by `npm run reference`; a test fails when a page is out of date.",
+			PAGES.map(({ file, title, about }) => `- [${title}](${file}): ${about}`).join("\n"),
+		].join("\n\n"),
 };
 
 const folder = fileURLToPath(new URL("../docs/reference/", import.meta.url));
@@ -44,8 +47,7 @@ if (!process.argv.includes("--check")) {
 	for (const file of left) rmSync(folder + file);
 	for (const [file, text] of made) writeFileSync(folder + file, text);
 } else if (stale.length + left.length > 0) {
-	console.error(
-		`Not as the source has them: ${[...stale, ...left].map((file) => `docs/reference/${file}`).join(", ")}. Run npm run reference.`,
-	);
+	const files = [...stale, ...left].map((file) => `docs/reference/${file}`).join(", ");
+	console.error(`Out of date: ${files}. Run npm run reference.`);
 	process.exitCode = 1;
 }

@@ -71,7 +71,7 @@ export const RULES: readonly Rule[] = [
 	{ id: "spec 5.4", says: "An unknown endpoint is 404." },
 	{
 		id: "spec 6",
-		says: "A job with a webhook is POSTed to it at its end; only 200 acknowledges, and two more attempts follow, 10 s apart.",
+		says: "The end of a job is POSTed to its webhook; only 200 acknowledges; two more attempts, 10 s apart.",
 	},
 	{
 		id: "spec 7",
@@ -94,11 +94,11 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D3",
-		says: "Each refusal has a fixed status, keys are checked before endpoints, and no error has a status or id member.",
+		says: "Each refusal has a fixed status, keys come before endpoints, no error has a status or id member.",
 	},
 	{
 		id: "D4",
-		says: "A body is read as JSON whatever its content type; unknown members are ignored, null means absent, and JSON that a worker could not parse is refused.",
+		says: "A body is JSON whatever its type; unknown members are ignored, null is absent, too deep JSON refused.",
 	},
 	{ id: "D5", says: "Input and output pass as text, byte for byte." },
 	{
@@ -111,11 +111,11 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D8",
-		says: "Waiting calls last as long as requested within bounds, then answer the job as it is; a disconnect changes nothing.",
+		says: "Waiting calls last as long as requested within bounds; a disconnect changes nothing.",
 	},
 	{
 		id: "D9",
-		says: "Retention counts from the end and is only ever shortened; expiry deletes payloads, and a record stays for operators.",
+		says: "Retention counts from the end and is only shortened; expiry deletes payloads, a record stays.",
 	},
 	{ id: "D10", says: "Cancelling a job that has ended answers the state it has." },
 	{
@@ -145,7 +145,7 @@ export const RULES: readonly Rule[] = [
 	{ id: "D20", says: "Jobs of low priority are taken last and start no worker." },
 	{
 		id: "D21",
-		says: "Webhooks are stored with the end of the job, signed, attempted three times, kept for 7 days, and sent to no private address.",
+		says: "Webhooks are stored with the job's end, signed, attempted three times, sent to no private address.",
 	},
 	{
 		id: "D22",
@@ -166,7 +166,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D27",
-		says: "Endpoint settings have RunPod's names, with bounds and defaults; both scalers stay within minimum and maximum.",
+		says: "Endpoint settings have RunPod's names, bounds and defaults; both scalers stay within them.",
 	},
 	{ id: "D28", says: "Scaling down never stops a busy worker, and crash loops back off." },
 	{ id: "D29", says: "Every waiting job has a reason, which the API returns." },
@@ -177,7 +177,7 @@ export const RULES: readonly Rule[] = [
 	{ id: "D31", says: "The console signs in with a key once and then uses a cookie." },
 	{
 		id: "D32",
-		says: "Requests of OpenAI's API become jobs and are answered in OpenAI's form, streams and errors included.",
+		says: "Requests of OpenAI's API become jobs, answered in OpenAI's form, streams and errors included.",
 	},
 	{
 		id: "D33",
@@ -193,7 +193,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D36",
-		says: "Commands run a handler, manage a running service, submit jobs, check an installation and print what a worker needs.",
+		says: "Commands run a handler, manage a service, submit jobs, check a set-up, print what a worker needs.",
 	},
 	{ id: "D37", says: "A retry puts the job at the end of the queue and keeps what was submitted." },
 	{
@@ -203,6 +203,6 @@ export const RULES: readonly Rule[] = [
 	{ id: "D39", says: "The management API has fixed shapes." },
 	{
 		id: "D40",
-		says: "Liveness, readiness, an unavailable store and a full disk are reported separately, and metrics are exported.",
+		says: "Liveness, readiness, an unavailable store and a full disk are distinguished; metrics are exported.",
 	},
 ];

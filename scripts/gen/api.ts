@@ -35,11 +35,20 @@ export const api: Page = {
 			);
 			return `## ${name}\n\n${description}\n\n${index}\n\n${members.map((each) => section(each)).join("\n\n")}`;
 		});
-		const shapes = Object.entries(document.components.schemas).map(
-			([name, schema]) =>
-				`### ${name}\n\n${descriptionOf(schema) === "" ? "" : `${plain(descriptionOf(schema))}\n\n`}${schemaTable(schema)}`,
+		const shapes = Object.entries(document.components.schemas).map(([name, schema]) =>
+			[`### ${name}`, plain(descriptionOf(schema)), schemaTable(schema)]
+				.filter((part) => part !== "")
+				.join("\n\n"),
 		);
-		return `A running service has the same at \`/openapi.json\` (OpenAPI 3.1) and, to read, at \`/docs\`. What each error means is on [its own page](errors.md).\n\n${document.info.description}\n\n${groups.join("\n\n")}\n\n## Shapes\n\nMembers that are not required may be missing; later versions may add some.\n\n${shapes.join("\n\n")}`;
+		return [
+			"A running service has the same at `/openapi.json` (OpenAPI 3.1) and, to read, at `/docs`. " +
+				"Errors are explained on [their own page](errors.md).",
+			document.info.description,
+			...groups,
+			"## Shapes",
+			"Members that are not required may be missing; later versions may add some.",
+			...shapes,
+		].join("\n\n");
 	},
 };
 
@@ -74,8 +83,9 @@ function section(placed: { method: string; path: string; operation: Operation })
 		const [{ schema, example }] = Object.values(requestBody.content) as [
 			{ schema: JsonSchema; example: unknown },
 		];
+		const shown = typeof example === "string" ? example : JSON.stringify(example);
 		parts.push(
-			`Body: ${plain(requestBody.description)}${schemaNote(schema)} For example \`${typeof example === "string" ? example : JSON.stringify(example)}\`.`,
+			`Body: ${plain(requestBody.description)}${schemaNote(schema)} For example \`${shown}\`.`,
 		);
 	}
 	for (const [status, response] of Object.entries(responses))
@@ -108,7 +118,9 @@ function answer(status: string, { description, content = {}, headers = {} }: Res
 		type === "application/json" ? shapeText(schema) : code(type),
 	);
 	const own = Object.keys(headers);
-	return `Answer ${status}: ${plain(description)}${kinds.length > 0 ? ` ${kinds.join(", or ")}.` : ""}${own.length > 0 ? ` Headers: ${own.map(code).join(", ")}.` : ""}`;
+	const body = kinds.length > 0 ? ` ${kinds.join(", or ")}.` : "";
+	const also = own.length > 0 ? ` Headers: ${own.map(code).join(", ")}.` : "";
+	return `Answer ${status}: ${plain(description)}${body}${also}`;
 }
 
 /** The shape of an answer, with a link where it has a name. */

@@ -5,7 +5,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { code, headingAnchor, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 
-interface Told {
+interface CommandEntry {
 	name: string;
 	synopsis: string;
 	summary: string;
@@ -17,7 +17,7 @@ export const cli: Page = {
 	title: "Commands",
 	about: "every command, its arguments and flags",
 	body() {
-		const all: Told[] = COMMANDS.flatMap(({ name, synopsis, summary, flags, actions }) =>
+		const all: CommandEntry[] = COMMANDS.flatMap(({ name, synopsis, summary, flags, actions }) =>
 			actions
 				? actions.map((action) => ({
 						name: `${name} ${action.name}`,
@@ -34,11 +34,18 @@ export const cli: Page = {
 				plain(summary),
 			]),
 		);
-		return `All but \`serve\`, \`dev\` and \`migrate\` call a running service: its address is in \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`), the key in \`SLUICE_API_KEY\`. \`--help\` explains each command. Exit codes: 0 all went well, 1 the service refused or is away, 2 the command was not understood.\n\n${overview}\n\n${all.map(section).join("\n\n")}`;
+		return [
+			"All commands except `serve`, `dev` and `migrate` call a running service: its address is in " +
+				"`SLUICE_URL` (default `http://127.0.0.1:8080`), the key in `SLUICE_API_KEY`. `--help` " +
+				"explains each command. Exit codes: 0 success, 1 the service refused or is unavailable, " +
+				"2 the command line or the configuration is wrong.",
+			overview,
+			...all.map(section),
+		].join("\n\n");
 	},
 };
 
-function section({ name, synopsis, summary, flags }: Told): string {
+function section({ name, synopsis, summary, flags }: CommandEntry): string {
 	const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [
 		(short === undefined ? "" : `${code(`-${short}`)}, `) +
 			code(value === undefined ? `--${flag}` : `--${flag} ${value}`),

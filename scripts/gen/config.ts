@@ -27,8 +27,13 @@ export const config: Page = {
 			];
 		});
 		const { oneOf = [], ...launcher }: Schema = ENDPOINT_SCHEMA.properties.launcher;
+		const properties = {
+			...ENDPOINT_SCHEMA.properties,
+			launcher: { type: "object", ...launcher } as const,
+		};
 		return `
-A flag wins over the environment, the environment over the file. With a bad configuration the service lists every problem with its field and bound and exits with 2.
+A flag takes precedence over the environment, the environment over the file. With an invalid
+configuration the service prints every problem with its field and bound and exits with code 2.
 
 ## Options of the service
 
@@ -38,9 +43,11 @@ Commands find the service by \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`) 
 
 ## Settings of an endpoint
 
-Under \`endpoints.<id>\` in \`sluice.yaml\`, where the id is 1 to 64 of the characters a-z, A-Z, 0-9, _ and -; the same over \`/v1/endpoints\`. Endpoints in the file are made or changed at the start; others in the store stay.
+Under \`endpoints.<id>\` in \`sluice.yaml\`, and the same over \`/v1/endpoints\`. An id has 1 to 64
+of the characters a-z, A-Z, 0-9, _ and -. Endpoints of the file are created or updated at start;
+others in the store stay.
 
-${schemaTable({ ...ENDPOINT_SCHEMA, properties: { ...ENDPOINT_SCHEMA.properties, launcher: { type: "object", ...launcher } } })}
+${schemaTable({ ...ENDPOINT_SCHEMA, properties })}
 
 \`\`\`yaml
 endpoints:

@@ -4,30 +4,30 @@ import type { ErrorCode } from "../../src/core/errors.ts";
 import { code, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 
-/** What a client does about it; each code needs one. */
+/** What the client should do, for each code. */
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	bad_json: "Send one JSON object. The sentence names the place of the fault.",
 	bad_request: "Correct the fields in `details`, all at once.",
 	bad_query: "Correct the parameter in `details`.",
-	bad_http: "Look at the client or the proxy: it sends what no server can read.",
+	bad_http: "Check the client or the proxy: the request is not valid HTTP.",
 	unauthorized:
 		"Check the key, its scope and its endpoints. Without a valid key an unknown endpoint is 401 too.",
 	worker_unauthorized: "Start the worker with new variables. Refused polls are answered after 5 s.",
-	console_link_over: "Make another one with `sluice console`, or sign in with a key.",
+	console_link_over: "Create another one with `sluice console`, or sign in with a key.",
 	endpoint_not_found: "Check the id in the path.",
-	job_not_found: "Ask earlier, or lengthen the retention of the endpoint.",
+	job_not_found: "Request it earlier, or raise the retention of the endpoint.",
 	delivery_not_found: "List the deliveries.",
 	key_not_found: "List the keys.",
 	worker_not_found: "List the workers of the endpoint; logs of ended ones are kept for 24 h.",
 	worker_gone: "List the workers of the endpoint.",
-	path_not_found: "Check the path; `/docs` has them all.",
+	path_not_found: "Check the path; `/docs` lists all.",
 	method_not_allowed: "Use a method of the `Allow` header.",
 	job_not_retryable: "Submit a new job instead.",
 	idempotency_reused: "Choose a new key.",
 	idempotency_expired: "Choose a new key.",
 	endpoint_exists: "Change it, or choose another id.",
 	delivery_pending: "Wait for its end.",
-	last_admin_key: "Make another admin key first.",
+	last_admin_key: "Create another admin key first.",
 	worker_not_launched: "Stop it where it was started, or pause the endpoint.",
 	duplicate_worker_id: "Give each worker an id of its own.",
 	body_too_large: "Put large files into storage and send their URLs.",
@@ -36,11 +36,11 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	rate_limited: "Wait for `Retry-After`, then with exponential backoff.",
 	too_many_at_once: "Wait for some of your own requests to end.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
-	draining: "Ask again: another server or the next start takes over.",
-	internal: "Look into the log for the reference; report it.",
-	not_ready: "Ask another server, or again after `Retry-After`.",
+	draining: "Repeat it: another server or the next start continues.",
+	internal: "Search the log for the reference, and report the fault.",
+	not_ready: "Use another server, or repeat it after `Retry-After`.",
 	store_unavailable: "Send it again after `Retry-After`; nothing was accepted.",
-	outcome_unknown: "Look whether it was done, or send it again with the same `Idempotency-Key`.",
+	outcome_unknown: "Check whether it was done, or send it again with the same `Idempotency-Key`.",
 };
 
 export const errors: Page = {
@@ -56,10 +56,19 @@ export const errors: Page = {
 			["Code", "Status", "What to do"],
 			entries.map(([name, { status }]) => [`[${name}](#${name})`, String(status), ADVICE[name]]),
 		);
-		const sections = entries.map(
-			([name, { status, sentence, retryAfter }]) =>
-				`### ${name}\n\n${status}${retryAfter === undefined ? "" : `, with \`Retry-After\` (${retryAfter} s where nothing better is known)`}. ${ADVICE[name]}\n\n> ${plain(sentence)}`,
-		);
-		return `Every error is JSON: \`{"error": sentence, "code": word}\`, and for a 400 \`details\` with each bad field. No error has a member ${code("status")} or ${code("id")}. Under \`/openai/\` they are \`{"error": {"message", "type", "param", "code"}}\`, with the same codes.\n\n${overview}\n\n## Sentences\n\nWhat stands in braces differs from case to case.\n\n${sections.join("\n\n")}`;
+		const sections = entries.map(([name, { status, sentence, retryAfter }]) => {
+			const wait =
+				retryAfter === undefined ? "" : `, with \`Retry-After\` (${retryAfter} s by default)`;
+			return `### ${name}\n\n${status}${wait}. ${ADVICE[name]}\n\n> ${plain(sentence)}`;
+		});
+		return [
+			'Every error is JSON: `{"error": sentence, "code": word}`, and for a 400 `details` with each ' +
+				`bad field. No error has a member ${code("status")} or ${code("id")}. Under \`/openai/\` ` +
+				'they are `{"error": {"message", "type", "param", "code"}}`, with the same codes.',
+			overview,
+			"## Sentences",
+			"Words in braces are replaced.",
+			...sections,
+		].join("\n\n");
 	},
 };

@@ -1,5 +1,5 @@
 /**
- * `docs/reference/events.md`: what the service announces about itself, from the docstrings of
+ * `docs/reference/events.md`: the events of the service, from the docstrings of
  * `src/events.ts`.
  */
 import { readFileSync } from "node:fs";
@@ -9,17 +9,22 @@ import type { Page } from "./markdown.ts";
 export const events: Page = {
 	file: "events.md",
 	title: "Events",
-	about: "what the service announces about itself, to its log and to whoever listens",
+	about: "what the service reports to its log, its metrics and other listeners",
 	body() {
 		const text = readFileSync(new URL("../../src/events.ts", import.meta.url), "utf8");
-		return `The log, metrics and tests listen to these; the log has a line for those that an operator wants to know, on stderr, and none for each single job. No event carries an input, an output or a secret.\n\n${table(
-			["Event", "When", "Facts"],
-			eventsIn(text).map(({ name, docstring, facts }) => [
-				code(name),
-				plain(docstring),
-				facts.map(code).join(", "),
-			]),
-		)}`;
+		return [
+			"The log, the metrics and tests subscribe to these. The log, on stderr, has a line for those " +
+				"that concern an operator, and none for each single job. No event contains an input, an " +
+				"output or a secret.",
+			table(
+				["Event", "When", "Facts"],
+				eventsIn(text).map(({ name, docstring, facts }) => [
+					code(name),
+					plain(docstring),
+					facts.map(code).join(", "),
+				]),
+			),
+		].join("\n\n");
 	},
 };
 

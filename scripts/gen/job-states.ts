@@ -1,19 +1,19 @@
-/** `docs/reference/job-states.md`: the table of `core/machine.ts`, as a diagram and in words. */
+/** `docs/reference/job-states.md`: the table of `core/job-states.ts` as a diagram and in words. */
 import { FINAL_STATES, JOB_STATES, RULES } from "../../src/core/job-states.ts";
 import type { Effect, JobEvent } from "../../src/core/job-states.ts";
 import { code, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 
-/** What brings each event about; each needs one. */
+/** The cause of each event. */
 const CAUSES: Readonly<Record<JobEvent, string>> = {
 	claim: "a worker takes it",
 	complete: "its worker reports a result",
 	fail: "its worker reports a failure",
 	overrun: "it runs longer than its execution timeout",
 	lapse: "it waits longer than its ttl",
-	lose: "its worker is gone, or no longer names it",
+	lose: "its worker ends, or no longer names it",
 	exhaust: "it is lost for the third time",
-	release: "the service itself ends the attempt, such as at a stop",
+	release: "the service ends the attempt, such as at a shutdown",
 	cancel: "a client cancels it, or its endpoint is deleted",
 	retry: "a client retries it",
 	purge: "a client purges the queue",
@@ -23,21 +23,21 @@ const CAUSES: Readonly<Record<JobEvent, string>> = {
 
 const EFFECTS: Readonly<Record<Effect, string>> = {
 	start: "a new attempt begins, with its lease and deadline",
-	settle: "the end is stamped, the result kept, its expiry set, the webhook due",
-	front: "it joins the front of the queue, its ttl starts anew",
-	back: "it joins the back of the queue, its ttl starts anew",
+	settle: "the end is recorded, the result kept, its expiry set, the webhook due",
+	front: "it joins the front of the queue, its ttl starts again",
+	back: "it joins the back of the queue, its ttl starts again",
 	loss: "a loss and a retry are counted",
 	close: "the running attempt goes into the history",
 	clear: "output, error, chunks and losses are removed",
-	stop: "the worker is told to stop",
+	stop: "the worker gets a stop signal",
 	erase: "input, output, chunks, error and secrets are removed; the record stays",
-	delete: "nothing is left",
+	delete: "the job is deleted",
 };
 
 export const jobStates: Page = {
 	file: "job-states.md",
 	title: "States of a job",
-	about: "what may follow what in the life of a job",
+	about: "the states of a job and the transitions between them",
 	body() {
 		const rules = RULES.map(({ on, from, effects, source, ...rest }) => ({
 			on,
@@ -46,7 +46,7 @@ export const jobStates: Page = {
 			effects: effects as readonly Effect[],
 			source,
 		}));
-		// What a state is left for is one arrow with all its events.
+		// One arrow for each pair of states, with all its events.
 		const arrows = new Map<string, string[]>();
 		for (const { on, from, to, effects } of rules) {
 			if (to === undefined && !effects.includes("delete")) continue;
@@ -62,7 +62,8 @@ export const jobStates: Page = {
 			...[...arrows].map(([arrow, events]) => `  ${arrow}: ${events.join(", ")}`),
 			...FINAL_STATES.map((state) => `  ${state} --> [*]: expire, forget`),
 		];
-		return `A job is in one of ${JOB_STATES.map(code).join(", ")}. The last four are final: only \`/retry\` leaves FAILED and TIMED_OUT. Deadlines hold at the moment they pass, whoever looks.
+		return `A job is in one of ${JOB_STATES.map(code).join(", ")}. The last four are final;
+only \`/retry\` leaves FAILED and TIMED_OUT. Deadlines take effect when they pass.
 
 \`\`\`mermaid
 ${diagram.join("\n")}
@@ -73,7 +74,7 @@ ${table(
 	rules.map(({ on, from, to, effects, source }) => [
 		code(on),
 		from.join(", "),
-		to ?? (effects.includes("delete") ? "(gone)" : "(unchanged)"),
+		to ?? (effects.includes("delete") ? "(deleted)" : "(unchanged)"),
 		CAUSES[on],
 		effects.map((effect) => EFFECTS[effect]).join("; "),
 		source,

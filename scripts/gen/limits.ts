@@ -40,22 +40,27 @@ export const limits: Page = {
 		return `
 ## Rates
 
-For each endpoint and operation; \`/v2\` and \`/sdk/v2\` count together. Beyond them the answer is 429 with \`Retry-After\`. Every admitted request tells \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`. \`/retry\` and \`/health\` have none. Operators change any number, or lift it, with \`limits\` of [the endpoint](config.md#settings-of-an-endpoint).
+For each endpoint and operation; \`/v2\` and \`/sdk/v2\` count together. Beyond them the answer is
+429 with \`Retry-After\`. Answers have \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
+\`RateLimit-Reset\`. \`/retry\` and \`/health\` have no limits. Operators change or switch off each
+number with \`limits\` of [the endpoint](config.md#settings-of-an-endpoint).
 
 ${table(["Operation", "Requests in any 10 s", "At once"], rates)}
 
 ## The queue
 
-A submission or a \`/retry\` is refused with 429 while more than 50 jobs **and** more than \`workersMax * 500\` wait, or the number of \`limits.queue\`. Jobs that return after a loss are never refused.
+A submission or a \`/retry\` is refused with 429 while more than 50 jobs **and** more than
+\`workersMax * 500\` wait, or more than \`limits.queue\`. Jobs that return after a loss are never
+refused.
 
 ## Sizes
 
 ${table(["Largest body, bytes", "Operations"], bodies)}
 
 ${table(
-	["What", "Bound"],
+	["Size", "Limit"],
 	[
-		["A result that is kept", `${grouped(RESULT_LIMIT)} bytes; a larger one fails the job`],
+		["A result", `${grouped(RESULT_LIMIT)} bytes; a larger one fails the job`],
 		["A chunk of a stream", `${grouped(CHUNK_LIMIT)} bytes; a larger one is split`],
 		["Nesting of a submission", `${SUBMISSION_JSON.maxDepth} deep`],
 		["An integer in a submission", `${grouped(SUBMISSION_JSON.maxDigits)} digits`],
@@ -83,12 +88,12 @@ ${table(
 		["The result of a /runsync or /openai job", duration(retention.runsync)],
 		["The record of a job without its result", duration(retention.records)],
 		[
-			"A lease without a sign of life",
+			"A lease without renewal",
 			`${duration(leaseMs)}; after ${MAX_LOSSES} losses the job is FAILED`,
 		],
 		[
-			"A try of a webhook",
-			`${duration(DELIVERY_TIMEOUT_MS)}; ${DELIVERY_TRIES} tries, ${duration(DELIVERY_PAUSE_MS)} apart`,
+			"An attempt of a webhook",
+			`${duration(DELIVERY_TIMEOUT_MS)}; ${DELIVERY_TRIES} attempts, ${duration(DELIVERY_PAUSE_MS)} apart`,
 		],
 		["A webhook delivery is kept", duration(DELIVERY_KEPT_MS)],
 	],

@@ -21,7 +21,7 @@ interface Shown {
 export const rules: Page = {
 	file: "rules.md",
 	title: "Rules and their tests",
-	about: "every rule of the specification, every decision, and the tests that show them",
+	about: "every rule of the specification and of behaviour.md, with the tests that show it",
 	body() {
 		const shown = testsByRule(sources());
 		const overview = table(
@@ -32,7 +32,13 @@ export const rules: Page = {
 				String(shown.get(rule.id)?.length ?? 0),
 			]),
 		);
-		return `Titles of tests begin with the rules that they show. \`spec 2.4\` is a section of the specification, and in its sections 3, 5 and 8 the number behind the point is that of a rule. \`D16\` is a decision where the specification is silent.\n\n${overview}\n\n${RULES.map((rule) => section(rule, shown.get(rule.id) ?? [])).join("\n\n")}`;
+		return [
+			"Titles of tests begin with the rules that they show. `spec 2.4` is a section of the " +
+				"specification; in its sections 3, 5 and 8 the number after the point is that of a rule. " +
+				"`D16` is a section of [behaviour.md](../behaviour.md).",
+			overview,
+			...RULES.map((rule) => section(rule, shown.get(rule.id) ?? [])),
+		].join("\n\n");
 	},
 };
 
@@ -83,9 +89,11 @@ function titleOf({ id }: Rule): string | undefined {
 
 function section(rule: Rule, tests: readonly Shown[]): string {
 	const byFile = [...Map.groupBy(tests, ({ file }) => file)];
-	const list = byFile.map(
-		([file, all]) =>
-			`- [${file}](../../${file})\n${all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`).join("\n")}`,
+	const list = byFile.map(([file, all]) =>
+		[
+			`- [${file}](../../${file})`,
+			...all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`),
+		].join("\n"),
 	);
 	const title = titleOf(rule);
 	return [
