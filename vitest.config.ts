@@ -9,7 +9,7 @@ const ON_BOTH_STORES = [
 	"client/jobs",
 	"client/{purge,retention,retry,states}",
 	"client/{stream,stream-events}",
-	"client/webhooks/webhooks",
+	"client/webhooks/{security,webhooks}",
 	"worker/{access,fence,lease,outage}",
 	"worker/{results,results-together}",
 ];

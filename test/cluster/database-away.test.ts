@@ -3,7 +3,8 @@
  * everything goes on by itself (D16, D17, D40).
  */
 import { expect, it } from "vitest";
-import { site, until } from "../e2e/site.ts";
+import { site } from "../e2e/site.ts";
+import { until } from "../support/until.ts";
 import { balancer } from "../support/balancer.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";

@@ -10,6 +10,7 @@ import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-w
 import { servers } from "../support/servers.ts";
 import type { Servers } from "../support/servers.ts";
 import { call } from "../support/service.ts";
+import { untilFits } from "../support/until.ts";
 
 /** From the death of a server until another one leads what it led, ms. */
 const TAKEN_MS = 10_000;
@@ -38,14 +39,6 @@ async function group(): Promise<Servers> {
 	return made;
 }
 
-async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-	for (;;) {
-		const answer = await ask();
-		if (fits(answer)) return answer;
-		await new Promise((resolve) => setTimeout(resolve, 100));
-	}
-}
-
 /** What each server does for all, by its address, as one of them tells it. */
 async function leadsAt(url: string): Promise<Record<string, string[]>> {
 	const { json } = await call(url, "/v1/servers");
@@ -59,23 +52,23 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 		const g = await group();
 		const endpoints = { launched: SLEEPER };
 		const a = await g.spawn({ endpoints });
-		await eventually(
+		await untilFits(
 			() => call(a.url, "/v1/endpoints/launched/workers"),
 			({ json }) => json.workers.length === 1,
 		);
 		const b = await g.spawn({ endpoints });
-		await eventually(
+		await untilFits(
 			() => leadsAt(b.url),
 			(leads) => leads[a.url]?.length === 4,
 		);
 		const killed = performance.now();
 		await a.end("SIGKILL");
-		await eventually(
+		await untilFits(
 			() => leadsAt(b.url),
 			(leads) => leads[b.url]?.length === 4,
 		);
 		expect(performance.now() - killed).toBeLessThan(TAKEN_MS);
-		await eventually(
+		await untilFits(
 			() => call(b.url, "/v1/endpoints/launched/workers"),
 			({ json }) => json.workers.length === 1 && json.workers[0].state === "initializing",
 		);
@@ -83,7 +76,7 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 			id: string;
 		}[];
 		const again = await g.spawn({ endpoints, in: a.folder });
-		const told = await eventually(
+		const told = await untilFits(
 			() => call(again.url, "/v1/endpoints/launched/workers"),
 			({ json }) => json.workers.length === 1,
 		);
@@ -97,12 +90,12 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 		const port = await freePort();
 		const a = await g.spawn({ endpoints, port });
 		const [worker] = (
-			await eventually(
+			await untilFits(
 				() => call(a.url, "/v1/endpoints/launched/workers"),
 				({ json }) => json.workers.length === 1,
 			)
 		).json.workers;
-		await eventually(
+		await untilFits(
 			async () => a.stderr(),
 			(log) => log.includes(`worker ${worker.id} started`),
 		);
@@ -122,7 +115,7 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 	it("D16: jobs of workers that call any server lose nothing: pings and reports go to those that live", async () => {
 		const g = await group();
 		const [a, b] = [await g.spawn({ endpoints: { ep: { leaseMs: 4000 } } }), await g.spawn()];
-		await eventually(
+		await untilFits(
 			() => call(b.url, "/v2/ep/health"),
 			({ status }) => status === 200,
 		);
@@ -136,7 +129,7 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 		expect(idsOf(await atA.takeBatch({ size: 2 }))).toEqual(ids);
 		await a!.end("SIGKILL");
 		// Three leases long.
-		await eventually(
+		await untilFits(
 			async () => (await atB.ping(ids), await statusOf(b!.url, ids[0]!, "ep")),
 			({ status, executionTime }) => status !== "IN_PROGRESS" || executionTime > 12_000,
 		);
@@ -151,7 +144,7 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 	it("D16: a lease that ends while the sweeping server is dead is noticed by the next one within 10 s", async () => {
 		const g = await group();
 		const [a, b] = [await g.spawn({ endpoints: { ep: { leaseMs: 2000 } } }), await g.spawn()];
-		await eventually(
+		await untilFits(
 			() => leadsAt(b.url),
 			(leads) => leads[a.url]?.includes("sweep") === true,
 		);

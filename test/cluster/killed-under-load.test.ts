@@ -3,7 +3,8 @@
  * ends twice (D16, D17, D28, D34).
  */
 import { expect, it } from "vitest";
-import { isAlive, site, until } from "../e2e/site.ts";
+import { isAlive, site } from "../e2e/site.ts";
+import { until } from "../support/until.ts";
 import { balancer } from "../support/balancer.ts";
 import { freePort } from "../support/free-port.ts";
 import { servers } from "../support/servers.ts";

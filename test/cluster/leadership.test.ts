@@ -11,6 +11,7 @@ import { movedEnv, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers } from "../support/servers.ts";
 import type { Servers, TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
+import { untilFits } from "../support/until.ts";
 
 /**
  * A worker that lives and asks for nothing. Its folder is the same for all servers: by itself it
@@ -37,15 +38,6 @@ async function group(): Promise<Servers> {
 	return made;
 }
 
-/** Asks until the answer fits; the test's own timeout ends it. */
-async function eventually<T>(ask: () => T | Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-	for (;;) {
-		const answer = await ask();
-		if (fits(answer)) return answer;
-		await new Promise((resolve) => setTimeout(resolve, 50));
-	}
-}
-
 /** What the server leads, by its own word. */
 const leads = (server: TestServer): string[] =>
 	server.engine.cluster.members().find(({ self }) => self)?.leads ?? [];
@@ -69,18 +61,18 @@ describe("D28: one server launches the workers of an endpoint", () => {
 		const a = await g.start({ endpoints });
 		const b = await g.start({ endpoints });
 		const both = [a, b];
-		await eventually(
+		await untilFits(
 			() => both.map((server) => leads(server).filter((name) => name.startsWith("scale:")).length),
 			(sizes) => sizes.every((size) => size === 2),
 		);
 		for (const id of Object.keys(endpoints)) await submit(a.url, { input: {} }, id);
 		for (const id of Object.keys(endpoints)) {
-			await eventually(
+			await untilFits(
 				() => both.flatMap((server) => launched(server, id)).length,
 				(count) => count === 1,
 			);
 			for (const server of both)
-				await eventually(
+				await untilFits(
 					() => call(server.url, `/v2/${id}/health`),
 					({ json }) => json.workers.initializing === 1,
 				);
@@ -96,7 +88,7 @@ describe("D28: one server launches the workers of an endpoint", () => {
 		const g = await group();
 		const endpoints = { e1: SLEEPER };
 		const a = await g.start({ endpoints });
-		await eventually(
+		await untilFits(
 			() => launched(a, "e1").length,
 			(count) => count === 1,
 		);
@@ -108,7 +100,7 @@ describe("D28: one server launches the workers of an endpoint", () => {
 		const stopped = a.stop();
 		await taken;
 		expect(performance.now() - began).toBeLessThan(1500);
-		await eventually(
+		await untilFits(
 			() => launched(b, "e1").length,
 			(count) => count === 1,
 		);
@@ -133,7 +125,7 @@ describe("D16, D34: a server that was away", () => {
 			},
 		};
 		const a = await g.start({ endpoints, clock });
-		await eventually(
+		await untilFits(
 			() => launched(a, "e1").length,
 			(count) => count === 1,
 		);
@@ -147,7 +139,7 @@ describe("D16, D34: a server that was away", () => {
 		standing = true;
 		await taken;
 		expect(performance.now() - began).toBeLessThan(10_000);
-		await eventually(
+		await untilFits(
 			() => launched(b, "e1").length,
 			(count) => count === 1,
 		);
@@ -157,7 +149,7 @@ describe("D16, D34: a server that was away", () => {
 		for (const wake of woken.splice(0)) wake();
 		await lost;
 		await exited;
-		await eventually(
+		await untilFits(
 			() => launched(a, "e1").length,
 			(count) => count === 0,
 		);
@@ -196,7 +188,7 @@ describe("D16: a server that starts or stops beside others", () => {
 		const g = await group();
 		const a = await g.start();
 		await g.start();
-		await eventually(
+		await untilFits(
 			() => a.engine.cluster.others(),
 			(others) => others,
 		);
@@ -205,7 +197,7 @@ describe("D16: a server that starts or stops beside others", () => {
 		kept.write(request);
 		expect((await kept.answer()).headers["connection"]).toBe("keep-alive");
 		const stopped = a.stop();
-		await eventually(
+		await untilFits(
 			async () => {
 				const another = await rawConnection(a.url);
 				another.write(request);
@@ -225,7 +217,7 @@ describe("D16: a server that starts or stops beside others", () => {
 		const g = await group();
 		const a = await g.start({ endpoints: { e1: {} }, drainSeconds: 50 });
 		const b = await g.start();
-		await eventually(
+		await untilFits(
 			() => a.engine.cluster.others(),
 			(others) => others,
 		);
@@ -250,7 +242,7 @@ describe("D34: the last server that stops", () => {
 		const g = await group();
 		const a = await g.start({ endpoints: { e1: {} } });
 		const b = await g.start({ drainSeconds: 50 });
-		await eventually(
+		await untilFits(
 			() => call(b.url, "/v2/e1/health"),
 			({ status }) => status === 200,
 		);
@@ -261,7 +253,7 @@ describe("D34: the last server that stops", () => {
 		expect((await atA.done(id, { output: 1 })).status).toBe(200);
 		for (const each of [atA, atB]) each.close();
 		await a.stop();
-		await eventually(
+		await untilFits(
 			() => b.engine.cluster.others(),
 			(others) => !others,
 		);
@@ -286,7 +278,7 @@ describe("D24: servers whose clocks are wrong", () => {
 			expect(seen.json.delayTime).toBeLessThan(30_000);
 			expect((await call(b.url, "/readyz", { key: null })).status).toBe(200);
 			await a.stop();
-			await eventually(
+			await untilFits(
 				() => leads(b),
 				(led) => led.includes("sweep"),
 			);
@@ -312,13 +304,13 @@ describe("D24: servers whose clocks are wrong", () => {
 				await systemClock.sleep(20, jumping.signal);
 			}
 		})();
-		const refused = await eventually(ready, ({ status }) => status === 503);
+		const refused = await untilFits(ready, ({ status }) => status === 503);
 		expect(refused.json).toMatchObject({
 			code: "not_ready",
 			error: expect.stringMatching(/clock cannot be compared with the database's/),
 		});
 		jumping.abort();
 		await jumps;
-		await eventually(ready, ({ status }) => status === 200);
+		await untilFits(ready, ({ status }) => status === 200);
 	});
 });

@@ -10,6 +10,7 @@ import { idsOf, statusOf, stopsOf, submit, workerEnvOf } from "../support/sdk-wo
 import { servers } from "../support/servers.ts";
 import type { Servers, TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
+import { untilFits } from "../support/until.ts";
 
 /** Longest time between two looks, and what a busy machine adds, ms. */
 const SOON_MS = 8000;
@@ -45,15 +46,6 @@ async function worker(ep: string): Promise<SdkProtocol> {
 }
 
 const sql = (text: string, ...values: (string | number)[]) => database.query(text, values);
-
-/** Asks until the answer fits, for the time that a look may take. */
-async function soon<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-	for (const until = performance.now() + SOON_MS; ; ) {
-		const answer = await ask();
-		if (fits(answer) || performance.now() > until) return answer;
-		await new Promise((resolve) => setTimeout(resolve, 100));
-	}
-}
 
 /** Resolves with the answer and how long it took, ms. */
 async function timed<T>(answer: Promise<T>): Promise<{ answer: T; ms: number }> {
@@ -96,9 +88,10 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		await sql("UPDATE endpoints SET paused = true WHERE id = $1", ep);
 		expect(
 			(
-				await soon(
+				await untilFits(
 					() => call(server.url, `/v1/endpoints/${ep}`),
 					({ json }) => json.paused,
+					SOON_MS,
 				)
 			).json.paused,
 		).toBe(true);
@@ -110,9 +103,10 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		await sql("DELETE FROM keys WHERE id = $1", json.id);
 		expect(
 			(
-				await soon(
+				await untilFits(
 					() => call(server.url, "/v1/endpoints", { key: json.key }),
 					({ status }) => status === 401,
+					SOON_MS,
 				)
 			).status,
 		).toBe(401);
@@ -125,9 +119,10 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		await sql("DELETE FROM tokens WHERE endpoint = $1", ep);
 		expect(
 			(
-				await soon(
+				await untilFits(
 					() => w.ping(),
 					({ status }) => status === 401,
+					SOON_MS,
 				)
 			).status,
 		).toBe(401);
@@ -171,9 +166,10 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		const id = await submit(server.url, { input: {} }, ep);
 		await first.take();
 		const waiting = timed(second.take());
-		await soon(
+		await untilFits(
 			async () => [...server.engine.workers.of(ep)].reduce((sum, { takes }) => sum + takes, 0),
 			(takes) => takes === 1,
+			SOON_MS,
 		);
 		await sql(
 			"UPDATE jobs SET state = 'IN_QUEUE', worker = NULL, started_at = NULL, lease_until = NULL, due_at = queued_at + ttl_ms WHERE id = $1",
@@ -194,9 +190,10 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 		const id = await submit(server.url, { input: {} }, ep);
 		await w.take();
 		const waiting = timed(w.stop());
-		await soon(
+		await untilFits(
 			async () => [...server.engine.workers.of(ep)].reduce((sum, { stops }) => sum + stops, 0),
 			(stops) => stops === 1,
+			SOON_MS,
 		);
 		await sql(
 			`INSERT INTO attempts SELECT endpoint, id, attempt, worker, started_at, started_at + 1, 'cancelled', 1, 0 FROM jobs WHERE id = $1`,

@@ -3,7 +3,8 @@
  * is refused (D16, D34).
  */
 import { expect, it } from "vitest";
-import { site, until } from "../e2e/site.ts";
+import { site } from "../e2e/site.ts";
+import { until } from "../support/until.ts";
 import { balancer } from "../support/balancer.ts";
 import { freePort } from "../support/free-port.ts";
 import { servers } from "../support/servers.ts";

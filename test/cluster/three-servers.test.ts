@@ -20,6 +20,7 @@ import { servers } from "../support/servers.ts";
 import type { Servers } from "../support/servers.ts";
 import { KEY, call } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
+import { untilFits } from "../support/until.ts";
 
 /** Jobs of which the median is told. */
 const JOBS = 20;
@@ -71,18 +72,9 @@ async function worker(ep: string): Promise<{ at: (server: ServiceProcess) => Sdk
 	return { at: (server) => at.get(server.url)! };
 }
 
-/** Asks until the answer fits; the test's own timeout ends it. */
-async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-	for (;;) {
-		const answer = await ask();
-		if (fits(answer)) return answer;
-		await new Promise((resolve) => setTimeout(resolve, 20));
-	}
-}
-
 /** Resolves when the endpoint's one worker polls there. */
 const polled = (server: ServiceProcess, ep: string) =>
-	eventually(
+	untilFits(
 		() => call(server.url, `/v2/${ep}/health`),
 		({ json }) => json.workers.idle === 1,
 	);
@@ -99,7 +91,7 @@ describe("three servers started at the same moment on an empty database", () => 
 			expect((await database.query("SELECT scopes FROM keys")).rows).toHaveLength(1);
 			const told = () =>
 				started.flatMap(({ stdout }) => /shown only this once: (\S+)/.exec(stdout())?.[1] ?? []);
-			const [key, ...more] = await eventually(
+			const [key, ...more] = await untilFits(
 				async () => told(),
 				(keys) => keys.length > 0,
 			);
@@ -237,7 +229,7 @@ describe("a server that is killed", () => {
 			busy.push(
 				call(victim.url, `/v2/${ep}/runsync?wait=60000`, { body: { input: {} } }).catch(() => {}),
 			);
-		await eventually(
+		await untilFits(
 			() => call(a.url, `/v2/${ep}/health`),
 			({ json }) => json.jobs.inQueue === 2,
 		);
@@ -254,7 +246,7 @@ describe("a server that is killed", () => {
 		const read = (wait: number) => call(a.url, `/v2/${ep}/stream/${id}?wait=${wait}`);
 		const database = new Client({ connectionString: group.store });
 		await database.connect();
-		await eventually(
+		await untilFits(
 			() => database.query("SELECT FROM jobs WHERE reader IS NOT NULL"),
 			({ rows }) => rows.length === 1,
 		);
@@ -267,7 +259,7 @@ describe("a server that is killed", () => {
 		expect(first.json.map(({ output }: { output: string }) => Number.parseInt(output, 10))).toEqual(
 			Array.from({ length: CHUNKS }, (_, n) => n),
 		);
-		await eventually(runsync, ({ status }) => status === 400);
+		await untilFits(runsync, ({ status }) => status === 400);
 		const freed = performance.now() - killed;
 		slow.socket.destroy();
 		await Promise.all(busy);
@@ -296,7 +288,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 		const waits = [b, c].map(({ url }) =>
 			call(url, `/v2/${ep}/runsync?wait=20000`, { body: { input: {} } }),
 		);
-		await eventually(
+		await untilFits(
 			() => call(a.url, `/v2/${ep}/health`),
 			({ json }) => json.jobs.inQueue === 2,
 		);
@@ -316,7 +308,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 		const w = await worker(ep);
 		await call(a.url, `/v1/endpoints/${ep}/pause`, { method: "POST" });
 		for (const { url } of [b, c])
-			await eventually(
+			await untilFits(
 				() => call(url, `/v1/endpoints/${ep}`),
 				({ json }) => json.paused === true,
 			);
@@ -329,7 +321,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 			body: { limits: { status: { per10s: 0 } } },
 		});
 		for (const { url } of [a, b])
-			await eventually(
+			await untilFits(
 				() => call(url, `/v2/${ep}/status/${id}`),
 				({ status }) => status === 429,
 			);
@@ -337,7 +329,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 			(await call(a.url, `/v1/endpoints/${ep}?jobs=cancel`, { method: "DELETE" })).status,
 		).toBeLessThan(300);
 		for (const { url } of [b, c])
-			await eventually(
+			await untilFits(
 				() => call(url, `/v2/${ep}/run`, { body: { input: {} } }),
 				({ status }) => status === 404,
 			);
@@ -353,7 +345,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 		for (const ask of asks) expect((await ask()).status).toBe(200);
 		await call(a.url, `/v1/keys/${json.id}`, { method: "DELETE" });
 		const began = performance.now();
-		await Promise.all(asks.map((ask) => eventually(ask, ({ status }) => status === 401)));
+		await Promise.all(asks.map((ask) => untilFits(ask, ({ status }) => status === 401)));
 		const ms = performance.now() - began;
 		process.stdout.write(`refused everywhere after ${ms.toFixed(0)} ms\n`);
 		expect(ms).toBeLessThan(BUSY * PROMPT_MS);

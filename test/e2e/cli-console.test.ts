@@ -4,7 +4,8 @@ import { KEY, call } from "../support/service.ts";
 import { browser } from "../spec/console/browser.ts";
 import { start } from "./command.ts";
 import { managed } from "./managed.ts";
-import { site, until } from "./site.ts";
+import { site } from "./site.ts";
+import { until } from "../support/until.ts";
 
 it.concurrent("D31, D33: serve on loopback prints a link that signs in, after its address; on all interfaces it prints none", async (test) => {
 	const { folder } = site(test);

@@ -1,84 +1,15 @@
 /** `sluice dev`: service and worker in one terminal (D36). */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
-import { call, folder } from "../support/service.ts";
+import { call } from "../support/service.ts";
 import { SLUICE, sluice, start } from "./command.ts";
-import type { Running } from "./command.ts";
-import { isAlive, until, within } from "./site.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** A folder with these files. */
-function room(
-	{ onTestFinished }: TestContext,
-	files: Record<string, string>,
-): { cwd: string; write(name: string, text: string): void } {
-	const place = folder();
-	onTestFinished(() => place.remove());
-	const write = (name: string, text: string): void => {
-		mkdirSync(dirname(join(place.path, name)), { recursive: true });
-		writeFileSync(join(place.path, name), text);
-	};
-	for (const [name, text] of Object.entries(files)) write(name, text);
-	return { cwd: place.path, write };
-}
-
-interface Session extends Running {
-	url: string;
-	key: string;
-	endpoint: string;
-	/** Waits until the output holds this, in what follows the last find. */
-	says(what: RegExp): Promise<RegExpExecArray>;
-	/** Ends it by a signal; answers the exit code and how long that took, ms. */
-	close(signal?: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
-}
-
-/** Starts `sluice dev` and waits for its greeting. */
-async function session(test: TestContext, cwd: string, ...args: string[]): Promise<Session> {
-	const running = start(test, ["dev", "--port", "0", ...args], {
-		cwd,
-		env: { FORCE_COLOR: undefined },
-	});
-	let from = 0;
-	const says = async (what: RegExp): Promise<RegExpExecArray> => {
-		const found = await until(
-			`${what} in the output, which is:\n${running.stdout()}${running.stderr()}`,
-			() => what.exec(running.stdout().slice(from)),
-		);
-		from += found.index + found[0].length;
-		return found;
-	};
-	const [, url = "", endpoint = "", key = ""] = await says(
-		/Sluice listens on (\S+)\n {2}endpoint +(\S+)\n.*\n {2}API key +(\S+)\n/,
-	);
-	return {
-		...running,
-		url,
-		endpoint,
-		key,
-		says,
-		async close(signal = "SIGINT") {
-			const before = performance.now();
-			running.end(signal);
-			const { code } = await within("dev to end", running.ended);
-			return { code, ms: performance.now() - before };
-		},
-	};
-}
-
-/** What a job of the session gave. */
-async function result({ url, endpoint, key }: Session, input: object): Promise<any> {
-	return (await call(url, `/v2/${endpoint}/runsync`, { key, body: { input } })).json;
-}
-
-const HELLO = "export default async (job) => ({ hello: job.input.name, pid: process.pid });\n";
+import { isAlive } from "./site.ts";
+import { until, within } from "../support/until.ts";
+import { room, session, result, HELLO } from "./dev-session.ts";
 
 describe("sluice dev", () => {
 	it.concurrent("D36: runs a TypeScript handler, and its curl, Python and JavaScript lines work when pasted", async (test) => {
@@ -325,114 +256,5 @@ describe("sluice dev", () => {
 			stderr: expect.stringMatching(/^Another session has \S+dev\.db open\. End it first\.\n$/),
 		});
 		expect(existsSync(join(cwd, ".sluice/dev.db"))).toBe(true);
-	});
-
-	it.concurrent("D36: a handler that calls start() itself, and a whole command, run as they are", async (test) => {
-		const { cwd } = room(test, {
-			"own.js":
-				'import { start } from "sluice/worker";\nexport default () => "not this";\nawait start({ handler: (job) => `own ${job.input.name}`, concurrency: 2 });\n',
-			"package.json": '{"type": "module"}',
-		});
-		const own = await session(test, cwd, "own.js");
-		expect(own.endpoint).toBe("own");
-		expect((await result(own, { name: "x" })).output).toBe("own x");
-		await own.close();
-		const kit = join(ROOT, "dist/worker/index.js");
-		writeFileSync(
-			join(cwd, "own.js"),
-			readFileSync(join(cwd, "own.js"), "utf8").replace("sluice/worker", kit),
-		);
-		const command = await session(
-			test,
-			cwd,
-			"--endpoint",
-			"words",
-			"--",
-			process.execPath,
-			"own.js",
-		);
-		expect((await result(command, { name: "y" })).output).toBe("own y");
-		expect(command.endpoint).toBe("words");
-	});
-
-	it.concurrent("D21: webhooks may go to this machine", async (test) => {
-		const { cwd } = room(test, { "handler.js": HELLO });
-		const server = createServer((_, res) => void res.end()).listen(0, "127.0.0.1");
-		test.onTestFinished(() => void server.close());
-		await once(server, "listening");
-		const dev = await session(test, cwd, "handler.js");
-		const told = once(server, "request");
-		await call(dev.url, `/v2/${dev.endpoint}/run`, {
-			key: dev.key,
-			body: { input: {}, webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` },
-		});
-		await within("the webhook", told);
-	});
-
-	it.concurrent("D36: a Python handler without its SDK is exit 1 with what to install; one that needs none runs", async (test) => {
-		const { cwd, write } = room(test, {
-			"handler.py": "import runpod\nrunpod.serverless.start({'handler': lambda job: job})\n",
-			// Without any installed package, whatever this machine has.
-			".venv/bin/python": '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n',
-		});
-		execFileSync("chmod", ["+x", join(cwd, ".venv/bin/python")]);
-		const { code, stdout, stderr } = await sluice(test, ["dev", "handler.py", "--port", "0"], {
-			cwd,
-		});
-		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-		expect(stderr).toMatch(
-			/^handler\.py imports runpod, and \S+\.venv\/bin\/python does not have it\..*\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/s,
-		);
-		expect(existsSync(join(cwd, ".sluice"))).toBe(false);
-
-		write(
-			"plain.py",
-			[
-				"import json, os, urllib.request",
-				"worker, key = os.environ['RUNPOD_POD_ID'], {'Authorization': os.environ['RUNPOD_AI_API_KEY']}",
-				"print('up', flush=False)",
-				"take = os.environ['RUNPOD_WEBHOOK_GET_JOB'].replace('$ID', worker) + '&job_in_progress=0'",
-				"job = json.load(urllib.request.urlopen(urllib.request.Request(take, headers=key)))",
-				"done = os.environ['RUNPOD_WEBHOOK_POST_OUTPUT'].replace('$RUNPOD_POD_ID', worker).replace('$ID', job['id']) + '&isStream=false'",
-				"urllib.request.urlopen(urllib.request.Request(done, json.dumps({'output': job['input']['n'] + 1}).encode(), key))",
-				"",
-			].join("\n"),
-		);
-		const dev = await session(test, cwd, "plain.py");
-		await dev.says(/worker \| up/);
-		expect((await result(dev, { n: 1 })).output).toBe(2);
-		// It ended well after its job: the next one is there by itself.
-		expect((await result(dev, { n: 2 })).output).toBe(3);
-	});
-
-	it.concurrent("D36: says what cannot run, with the way out", async (test) => {
-		const { cwd } = room(test, { "notes.txt": "", "handler.js": HELLO, "empty/notes.txt": "" });
-		const cases: [string[], number, RegExp][] = [
-			[[], 2, /^dev takes a handler, a folder or a command: sluice dev handler\.py/],
-			[["absent.py"], 2, /^There is nothing at .*absent\.py\./],
-			[["notes.txt"], 2, /^How to run notes\.txt is not known\. Say the whole command/],
-			[["empty"], 2, /^No handler is in .*empty: .*sluice dev .*empty\/FILE/],
-			[["handler.js", "--run"], 2, /^There is no test_input\.json in /],
-			[["handler.js", "more"], 2, /^There is no place for 'more'/],
-			[["handler.js", "--endpoint", "a b"], 2, /endpoints\.a b/],
-			[["handler.js", "--port", "99999"], 2, /--port must be a whole number from 0 to 65535/],
-		];
-		for (const [args, code, says] of cases)
-			expect(await sluice(test, ["dev", ...args], { cwd }), args.join(" ")).toMatchObject({
-				code,
-				stderr: expect.stringMatching(says),
-			});
-	});
-
-	it("D36: sluice dev examples/thumbnail/worker.js works", async (test) => {
-		test.onTestFinished(() =>
-			rmSync(join(ROOT, "examples/thumbnail/.sluice"), { recursive: true, force: true }),
-		);
-		const dev = await session(test, ROOT, "examples/thumbnail/worker.js");
-		expect(dev.endpoint).toBe("thumbnail");
-		const image = readFileSync(join(ROOT, "examples/pictures/receipt.jpg")).toString("base64");
-		const job = await result(dev, { image, sizes: [32] });
-		expect(job).toMatchObject({ status: "COMPLETED", output: [{ format: "webp" }] });
-		await dev.close();
 	});
 });

@@ -11,7 +11,8 @@ import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { KEY, folder } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";
-import { run, until } from "./site.ts";
+import { run } from "./site.ts";
+import { until } from "../support/until.ts";
 
 interface Told {
 	ok: boolean;

@@ -8,7 +8,8 @@ import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { managed } from "./managed.ts";
-import { site, until } from "./site.ts";
+import { site } from "./site.ts";
+import { until } from "../support/until.ts";
 
 const HUB = {
 	title: "Greeter",

@@ -5,7 +5,8 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { managed } from "./managed.ts";
-import { ended, run, started, until } from "./site.ts";
+import { ended, run, started } from "./site.ts";
+import { until } from "../support/until.ts";
 
 const MISSING = "01a1fe4f-2f83-72da-ba0d-d882e83110e2";
 

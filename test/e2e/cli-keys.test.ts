@@ -5,7 +5,8 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { managed } from "./managed.ts";
-import { run, until } from "./site.ts";
+import { run } from "./site.ts";
+import { until } from "../support/until.ts";
 
 describe("sluice keys", () => {
 	it.concurrent("D30, D36: create prints the key alone on stdout; the list never does; revoke ends it", async (test) => {

@@ -11,7 +11,8 @@ import { start } from "./command.ts";
 import type { Running } from "./command.ts";
 import { managed } from "./managed.ts";
 import type { Managed } from "./managed.ts";
-import { jobAt, until, within } from "./site.ts";
+import { jobAt } from "./site.ts";
+import { until, within } from "../support/until.ts";
 
 /** A service with an endpoint of diary workers. */
 async function ready(test: TestContext, settings: object = {}): Promise<Managed> {

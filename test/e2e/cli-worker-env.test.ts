@@ -7,7 +7,8 @@ import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
 import { KEY, call } from "../support/service.ts";
 import { sluice } from "./command.ts";
-import { WORKER, run, ended, site, until } from "./site.ts";
+import { WORKER, run, ended, site } from "./site.ts";
+import { until } from "../support/until.ts";
 import type { Site } from "./site.ts";
 import type { TestContext } from "vitest";
 

@@ -9,7 +9,8 @@ import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
-import { site, until } from "./site.ts";
+import { site } from "./site.ts";
+import { until } from "../support/until.ts";
 import type { TestContext } from "vitest";
 
 /** An empty folder for the time of a test. */

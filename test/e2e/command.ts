@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
-import { within } from "./site.ts";
+import { within } from "../support/until.ts";
 
 /** The command as it is installed. */
 export const SLUICE = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
-import { ended, isAlive, run, site, started, until } from "./site.ts";
+import { ended, isAlive, run, site, started } from "./site.ts";
+import { until } from "../support/until.ts";
 
 const EXTERNAL = { launcher: { type: "external" } };
 

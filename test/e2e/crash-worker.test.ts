@@ -1,7 +1,8 @@
 /** A worker dies or falls silent in the middle of a job (D16). */
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
-import { ended, jobAt, run, site, started, until } from "./site.ts";
+import { ended, jobAt, run, site, started } from "./site.ts";
+import { until } from "../support/until.ts";
 
 describe("a worker that dies in the middle of a job", () => {
 	it.concurrent("D16: launched: its end is seen at once, the job runs again before those that waited, retries and health say so", {

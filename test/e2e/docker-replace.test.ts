@@ -15,7 +15,8 @@ import {
 	titled,
 } from "../support/docker.ts";
 import { call } from "../support/service.ts";
-import { ended, run, site, started, until, within, WORKER } from "./site.ts";
+import { ended, run, site, started, WORKER } from "./site.ts";
+import { until, within } from "../support/until.ts";
 import type { Site } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");

@@ -18,7 +18,8 @@ import {
 } from "../support/docker.ts";
 import { call, KEY } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
-import { ended, jobAt, run, site, started, until, within, WORKER } from "./site.ts";
+import { ended, jobAt, run, site, started, WORKER } from "./site.ts";
+import { until, within } from "../support/until.ts";
 import type { Site } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");

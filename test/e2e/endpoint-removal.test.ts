@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
-import { isAlive, site, until } from "./site.ts";
+import { isAlive, site } from "./site.ts";
+import { until } from "../support/until.ts";
 
 /**
  * Pings once, holds no job, and never ends, whatever it is told: nothing but the deletion is a

@@ -9,7 +9,8 @@ import { describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
 import { call, folder } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
-import { ended, isAlive, jobAt, run, site, started, until, within } from "./site.ts";
+import { ended, isAlive, jobAt, run, site, started } from "./site.ts";
+import { until, within } from "../support/until.ts";
 import type { Site } from "./site.ts";
 
 /** A disk that can be full. */

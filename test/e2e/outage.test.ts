@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { ended, run, site, started, until } from "./site.ts";
+import { ended, run, site, started } from "./site.ts";
+import { until } from "../support/until.ts";
 import type { Site } from "./site.ts";
 
 /** Twice the lease of the endpoints here, ms. */

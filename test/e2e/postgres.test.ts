@@ -13,7 +13,8 @@ import { readMigrations } from "../../src/store/migrate.ts";
 import { postgres } from "../support/postgres.ts";
 import { KEY, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
-import { ended, run, site, started, until } from "./site.ts";
+import { ended, run, site, started } from "./site.ts";
+import { until } from "../support/until.ts";
 
 const ALL = readMigrations(new URL("../../src/store/postgres/migrations/", import.meta.url))
 	.map(({ name }) => name)

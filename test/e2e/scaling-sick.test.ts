@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { fileURLToPath } from "node:url";
 import { call } from "../support/service.ts";
-import { isAlive, jobAt, run, site, started, until } from "./site.ts";
+import { isAlive, jobAt, run, site, started } from "./site.ts";
+import { until } from "../support/until.ts";
 
 /** A Node program that has the worker's `env` and its request `headers`. */
 const program = (code: string): string[] => [

@@ -4,7 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
-import { ended, isAlive, jobAt, run, site, started, until } from "./site.ts";
+import { ended, isAlive, jobAt, run, site, started } from "./site.ts";
+import { until } from "../support/until.ts";
 import type { Site } from "./site.ts";
 
 /** Pids of the workers that came up and run. */

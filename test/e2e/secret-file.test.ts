@@ -21,7 +21,7 @@ import type { TestContext } from "vitest";
 import { openDataFolder } from "../../src/data-folder.ts";
 import { KEY, call, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
-import { until } from "./site.ts";
+import { until } from "../support/until.ts";
 
 interface Place {
 	path: string;

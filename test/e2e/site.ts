@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../support/until.ts";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { TestContext } from "vitest";
@@ -174,46 +174,6 @@ export function isAlive(pid: number): boolean {
 	} catch {
 		return false;
 	}
-}
-
-/** What counts as something. */
-type Seen<T> = Exclude<T, false | null | undefined>;
-
-/**
- * Looks until there is something; fails with a sentence after `ms`. No connection counts as nothing
- * yet, a failed expectation ends it at once.
- */
-export async function until<T>(
-	what: string,
-	look: () => T | Promise<T>,
-	ms = 20_000,
-): Promise<Seen<T>> {
-	const end = performance.now() + ms;
-	for (let fault: unknown; ; await sleep(25)) {
-		try {
-			const seen = await look();
-			if (seen !== undefined && seen !== null && seen !== false) return seen as Seen<T>;
-			fault = undefined;
-		} catch (error) {
-			// A wrong answer stays wrong; no answer may become one.
-			if ((error as Error).name === "AssertionError") throw error;
-			fault = error;
-		}
-		if (performance.now() > end)
-			throw new Error(`Waited ${ms / 1000} s in vain for ${what}.`, { cause: fault });
-	}
-}
-
-/** The answer, or a failure with a sentence after `ms`. */
-export async function within<T>(what: string, promise: Promise<T>, ms = 20_000): Promise<T> {
-	const over = new AbortController();
-	const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
-		throw new Error(`Waited ${ms / 1000} s in vain for ${what}.`);
-	});
-	return await Promise.race([promise, late]).finally(() => {
-		late.catch(() => {});
-		over.abort();
-	});
 }
 
 /** Submits a job by `/run`; answers its id. */

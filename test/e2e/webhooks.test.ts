@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { call, folder, spawnService } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
 import { silence, webhookReceiver } from "../support/webhook-receiver.ts";
-import { until } from "./site.ts";
+import { until } from "../support/until.ts";
 
 const ENV = { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" };
 

@@ -22,7 +22,8 @@ import {
 	removeAll,
 	titled,
 } from "../support/docker.ts";
-import { conformance, exitsOf, until } from "./index.ts";
+import { conformance, exitsOf } from "./index.ts";
+import { until } from "../support/until.ts";
 import { SCRIPTS } from "./sample-workers.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-docker-"));
@@ -103,7 +104,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		open: () => dockerLauncher({ clock, logDir }),
 		spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
 		ready: (spec) =>
-			until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
+			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
 		processes: ({ workerId }) => processesOf(workerId),
 		reused: () => foreign,
@@ -223,14 +224,14 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			);
 			const handle = await first.launcher.start(spec);
 			const log = logPath(logDir, spec.workerId);
-			await until(() => readFileSync(log, "utf8").includes("line 10\n"), "lines are copied");
+			await until("lines are copied", () => readFileSync(log, "utf8").includes("line 10\n"));
 			await first.launcher.close();
 			const second = open();
 			expect(
 				await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle),
 			).toBe(true);
 			const before = readFileSync(log, "utf8").length;
-			await until(() => readFileSync(log, "utf8").length > before + 200, "lines are copied again");
+			await until("lines are copied again", () => readFileSync(log, "utf8").length > before + 200);
 			writeFileSync(join(folder(spec), "release"), "");
 			expect(await second.exits.next(spec.workerId)).toMatchObject({
 				code: 0,

@@ -4,6 +4,7 @@
  */
 import { afterEach, describe, expect, it } from "vitest";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
+import { until } from "../support/until.ts";
 
 /**
  * What a sample worker does. `runs`: until it is asked to end. `exits`: prints "last words" and
@@ -20,7 +21,7 @@ export interface Subject {
 	/** A worker with an id of its own. */
 	spec(behaviour: Behaviour): WorkerSpec;
 	/** Resolves when the worker and its child, if any, do what they are meant to. */
-	ready(spec: WorkerSpec): Promise<void>;
+	ready(spec: WorkerSpec): Promise<unknown>;
 	/** Lets an `orphans` worker end. */
 	release(spec: WorkerSpec): void;
 	/** How many processes of the worker run, not asked of the launcher. */
@@ -31,17 +32,6 @@ export interface Subject {
 	tellsAdopted?: true;
 }
 
-/** Resolves when `condition` holds; throws when it does not within 10 s. */
-export async function until(
-	condition: () => boolean | Promise<boolean>,
-	what: string,
-): Promise<void> {
-	for (const deadline = performance.now() + 10_000; !(await condition()); ) {
-		if (performance.now() > deadline) throw new Error(`not within 10 s: ${what}`);
-		await new Promise((resolve) => setTimeout(resolve, 10));
-	}
-}
-
 /** The exits a launcher reports from now on, in order, and a wait for the first of one worker. */
 export function exitsOf(launcher: Launcher) {
 	const all: Exit[] = [];
@@ -50,7 +40,7 @@ export function exitsOf(launcher: Launcher) {
 	return {
 		of,
 		async next(workerId: string): Promise<Exit> {
-			await until(() => of(workerId).length > 0, `the exit of ${workerId} is reported`);
+			await until(`the exit of ${workerId} is reported`, () => of(workerId).length > 0);
 			return of(workerId)[0]!;
 		},
 	};

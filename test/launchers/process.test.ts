@@ -1,18 +1,16 @@
 /** The process launcher with real processes: the common contract, and what only processes do. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
-import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
+import type { WorkerSpec } from "../../src/launchers/launcher.ts";
 import { processLauncher } from "../../src/launchers/process/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
-import { findStrays, sweepStrays } from "../../src/launchers/process/strays.ts";
+import { sweepStrays } from "../../src/launchers/process/strays.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { conformance, exitsOf, until } from "./index.ts";
+import { conformance, exitsOf } from "./index.ts";
+import { until } from "../support/until.ts";
 import { lines, runs, sampleWorkers } from "./sample-workers.ts";
 
 const samples = sampleWorkers();
@@ -53,23 +51,6 @@ async function run(spec: WorkerSpec) {
 
 /** One worker of another launcher from start to reported exit: longer than a report takes. */
 const exitsOfAnother = () => run(samples.spec("exits"));
-
-/**
- * Starts a service process that starts one worker; resolves when it printed the worker's handle.
- */
-async function doomedService(spec: WorkerSpec, then = "") {
-	const file = fileURLToPath(new URL("./doomed-service.ts", import.meta.url));
-	const service = spawn(process.execPath, [file, logDir, JSON.stringify(spec), then], {
-		stdio: ["ignore", "pipe", "inherit"],
-	});
-	const ended = once(service, "exit") as Promise<[number | null, string | null]>;
-	let printed = "";
-	for await (const chunk of service.stdout) {
-		printed += String(chunk);
-		if (printed.includes("\n")) break;
-	}
-	return { service, ended, handle: JSON.parse(printed) as Handle };
-}
 
 describe("process launcher: start", () => {
 	it("gives the worker exactly its environment and its working directory", async () => {
@@ -166,8 +147,8 @@ describe("process launcher: exit", () => {
 		await launcher.close();
 		samples.release(spec);
 		await until(
-			() => samples.processes(spec) === 1,
 			"the leader has ended and its child is left alone",
+			() => samples.processes(spec) === 1,
 		);
 		await exitsOfAnother();
 		expect(exits.of(spec.workerId)).toEqual([]);
@@ -230,7 +211,7 @@ describe("process launcher: stop", () => {
 		const exits = exitsOf(launcher);
 		await launcher.adopt(spec.workerId, handle);
 		const stop = launcher.stop(spec.workerId, 1_200);
-		await until(() => samples.processes(spec) === 1, "the leader has ended and its child has not");
+		await until("the leader has ended and its child has not", () => samples.processes(spec) === 1);
 		expect(await launcher.list()).toEqual([spec.workerId]);
 		await stop;
 		await exitsOfAnother();
@@ -248,120 +229,6 @@ describe("process launcher: stop", () => {
 		expect(exits.of(spec.workerId)[0]?.lastOutput).toMatch(/drained$/);
 	});
 });
-
-describe("process launcher: the service dies", () => {
-	it("D34: a worker goes on writing after kill -9 of the service, and the next one adopts it", async () => {
-		const spec = samples.script(
-			`${lines.HERE}; i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`,
-		);
-		const { service, ended, handle } = await doomedService(spec);
-		service.kill("SIGKILL");
-		expect(await ended).toEqual([null, "SIGKILL"]);
-
-		const log = logPath(logDir, spec.workerId);
-		const { size } = statSync(log);
-		await until(() => statSync(log).size > size + 100, "the worker goes on writing");
-		const launcher = open();
-		const exits = exitsOf(launcher);
-		expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
-		expect(await launcher.list()).toEqual([spec.workerId]);
-		await launcher.stop(spec.workerId, 600_000);
-		expect(samples.processes(spec)).toBe(0);
-		const [exit, ...more] = exits.of(spec.workerId);
-		expect(more).toEqual([]);
-		expect(exit?.lastOutput).toBe(
-			readFileSync(log, "utf8").trimEnd().slice(-exit!.lastOutput.length),
-		);
-		expect(exit?.lastOutput).toMatch(/line \d+$/);
-	});
-
-	it.runIf(linux)("D34: a handle names one process of one boot", async () => {
-		const launcher = open();
-		const spec = samples.spec("runs");
-		const handle = await launcher.start(spec);
-		expect(handle).toEqual({
-			pid: expect.any(Number),
-			startTime: expect.any(Number),
-			boot: expect.any(String),
-		});
-		expect(await open().adopt(spec.workerId, { ...handle, boot: "an earlier one" })).toBe(false);
-		await launcher.stop(spec.workerId, 0);
-	});
-
-	it("D34: a service that closed its launcher can end while its worker runs", async () => {
-		const spec = samples.spec("runs");
-		const { ended, handle } = await doomedService(spec, "close");
-		expect(await ended).toEqual([0, null]);
-		await samples.ready(spec);
-		const launcher = open();
-		expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
-		await launcher.stop(spec.workerId, 0);
-	});
-
-	it.runIf(linux)(
-		"D34: finds and ends workers nobody recorded, and spares recorded ones with all they started",
-		async () => {
-			const other = sampleWorkers();
-			const { HERE, READY } = lines;
-			const launcher = open();
-			const recorded = other.script(
-				`${HERE}; setsid sh -c '${HERE}; ${READY}; exec sleep 300' & wait`,
-			);
-			const unrecorded = other.spec("deaf");
-			const nameless = other.spec("deaf");
-			const { RUNPOD_POD_ID: _, ...env } = nameless.env;
-			try {
-				const second = await launcher.start({ ...nameless, env });
-				await other.ready(nameless);
-				const { pid } = await launcher.start(recorded);
-				const { service, ended, handle } = await doomedService(unrecorded);
-				service.kill("SIGKILL");
-				await ended;
-				await other.ready(recorded);
-				await other.ready(unrecorded);
-				const which = {
-					serviceId: other.serviceId,
-					known: [pid as number, second["pid"] as number],
-				};
-				const strays = findStrays(which);
-				expect(new Set(strays)).toEqual(new Set(other.pids(unrecorded)));
-				expect(strays).toContain(handle["pid"]);
-				expect(new Set(await sweepStrays({ clock, ...which }))).toEqual(new Set(strays));
-				expect(other.processes(unrecorded)).toBe(0);
-				expect(other.processes(recorded)).toBe(2);
-				expect(other.processes(nameless)).toBe(2);
-				expect(await sweepStrays({ clock, ...which })).toEqual([]);
-			} finally {
-				await Promise.all([
-					launcher.stop(recorded.workerId, 0),
-					launcher.stop(nameless.workerId, 0),
-				]);
-				other.clear();
-			}
-		},
-	);
-
-	it.runIf(linux)(
-		"D34: never takes the service itself or another service's worker for a stray",
-		async () => {
-			const spec = samples.spec("runs");
-			const script =
-				'const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} = await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, serviceId: "nested", known: []})))';
-			const paths = ["process/strays.ts", "../clock.ts"].map(
-				(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
-			);
-			const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
-			const launcher = open();
-			await launcher.start(spec);
-			const nested = withSettings(samples.script(""), { command });
-			const exit = await run({ ...nested, serviceId: "nested" });
-			expect(exit).toMatchObject({ code: 0, lastOutput: "[]" });
-			expect(await launcher.list()).toEqual([spec.workerId]);
-			await launcher.stop(spec.workerId, 0);
-		},
-	);
-});
-
 describe("process launcher: logs", () => {
 	it("keeps what a worker wrote in a file of its own that only this user can read", async () => {
 		const spec = samples.script("echo to stdout; echo to stderr >&2");

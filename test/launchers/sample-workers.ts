@@ -9,7 +9,7 @@ import { basename, join } from "node:path";
 import { SERVICE_VARIABLE, WORKER_VARIABLE } from "../../src/launchers/process/process-group.ts";
 import type { WorkerSpec } from "../../src/launchers/launcher.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
-import { until } from "./index.ts";
+import { until } from "../support/until.ts";
 import type { Behaviour } from "./index.ts";
 
 /** Writes down the pid of the shell that runs it. */
@@ -71,7 +71,7 @@ export function sampleWorkers() {
 		script,
 		spec: (behaviour: Behaviour) => script(SCRIPTS[behaviour]),
 		ready: (spec: WorkerSpec<ProcessSettings>) =>
-			until(() => readdirSync(folder(spec)).includes("ready"), `${spec.workerId} is ready`),
+			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 		release: (spec: WorkerSpec<ProcessSettings>) =>
 			writeFileSync(join(folder(spec), "release"), ""),
 		pids,

@@ -13,6 +13,7 @@ import type { Store } from "../../src/store/contract/store.ts";
 import { keyCases } from "./keys.ts";
 import { place } from "./postgres-place.ts";
 import { T0 } from "./site.ts";
+import { until } from "../support/until.ts";
 
 const key = (n: number, given: Partial<KeyRow> = {}): KeyRow => ({
 	id: `key-${n}`,
@@ -111,7 +112,7 @@ it("D39: forget › waits for a submission of another server that is not through
 	const waits = statement(
 		"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
 	);
-	while ((await here.database.read.run(waits)).rows.length === 0);
+	await until("a wait for a lock", async () => (await here.database.read.run(waits)).rows[0]);
 	submit();
 	await submission;
 	expect(await forgotten).toBe(false);

@@ -19,11 +19,11 @@ import type { TestDatabase } from "../support/postgres-databases.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { everyCall } from "./every-call.ts";
+import { TOLD_MS, timed, untilAnswered } from "./postgres-proxied.ts";
 import { siteOf } from "./site.ts";
 import type { Site } from "./site.ts";
 
 const sealKey = Buffer.alloc(32, 1);
-const TOLD_MS = 2000;
 
 let server: PostgresServer;
 let at: TestDatabase;
@@ -46,19 +46,6 @@ beforeEach(async () => {
 	await admin.connect();
 	onTestFinished(() => admin.end());
 });
-
-async function timed(call: () => Promise<unknown>): Promise<{ fault: unknown; ms: number }> {
-	const began = performance.now();
-	const fault: unknown = await call().then(
-		() => undefined,
-		(error: unknown) => error,
-	);
-	return { fault, ms: performance.now() - began };
-}
-
-async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
-	while ((await timed(call)).fault !== undefined) await systemClock.sleep(20);
-}
 
 /** Ends the connections of the store, one after the other or all at once. */
 async function backends(): Promise<number[]> {

@@ -15,13 +15,13 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { freePort } from "./free-port.ts";
 import { createRole, databasesAt } from "./postgres-databases.ts";
 import type { PostgresAccess, PostgresDatabases } from "./postgres-databases.ts";
 import { isReady, makeFolder, removeFolder, sweepLeftovers } from "./postgres-folder.ts";
 import { orderFor, programsFor, serverUser } from "./postgres-programs.ts";
+import { until } from "./until.ts";
 
 /**
  * A server that runs, until it is told otherwise. It is removed with its owner's process at the
@@ -64,6 +64,9 @@ const SETTINGS = {
 	dynamic_shared_memory_type: "mmap",
 	log_line_prefix: "%m [%p] %d ",
 };
+
+/** Longest time for one start, ms. */
+const START_MS = 60_000;
 
 /** How long a start waits for processes of a killed server to end, ms. */
 const OLD_PROCESSES_MS = 10_000;
@@ -157,24 +160,28 @@ export async function startPostgres({
 		);
 		closeSync(log);
 		child = started;
-		while (!isReady(dataDir, started.pid)) {
-			if (hasEnded(started)) return readFileSync(logFile).subarray(logged).toString();
-			await sleep(10);
-		}
+		await until(
+			"PostgreSQL to accept connections or to end",
+			() => isReady(dataDir, started.pid) || hasEnded(started),
+			START_MS,
+		);
+		if (hasEnded(started)) return readFileSync(logFile).subarray(logged).toString();
 		started.unref();
 		return undefined;
 	}
 
 	async function start(): Promise<void> {
 		if (child && !hasEnded(child)) throw new Error("this PostgreSQL runs already");
-		const giveUp = performance.now() + OLD_PROCESSES_MS;
-		for (;;) {
-			const failure = await launch();
-			if (failure === undefined) return;
-			if (!failure.includes("is still in use") || performance.now() > giveUp)
-				throw new Error(`PostgreSQL did not start:\n${failure}`);
-			await sleep(20);
-		}
+		let failure: string | undefined;
+		await until(
+			"the processes of the old PostgreSQL to end",
+			async () => {
+				failure = await launch();
+				return !failure?.includes("is still in use");
+			},
+			OLD_PROCESSES_MS,
+		);
+		if (failure !== undefined) throw new Error(`PostgreSQL did not start:\n${failure}`);
 	}
 
 	async function end(signal: NodeJS.Signals): Promise<void> {

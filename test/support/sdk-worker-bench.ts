@@ -15,6 +15,7 @@ import type { SdkWorker, SdkWorkerOptions } from "./sdk-worker.ts";
 import { copyStore } from "./service-store.ts";
 import { call, folder, startService } from "./service.ts";
 import type { Folder, TestService } from "./service.ts";
+import { untilTrue } from "./until.ts";
 
 /** The endpoint that is meant where none is named. */
 export const EP = "ep";
@@ -73,11 +74,6 @@ export function stopsOf({ status, text }: Answer): string[] {
 	if (status === 204) return [];
 	expect(status, text).toBe(200);
 	return (JSON.parse(text) as { jobsToStop: string[] }).jobsToStop;
-}
-
-/** Resolves when the condition holds; real input and output go on meanwhile. */
-export async function until(holds: () => boolean): Promise<void> {
-	while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
@@ -264,12 +260,12 @@ export async function bench(
 			const cut = new AbortController();
 			const answer = ask(cut.signal);
 			answer.catch(() => {});
-			await until(() => seen.polls.size > before);
+			await untilTrue(() => seen.polls.size > before);
 			return {
 				answer,
 				async hangUp() {
 					cut.abort();
-					await until(() => seen.polls.size === before);
+					await untilTrue(() => seen.polls.size === before);
 				},
 			};
 		},

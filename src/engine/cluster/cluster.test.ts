@@ -12,7 +12,7 @@ import { openPostgres } from "../../store/postgres/open.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { until } from "../../../test/support/sdk-worker-bench.ts";
+import { untilTrue } from "../../../test/support/until.ts";
 import { cluster } from "./cluster.ts";
 import type { Cluster } from "./cluster.ts";
 
@@ -136,7 +136,7 @@ describe("D28, D34: one server and another", () => {
 		await pass(4500);
 		expect(b.told).toEqual([`+${a.id}`]);
 		await pass(3000);
-		await until(() => b.scales("e"));
+		await untilTrue(() => b.scales("e"));
 		expect(b.told.slice(1)).toEqual([`-${a.id}`, "+sweep", "+removal", "+deliveries", "+scale:e"]);
 		expect([b.leads("sweep"), b.scales("e"), b.gaveUp("e")]).toEqual([true, true, false]);
 	});
@@ -146,7 +146,7 @@ describe("D28, D34: one server and another", () => {
 		const b = await member("b");
 		await a.leave();
 		b.look();
-		await until(() => b.leads("sweep"));
+		await untilTrue(() => b.leads("sweep"));
 		expect(a.leads("sweep")).toBe(false);
 	});
 });

@@ -23,6 +23,7 @@ import type { LimitStore } from "../../store/contract/limits.ts";
 import { admission } from "./admission.ts";
 import type { Admission, AdmissionRequest } from "./admission.ts";
 import { sharedAdmission } from "./shared-admission.ts";
+import { until, untilTrue } from "../../../test/support/until.ts";
 
 let postgres: PostgresServer;
 let url: string;
@@ -276,7 +277,7 @@ describe("what is asked", () => {
 		expect(one.asked() - before).toBe(1);
 		before = two.asked();
 		const waits = two.admit(asked);
-		while (two.asked() - before < 2) await new Promise((resolve) => setImmediate(resolve));
+		await untilTrue(() => two.asked() - before >= 2);
 		held?.release?.();
 		expect((await waits)?.release).toBeDefined();
 	});
@@ -362,7 +363,7 @@ describe("a database that is away", () => {
 		await blocker.query("LOCK TABLE limit_budgets, limit_places IN ACCESS EXCLUSIVE MODE");
 		const before = one.asked();
 		ended?.release?.();
-		while (one.asked() === before) await new Promise((resolve) => setImmediate(resolve));
+		await untilTrue(() => one.asked() > before);
 		const began = performance.now();
 		const late = await Promise.all(Array.from({ length: 5 }, async () => await one.admit(asked)));
 		expect(performance.now() - began).toBeLessThan(1500);
@@ -395,7 +396,7 @@ describe("a database that is away", () => {
 		held?.release?.();
 		const ended =
 			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-		while ((await blocker.query(ended)).rows.length === 0);
+		await until("a wait for a lock", async () => (await blocker.query(ended)).rows[0]);
 		await blocker.query("ROLLBACK");
 		await blocker.end();
 		await together(one, two);

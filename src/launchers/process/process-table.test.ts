@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { procTable, psTable } from "./process-table.ts";
 import type { ProcessTable } from "./process-table.ts";
+import { untilTrue } from "../../../test/support/until.ts";
 
 const tables: [string, ProcessTable][] = [["ps", psTable]];
 if (process.platform === "linux") tables.unshift(["/proc", procTable]);
@@ -31,9 +32,7 @@ describe.each(tables)("process table by %s", (_, table) => {
 		try {
 			const [pidText] = await once(parent.stdout, "data");
 			const pid = Number(String(pidText));
-			const deadline = performance.now() + 10_000;
-			while (!table.find(pid)?.ended && performance.now() < deadline)
-				await new Promise((resolve) => setImmediate(resolve));
+			await untilTrue(() => table.find(pid)?.ended === true);
 			expect(table.find(pid)).toMatchObject({ pid, ended: true });
 			expect(table.find(pid)?.startTime).toBeTruthy();
 		} finally {

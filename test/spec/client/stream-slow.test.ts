@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { KEY, call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
+import { untilTrue } from "../../support/until.ts";
 
 /** More than the system keeps for a connection on both sides. */
 const CHUNKS = 40;
@@ -45,7 +46,7 @@ it("D7: of a stream of server-sent events that nobody reads at most a chunk or t
 		headers: { authorization: KEY, accept: "text/event-stream" },
 	});
 	const answer = await answering;
-	while (!answer.writableNeedDrain) await new Promise((resolve) => setImmediate(resolve));
+	await untilTrue(() => answer.writableNeedDrain);
 	// The service gets its turns while the client reads nothing.
 	for (let turn = 0; turn < 5; turn += 1) await call(service.url, `/v2/ep/status/${id}`);
 	expect(answer.writableLength).toBeLessThan(3 * CHUNK_BYTES);

@@ -1,17 +1,9 @@
-/** `/v1/endpoints/{endpoint}/jobs`: lists, one job with its story, and why it waits (D29, D39). */
+/** `/v1/endpoints/{endpoint}/jobs`: lists, and one job with its timeline (D39). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { REASON_CODES } from "../../../src/core/timeline.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
-import {
-	endWith,
-	endpointsByName,
-	expectError,
-	handWorker,
-	statusOf,
-	submitted,
-} from "../hand-worker.ts";
+import { endWith, endpointsByName, expectError, handWorker, submitted } from "../hand-worker.ts";
 import { operator } from "../operator.ts";
 import type { Operator } from "../operator.ts";
 
@@ -331,91 +323,5 @@ describe("GET /v1/endpoints/{endpoint}/jobs/{job}", () => {
 			`/endpoints/${ep}/jobs/%00`,
 		])
 			expectError(await admin.get(path), 404, "job_not_found");
-	});
-});
-
-/** How a job comes to wait for each reason; answers endpoint and job. */
-const WAITS: Record<
-	(typeof REASON_CODES)[number],
-	() => Promise<{ endpoint: string; id: string; says: RegExp }>
-> = {
-	async paused() {
-		await admin.post(`/endpoints/${ep}/pause`);
-		return { endpoint: ep, id: await submitted(service, ep), says: /paused/ };
-	},
-	no_worker: async () => ({
-		endpoint: ep,
-		id: await submitted(service, ep),
-		says: /sluice worker-env/,
-	}),
-	no_worker_allowed: async () => ({
-		endpoint: "none",
-		id: await submitted(service, "none"),
-		says: /workersMax/,
-	}),
-	async workers_busy() {
-		const worker = await handWorker(service, ep);
-		await worker.takeThis(await submitted(service, ep));
-		return { endpoint: ep, id: await submitted(service, ep), says: /All 1 workers are busy/ };
-	},
-	async worker_starting() {
-		const launch = service.next("worker.launched", ({ endpoint }) => endpoint === "slow");
-		const id = await submitted(service, "slow");
-		const { worker } = await launch;
-		return { endpoint: "slow", id, says: new RegExp(worker) };
-	},
-	async workers_crashing() {
-		const failed = service.next("worker.failed", ({ endpoint }) => endpoint === "broken");
-		const id = await submitted(service, "broken");
-		await failed;
-		return { endpoint: "broken", id, says: /it ended with exit code 3 before it asked for a job/ };
-	},
-	low_priority: async () => ({
-		endpoint: "rare",
-		id: await submitted(service, "rare", { input: {}, policy: { lowPriority: true } }),
-		says: /starts no worker/,
-	}),
-	async no_gpu_free() {
-		const id = await submitted(service, "graphic");
-		await clock.advance(1000);
-		// The scaler's look has begun; the store may be slow meanwhile.
-		while ((await job(id, "graphic")).reason.code !== "no_gpu_free");
-		return {
-			endpoint: "graphic",
-			id,
-			says: /needs 1 of the machine's GPUs, and this service has 0: .*SLUICE_GPUS/,
-		};
-	},
-	async old_attempt_running() {
-		const worker = await handWorker(service, ep);
-		const id = await submitted(service, ep);
-		await worker.takeThis(id);
-		const returned = service.next("job.returned", (facts) => facts.id === id);
-		await clock.advance(21_000);
-		expect((await returned).why).toBe("lost");
-		return { endpoint: ep, id, says: new RegExp(worker.id) };
-	},
-};
-
-describe("why a job waits", () => {
-	it.each(REASON_CODES)("D29: %s", async (code) => {
-		const { endpoint, id, says } = await WAITS[code]();
-		const { status, reason } = await job(id, endpoint);
-		expect({ status, reason }).toEqual({
-			status: "IN_QUEUE",
-			reason: { code, message: expect.stringMatching(says) },
-		});
-		expect(reason.message).toMatch(/^[A-Z].*\.$/);
-	});
-
-	it("D29: a job that does not wait has no reason", async () => {
-		const worker = await handWorker(service, ep);
-		const id = await submitted(service, ep);
-		expect(await job(id)).toHaveProperty("reason");
-		await worker.takeThis(id);
-		expect(await job(id)).not.toHaveProperty("reason");
-		await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
-		expect(await job(id)).not.toHaveProperty("reason");
-		expect((await statusOf(service, ep, id)).status).toBe("CANCELLED");
 	});
 });

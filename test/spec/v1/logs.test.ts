@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, folder, KEY, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { keyWith, operator } from "../operator.ts";
+import { until } from "../../support/until.ts";
 
 const place = folder();
 const SDK = ["a", "b"].map((job) =>
@@ -52,11 +53,14 @@ beforeAll(async () => {
 			theirs: {},
 		},
 	});
-	while (worker === undefined) {
-		worker = (await operator(service).seen("/endpoints/ours/workers")).workers[0]?.id;
-	}
+	worker = await until(
+		"a worker",
+		async () => (await operator(service).seen("/endpoints/ours/workers")).workers[0]?.id,
+	);
 	path = `/v1/endpoints/ours/workers/${worker}`;
-	while (!(await read("logs")).some(({ text }) => text === '{"requestId": "a"}'));
+	await until("the worker's first lines", async () =>
+		(await read("logs")).some(({ text }) => text === '{"requestId": "a"}'),
+	);
 });
 afterAll(async () => {
 	await service.end();

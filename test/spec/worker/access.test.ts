@@ -6,9 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { sdkProtocol } from "../../support/sdk-protocol.ts";
 import type { Answer, SdkProtocol } from "../../support/sdk-protocol.ts";
 import type { SdkWorker } from "../../support/sdk-worker.ts";
-import { bench, idsOf, until, workerEnvOf } from "../../support/sdk-worker-bench.ts";
+import { bench, idsOf, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import type { Bench } from "../../support/sdk-worker-bench.ts";
 import { KEY, call, folder } from "../../support/service.ts";
+import { untilTrue } from "../../support/until.ts";
 
 const PACE_MS = 5000;
 
@@ -42,7 +43,7 @@ async function paced(ask: () => Promise<Answer>, at = b): Promise<Answer> {
 	let answered = false;
 	const answer = ask().finally(() => (answered = true));
 	answer.catch(() => {});
-	await until(() => answered || pauses() > before);
+	await untilTrue(() => answered || pauses() > before);
 	await at.clock.advance(PACE_MS - 1);
 	expect(answered, "answered too soon").toBe(false);
 	// A loop of the service may have begun to wait just as long: then the poll's own pause began
@@ -227,7 +228,7 @@ describe("B.3, B.8: SDK workers that are refused ask few times a minute, though 
 	it("row 401: with a token that is not good", async () => {
 		const env = { ...(await b.worker()).env, RUNPOD_AI_API_KEY: "sluice_worker_0000" };
 		const worker = await b.sdk({ env, handler: () => 1 });
-		await until(() => worker.protocol.open === 2);
+		await untilTrue(() => worker.protocol.open === 2);
 		const { takes, stops } = await asked(worker, b);
 		for (const count of [takes, stops]) {
 			expect(count).toBeGreaterThan(5);
@@ -247,9 +248,9 @@ describe("B.3, B.8: SDK workers that are refused ask few times a minute, though 
 			handler: () => new Promise((resolve) => (finish = () => resolve("done"))),
 		});
 		const id = await drained.submit();
-		await until(() => worker.began.length === 1);
+		await untilTrue(() => worker.began.length === 1);
 		const seen = drained.service.engine.workers.recordCall(worker.protocol);
-		await until(() => seen.takes + seen.stops === 2);
+		await untilTrue(() => seen.takes + seen.stops === 2);
 		let over = false;
 		const stopped = drained.service.stop().then(() => (over = true));
 		try {

@@ -8,7 +8,7 @@ import { sdkFront } from "../../support/sdk-front.ts";
 import type { SdkFront } from "../../support/sdk-front.ts";
 import { sdkWorker } from "../../support/sdk-worker.ts";
 import type { SdkWorker, SdkWorkerOptions } from "../../support/sdk-worker.ts";
-import { until } from "../../support/sdk-worker-bench.ts";
+import { untilTrue } from "../../support/until.ts";
 
 /** Status, content type and body of an answer; `cut`: the connection goes instead. */
 type Scripted = [status: number, type?: string, text?: string] | "cut";
@@ -170,7 +170,7 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 			takes: [answer, [200, JSON_TYPE, JSON.stringify(job("last"))]],
 			...options,
 		});
-		await until(() => s.ran.length > ran.length);
+		await untilTrue(() => s.ran.length > ran.length);
 		expect(s.ran).toEqual([...ran, job("last")]);
 		expect(s.worker.errors).toEqual(errors);
 		expect(s.pauses.filter((ms) => ms !== 1000)).toEqual(pauses);
@@ -178,7 +178,7 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 
 	it("no answer for 90 s: cuts the call and asks anew", async () => {
 		const s = await scripted({ cuts: 2 });
-		await until(() => s.takes() === 3);
+		await untilTrue(() => s.takes() === 3);
 		expect(s.pauses).toEqual([]);
 	});
 });
@@ -206,7 +206,7 @@ describe("B.8: the fake SDK worker and each answer to job-stop", () => {
 
 	it.each(ROWS)("%s", async (_, answer, { pauses, errors = [] }) => {
 		const s = await scripted({ stops: [answer] });
-		await until(() => s.stops() === 2);
+		await untilTrue(() => s.stops() === 2);
 		expect(s.pauses).toEqual(pauses);
 		expect(s.worker.errors).toEqual(errors);
 	});
@@ -219,12 +219,12 @@ describe("B.8: the fake SDK worker and each answer to job-stop", () => {
 			concurrency: 4,
 			handler: () => new Promise(() => {}),
 		});
-		await until(() => s.worker.began.length === 4);
+		await untilTrue(() => s.worker.began.length === 4);
 		stop.resolve([200, JSON_TYPE, '{"jobsToStop": ["1", 2, null, "3", "unknown"]}']);
-		await until(() => s.worker.held().length === 2);
+		await untilTrue(() => s.worker.held().length === 2);
 		expect(s.worker.held()).toEqual(["2", "4"]);
 		// What was to stop is told once: it asks again at once.
-		await until(() => s.stops() === 2);
+		await untilTrue(() => s.stops() === 2);
 		expect(s.pauses.filter((ms) => ms !== 1000)).toEqual([]);
 	});
 });

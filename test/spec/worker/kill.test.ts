@@ -6,9 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import type { SdkHandler, SdkWorker } from "../../support/sdk-worker.ts";
 import { sdkWorker } from "../../support/sdk-worker.ts";
-import { EP, statusOf, submit, until, workerEnvOf } from "../../support/sdk-worker-bench.ts";
+import { EP, statusOf, submit, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import { call, folder, spawnService } from "../../support/service.ts";
 import type { Folder, ServiceProcess } from "../../support/service.ts";
+import { untilTrue } from "../../support/until.ts";
 
 let place: Folder;
 let service: ServiceProcess;
@@ -68,7 +69,7 @@ describe("D16, D17: kill -9 of the service", () => {
 		const first = await submit(service.url, { input: { n: 1 } });
 		expect(await ended(first)).toMatchObject({ status: "COMPLETED", output: { n: 1 } });
 		const held = await submit(service.url, { input: { n: 2, hold: true } });
-		await until(() => worker.began.includes(held));
+		await untilTrue(() => worker.began.includes(held));
 		const waiting = await submit(service.url, { input: { n: 3 } });
 		const again = await killed();
 		await again();
@@ -98,10 +99,10 @@ describe("D16, D17: kill -9 of the service", () => {
 			return runs;
 		});
 		const id = await submit(service.url);
-		await until(() => worker.began.length === 1);
+		await untilTrue(() => worker.began.length === 1);
 		const again = await killed();
 		finish();
-		await until(() =>
+		await untilTrue(() =>
 			worker.errors.includes("Failed to return job results. | Server disconnected"),
 		);
 		await again();
@@ -131,7 +132,7 @@ describe("B.4, B.7: a handler that blocks the worker's only thread", () => {
 			{ pingEveryMs: 1000 },
 		);
 		({ pings } = worker);
-		await until(() => Atomics.load(pings, 0) > 0);
+		await untilTrue(() => Atomics.load(pings, 0) > 0);
 		const id = await submit(service.url);
 		const slow = await ended(id);
 		expect(slow).toMatchObject({ status: "COMPLETED", output: "slow" });

@@ -6,8 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { passOn, sdkFront } from "../../support/sdk-front.ts";
 import type { SdkFront } from "../../support/sdk-front.ts";
 import type { SdkHandler, SdkWorker } from "../../support/sdk-worker.ts";
-import { bench, movedEnv, until, workerEnvOf } from "../../support/sdk-worker-bench.ts";
+import { bench, movedEnv, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { untilTrue } from "../../support/until.ts";
 
 /**
  * What becomes of a post: nothing is kept and this is answered, or it is kept and this is answered
@@ -67,7 +68,7 @@ describe("B.6 row 5xx: what an SDK worker posts again", () => {
 		const worker = await behind(() => "once");
 		const { json } = await b.call("runsync", { body: { input: {} } });
 		expect(json).toMatchObject({ status: "COMPLETED", output: "once" });
-		await until(() => worker.held().length === 0);
+		await untilTrue(() => worker.held().length === 0);
 		expect(posts(worker)).toEqual(Array.from({ length: 3 }, () => 'job-done {"output":"once"}'));
 		expect(waited).toEqual(WAITS_MS);
 		expect(worker.errors).toEqual([]);
@@ -90,7 +91,7 @@ describe("B.6 row 5xx: what an SDK worker posts again", () => {
 		expect(
 			(await b.call(`stream/${json.id}`)).json.map(({ output }: { output: string }) => output),
 		).toEqual(["a", "b"]);
-		await until(() => worker.held().length === 0);
+		await untilTrue(() => worker.held().length === 0);
 		expect(waited).toEqual([...WAITS_MS, WAITS_MS[0]]);
 	});
 });
@@ -120,7 +121,7 @@ describe("B.6: a post that an SDK worker gives up loses its result, which its ne
 		const id = await b.submit();
 		while (b.of("job.settled").length === 0) {
 			await b.pass(1000);
-			await until(() => seen.polls.size === worker.protocol.open);
+			await untilTrue(() => seen.polls.size === worker.protocol.open);
 		}
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: 2, retries: 1 });
 		expect(worker.errors).toEqual([error]);

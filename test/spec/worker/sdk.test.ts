@@ -1,17 +1,15 @@
 /**
- * Whole SDK workers against the service: what each kind of handler leads to, concurrency, old
- * versions, the end by SIGTERM (protocol B.2 to B.8; D5, D16, D34).
+ * Whole SDK workers against the service: what each kind of handler leads to, and concurrency
+ * (protocol B.2 to B.6; D5, D16).
  */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { sdkFront } from "../../support/sdk-front.ts";
-import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 import type { SdkHandler, SdkWorker } from "../../support/sdk-worker.ts";
 import { sdkWorker } from "../../support/sdk-worker.ts";
-import { bench, movedEnv, until } from "../../support/sdk-worker-bench.ts";
+import { bench, movedEnv } from "../../support/sdk-worker-bench.ts";
 import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { untilTrue } from "../../support/until.ts";
 
 let b: Bench;
 beforeAll(async () => {
@@ -34,7 +32,7 @@ describe("B.2: the fake speaks as the traces do", () => {
 	it("takes, posts and pings with the SDK's addresses and headers", async () => {
 		const sdk = await b.sdk({ handler: ({ input }) => ({ echo: input }), pingEveryMs: 0 });
 		const { id } = await runsync({ prompt: "hé" });
-		await until(
+		await untilTrue(
 			() => sdk.protocol.sent.filter(({ path }) => path.includes("job-take")).length >= 2,
 		);
 		const token = sdk.protocol.env["RUNPOD_AI_API_KEY"];
@@ -97,7 +95,7 @@ describe("B.2: the fake speaks as the traces do", () => {
 		};
 		const sdk = sdkWorker({ env, version: "1.9.1", handler: () => 1, sleep });
 		try {
-			await until(() => script.length === 0 && sdk.held().length === 0);
+			await untilTrue(() => script.length === 0 && sdk.held().length === 0);
 			expect(slept.filter((ms) => ms === 2000 || ms === 3000)).toEqual([2000, 3000, 2000, 3000]);
 			expect(sdk.errors).toEqual([
 				"Failed to return job results. | 400",
@@ -249,7 +247,7 @@ describe("B.5: what handlers lead to", () => {
 			},
 		});
 		const { id } = await runsync();
-		await until(
+		await untilTrue(
 			() =>
 				sdk.protocol.sent.filter(({ method }) => method === "POST").length === 4 &&
 				sdk.held().length === 0,
@@ -268,7 +266,7 @@ describe("B.5: what handlers lead to", () => {
 			},
 		});
 		const id = await b.submit();
-		await until(() => posts(sdk).length === 1);
+		await untilTrue(() => posts(sdk).length === 1);
 		while ((await b.status(id)).output === undefined) await b.clock.advance(0);
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", output: { step: 1 } });
 		const settled = b.next("job.settled");
@@ -290,7 +288,7 @@ describe("B.5: what handlers lead to", () => {
 			// and calls must arrive meanwhile.
 			while (b.of("job.settled").length === 0) {
 				await b.pass(1000);
-				await until(() => seen.polls.size === sdk.protocol.open);
+				await untilTrue(() => seen.polls.size === sdk.protocol.open);
 			}
 			expect(await b.status(id)).toMatchObject({
 				status: "FAILED",
@@ -312,10 +310,10 @@ describe("B.4: concurrency", () => {
 			pingEveryMs: 0,
 			handler: () => new Promise((resolve) => finish.push(() => resolve("done"))),
 		});
-		await until(() => sdk.began.length === 3);
+		await untilTrue(() => sdk.began.length === 3);
 		expect(sdk.began).toEqual(ids);
 		const fourth = await b.submit();
-		await until(() => sdk.began.length === 4);
+		await untilTrue(() => sdk.began.length === 4);
 		const takes = sdk.protocol.sent
 			.map(({ path }) => path)
 			.filter((path) => path.includes("job-take"));
@@ -341,113 +339,10 @@ describe("B.4: concurrency", () => {
 			concurrency: 4,
 			handler: () => new Promise(() => {}),
 		});
-		await until(() => sdk.began.length === 2);
+		await untilTrue(() => sdk.began.length === 2);
 		expect(sdk.began).toEqual(ids);
 		expect(
 			sdk.protocol.sent.some(({ path }) => path.includes("batch") || path.includes("job-stop")),
 		).toBe(false);
-	});
-});
-
-describe("B.8: SIGTERM", () => {
-	it("a worker that is told to end finishes its job, posts it, and ends when its polls return", async () => {
-		let finish = (): void => {};
-		const sdk = await b.sdk({
-			handler: () => new Promise((resolve) => (finish = () => resolve("done"))),
-		});
-		const id = await b.submit();
-		await until(() => sdk.began.length === 1);
-		sdk.terminate();
-		const settled = b.next("job.settled");
-		finish();
-		expect(await b.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
-		let ended = false;
-		void sdk.ended.then(() => (ended = true));
-		while (!ended) await b.clock.advance(1000);
-	});
-
-	it("D16: a job handed to the open poll of a worker that leaves is never run there; it is lost once and runs elsewhere", async () => {
-		const leaving = await b.sdk({ handler: () => "never", pingEveryMs: 0 });
-		await until(() => b.service.engine.workers.recordCall(leaving.protocol).takes > 0);
-		await leaving.ping();
-		leaving.terminate();
-		const id = await b.submit();
-		await until(() => leaving.held().length === 1);
-		expect(await leaving.ping()).toBe(200);
-		expect(await b.status(id)).toMatchObject({
-			status: "IN_PROGRESS",
-			workerId: leaving.protocol.id,
-		});
-		await b.sdk({ handler: () => "elsewhere" });
-		const settled = b.next("job.settled");
-		await b.clock.advance(20_000);
-		expect(await b.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
-		expect(await b.status(id)).toMatchObject({ output: "elsewhere", retries: 1 });
-		expect(leaving.began).toEqual([]);
-	});
-
-	it("D16: a version below 1.7.3 dies of it at once: what it ran is lost with its lease and runs elsewhere", async () => {
-		const old = await b.sdk({ version: "1.6.2", handler: () => new Promise(() => {}) });
-		const id = await b.submit();
-		await until(() => old.began.length === 1);
-		old.terminate();
-		await old.ended;
-		await b.sdk({ handler: () => "elsewhere" });
-		const settled = b.next("job.settled");
-		await b.clock.advance(20_000);
-		expect(await b.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
-		expect(await b.status(id)).toMatchObject({ output: "elsewhere", retries: 1 });
-	});
-
-	it("D28: so a launched one is drained first: both its polls are answered 204, it gets no more jobs, and only then the signal comes", async () => {
-		const note = join(b.service.folder.path, "launched");
-		await b.fresh({
-			launcher: {
-				type: "process",
-				command: [
-					"sh",
-					"-c",
-					`echo PID=$$ > '${note}.part'; env >> '${note}.part'; mv '${note}.part' '${note}'; exec sleep 300`,
-				],
-			},
-			idleTimeout: 1,
-			stopGraceMs: 600_000,
-		});
-		const id = await b.submit();
-		await b.reached(until(() => existsSync(note)));
-		const env = Object.fromEntries(
-			readFileSync(note, "utf8")
-				.split("\n")
-				.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
-		);
-		const worker = b.again({ env } as SdkProtocol);
-		await b.takes(worker, id);
-		await worker.done(id, {});
-		const polls = [
-			await b.held(worker, (signal) => worker.take({ signal })),
-			await b.held(worker, (signal) => worker.stop({ signal })),
-		];
-		while (b.of("worker.stopping").length === 0) await b.clock.advance(5);
-		for (const { answer } of polls)
-			expect(await answer).toEqual({ status: 204, type: "", text: "" });
-		const next = await b.submit();
-		expect(await b.status(next)).toMatchObject({ status: "IN_QUEUE" });
-		const alive = (): boolean => process.kill(Number(env["PID"]), 0);
-		expect(alive()).toBe(true);
-		expect(b.of("worker.exited")).toEqual([]);
-		while (b.of("worker.exited").length === 0) await b.clock.advance(5);
-		expect(b.of("worker.exited")).toMatchObject([{ worker: worker.id, signal: "SIGTERM" }]);
-		expect(alive).toThrow("ESRCH");
-	});
-
-	it("refresh_worker in its configuration: the result counts, the worker takes nothing more", async () => {
-		const sdk = await b.sdk({ handler: () => 1, refresh: true });
-		expect(await runsync()).toMatchObject({ status: "COMPLETED", output: 1 });
-		expect(posts(sdk)).toEqual([
-			{ path: "job-done?gpu=none&isStream=false", body: { output: 1, stopPod: true } },
-		]);
-		let ended = false;
-		void sdk.ended.then(() => (ended = true));
-		while (!ended) await b.clock.advance(1000);
 	});
 });

@@ -3,9 +3,10 @@
  * known afterwards (D15, D18, D26; protocol B.8).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench, stopsOf, until } from "../../support/sdk-worker-bench.ts";
+import { bench, stopsOf } from "../../support/sdk-worker-bench.ts";
 import type { Bench } from "../../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
+import { untilTrue } from "../../support/until.ts";
 
 const GRACE_MS = 5000;
 const PING_MS = 5000;
@@ -205,10 +206,10 @@ describe("B.8: SDK workers that are told to stop", () => {
 						),
 		});
 		const id = await b.submit();
-		await until(() => sdk.began.includes(id));
-		await until(() => b.service.engine.workers.recordCall(sdk.protocol).stops > 0);
+		await untilTrue(() => sdk.began.includes(id));
+		await untilTrue(() => b.service.engine.workers.recordCall(sdk.protocol).stops > 0);
 		await cancel(id);
-		await until(() => sdk.held().length === 0);
+		await untilTrue(() => sdk.held().length === 0);
 		const settled = b.next("job.settled");
 		const next = await b.submit({ input: { quick: true } });
 		expect(await b.reached(settled)).toMatchObject({ id: next, state: "COMPLETED" });
@@ -225,8 +226,8 @@ describe("B.8: SDK workers that are told to stop", () => {
 				new Promise((resolve) => cancelled.addEventListener("abort", () => resolve("swallowed"))),
 		});
 		const id = await b.submit();
-		await until(() => sdk.began.includes(id));
-		await until(() => b.service.engine.workers.recordCall(sdk.protocol).stops > 0);
+		await untilTrue(() => sdk.began.includes(id));
+		await untilTrue(() => b.service.engine.workers.recordCall(sdk.protocol).stops > 0);
 		const dropped = b.next("report.dropped");
 		await cancel(id);
 		expect(await b.reached(dropped)).toMatchObject({ id, why: "stale" });
@@ -243,18 +244,18 @@ describe("B.8: SDK workers that are told to stop", () => {
 			handler: () => new Promise<string>((resolve) => (finish = () => resolve("done"))),
 		});
 		const id = await b.submit();
-		await until(() => sdk.began.includes(id));
+		await untilTrue(() => sdk.began.includes(id));
 		await cancel(id);
 		await b.clock.advance(GRACE_MS);
 		expect(await sdk.ping()).toBe(200);
 		expect(sdk.held()).toEqual([id]);
 		expect(b.of("stop.unconfirmed")).toMatchObject([{ id }]);
 		finish();
-		await b.reached(until(() => sdk.held().length === 0));
+		await b.reached(untilTrue(() => sdk.held().length === 0));
 		expect(sdk.protocol.sent.filter(({ method }) => method === "POST")).toEqual([]);
 		// Its next take says that nothing runs there: the stop is over.
 		const seen = b.service.engine.workers.recordCall(sdk.protocol);
-		await b.reached(until(() => seen.takes > 0 && seen.stopping.size === 0));
+		await b.reached(untilTrue(() => seen.takes > 0 && seen.stopping.size === 0));
 		expect(await b.status(id)).toMatchObject({ status: "CANCELLED" });
 	});
 
@@ -265,7 +266,7 @@ describe("B.8: SDK workers that are told to stop", () => {
 			handler: () => new Promise<string>((resolve) => (finish = () => resolve("done"))),
 		});
 		const id = await b.submit();
-		await until(() => sdk.began.includes(id));
+		await untilTrue(() => sdk.began.includes(id));
 		await cancel(id);
 		await b.clock.advance(GRACE_MS);
 		expect(b.of("stop.unconfirmed")).toMatchObject([{ id }]);

@@ -4,9 +4,10 @@
  */
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench, idsOf, submit, until } from "../../support/sdk-worker-bench.ts";
+import { bench, idsOf, submit } from "../../support/sdk-worker-bench.ts";
 import type { Bench } from "../../support/sdk-worker-bench.ts";
 import { call } from "../../support/service.ts";
+import { untilTrue } from "../../support/until.ts";
 
 const HOLD_MS = 50_000;
 
@@ -130,7 +131,7 @@ describe("B.3: job-take", () => {
 			await b.pass(1000);
 			// Time goes on when whatever the worker asks has arrived: no request is saved by the test's
 			// own haste.
-			await until(() => seen.takes > 0 && seen.polls.size === protocol.open);
+			await untilTrue(() => seen.takes > 0 && seen.polls.size === protocol.open);
 		}
 		expect(errors).toEqual([]);
 		const takes = protocol.sent.filter(({ path }) => path.includes("/job-take/")).length;
@@ -248,7 +249,7 @@ describe("D16: a connection found dead gets no job", () => {
 		socket.end(
 			`GET /worker/${b.ep}/job-take-batch/${gone.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${String(gone.sent[0]!.headers["Authorization"])}\r\n\r\n`,
 		);
-		await until(() => b.of("job.returned").filter(({ why }) => why === "released").length >= 3);
+		await untilTrue(() => b.of("job.returned").filter(({ why }) => why === "released").length >= 3);
 		expect(b.of("job.returned").map(({ why, worker }) => [why, worker])).toEqual(
 			Array.from({ length: 3 }, () => ["released", gone.id]),
 		);

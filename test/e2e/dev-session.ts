@@ -1,0 +1,77 @@
+/** A running `sluice dev` in a folder of its own. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TestContext } from "vitest";
+import { call, folder } from "../support/service.ts";
+import { start } from "./command.ts";
+import type { Running } from "./command.ts";
+import { until, within } from "../support/until.ts";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A folder with these files. */
+export function room(
+	{ onTestFinished }: TestContext,
+	files: Record<string, string>,
+): { cwd: string; write(name: string, text: string): void } {
+	const place = folder();
+	onTestFinished(() => place.remove());
+	const write = (name: string, text: string): void => {
+		mkdirSync(dirname(join(place.path, name)), { recursive: true });
+		writeFileSync(join(place.path, name), text);
+	};
+	for (const [name, text] of Object.entries(files)) write(name, text);
+	return { cwd: place.path, write };
+}
+
+export interface Session extends Running {
+	url: string;
+	key: string;
+	endpoint: string;
+	/** Waits until the output holds this, in what follows the last find. */
+	says(what: RegExp): Promise<RegExpExecArray>;
+	/** Ends it by a signal; answers the exit code and how long that took, ms. */
+	close(signal?: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
+}
+
+/** Starts `sluice dev` and waits for its greeting. */
+export async function session(test: TestContext, cwd: string, ...args: string[]): Promise<Session> {
+	const running = start(test, ["dev", "--port", "0", ...args], {
+		cwd,
+		env: { FORCE_COLOR: undefined },
+	});
+	let from = 0;
+	const says = async (what: RegExp): Promise<RegExpExecArray> => {
+		const found = await until(
+			`${what} in the output, which is:\n${running.stdout()}${running.stderr()}`,
+			() => what.exec(running.stdout().slice(from)),
+		);
+		from += found.index + found[0].length;
+		return found;
+	};
+	const [, url = "", endpoint = "", key = ""] = await says(
+		/Sluice listens on (\S+)\n {2}endpoint +(\S+)\n.*\n {2}API key +(\S+)\n/,
+	);
+	return {
+		...running,
+		url,
+		endpoint,
+		key,
+		says,
+		async close(signal = "SIGINT") {
+			const before = performance.now();
+			running.end(signal);
+			const { code } = await within("dev to end", running.ended);
+			return { code, ms: performance.now() - before };
+		},
+	};
+}
+
+/** What a job of the session gave. */
+export async function result({ url, endpoint, key }: Session, input: object): Promise<any> {
+	return (await call(url, `/v2/${endpoint}/runsync`, { key, body: { input } })).json;
+}
+
+export const HELLO =
+	"export default async (job) => ({ hello: job.input.name, pid: process.pid });\n";
