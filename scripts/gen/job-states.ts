@@ -26,7 +26,7 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
 	settle: "the end is recorded, the result kept, its expiry set, the webhook due",
 	front: "it joins the front of the queue, its ttl starts again",
 	back: "it joins the back of the queue, its ttl starts again",
-	loss: "a loss and a retry are counted",
+	loss: "a loss is counted; `retries` grows if it returns to the queue",
 	close: "the running attempt goes into the history",
 	clear: "output, error, chunks and losses are removed",
 	stop: "the worker gets a stop signal",
