@@ -35,7 +35,7 @@ export const CURSOR_OR_NULL = {
 	description: "Cursor of the next page; null on the last page.",
 } as const;
 
-interface List<S> {
+export interface List<S> {
 	readonly type: "array";
 	readonly items: S;
 }
