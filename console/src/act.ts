@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Failure } from "./api.ts";
 import { toast } from "./parts/toast.tsx";
 
-/** `run` does it, `busy` while it is done. A failure is told, and `run` answers false. */
+/** `run` does it, `busy` while it is done. A failure is shown as a notice, and `run` returns false. */
 export function useAct(): {
 	busy: boolean;
 	run: (doing: () => Promise<unknown>, done?: string) => Promise<boolean>;

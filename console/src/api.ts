@@ -99,17 +99,17 @@ function failureOf(
 	status: number,
 ): { error: string; code: string; details?: Fault[] } {
 	try {
-		const told = JSON.parse(answer) as { error?: unknown; code?: string; details?: Fault[] };
-		if (typeof told.error === "string")
+		const body = JSON.parse(answer) as { error?: unknown; code?: string; details?: Fault[] };
+		if (typeof body.error === "string")
 			return {
-				error: told.error,
-				code: told.code ?? String(status),
-				...(told.details ? { details: told.details } : {}),
+				error: body.error,
+				code: body.code ?? String(status),
+				...(body.details ? { details: body.details } : {}),
 			};
 	} catch {
 		// Something between the page and the service answered in its stead.
 	}
-	return { error: T.strange(status), code: String(status) };
+	return { error: T.unexpected(status), code: String(status) };
 }
 
 /** `?name=value` of what is there. */

@@ -20,7 +20,7 @@ function every(ms: number, run: () => void): () => void {
 	});
 }
 
-/** The time, told anew every `ms` while the page is to be seen. */
+/** The current time, updated every `ms` while the page is visible. */
 export function useNow(ms = 1000): number {
 	const [, tick] = useReducer((count: number) => count + 1, 0);
 	useEffect(() => every(ms, tick), [ms]);

@@ -4,7 +4,7 @@ import { BASE } from "./api.ts";
 import { whileVisible } from "./visible.ts";
 
 /**
- * `off`: nothing was asked for, `over`: it told its end, `lost`: it broke and is tried again,
+ * `off`: nothing was asked for, `over`: it onEvent its end, `lost`: it broke and is tried again,
  * `refused`: it cannot be had.
  */
 export type EventsState = "off" | "open" | "over" | "lost" | "refused";
@@ -23,17 +23,17 @@ interface Listen {
  */
 export function useEvents({ path, on, names }: Listen): EventsState {
 	const [state, setState] = useState<EventsState>("off");
-	const told = useEffectEvent(on);
+	const onEvent = useEffectEvent(on);
 	const wanted = names.join(" ");
 	useEffect(() => {
 		if (path === undefined) return undefined;
 		let over = false;
 		return whileVisible(() => {
 			if (over) return () => {};
-			told({ name: "begin", data: "", id: "" });
+			onEvent({ name: "begin", data: "", id: "" });
 			const source = new EventSource(BASE + path);
 			const take = (event: MessageEvent<string>): void => {
-				told({ name: event.type, data: event.data, id: event.lastEventId });
+				onEvent({ name: event.type, data: event.data, id: event.lastEventId });
 				if (event.type !== "end") return;
 				over = true;
 				source.close();

@@ -10,7 +10,7 @@ describe("JSON as it was written", () => {
 		expect(value["plain"]).toBe(42);
 	});
 
-	it("tells what a value is", () => {
+	it("returns the kind of a value", () => {
 		expect(
 			["[1]", "{}", "null", '"a"', "1", "1.0", "true"].map((text) => kindOf(readExact(text))),
 		).toEqual(["array", "object", "null", "string", "number", "number", "boolean"]);

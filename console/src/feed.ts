@@ -1,4 +1,4 @@
-/** The live feed: one connection for the page, closed while nobody sees it. */
+/** The live feed: one connection for the page, closed while the page is hidden. */
 import { useSyncExternalStore } from "react";
 import { BASE, ask } from "./api.ts";
 import { after } from "./clock.ts";
@@ -20,20 +20,20 @@ const RETRY_MS = 10_000;
 let feed: Feed = { endpoints: undefined, at: undefined, live: false };
 const listeners = new Set<() => void>();
 
-function tell(change: Partial<Feed>): void {
+function publish(change: Partial<Feed>): void {
 	feed = { ...feed, ...change };
-	for (const told of listeners) told();
+	for (const notify of listeners) notify();
 }
 
 /** Takes an endpoint out at once when it was deleted here. */
 export function forget(id: string): void {
-	tell({ endpoints: feed.endpoints?.filter((endpoint) => endpoint.id !== id) });
+	publish({ endpoints: feed.endpoints?.filter((endpoint) => endpoint.id !== id) });
 }
 
-/** The first event of a connection tells all endpoints. */
+/** The first event of a connection contains all endpoints. */
 function onOverview(event: MessageEvent<string>): void {
-	const told = JSON.parse(event.data) as { at: string | number; endpoints: Overview[] };
-	tell({ endpoints: inOrder(told.endpoints), at: new Date(told.at).getTime(), live: true });
+	const update = JSON.parse(event.data) as { at: string | number; endpoints: Overview[] };
+	publish({ endpoints: inOrder(update.endpoints), at: new Date(update.at).getTime(), live: true });
 }
 
 /**
@@ -43,7 +43,7 @@ function onOverview(event: MessageEvent<string>): void {
 async function look(): Promise<void> {
 	try {
 		const { endpoints } = await ask<{ endpoints: Endpoint[] }>("v1/endpoints");
-		tell({
+		publish({
 			endpoints: inOrder(
 				endpoints.map(({ id, name, paused, jobs, workers }) => ({
 					id,
@@ -72,8 +72,8 @@ function open(): () => void {
 		source = new EventSource(`${BASE}v1/feed`);
 		source.addEventListener("overview", onOverview);
 		source.addEventListener("error", () => {
-			tell({ live: false });
-			// A dropped connection comes again by itself; a refused one does not.
+			publish({ live: false });
+			// A dropped connection reconnects automatically; a refused one does not.
 			if (source.readyState !== EventSource.CLOSED) return;
 			void look();
 			stopWaiting = after(RETRY_MS, connect);
@@ -83,24 +83,24 @@ function open(): () => void {
 	return () => {
 		stopWaiting?.();
 		source.close();
-		tell({ live: false });
+		publish({ live: false });
 	};
 }
 
 let stop: (() => void) | undefined;
 
-function subscribe(told: () => void): () => void {
-	listeners.add(told);
+function subscribe(notify: () => void): () => void {
+	listeners.add(notify);
 	stop ??= whileVisible(open);
 	return () => {
-		listeners.delete(told);
+		listeners.delete(notify);
 		if (listeners.size > 0) return;
 		stop?.();
 		stop = undefined;
 	};
 }
 
-/** All that the feed tells. */
+/** The current state of the feed. */
 export function useFeed(): Feed {
 	return useSyncExternalStore(subscribe, () => feed);
 }

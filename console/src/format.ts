@@ -67,6 +67,6 @@ export function clock(at: number, now: number): string {
 /** The whole moment, for titles. */
 export const moment = (at: number): string => FULL.format(new Date(at));
 
-/** The end of an id, which is what tells ids apart. */
+/** The end of an id, which distinguishes ids. */
 export const short = (id: string): string =>
 	id.length > 22 ? `${id.startsWith("sync-") ? "sync-" : ""}…${id.slice(-12)}` : id;

@@ -17,7 +17,7 @@ export interface Loaded<D> {
 const PACE_MS = 2000;
 
 interface Options<D> {
-	/** Another value: load anew, while what is shown stays until the answer. */
+	/** When this value changes, data is reloaded; the old data stays visible until then. */
 	change?: unknown;
 	/** Ms between two loads, at least. */
 	pace?: (last: D | undefined) => number;
@@ -27,7 +27,7 @@ interface Options<D> {
 	keep?: boolean;
 }
 
-/** Loads when `key` or `change` does. `load` gets a signal that ends a call nobody waits for. */
+/** Loads when `key` or `change` does. `load` gets a signal that aborts a call whose result is not needed. */
 export function useLoad<D>(
 	key: string,
 	load: (signal: AbortSignal) => Promise<D>,

@@ -1,5 +1,5 @@
 /**
- * The web console: one page, told which part of it to show by the address behind `#`. It speaks
+ * The web console: one page; the address behind `#` selects what it shows. It speaks
  * `/v1` and `/v2` like any client.
  */
 import { StrictMode } from "react";

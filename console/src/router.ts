@@ -56,9 +56,9 @@ function present(): Place {
 	return place;
 }
 
-function subscribe(told: () => void): () => void {
-	addEventListener("hashchange", told);
-	return () => removeEventListener("hashchange", told);
+function subscribe(notify: () => void): () => void {
+	addEventListener("hashchange", notify);
+	return () => removeEventListener("hashchange", notify);
 }
 
 /** The page that is shown. */

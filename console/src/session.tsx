@@ -14,7 +14,7 @@ interface Session {
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
-/** Shows its children to whoever is signed in, and the sign-in page to others. */
+/** Shows its children when signed in, otherwise the sign-in page. */
 export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 	const [state, setState] = useState<Principal | "asking" | "out" | Failure>("asking");
 	useEffect(() => {
@@ -35,10 +35,9 @@ export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 	if (state === "out" || state instanceof Failure)
 		return <SignIn problem={state instanceof Failure ? state : undefined} done={setState} />;
 	const signOut = (): void => {
-		// What was typed here is nobody else's business.
+		// Inputs typed here are private to this user.
 		forgetAll(INPUTS);
-		// Whatever the answer is, the page shows nothing more: a session that could not be ended ends
-		// by itself.
+		// Signed out whatever the answer: a session that could not be ended expires.
 		ask("console/session", { method: "DELETE" })
 			.catch(() => {})
 			.finally(() => setState("out"));

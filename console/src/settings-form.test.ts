@@ -62,7 +62,7 @@ describe("the settings form", () => {
 		]).toEqual([undefined, undefined]);
 	});
 
-	it("D39: tells only what was changed, and null for what was emptied", () => {
+	it("D39: returns only what was changed, and null for what was emptied", () => {
 		expect(
 			patchOf(FIELDS, {
 				workersMax: "5",
@@ -74,7 +74,7 @@ describe("the settings form", () => {
 		expect(patchOf(FIELDS, {})).toEqual({});
 	});
 
-	it("D39: an object takes the place of another: what is gone is told as null", () => {
+	it("D39: an object replaces another: what is missing becomes null", () => {
 		expect(patchOf(FIELDS, { launcher: '{"type":"docker","image":"x"}' })).toEqual({
 			launcher: { type: "docker", image: "x", command: null, cwd: null },
 		});

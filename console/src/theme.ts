@@ -16,7 +16,7 @@ function known(text: unknown): Theme {
 function apply(): void {
 	if (chosen === "system") delete document.documentElement.dataset["theme"];
 	else document.documentElement.dataset["theme"] = chosen;
-	for (const told of listeners) told();
+	for (const notify of listeners) notify();
 }
 
 system.addEventListener("change", apply);
@@ -28,9 +28,9 @@ export function setTheme(theme: Theme): void {
 	apply();
 }
 
-function subscribe(told: () => void): () => void {
-	listeners.add(told);
-	return () => listeners.delete(told);
+function subscribe(notify: () => void): () => void {
+	listeners.add(notify);
+	return () => listeners.delete(notify);
 }
 
 /** What the switch says. */
@@ -38,7 +38,7 @@ export function useTheme(): Theme {
 	return useSyncExternalStore(subscribe, () => chosen);
 }
 
-/** What is shown; charts draw anew when it changes. */
+/** The theme in use; charts are redrawn when it changes. */
 export function useShade(): "light" | "dark" {
 	return useSyncExternalStore(subscribe, () =>
 		chosen === "system" ? (system.matches ? "dark" : "light") : chosen,

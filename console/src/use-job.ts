@@ -23,7 +23,7 @@ interface Found {
 	size: number;
 }
 
-/** Nothing follows by itself any more. */
+/** No further automatic updates. */
 export function isOver({ status }: JobDetail): boolean {
 	return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }

@@ -25,7 +25,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		const page = await here.open({ forgive: /status of 400/ });
 		await press(page, T.newEndpoint.open);
 		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("no spaces");
-		await press(page, T.newEndpoint.make);
+		await press(page, T.newEndpoint.create);
 		await page
 			.getByRole("dialog")
 			.getByText("must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.")
@@ -40,7 +40,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await page
 			.getByLabel("Command", { exact: true })
 			.fill(command.map((word) => `"${word}"`).join(" "));
-		await press(page, T.newEndpoint.make);
+		await press(page, T.newEndpoint.create);
 		await page.getByRole("heading", { name: "Made here" }).waitFor();
 		expect(new URL(page.url()).hash).toBe("#/endpoints/made-here/try");
 		expect(await settingsOf("made-here")).toMatchObject({
@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await press(page, T.newEndpoint.open);
 		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("elsewhere");
 		await choose(page, T.newEndpoint.launcher, "Started elsewhere");
-		await press(page, T.newEndpoint.make);
+		await press(page, T.newEndpoint.create);
 		await page.getByText("npx sluice worker-env elsewhere").waitFor();
 	});
 
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await rowOf(page, ids[1]!.slice(-12)).waitFor();
 		await press(page, T.endpoint.purge);
 		await page.getByRole("dialog").getByText(T.endpoint.purgeText("2", "Waits")).waitFor();
-		await press(page, T.keep);
+		await press(page, T.dismiss);
 		expect((await call(here.service.url, "/v2/waiting/health")).json.jobs.inQueue).toBe(2);
 		await press(page, T.endpoint.purge);
 		await page.getByRole("dialog").getByRole("button", { name: T.endpoint.purge }).click();

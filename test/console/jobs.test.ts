@@ -178,7 +178,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 			.getByRole("dialog")
 			.getByText(T.bulk.cancel.ask(String(inQueue)))
 			.waitFor();
-		await press(page, T.keep);
+		await press(page, T.dismiss);
 		expect((await call(here.service.url, "/v2/crowd/health")).json.jobs.inQueue).toBe(inQueue);
 		await press(page, T.bulk.cancel.open);
 		await press(page, T.bulk.cancel.act(String(inQueue)));

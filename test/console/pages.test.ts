@@ -112,7 +112,7 @@ const PAGES: readonly {
 		name: "new key",
 		at: () => "#/keys",
 		ready: () => T.keys.never,
-		before: (page) => press(page, T.keys.make),
+		before: (page) => press(page, T.keys.create),
 		after: (page) => page.keyboard.press("Escape"),
 	},
 	{

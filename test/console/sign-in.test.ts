@@ -82,10 +82,10 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 
 	it("D30, spec 5.3: a key is shown once; when it is revoked its next call is 401, and so is that of a session signed in with it", async () => {
 		const page = await here.open({ at: "#/keys" });
-		await press(page, T.keys.make);
+		await press(page, T.keys.create);
 		const dialog = page.getByRole("dialog");
 		await dialog.getByLabel(T.keys.name, { exact: true }).fill("batch");
-		await press(page, T.keys.make);
+		await press(page, T.keys.create);
 		await dialog.getByText(T.keys.once).waitFor();
 		const key = (await dialog.locator("pre").textContent())!;
 		await press(page, T.copy);

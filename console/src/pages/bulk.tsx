@@ -132,7 +132,7 @@ export function BulkDialog({
 				) : null}
 				<div className="actions end">
 					<Button look="quiet" onPress={close}>
-						{over || matched === 0 ? T.close : T.keep}
+						{over || matched === 0 ? T.close : T.dismiss}
 					</Button>
 					{over || !matched ? null : (
 						<Button

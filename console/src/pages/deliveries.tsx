@@ -1,4 +1,4 @@
-/** Webhook deliveries: a list with their tries, and sending one anew. */
+/** Webhook deliveries: a list with their tries, and resending one. */
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
 import { ask, search } from "../api.ts";
@@ -36,10 +36,10 @@ const COLUMNS: readonly Column<Delivery>[] = [
 	{ name: T.webhooks.state, cell: ({ state }) => <Status state={state} /> },
 	{ name: T.webhooks.url, cell: ({ url }) => <span className="break">{url}</span> },
 	{ name: T.webhooks.tries, cell: (delivery) => <Tries delivery={delivery} /> },
-	{ name: T.webhooks.made, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+	{ name: T.webhooks.created, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
-/** All of them as a table; `reload` after one was sent anew. */
+/** All of them as a table; `reload` after one was resent. */
 export function DeliveryTable({
 	deliveries,
 	reload,

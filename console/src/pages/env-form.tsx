@@ -1,6 +1,6 @@
 /**
- * Environment of an endpoint's workers: values are never shown, so each is set anew, kept or taken
- * away.
+ * Environment of an endpoint's workers: values are never shown, so each is replaced, kept or
+ * removed.
  */
 import { useState } from "react";
 import type { ReactNode } from "react";

@@ -79,7 +79,7 @@ export default function KeysPage(): ReactNode {
 				<h1>{T.pages.keys}</h1>
 				<div className="actions">
 					<Button look="main" icon="key" onPress={() => setMaking(true)}>
-						{T.keys.make}
+						{T.keys.create}
 					</Button>
 				</div>
 			</header>
@@ -151,7 +151,7 @@ function CreateKey({ close }: { close: () => void }): ReactNode {
 	};
 	if (made?.key !== undefined) {
 		return (
-			<Dialog title={T.keys.madeTitle(made.name)} close={close}>
+			<Dialog title={T.keys.createdTitle(made.name)} close={close}>
 				<div className="stack">
 					<p>{T.keys.once}</p>
 					<CodeBlock text={made.key} name={T.keys.key} />
@@ -167,7 +167,7 @@ function CreateKey({ close }: { close: () => void }): ReactNode {
 	const toggle = <V extends string>(list: readonly V[], item: V, on: boolean): readonly V[] =>
 		on ? [...list, item] : list.filter((each) => each !== item);
 	return (
-		<Dialog title={T.keys.make} close={close}>
+		<Dialog title={T.keys.create} close={close}>
 			<form
 				className="stack"
 				onSubmit={(event) => {
@@ -213,10 +213,10 @@ function CreateKey({ close }: { close: () => void }): ReactNode {
 				{failure ? <Refusal failure={failure} /> : null}
 				<div className="actions end">
 					<Button look="quiet" onPress={close}>
-						{T.keep}
+						{T.dismiss}
 					</Button>
 					<Button look="main" busy={busy} disabled={name.trim() === "" || scopes.length === 0}>
-						{T.keys.make}
+						{T.keys.create}
 					</Button>
 				</div>
 			</form>

@@ -114,10 +114,10 @@ function Form({
 			{failure ? <Refusal failure={failure} /> : null}
 			<div className="actions end">
 				<Button look="quiet" onPress={close}>
-					{T.keep}
+					{T.dismiss}
 				</Button>
 				<Button look="main" busy={busy}>
-					{T.newEndpoint.make}
+					{T.newEndpoint.create}
 				</Button>
 			</div>
 		</form>

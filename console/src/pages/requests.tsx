@@ -62,7 +62,7 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 		} while (answers < MOST_ANSWERS && jobs.length < PAGE_ROWS && next !== null);
 		return { jobs, next, answers };
 	};
-	// Older pages stand still; the first one follows the counts that the feed tells.
+	// Older pages are static; the first one follows the counts in the feed.
 	const change = cursor === undefined && overview ? JSON.stringify(overview.queue) : undefined;
 	const { data, failure, loading, reload } = useLoad(pathOf(PAGE_ROWS, cursor), load, {
 		change,
@@ -283,7 +283,7 @@ function Filters({ id }: { id: string }): ReactNode {
 }
 
 /**
- * What may be done with all that match: cancelling where some may be under way, retrying where some
+ * What may be done with all that match: cancelling where some may be running, retrying where some
  * may have failed.
  */
 function Bulk({

@@ -126,7 +126,7 @@ function SettingsForm({
 			setBusy(false);
 		}
 	};
-	const told = (name: string): string | undefined =>
+	const faultOf = (name: string): string | undefined =>
 		faults[name] ??
 		failure?.details.find(
 			({ field }) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`),
@@ -158,7 +158,7 @@ function SettingsForm({
 									key={nameOf(field)}
 									field={field}
 									value={typed[nameOf(field)] ?? field.value}
-									fault={told(nameOf(field))}
+									fault={faultOf(nameOf(field))}
 									onChange={(text) => setTyped({ ...typed, [nameOf(field)]: text })}
 								/>
 							))}
@@ -206,7 +206,7 @@ function SettingField({
 	const otherwise =
 		setting.default === undefined || kind === "json"
 			? ""
-			: ` ${T.settings.otherwise(plain(setting.default))}`;
+			: ` ${T.settings.defaultIs(plain(setting.default))}`;
 	const hint = `${setting.description ?? ""}${otherwise}`;
 	if (kind === "choice")
 		return (

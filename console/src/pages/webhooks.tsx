@@ -16,7 +16,7 @@ import { DeliveryTable } from "./deliveries.tsx";
 const STATES: readonly DeliveryState[] = ["pending", "delivered", "failed"];
 const PAGE_ROWS = 50;
 
-/** Ms between two looks while the feed tells of changes. */
+/** Ms between two reloads while the feed reports changes. */
 const PACE_MS = 5000;
 const ALL = "*";
 

@@ -25,7 +25,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error: Error 
 				</p>
 				<p>
 					<Button look="main" icon="retry" onPress={() => location.reload()}>
-						{T.loadAnew}
+						{T.reloadPage}
 					</Button>
 				</p>
 			</Empty>

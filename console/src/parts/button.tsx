@@ -37,7 +37,7 @@ export function Button({
 	);
 }
 
-/** A button that is a pictogram; its name is told on hover and focus. */
+/** A button with an icon only; its name is shown on hover and focus. */
 export function IconButton({
 	name,
 	icon,

@@ -1,6 +1,6 @@
 /**
- * A chart over time, on a canvas (uPlot). Its legend tells the last values, or those under the
- * pointer; its name tells them to those who cannot see it.
+ * A chart over time, on a canvas (uPlot). Its legend shows the last values, or those under the
+ * pointer; its accessible name contains them too.
  */
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ReactNode } from "react";
@@ -45,7 +45,7 @@ export function Chart({
 	const plot = useRef<uPlot | undefined>(undefined);
 	const shade = useShade();
 	const [at, setAt] = useState<number | undefined>(undefined);
-	const told = unit === "ms" ? duration : count;
+	const format = unit === "ms" ? duration : count;
 	const shape = lines.map(({ name, tone }) => `${name} ${tone}`).join();
 	const step = (times[1] ?? 0) - (times[0] ?? 0);
 	const data = useMemo(() => aligned(times, lines, stacked), [times, lines, stacked]);
@@ -53,7 +53,7 @@ export function Chart({
 	useEffect(() => {
 		const place = box.current!;
 		const made = new uPlot(
-			options({ place, step, lines, stacked, told, onMove: setAt }),
+			options({ place, step, lines, stacked, format, onMove: setAt }),
 			data,
 			place,
 		);
@@ -67,7 +67,7 @@ export function Chart({
 			made.destroy();
 			plot.current = undefined;
 		};
-		// Drawn anew for other lines and colours only; new values are set below.
+		// Created again for other lines and colours only; new values are set below.
 		// oxlint-disable-next-line react/exhaustive-deps
 	}, [shape, step, stacked, unit, shade]);
 
@@ -77,7 +77,7 @@ export function Chart({
 	const shown = lines.map(({ name, tone, values }) => ({
 		name,
 		tone,
-		text: valueText(values[index], told),
+		text: valueText(values[index], format),
 	}));
 	return (
 		<figure className="chart">
@@ -104,8 +104,8 @@ export function Chart({
 	);
 }
 
-function valueText(value: number | null | undefined, told: (value: number) => string): string {
-	return value === null || value === undefined ? "–" : told(value);
+function valueText(value: number | null | undefined, format: (value: number) => string): string {
+	return value === null || value === undefined ? "–" : format(value);
 }
 
 function timeOf(seconds: number): string {
@@ -139,11 +139,11 @@ interface Drawing {
 	step: number;
 	lines: readonly Line[];
 	stacked: boolean;
-	told: (value: number) => string;
+	format: (value: number) => string;
 	onMove: (index: number | undefined) => void;
 }
 
-function options({ place, step, lines, stacked, told, onMove }: Drawing): uPlot.Options {
+function options({ place, step, lines, stacked, format, onMove }: Drawing): uPlot.Options {
 	const ink = colorOf(place, "text-3");
 	const grid = { stroke: colorOf(place, "line"), width: 1 };
 	const axis = { stroke: ink, grid, ticks: { show: false }, font: "11px system-ui, sans-serif" };
@@ -172,7 +172,7 @@ function options({ place, step, lines, stacked, told, onMove }: Drawing): uPlot.
 				gap: 4,
 				space: 32,
 				values: (_plot, splits) =>
-					splits.map((split) => (Number.isInteger(split) || split > 10 ? told(split) : "")),
+					splits.map((split) => (Number.isInteger(split) || split > 10 ? format(split) : "")),
 			},
 		],
 		series: [

@@ -86,7 +86,7 @@ export function Confirm({
 				)}
 				<div className="actions end">
 					<Button look="quiet" onPress={close}>
-						{T.keep}
+						{T.dismiss}
 					</Button>
 					<Button
 						look={danger ? "danger" : "main"}

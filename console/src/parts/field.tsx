@@ -36,7 +36,7 @@ interface TextProps {
 	disabled?: boolean;
 	autoFocus?: boolean;
 	autoComplete?: string;
-	/** The label is told, not shown. */
+	/** The label is for assistive technology only. */
 	bare?: boolean;
 	/** Ctrl-Enter or Cmd-Enter was pressed. */
 	onSend?: () => void;

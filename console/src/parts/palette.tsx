@@ -26,7 +26,7 @@ interface Target {
 	where: string;
 }
 
-/** Keys that open it, unless somebody is typing. */
+/** Keys that open it, unless the user is typing in a field. */
 export function usePaletteKeys(open: () => void): void {
 	useEffect(() => {
 		const onKey = (event: KeyboardEvent): void => {

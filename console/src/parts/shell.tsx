@@ -25,7 +25,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
 	const { path } = usePlace();
 	const openSearch = useCallback(() => setSearching(true), []);
 	usePaletteKeys(openSearch);
-	// The menu belongs to the page it was opened on: a page that was gone to from it is to be seen.
+	// The menu closes when the page changes.
 	const where = path.join("/");
 	const [menuAt, setMenuAt] = useState<string | undefined>(undefined);
 	const menu = menuAt === where;

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 const WIDTH = 120;
 const HEIGHT = 26;
 
-/** `label` tells what it shows. */
+/** `label`: accessible name. */
 export function Spark({ values, label }: { values: readonly number[]; label: string }): ReactNode {
 	const top = Math.max(1, ...values);
 	const points = values.map(

@@ -1,4 +1,4 @@
-/** States as words with a sign and a colour: nothing is told by colour alone. */
+/** States as words with a sign and a colour: never by colour alone. */
 import type { ReactNode } from "react";
 import { T } from "../text.ts";
 

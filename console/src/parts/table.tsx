@@ -6,7 +6,7 @@ import type { KeyboardEvent, ReactNode } from "react";
 
 export interface Column<Row> {
 	name: string;
-	/** The label is told, not shown. */
+	/** The label is for assistive technology only. */
 	silent?: boolean;
 	/** Numbers stand at the right. */
 	end?: boolean;

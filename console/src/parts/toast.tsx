@@ -20,7 +20,7 @@ const listeners = new Set<() => void>();
 
 function set(next: typeof news): void {
 	news = next;
-	for (const told of listeners) told();
+	for (const notify of listeners) notify();
 }
 
 /** Shows it. */
@@ -34,9 +34,9 @@ function drop(id: number): void {
 	set(news.filter((each) => each.id !== id));
 }
 
-function subscribe(told: () => void): () => void {
-	listeners.add(told);
-	return () => listeners.delete(told);
+function subscribe(notify: () => void): () => void {
+	listeners.add(notify);
+	return () => listeners.delete(notify);
 }
 
 export function Toasts(): ReactNode {
