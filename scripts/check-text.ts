@@ -26,10 +26,13 @@ const NOT_PLAIN = /^(scripts\/check-text|test\/text\.test)\.ts$/;
 /** What stands between two words of a phrase; it may be wrapped in a comment. */
 const GAP = String.raw`(?:\s|\*|//)+`;
 
-/** One word as a word of its own or as part of an identifier in camel case. */
+/**
+ * One word as a word of its own or as part of an identifier in camel case; not as a part of an error
+ * code or of an event's name.
+ */
 const word = (text: string): string => {
 	const capital = text[0]!.toUpperCase() + text.slice(1);
-	return `(?:(?<![A-Za-z_])${text}|(?<!_)${capital})(?![a-z_])`;
+	return `(?:(?<![A-Za-z_.])${text}|(?<!_)${capital})(?![a-z_])`;
 };
 
 const phrase = (...words: string[]): string => `\\b${words.join(GAP)}\\b`;
@@ -41,7 +44,8 @@ const BANNED: readonly { pattern: string; write: string }[] = [
 		write: "returned, reported, sent, notified, contains",
 	},
 	{ pattern: word("whoever"), write: "a client (a worker, an operator) that ..." },
-	{ pattern: word("(?:no|some)body"), write: "no client, an operator, ..." },
+	// `nobody` in quotes is the user of that name.
+	{ pattern: `(?<![\`"])${word("(?:no|some)body")}`, write: "no client, an operator, ..." },
 	{ pattern: word("anew"), write: "again, retry, read again" },
 	{
 		pattern: `${phrase("under", "way")}|${word("underway")}|${word("underWay")}`,

@@ -243,7 +243,7 @@ describe("import cycles, types included", () => {
 
 /**
  * The console: a browser's code, which the service's must not enter. Of `core` and `api` it takes
- * types, which are gone once it is built.
+ * types, which are removed when it is built.
  */
 describe("layers of the console", () => {
 	const CONSOLE = fileURLToPath(new URL("../console/src", import.meta.url));

@@ -173,7 +173,7 @@ describe("errors in /openapi.json", () => {
 		expect(codes("healthz", "401")).toEqual([]);
 	});
 
-	it("D24: an operation with limits tells its headers, and when to try again", () => {
+	it("D24: an operation with limits names its headers, and when to try again", () => {
 		const limited = ROUTES.filter(({ limit }) => limit).flatMap((route) =>
 			route.methods.map((method) => operationIdOf(route, method)),
 		);

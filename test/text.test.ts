@@ -42,7 +42,7 @@ describe("the check of the text", () => {
 		"what tells the two apart, and how to tell apart",
 		"it runs right away; thrown away; far away",
 		"import { step } from './in hand-written.ts'",
-		"error code worker_gone, column last_told",
+		"error code worker_gone, column last_told, event store.away, user `nobody`",
 		"foretold, gateway, hands, looks like, looks up, steadily, hindering",
 	])("finds nothing in %j", (text) => {
 		expect(messages("src/engine/engine.ts", text)).toEqual([]);

@@ -25,7 +25,7 @@ export interface Answer {
 	text: string;
 }
 
-/** Why there was no answer: nobody listens, the connection ended, or the time was over. */
+/** Why there was no answer: no server listens, the connection ended, or the time was over. */
 export type Fault = "refused" | "dropped" | "timeout";
 
 /** What came of a request. */

@@ -48,7 +48,7 @@ describe("decoding", () => {
 		expect(() => unmarshal(text, SHAPE)).toThrow("json decoder error");
 	});
 
-	it("A.5: members that a later text lacks stay, null takes them away", () => {
+	it("A.5: members that a later text lacks stay, null removes them", () => {
 		expect(unmarshal('{"n":2,"s":null}', SHAPE, { n: 1, s: "x", any: 3 })).toEqual({
 			n: 2,
 			any: 3,

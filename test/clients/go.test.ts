@@ -383,7 +383,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 	});
 
-	it("A.5, A.10: with a worker that runs by itself: results, failures and streams", async () => {
+	it("A.5, A.10: with a worker that runs freely: results, failures and streams", async () => {
 		await b.sdk({ handler: workload });
 		const go = client();
 		expect(await go.runSync(INPUT)).toMatchObject({

@@ -1,5 +1,5 @@
 /**
- * RunPod's asyncio Python SDK as a script: no status code is ever looked at, every body must be
+ * RunPod's asyncio Python SDK as a script: no status code is ever read, every body must be
  * JSON and say so (protocol A.3, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
@@ -32,7 +32,7 @@ export interface AsyncioEndpoint {
 	close(): void;
 }
 
-/** How long aiohttp waits for a whole answer unless told otherwise, ms. */
+/** How long aiohttp waits for a whole answer by default, ms. */
 const SESSION_TIMEOUT_MS = 300_000;
 
 /** Makes one. Timeouts run on `clock`; `pause` is `asyncio.sleep`. */

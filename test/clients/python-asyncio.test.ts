@@ -94,7 +94,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	);
 
 	describe("output", () => {
-		it("spec 4: polls each second and looks once more after the end", async () => {
+		it("spec 4: polls each second and asks again after the end", async () => {
 			const endpoint = client({
 				steps: [() => b.takes(worker, job.id), () => worker.done(job.id, { output: [1] })],
 			});
@@ -158,7 +158,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			return endpoint;
 		}
 
-		it("A.7, D7: a job that ends during it gives each chunk once, in order; the end is asked for once more", async () => {
+		it("A.7, D7: a job that ends during it gives each chunk once, in order; the end is asked for again", async () => {
 			const endpoint = await running(
 				said({ text: "a" }),
 				() => said("b")().then(said(3)),
@@ -194,7 +194,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await read).toEqual(["now"]);
 		});
 
-		it("A.3, A.7, D3: of a cancelled job it never ends by itself; the 404 of the expired result ends it, having no status", async () => {
+		it("A.3, A.7, D3: of a cancelled job it does not end; the 404 of the expired result ends it, having no status", async () => {
 			const endpoint = await running(
 				said(1),
 				() => job.cancel(),
@@ -220,7 +220,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await job.status()).toBe("CANCELLED");
 		});
 
-		it("D18: a running job is cancelled without waiting for its worker, which is told to stop", async () => {
+		it("D18: a running job is cancelled without waiting for its worker, which is notified to stop", async () => {
 			const job = await client().run({ p: 1 });
 			await b.takes(worker, job.id);
 			expect(await job.cancel()).toEqual({ id: job.id, status: "CANCELLED" });
@@ -243,7 +243,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 	});
 
-	describe("errors, whose status it never looks at", () => {
+	describe("errors, whose status it never reads", () => {
 		it("D3, A.10: without a right key run lacks 'id' and a job's calls lack 'status'; cancel, health and purge_queue give the error body as their result", async () => {
 			const endpoint = client({ key: "wrong", steps: [nothing] });
 			const job = endpoint.job("0");
@@ -283,7 +283,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 	});
 
-	it("A.3, A.10: with a worker that runs by itself: results, failures and streams", async () => {
+	it("A.3, A.10: with a worker that runs freely: results, failures and streams", async () => {
 		await b.sdk({ handler: workload });
 		let ended = b.next("job.settled");
 		const echo = await client().run({ p: 1 });

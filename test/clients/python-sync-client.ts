@@ -48,7 +48,7 @@ export interface PythonSyncOptions {
 const RETRIES = 5;
 /** Statuses that it repeats. */
 const REPEATED = new Set([408, 429]);
-/** Statuses that urllib3 repeats by itself when the answer says `Retry-After`. */
+/** Statuses that urllib3 repeats when the answer says `Retry-After`. */
 const REPEATED_IF_TOLD = new Set([413, 429, 503]);
 
 /** Makes one. */
@@ -71,7 +71,7 @@ export function pythonSync({
 	};
 
 	/**
-	 * The request, again and again as urllib3 does it: at once, then after 2, 4, 8 and 16 s, or when
+	 * The request, repeated as urllib3 does it: at once, then after 2, 4, 8 and 16 s, or when
 	 * `Retry-After` says.
 	 */
 	async function adapter(q: Asked): Promise<Answer> {
@@ -84,8 +84,8 @@ export function pythonSync({
 				throw answer
 					? pythonError("RetryError", `too many ${answer.status} error responses`)
 					: pythonError("ConnectionError", "Max retries exceeded");
-			const told = Number(answer?.headers["retry-after"] ?? 0);
-			const wait = told > 0 ? told : retry === 0 ? 0 : 2 ** retry;
+			const retryAfter = Number(answer?.headers["retry-after"] ?? 0);
+			const wait = retryAfter > 0 ? retryAfter : retry === 0 ? 0 : 2 ** retry;
 			if (wait > 0) await pause(wait * 1000);
 		}
 	}

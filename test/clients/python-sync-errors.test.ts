@@ -58,7 +58,7 @@ describe("cancel, health, purge_queue", () => {
 		expect(await job.output(5)).toBeNull();
 	});
 
-	it("D18: a running job is cancelled without waiting for its worker, which is told to stop", async () => {
+	it("D18: a running job is cancelled without waiting for its worker, which is notified to stop", async () => {
 		const job = await client().run({ p: 1 });
 		await b.takes(worker, job.id);
 		expect(await job.cancel()).toEqual({ id: job.id, status: "CANCELLED" });

@@ -197,7 +197,7 @@ describe("run_sync", () => {
 		expect(endpoint.slept).toHaveLength(100);
 	});
 
-	it("D11, A.2: a job that is purged meanwhile is HTTPError 404: CANCELLED does not end it, so it asks once more", async () => {
+	it("D11, A.2: a job that is purged meanwhile is HTTPError 404: CANCELLED does not end it, so it asks again", async () => {
 		const queued = b.next("job.queued");
 		const endpoint = client();
 		const answer = endpoint.runSync({ p: 1 });
@@ -236,7 +236,7 @@ describe("stream", () => {
 		return endpoint;
 	}
 
-	it("A.7, D7: a job that ends during it gives each chunk once, in order; the end is asked for once more", async () => {
+	it("A.7, D7: a job that ends during it gives each chunk once, in order; the end is asked for again", async () => {
 		const endpoint = await running(
 			said({ text: "a" }),
 			() => said("b")().then(said(3)),
@@ -277,7 +277,7 @@ describe("stream", () => {
 		expect(lines(endpoint)).toHaveLength(4);
 	});
 
-	it("A.2, A.7: of a cancelled job it never ends by itself; the end is the 404 of the expired result", async () => {
+	it("A.2, A.7: of a cancelled job it does not end; the end is the 404 of the expired result", async () => {
 		const endpoint = await running(
 			said(1),
 			() => job.cancel(),
@@ -304,7 +304,7 @@ describe("stream", () => {
 		});
 	});
 });
-it("A.2, A.10: with a worker that runs by itself: results, failures and streams", async () => {
+it("A.2, A.10: with a worker that runs freely: results, failures and streams", async () => {
 	await b.sdk({ handler: workload });
 	expect(await client().runSync({ p: 1 })).toEqual({ echo: { p: 1 } });
 	expect(await client().runSync({ fail: true })).toBeNull();

@@ -260,7 +260,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			});
 		});
 
-		it("D18: a running job is cancelled without waiting for its worker, which is told to stop", async () => {
+		it("D18: a running job is cancelled without waiting for its worker, which is notified to stop", async () => {
 			const id = await running();
 			expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
 			expect(stopsOf(await worker.stop())).toEqual([id]);
@@ -304,7 +304,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		await Promise.all(waiting);
 	});
 
-	it("spec 4, A.4: with a worker that runs by itself: results, failures and streams side by side", async () => {
+	it("spec 4, A.4: with a worker that runs freely: results, failures and streams side by side", async () => {
 		await b.sdk({ concurrency: 4, handler: workload });
 		const words = ["a", "b", "c"];
 		const [echo, failed, streamed] = await Promise.all([

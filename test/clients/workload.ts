@@ -1,5 +1,5 @@
 /**
- * What a worker that runs by itself does here: it fails, streams words, or echoes, as its input
+ * What a worker that runs freely does here: it fails, streams words, or echoes, as its input
  * says.
  */
 import type { SdkHandler } from "../support/sdk-worker.ts";

@@ -119,7 +119,7 @@ describe("workers", () => {
 		await w.at(a).take();
 		await call(a.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
 		expect(stopsOf(await w.at(b).stop())).toEqual([id]);
-		// Told to one server, known to both: the next channel finds nothing to tell.
+		// Sent to one server, known to both: the next channel has nothing to send.
 		const hung = new AbortController();
 		const take = w
 			.at(a)
@@ -167,7 +167,7 @@ describe("workers", () => {
 			.catch(() => {});
 		const { executionTime, ...job } = await untilFits(
 			() => statusOf(b.url, id, ep),
-			(told) => told.executionTime > 6000 || told.status !== "IN_PROGRESS",
+			(answer) => answer.executionTime > 6000 || answer.status !== "IN_PROGRESS",
 		);
 		expect(executionTime).toBeGreaterThan(6000);
 		expect(job).toMatchObject({ status: "IN_PROGRESS" });
@@ -185,7 +185,7 @@ describe("workers", () => {
 	}, async () => {
 		const ep = await fresh({ leaseMs: 8000 });
 		const w = await worker(ep);
-		// Polls of this worker have lived longer than the one that is cut: here such a cut would tell.
+		// Polls of this worker have lived longer than the one that is cut: here such a cut would count.
 		const [held] = [...a.engine.workers.of(ep)];
 		expect(held).toBeUndefined();
 		const cut = new AbortController();
@@ -213,17 +213,17 @@ describe("workers", () => {
 			.stop({ signal: goesOn.signal })
 			.catch(() => {});
 		// Its pings come to the first server for more than two intervals, which are 2 s each.
-		const told = await untilFits(
+		const answer = await untilFits(
 			async () => (await w.at(a).ping([id]), await statusOf(b.url, id, ep)),
 			({ status, executionTime }) => status !== "IN_PROGRESS" || executionTime > 6000,
 		);
-		expect(told).toMatchObject({ status: "IN_PROGRESS" });
+		expect(answer).toMatchObject({ status: "IN_PROGRESS" });
 		expect(seen!.unhealthy).toBe(false);
 		goesOn.abort();
 		await elsewhere;
 	});
 
-	it("D18: a cancel at one server ends the worker that another one has launched, when it does not stop by itself", {
+	it("D18: a cancel at one server ends the worker that another one has launched, when it does not stop", {
 		timeout: 30_000,
 	}, async () => {
 		const ep = await fresh({
@@ -237,7 +237,7 @@ describe("workers", () => {
 		});
 		const { json } = await untilFits(
 			() => call(a.url, `/v1/endpoints/${ep}/workers`),
-			(told) => told.json.workers.length === 1,
+			(answer) => answer.json.workers.length === 1,
 		);
 		const [owner, other] = [...a.engine.workers.of(ep)].length > 0 ? [a, b] : [b, a];
 		const [launched] = [...owner.engine.workers.of(ep)];
@@ -258,7 +258,7 @@ describe("workers", () => {
 		expect((await statusOf(owner.url, id, ep)).status).toBe("CANCELLED");
 	});
 
-	it("D29: why a job waits is told at a server that the worker never called", async () => {
+	it("D29: a server reports why a job waits, also one that the worker never called", async () => {
 		const ep = await fresh();
 		const w = await worker(ep);
 		const first = await submit(a.url, { input: {} }, ep);

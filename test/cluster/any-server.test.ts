@@ -134,15 +134,15 @@ describe("clients", () => {
 describe("operators", () => {
 	it("see the servers and what each does for all, the longest running first, at any of them", async () => {
 		for (const server of [a, b]) {
-			const told = await untilFits(
+			const answer = await untilFits(
 				() => call(server.url, "/v1/servers"),
 				({ json }) => json.servers.length === 2,
 			);
 			expect(
-				told.json.servers.map(({ url, self }: { url: string; self: boolean }) => ({ url, self })),
+				answer.json.servers.map(({ url, self }: { url: string; self: boolean }) => ({ url, self })),
 			).toEqual([a, b].map(({ url }) => ({ url, self: url === server.url })));
 			expect(
-				told.json.servers
+				answer.json.servers
 					.flatMap(({ leads }: { leads: string[] }) => leads)
 					.filter((name: string) => !name.startsWith("scale:"))
 					.toSorted(),
@@ -150,7 +150,7 @@ describe("operators", () => {
 		}
 	});
 
-	it("D39: read the output of a worker at a server that did not launch it, running or ended, and are told 404 where nobody has it", {
+	it("D39: read the output of a worker at a server that did not launch it, running or ended, and get 404 where no server has it", {
 		timeout: 60_000,
 	}, async () => {
 		const ep = await fresh({
@@ -167,7 +167,7 @@ describe("operators", () => {
 		});
 		const { json } = await untilFits(
 			() => call(a.url, `/v1/endpoints/${ep}/workers`),
-			(told) => told.json.workers.length === 1,
+			(answer) => answer.json.workers.length === 1,
 		);
 		const path = `/v1/endpoints/${ep}/workers/${json.workers[0].id}/logs`;
 		const texts = async (server: TestServer): Promise<string> =>
@@ -185,7 +185,7 @@ describe("operators", () => {
 		});
 		await untilFits(
 			() => call(b.url, `/v1/endpoints/${ep}/workers`),
-			(told) => told.json.workers.length === 0,
+			(answer) => answer.json.workers.length === 0,
 		);
 		for (const server of [a, b]) expect(await texts(server)).toContain("hello from");
 		const none = await call(b.url, `/v1/endpoints/${ep}/workers/${ep}-0123456789ab/logs`);

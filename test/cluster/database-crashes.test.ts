@@ -44,7 +44,7 @@ async function asked<Row extends object>(url: string, text: string): Promise<Row
 
 /**
  * Kills a process of the server that runs a transaction of ours: the others end with it, and it
- * starts again by itself.
+ * starts again.
  */
 async function killBackend(server: PostgresServer, name: string): Promise<void> {
 	for (;;) {
@@ -122,7 +122,7 @@ it("D17: a synchronous standby is promoted under the load of two servers: nothin
 			await load.more(JOBS * 3);
 			await sleep(Math.random() * 50);
 			// As a manager of such pairs does it: the standby is promoted before the old primary is known
-			// to be dead, and nobody reaches that one any more.
+			// to be dead, and no client reaches that one any more.
 			proxy.refuse();
 			const began = performance.now();
 			const promoted = asked(standby.adminUrl("postgres"), "SELECT pg_promote()");

@@ -1,5 +1,5 @@
 /**
- * A server that is killed: what it led is another's within 10 s, and what its workers had in hand
+ * A server that is killed: what it led is another's within 10 s, and what its workers held
  * goes on (D16, D28, D34).
  */
 import { afterEach, describe, expect, it } from "vitest";
@@ -39,7 +39,7 @@ async function group(): Promise<Servers> {
 	return made;
 }
 
-/** What each server does for all, by its address, as one of them tells it. */
+/** What each server does for all, by its address, as one of them reports it. */
 async function leadsAt(url: string): Promise<Record<string, string[]>> {
 	const { json } = await call(url, "/v1/servers");
 	return Object.fromEntries(
@@ -76,11 +76,11 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 			id: string;
 		}[];
 		const again = await g.spawn({ endpoints, in: a.folder });
-		const told = await untilFits(
+		const answer = await untilFits(
 			() => call(again.url, "/v1/endpoints/launched/workers"),
 			({ json }) => json.workers.length === 1,
 		);
-		expect(told.json.workers).toMatchObject([{ id: mine!.id }]);
+		expect(answer.json.workers).toMatchObject([{ id: mine!.id }]);
 		expect((await leadsAt(again.url))[again.url]).toEqual([]);
 	});
 

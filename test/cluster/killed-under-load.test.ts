@@ -56,7 +56,7 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 		).flat();
 	await until("all to be led", async () => (await ledBy(live)).length === 5);
 	const load = traffic({ urls, endpoints: Object.keys(endpoints), clients: 6 });
-	const told: string[] = [];
+	const takeovers: string[] = [];
 
 	for (let kills = 0; kills < KILLS; kills += 1) {
 		await load.more(60);
@@ -74,7 +74,7 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 			return before.every((name) => led.includes(name));
 		});
 		const ms = performance.now() - killed;
-		told.push(`${(ms / 1000).toFixed(1)} s (${before.join(", ")})`);
+		takeovers.push(`${(ms / 1000).toFixed(1)} s (${before.join(", ")})`);
 		expect(ms).toBeLessThan(TAKEN_MS);
 		for (const name of before.filter((each) => each.startsWith("scale:"))) {
 			const path = `/v1/endpoints/${name.slice("scale:".length)}/workers`;
@@ -104,6 +104,6 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 	// The worker of an endpoint that has just moved may still be ending.
 	await until("two of ours to live beside those that call any server", () => living().size === 4);
 	process.stdout.write(
-		`taken over after ${told.join(", ")}; ${load.acknowledged.size} jobs, ${load.failures.length} failed requests of clients, ${front.failed.length} of workers, ${again} attempts before the last one\n`,
+		`taken over after ${takeovers.join(", ")}; ${load.acknowledged.size} jobs, ${load.failures.length} failed requests of clients, ${front.failed.length} of workers, ${again} attempts before the last one\n`,
 	);
 });

@@ -14,7 +14,7 @@ import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 
 /**
- * A worker that lives and asks for nothing. Its folder is the same for all servers: by itself it
+ * A worker that lives and asks for nothing. Its folder is the same for all servers: it
  * would be that of each one's settings.
  */
 const SLEEPER = {
@@ -51,7 +51,7 @@ const launched = (server: TestServer, ep: string): string[] =>
 		.map(({ id }) => id);
 
 describe("D28: one server launches the workers of an endpoint", () => {
-	it("of two servers with the same endpoints each launches its share; a worker is told its own server's address and is counted at both", {
+	it("of two servers with the same endpoints each launches its share; a worker gets its own server's address and is counted at both", {
 		timeout: 60_000,
 	}, async () => {
 		const g = await group();
@@ -108,7 +108,7 @@ describe("D28: one server launches the workers of an endpoint", () => {
 	});
 });
 
-describe("D16, D34: a server that was away", () => {
+describe("D16, D34: a server that was not running", () => {
 	it("finds its endpoints led by another, and ends its workers: none is launched twice for long", {
 		timeout: 60_000,
 	}, async () => {
@@ -158,7 +158,7 @@ describe("D16, D34: a server that was away", () => {
 });
 
 describe("D16: a server that starts or stops beside others", () => {
-	it("extends no lease at its start, for the others were there; the first one after all were away does", {
+	it("extends no lease at its start, for the others ran; the first one after all were stopped does", {
 		timeout: 60_000,
 	}, async () => {
 		const g = await group();
@@ -236,7 +236,7 @@ describe("D16: a server that starts or stops beside others", () => {
 });
 
 describe("D34: the last server that stops", () => {
-	it("does not wait for jobs that it handed out and that other servers were told the end of", {
+	it("does not wait for jobs that it handed out and whose end other servers know", {
 		timeout: 60_000,
 	}, async () => {
 		const g = await group();
@@ -286,7 +286,7 @@ describe("D24: servers whose clocks are wrong", () => {
 		},
 	);
 
-	it("D40: one whose clock jumps again and again is not ready, and leads nothing; it is when that ends", {
+	it("D40: one whose clock keeps jumping is not ready, and leads nothing; it is when that ends", {
 		timeout: 60_000,
 	}, async () => {
 		const g = await group();

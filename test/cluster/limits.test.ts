@@ -26,7 +26,7 @@ afterAll(() => group?.end());
 
 const at = (index: number): TestServer => all[index % 3]!;
 
-it("spec 8.1, D24: of requests spread over all servers as many pass as the limit has, each is told what is left, and the next is 429 everywhere", async () => {
+it("spec 8.1, D24: of requests spread over all servers as many pass as the limit has, each response reports what is left, and the next is 429 everywhere", async () => {
 	const answers = await Promise.all(
 		Array.from({ length: 200 }, (_, index) => call(at(index).url, "/v2/burst/status/none")),
 	);
@@ -83,7 +83,7 @@ it("D24: a waiting request holds its place at all servers until its client has t
 	held[1]!.socket.destroy();
 });
 
-it("D35: with limits off nothing is asked, counted or told", async () => {
+it("D35: with limits off nothing is asked, counted or reported", async () => {
 	for (let index = 0; index < 30; index += 1) {
 		const answer = await call(at(index).url, "/v2/off/status/none");
 		expect([answer.status, answer.headers.get("ratelimit-limit")]).toEqual([404, null]);

@@ -1,5 +1,5 @@
 /**
- * Hints may be lost: each server looks by itself, every 4 s. Here others change the database
+ * Hints may be lost: each server polls every 4 s. Here others change the database
  * without a word (D7, D8, D18, D29, D30).
  */
 import { Client } from "pg";
@@ -53,7 +53,7 @@ async function timed<T>(answer: Promise<T>): Promise<{ answer: T; ms: number }> 
 	return { answer: await answer, ms: performance.now() - began };
 }
 
-/** What was asked before has looked at the job, and waits. */
+/** What was asked before has read the job, and waits. */
 async function looked(ep: string, id: string): Promise<void> {
 	for (let n = 0; n < 3; n += 1) await statusOf(server.url, id, ep);
 }

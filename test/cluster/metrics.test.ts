@@ -1,5 +1,5 @@
 /**
- * Metrics of several servers: each counts what it did, all tell the sum; what is live is heard from
+ * Metrics of several servers: each counts what it did, all report the sum; what is live is heard from
  * the others; a worker is stopped through any of them (D31, D39, D40).
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -29,8 +29,8 @@ afterAll(() => group?.end());
 const sum = (line: readonly (number | null)[]): number =>
 	line.reduce<number>((total, value) => total + (value ?? 0), 0);
 
-/** Resolves when a feed of this server tells an endpoint so. */
-function told(server: TestServer, fits: (endpoint: any) => boolean): Promise<void> {
+/** Resolves when a feed of this server reports an endpoint so. */
+function untilReported(server: TestServer, fits: (endpoint: any) => boolean): Promise<void> {
 	return new Promise((resolve) => {
 		const leave = server.engine.metrics.listen({
 			keyId: "environment",
@@ -83,8 +83,11 @@ it("D31: a worker is stopped through a server that did not start it, also from t
 	}
 });
 
-it("D40: what each server counted adds up, and what another one does is told live", async () => {
-	const heard = told(two!, ({ perMinute, spark }) => perMinute.cancelled === 3 && sum(spark) === 3);
+it("D40: what each server counted adds up, and what another one does is reported live", async () => {
+	const heard = untilReported(
+		two!,
+		({ perMinute, spark }) => perMinute.cancelled === 3 && sum(spark) === 3,
+	);
 	const ids = [
 		await submit(one!),
 		await submit(one!),

@@ -1,5 +1,5 @@
 /**
- * Servers behind a balancer are stopped and started again one after the other, under load: nobody
+ * Servers behind a balancer are stopped and started again one after the other, under load: no client
  * is refused (D16, D34).
  */
 import { expect, it } from "vitest";

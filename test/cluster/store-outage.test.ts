@@ -1,5 +1,5 @@
 /**
- * One server whose PostgreSQL goes away and comes back: who is told, who is held, and what goes on
+ * One server whose PostgreSQL stops and starts again: which calls fail, which are held, and what goes on
  * afterwards (D16 Outages, D17, D40).
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ import { KEY, call } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 
-/** By when a client is told, and what a busy machine may add, ms. */
+/** By when a client gets an error, and what a busy machine may add, ms. */
 const TOLD_MS = 2000;
 const BUSY_MS = 500;
 
@@ -27,7 +27,7 @@ let group: Servers;
 let proxy: TcpProxy;
 let server: TestServer;
 const lines: string[] = [];
-const told: { name: EventName; facts: object }[] = [];
+const recorded: { name: EventName; facts: object }[] = [];
 const protocols: SdkProtocol[] = [];
 let endpoints = 0;
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
 		},
 	});
 	log({ events: server.events, clock: systemClock, write: (line) => lines.push(line) });
-	server.events.onAny((name, facts) => told.push({ name, facts }));
+	server.events.onAny((name, facts) => recorded.push({ name, facts }));
 });
 afterEach(async () => {
 	await proxy.pass();
@@ -76,7 +76,7 @@ async function workerOf(ep: string): Promise<SdkProtocol> {
 	return made;
 }
 
-/** The database is gone, and back with the answer. */
+/** The database stops, and runs again with the answer. */
 function outage(): () => Promise<number> {
 	proxy.refuse();
 	proxy.cut();
@@ -102,7 +102,7 @@ describe("clients", () => {
 		retryJobs: { filter: {} },
 	};
 
-	/** Routes that tell what this server knows by itself. */
+	/** Routes that report what this server knows without the store. */
 	const OWN: ReadonlySet<string> = new Set([
 		"workerLogs",
 		"listServers",
@@ -114,9 +114,9 @@ describe("clients", () => {
 
 	it.each<[string, () => void]>([
 		["silent", () => proxy.silent()],
-		["gone", () => void outage()],
+		["stopped", () => void outage()],
 	])(
-		"D2, D40: while the database is %s every route is answered in time: 503 with Retry-After, or what this server knows by itself",
+		"D2, D40: while the database is %s every route is answered in time: 503 with Retry-After, or what this server knows without it",
 		{ timeout: 60_000 },
 		async (what, fail) => {
 			const id = await submit(server.url, { input: {} }, "old");
@@ -167,7 +167,7 @@ describe("clients", () => {
 			}
 			expect(others.filter((each) => !OWN.has(each.split(" ")[0]!))).toEqual([]);
 			process.stdout.write(
-				`${what}: ${ends.length} routes, 503 after at most ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ms; by themselves: ${others.join(", ")}\n`,
+				`${what}: ${ends.length} routes, 503 after at most ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ms; without the store: ${others.join(", ")}\n`,
 			);
 			const known = performance.now();
 			expect((await get("/v2/old/run", { body: { input: {} } })).status).toBe(503);
@@ -201,7 +201,7 @@ describe("clients", () => {
 });
 
 describe("workers", () => {
-	it("D16, D40: polls and posts are held over a short outage and go on after it, each once; it is told once that the store is away, and that it is back", {
+	it("D16, D40: polls and posts are held over a short outage and go on after it, each once; one event reports that the store is unavailable, and one that it is back", {
 		timeout: 30_000,
 	}, async () => {
 		const ep = await fresh();
@@ -214,10 +214,10 @@ describe("workers", () => {
 		const ready = server.next("worker.ready", ({ worker }) => worker === idle.id);
 		const poll = idle.take();
 		await ready;
-		const [at, toldBefore] = [lines.length, told.length];
+		const [at, eventsBefore] = [lines.length, recorded.length];
 
 		const end = outage();
-		const away = server.next("store.away");
+		const unavailable = server.next("store.away");
 		const posts = [
 			busy.done(first!, { output: "held" }),
 			streaming.chunk(second, { output: "b" }),
@@ -226,7 +226,7 @@ describe("workers", () => {
 		];
 		const answered: number[] = [];
 		for (const post of posts) void post.then(() => answered.push(performance.now()));
-		await away;
+		await unavailable;
 		await systemClock.sleep(SHORT_MS);
 		expect(answered).toEqual([]);
 		const ms = await end();
@@ -246,7 +246,7 @@ describe("workers", () => {
 			),
 		).toEqual(["a", "b"]);
 		expect(await statusOf(server.url, second, ep)).not.toHaveProperty("retries");
-		const since = told.slice(toldBefore).map(({ name }) => name);
+		const since = recorded.slice(eventsBefore).map(({ name }) => name);
 		expect(since.filter((name) => name === "store.away" || name === "store.back")).toEqual([
 			"store.away",
 			"store.back",
@@ -272,7 +272,7 @@ describe("workers", () => {
 		];
 		await worker.takeBatch({ size: 2 });
 		await worker.ping(ids);
-		const from = told.length;
+		const from = recorded.length;
 		const end = outage();
 		await server.next("store.away");
 		let over = false;
@@ -290,12 +290,12 @@ describe("workers", () => {
 		await end();
 		over = true;
 		expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "IN_PROGRESS" });
-		// Whoever looked, at whatever moment, saw it run.
+		// At every moment a client saw it run.
 		for (const seen of await looks)
 			expect(seen.filter((each) => each !== "503" && each !== "IN_PROGRESS")).toEqual([]);
 		expect((await worker.done(ids[0]!, { output: 1 })).status).toBe(200);
 		expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "COMPLETED" });
-		expect(told.slice(from).filter(({ name }) => name === "job.returned")).toEqual([]);
+		expect(recorded.slice(from).filter(({ name }) => name === "job.returned")).toEqual([]);
 		// Of the other one nothing is heard any more: it is lost by its new lease, and only then.
 		await server.next("job.returned", ({ id }) => id === ids[1]);
 	});

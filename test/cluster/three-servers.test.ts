@@ -22,7 +22,7 @@ import { KEY, call } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 
-/** Jobs of which the median is told. */
+/** Jobs of which the median is printed. */
 const JOBS = 20;
 
 /**
@@ -80,7 +80,7 @@ const polled = (server: ServiceProcess, ep: string) =>
 	);
 
 describe("three servers started at the same moment on an empty database", () => {
-	it("D22, D34: make its tables once, and one first key, which one of them tells", async () => {
+	it("D22, D34: make its tables once, and one first key, which one of them prints", async () => {
 		const empty = await servers();
 		const database = new Client({ connectionString: empty.store });
 		try {
@@ -89,10 +89,10 @@ describe("three servers started at the same moment on an empty database", () => 
 			);
 			await database.connect();
 			expect((await database.query("SELECT scopes FROM keys")).rows).toHaveLength(1);
-			const told = () =>
+			const printedKeys = () =>
 				started.flatMap(({ stdout }) => /shown only this once: (\S+)/.exec(stdout())?.[1] ?? []);
 			const [key, ...more] = await untilFits(
-				async () => told(),
+				async () => printedKeys(),
 				(keys) => keys.length > 0,
 			);
 			expect(more).toEqual([]);
@@ -132,7 +132,7 @@ describe("a job that meets all three", () => {
 		expect(median).toBeLessThan(BUSY * PROMPT_MS);
 	});
 
-	it("D8, D16: while the connections that carry hints are cut again and again it still ends", {
+	it("D8, D16: while the connections that carry hints are cut repeatedly it still ends", {
 		timeout: 40_000,
 	}, async () => {
 		const ep = await fresh();
@@ -199,13 +199,13 @@ describe("a stream", () => {
 		}).then((answer) => answer.text());
 		for (let n = 0; n < CHUNKS; n += 1) await w.at(n % 2 === 0 ? a : b).chunk(id, { output: n });
 		await w.at(b).done(id, { output: [] }, { stream: true });
-		const told = (await events).split("\n\n");
+		const printedKeys = (await events).split("\n\n");
 		expect(
-			told.flatMap(
+			printedKeys.flatMap(
 				(event) => /^id: (\d+)\ndata: \{"output":(\d+)/m.exec(event)?.slice(1).map(Number) ?? [],
 			),
 		).toEqual(Array.from({ length: CHUNKS }, (_, n) => [n, n]).flat());
-		expect(told.at(-2)).toMatch(/^event: end\n/);
+		expect(printedKeys.at(-2)).toMatch(/^event: end\n/);
 	});
 });
 
@@ -272,7 +272,7 @@ describe("a server that is killed", () => {
 });
 
 describe("what a client or an operator asks of one server holds at all", () => {
-	it("D18: a cancel at A reaches the stop channel at B, and C tells of it", async () => {
+	it("D18: a cancel at A reaches the stop channel at B, and C reports it", async () => {
 		const ep = await fresh();
 		const w = await worker(ep);
 		const id = await submit(a.url, { input: {} }, ep);

@@ -31,7 +31,7 @@ function sizeOf(path: string): number {
 	return statSync(join(BUNDLE, existsSync(join(BUNDLE, `${path}.gz`)) ? `${path}.gz` : path)).size;
 }
 
-it("the first load is under 250 kB with gzip, and what few look at comes later", () => {
+it("the first load is under 250 kB with gzip, and what few pages need is loaded later", () => {
 	const files = firstLoad();
 	const all = readdirSync(join(BUNDLE, "assets"))
 		.filter((name) => /\.(?:js|css)$/.test(name))

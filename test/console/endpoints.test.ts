@@ -21,7 +21,7 @@ async function choose(page: Page, field: string, choice: string): Promise<void> 
 }
 
 describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () => {
-	it("one is made, with its faults told at their fields, and runs a job", async () => {
+	it("one is made, with its errors shown at their fields, and runs a job", async () => {
 		const page = await here.open({ forgive: /status of 400/ });
 		await press(page, T.newEndpoint.open);
 		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("no spaces");
@@ -109,7 +109,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		expect(await settingsOf("waiting")).toMatchObject({ env: ["MODEL_TOKEN"] });
 	});
 
-	it("D11: a purge asks first, tells how many wait, and removes them", async () => {
+	it("D11: a purge asks first, shows how many wait, and removes them", async () => {
 		const ids = [await here.submit("waiting", {}), await here.submit("waiting", {})];
 		const page = await here.open({ at: "#/endpoints/waiting/requests" });
 		await rowOf(page, ids[1]!.slice(-12)).waitFor();
@@ -131,10 +131,10 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 			workers: { id: string }[];
 		};
 		const id = workers[0]!.id;
-		const gone = here.service.next("worker.exited", ({ worker }) => worker === id);
+		const exited = here.service.next("worker.exited", ({ worker }) => worker === id);
 		await rowOf(page, id).getByRole("button", { name: T.workers.stop }).click();
 		await press(page, T.workers.stop);
-		await gone;
+		await exited;
 		await page.getByText(T.workers.none).waitFor();
 	});
 

@@ -112,7 +112,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await page.getByRole("button", { name: T.states.COMPLETED }).click();
 		await rowOf(page, tail(good)).waitFor();
 		expect(new URL(page.url()).hash).toBe("#/endpoints/work/requests?status=COMPLETED%2CFAILED");
-		await page.getByLabel(T.requests.worker, { exact: true }).fill("nobody");
+		await page.getByLabel(T.requests.worker, { exact: true }).fill("none");
 		await press(page, T.requests.apply);
 		await page.getByText(T.requests.noMatch).waitFor();
 		await page.reload();
@@ -123,7 +123,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await page.getByLabel(T.requests.id).fill(good);
 		await page.keyboard.press("Enter");
 		await stateOf(page, "COMPLETED").waitFor();
-		// Live: what is submitted meanwhile comes by itself.
+		// Live: what is submitted meanwhile arrives without a reload.
 		await goTo(page, "#/endpoints/crowd/requests");
 		await rowOf(page, tail(waits)).waitFor();
 		await rowOf(page, tail(await here.submit("crowd", {}))).waitFor();
@@ -141,7 +141,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await rowOf(page, tail(last)).waitFor();
 	});
 
-	it("one job of a filter is found behind more jobs than one answer looks at", async () => {
+	it("one job of a filter is found behind more jobs than one page reads", async () => {
 		const old = await here.ended("busy", {});
 		const worker = (await call(here.service.url, `/v1/endpoints/busy/jobs/${old}`)).json
 			.workerId as string;
@@ -168,7 +168,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await rowOf(page, tail(old)).waitFor();
 	});
 
-	it("D39: bulk cancelling tells its count first, and leaves what does not match", async () => {
+	it("D39: bulk cancelling shows its count first, and leaves what does not match", async () => {
 		const running = await here.submit("work", { until: "end" });
 		const page = await here.open({ at: "#/endpoints/crowd/requests?status=IN_QUEUE" });
 		const { inQueue } = (await call(here.service.url, "/v2/crowd/health")).json.jobs;

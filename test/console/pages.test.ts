@@ -1,6 +1,6 @@
 /**
  * What every page of the console keeps: no barrier that axe knows, both themes, 360 px, the
- * keyboard, a path behind a proxy, silence while nobody looks.
+ * keyboard, a path behind a proxy, silence while the page is hidden.
  */
 import axe from "axe-core";
 import type { AxeResults } from "axe-core";
@@ -44,7 +44,7 @@ beforeAll(async () => {
 	made.worker = (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id;
 });
 
-/** Each page: its address, what tells that it is there, and what is to be opened on it first. */
+/** Each page: its address, what shows that it is loaded, and what is to be opened on it first. */
 const PAGES: readonly {
 	name: string;
 	at: () => string;
@@ -262,7 +262,7 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 			return () => proxy.close();
 		});
 
-		it("everything works: signing in, the feed, calls, the addresses that are told", async () => {
+		it("everything works: signing in, the feed, calls, the addresses that it shows", async () => {
 			const page = await here.open({ base: proxy.url });
 			await page.getByRole("link", { name: "Works" }).first().click();
 			await page.getByText(T.charts.coldStarts).first().waitFor();
@@ -277,7 +277,7 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 			expect(proxy.astray).toEqual([]);
 		});
 
-		it("a page has one feed; a tab that nobody sees has none, and no other open call, until it is seen again", async () => {
+		it("a page has one feed; a hidden tab has none, and no other open call, until it is seen again", async () => {
 			const page = await here.open({
 				base: proxy.url,
 				at: `#/endpoints/work/requests/${made.runs}`,
@@ -296,14 +296,14 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 	});
 
 	it("an installation without endpoints says what to do next", async () => {
-		// The feed of this page tells of none, as that of a fresh service does.
-		const { key } = await here.key(["read"], ["gone"]);
+		// The feed of this page has none, as that of a fresh service does.
+		const { key } = await here.key(["read"], ["deleted"]);
 		const page = await here.open({ key });
 		await page.getByText(T.overview.none).waitFor();
 	});
 });
 
-/** The browser has no call for this without a window: the page is told as by one. */
+/** The browser has no call for this without a window: the page gets the event of one. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
 	await page.evaluate(
 		`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} }); Object.defineProperty(document, "visibilityState", { configurable: true, value: "${hidden ? "hidden" : "visible"}" }); document.dispatchEvent(new Event("visibilitychange"))`,

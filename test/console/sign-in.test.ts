@@ -59,7 +59,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await page.getByRole("heading", { name: T.pages.overview }).waitFor();
 	});
 
-	it("D31: signing out takes the session away", async () => {
+	it("D31: signing out ends the session", async () => {
 		const page = await here.open({ forgive: REFUSED });
 		await press(page, T.signOut);
 		await page.getByLabel(T.signIn.key).waitFor();
@@ -243,7 +243,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			"GET /v1/endpoints blocked",
 			"GET /v2/other/openai/v1/models blocked",
 		]);
-		// A form needs nobody's leave to send, and shows the answer: that one is a refusal.
+		// A form needs no permission to send, and shows the answer: that one is a refusal.
 		const [answer] = await Promise.all([
 			page.waitForResponse((response) => response.url().endsWith("/v2/other/run")),
 			page.evaluate(

@@ -38,7 +38,7 @@ export function titled(title: string): string {
 
 /** How a page is opened. */
 interface Opening {
-	/** Signs in with this key before; the admin key when absent, nobody when null. */
+	/** Signs in with this key before; the admin key when absent, no key when null. */
 	key?: string | null;
 	/** Address of the service, when it is not its own. */
 	base?: string;

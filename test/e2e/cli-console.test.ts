@@ -32,15 +32,15 @@ it.concurrent("D31, D33: serve on loopback prints a link that signs in, after it
 });
 
 it.concurrent("D31, D36: sluice console prints another one, for the key that it calls with", async (test) => {
-	const { told, ask, as, service } = await managed(test);
-	const link = await told("console");
+	const { stdoutOf, ask, as, service } = await managed(test);
+	const link = await stdoutOf("console");
 	expect(link).toMatch(new RegExp(`^${service.url}/console/link/[0-9a-f]{48}\n$`));
 	const page = browser(service);
 	expect((await page.send(new URL(link.trim()).pathname)).status).toBe(303);
 	expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
 		principal: { name: "SLUICE_API_KEY", scopes: ["admin"] },
 	});
-	expect(JSON.parse(await told("console", "--json"))).toEqual({
+	expect(JSON.parse(await stdoutOf("console", "--json"))).toEqual({
 		path: expect.stringMatching(/^\/console\/link\//),
 		expiresAt: expect.stringMatching(/Z$/),
 	});

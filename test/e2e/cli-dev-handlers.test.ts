@@ -46,12 +46,12 @@ describe("sluice dev", () => {
 		test.onTestFinished(() => void server.close());
 		await once(server, "listening");
 		const dev = await session(test, cwd, "handler.js");
-		const told = once(server, "request");
+		const received = once(server, "request");
 		await call(dev.url, `/v2/${dev.endpoint}/run`, {
 			key: dev.key,
 			body: { input: {}, webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` },
 		});
-		await within("the webhook", told);
+		await within("the webhook", received);
 	});
 
 	it.concurrent("D36: a Python handler without its SDK is exit 1 with what to install; one that needs none runs", async (test) => {
@@ -86,7 +86,7 @@ describe("sluice dev", () => {
 		const dev = await session(test, cwd, "plain.py");
 		await dev.says(/worker \| up/);
 		expect((await result(dev, { n: 1 })).output).toBe(2);
-		// It ended well after its job: the next one is there by itself.
+		// It ended well after its job: the next one is there already.
 		expect((await result(dev, { n: 2 })).output).toBe(3);
 	});
 

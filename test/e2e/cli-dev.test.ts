@@ -53,7 +53,7 @@ describe("sluice dev", () => {
 		expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
 	});
 
-	it.concurrent("D36, D16: a change of an imported file starts the worker anew; what ran goes on without a counted loss", async (test) => {
+	it.concurrent("D36, D16: a change of an imported file restarts the worker; what ran goes on without a counted loss", async (test) => {
 		const { cwd, write } = room(test, {
 			"handler.js":
 				'import { say } from "./lib/say.js";\nexport default async (job, { log }) => {\n  log(`begun by ${say}`);\n  if (say === "one") await new Promise((done) => setTimeout(done, 600_000));\n  return say;\n};\n',
@@ -131,7 +131,7 @@ describe("sluice dev", () => {
 		});
 	});
 
-	it.concurrent("D36: at a terminal Enter sends test_input.json, r starts the worker anew, Ctrl-C ends it", async (test) => {
+	it.concurrent("D36: at a terminal Enter sends test_input.json, r restarts the worker, Ctrl-C ends it", async (test) => {
 		const { cwd } = room(test, {
 			"handler.js": HELLO,
 			"test_input.json": '{"input": {"name": "Ann"}}',
@@ -205,7 +205,7 @@ describe("sluice dev", () => {
 		});
 	});
 
-	it.concurrent("D36: queue and key stay for the next run, --fresh begins anew", async (test) => {
+	it.concurrent("D36: queue and key stay for the next run, --fresh starts with none", async (test) => {
 		const { cwd } = room(test, {
 			"handler.js":
 				"export default async (job) => { if (!job.input.now) process.exit(1); return job.input.n; };\n",

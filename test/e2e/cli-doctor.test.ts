@@ -14,13 +14,13 @@ import { managed } from "./managed.ts";
 import { run } from "./site.ts";
 import { until } from "../support/until.ts";
 
-interface Told {
+interface Report {
 	ok: boolean;
 	findings: { check: string; level: string; message: string; fix?: string }[];
 }
 
 /** What it says about one thing. */
-function about({ findings }: Told, check: string): Told["findings"] {
+function about({ findings }: Report, check: string): Report["findings"] {
 	return findings.filter((each) => each.check === check);
 }
 
@@ -40,9 +40,11 @@ async function listening(
 
 describe("sluice doctor", () => {
 	it.concurrent("D36: nothing is wrong with a set-up that works, exit 0", async (test) => {
-		const { told, service, cwd } = await managed(test, (place) => ({ words: place.launched() }));
+		const { stdoutOf, service, cwd } = await managed(test, (place) => ({
+			words: place.launched(),
+		}));
 		writeFileSync(join(cwd, "sluice.yaml"), `publicUrl: ${service.url}\n`);
-		const text = await told("doctor");
+		const text = await stdoutOf("doctor");
 		expect(text).toMatch(/^ok {7}node: Node \d+/);
 		for (const part of [
 			"ok       configuration: ",
@@ -54,14 +56,14 @@ describe("sluice doctor", () => {
 		])
 			expect(text).toContain(part);
 		expect(text).toMatch(/\nNothing is wrong\.\n$/);
-		const json = JSON.parse(await told("doctor", "--json")) as Told;
+		const json = JSON.parse(await stdoutOf("doctor", "--json")) as Report;
 		expect(json.ok).toBe(true);
 		expect(about(json, "key")).toEqual([
 			{ check: "key", level: "ok", message: "The key of SLUICE_API_KEY is good." },
 		]);
 	});
 
-	it.concurrent("D36: without a service it says so, and looks at configuration, store and port, exit 1", async (test) => {
+	it.concurrent("D36: without a service it says so, and checks configuration, store and port, exit 1", async (test) => {
 		const place = folder();
 		test.onTestFinished(() => place.remove());
 		const around = {
@@ -69,13 +71,13 @@ describe("sluice doctor", () => {
 			env: { SLUICE_URL: "http://127.0.0.1:1", SLUICE_API_KEY: KEY },
 		};
 		const port = await listening(test, () => ({ status: 200 }));
-		const ask = async (env: Record<string, string>, ...args: string[]): Promise<Told> => {
+		const ask = async (env: Record<string, string>, ...args: string[]): Promise<Report> => {
 			const { code, stdout, stderr } = await sluice(test, ["doctor", "--json", ...args], {
 				...around,
 				env: { ...around.env, ...env },
 			});
 			expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
-			return JSON.parse(stdout) as Told;
+			return JSON.parse(stdout) as Report;
 		};
 		const alone = await ask({ SLUICE_PORT: String(port) });
 		expect(about(alone, "service")).toEqual([
@@ -125,7 +127,7 @@ describe("sluice doctor", () => {
 
 	it.concurrent("D36: names a wrong key, one that is missing, another program, and clocks that are apart", async (test) => {
 		const { service, cwd } = await managed(test);
-		const ask = async (env: Record<string, string | undefined>): Promise<Told> =>
+		const ask = async (env: Record<string, string | undefined>): Promise<Report> =>
 			JSON.parse(
 				(
 					await sluice(test, ["doctor", "--json"], {
@@ -133,7 +135,7 @@ describe("sluice doctor", () => {
 						env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY, ...env },
 					})
 				).stdout,
-			) as Told;
+			) as Report;
 		expect(about(await ask({ SLUICE_API_KEY: "wrong-key-entirely" }), "key")).toEqual([
 			expect.objectContaining({
 				level: "problem",
@@ -177,33 +179,33 @@ describe("sluice doctor", () => {
 			},
 		}));
 		for (const endpoint of ["attached", "closed", "crashing"]) await run(service, endpoint, {});
-		const told = await until("the crash to be known", async () => {
+		const stdoutOf = await until("the crash to be known", async () => {
 			const { code, stdout } = await ask("doctor", "--json");
 			expect(code).toBe(1);
-			const found = JSON.parse(stdout) as Told;
+			const found = JSON.parse(stdout) as Report;
 			return about(found, "endpoint crashing").some(({ level }) => level === "problem") && found;
 		});
-		expect(about(told, "endpoint attached")).toEqual([
+		expect(about(stdoutOf, "endpoint attached")).toEqual([
 			expect.objectContaining({
 				level: "problem",
 				message: expect.stringContaining("(no_worker)"),
 				fix: "Start a worker with the variables of: sluice worker-env attached",
 			}),
 		]);
-		expect(about(told, "endpoint closed")).toEqual([
+		expect(about(stdoutOf, "endpoint closed")).toEqual([
 			expect.objectContaining({
 				level: "problem",
 				message: expect.stringContaining("(no_worker_allowed)"),
 				fix: "sluice endpoints update closed --set workersMax=3",
 			}),
 		]);
-		expect(about(told, "endpoint crashing")).toEqual([
+		expect(about(stdoutOf, "endpoint crashing")).toEqual([
 			expect.objectContaining({
 				level: "problem",
 				message: expect.stringMatching(/exit code 7.*\(workers_crashing\)/),
 			}),
 		]);
-		expect(about(told, "endpoint lonely")).toEqual([
+		expect(about(stdoutOf, "endpoint lonely")).toEqual([
 			expect.objectContaining({
 				level: "warning",
 				message: "No worker is attached: jobs will wait.",

@@ -9,7 +9,7 @@ import { run } from "./site.ts";
 
 describe("sluice endpoints", () => {
 	it.concurrent("D36: an endpoint's whole life", async (test) => {
-		const { ask, service, told } = await managed(test);
+		const { ask, service, stdoutOf } = await managed(test);
 		expect(await ask("endpoints")).toMatchObject({
 			code: 0,
 			stdout: expect.stringMatching(/no endpoint yet.*sluice endpoints create/i),
@@ -53,15 +53,15 @@ describe("sluice endpoints", () => {
 			stderr: expect.stringContaining("__proto__ is not a setting"),
 		});
 
-		const listed = (await told("endpoints", "list")).split("\n");
+		const listed = (await stdoutOf("endpoints", "list")).split("\n");
 		expect(listed[0]).toMatch(/^ID +NAME +STATE +QUEUED +RUNNING +WORKERS +LAUNCHER$/);
 		expect(listed[1]).toMatch(/^words +12 +active +0 +0 +0 +external$/);
 		expect(listed[1]!.indexOf("active")).toBe(listed[0]!.indexOf("STATE"));
-		expect(parse(await told("endpoints", "get", "words"))).toEqual(json);
-		expect(JSON.parse(await told("endpoints", "get", "words", "--json"))).toEqual(json);
-		expect(JSON.parse(await told("endpoints", "--json"))).toEqual({ endpoints: [json] });
+		expect(parse(await stdoutOf("endpoints", "get", "words"))).toEqual(json);
+		expect(JSON.parse(await stdoutOf("endpoints", "get", "words", "--json"))).toEqual(json);
+		expect(JSON.parse(await stdoutOf("endpoints", "--json"))).toEqual({ endpoints: [json] });
 
-		await told(
+		await stdoutOf(
 			"endpoints",
 			"update",
 			"words",
@@ -81,11 +81,11 @@ describe("sluice endpoints", () => {
 			name: "12",
 		});
 
-		expect(await told("endpoints", "pause", "words")).toMatch(/paused/);
-		expect(await told("endpoints")).toMatch(/^words +12 +paused/m);
-		await told("endpoints", "resume", "words");
+		expect(await stdoutOf("endpoints", "pause", "words")).toMatch(/paused/);
+		expect(await stdoutOf("endpoints")).toMatch(/^words +12 +paused/m);
+		await stdoutOf("endpoints", "resume", "words");
 		expect((await call(service.url, "/v1/endpoints/words")).json.paused).toBe(false);
-		expect(await told("endpoints", "webhook-secret", "words")).toMatch(/^whsec_\S{44}\n$/);
+		expect(await stdoutOf("endpoints", "webhook-secret", "words")).toMatch(/^whsec_\S{44}\n$/);
 
 		await run(service, "words", {});
 		expect(await ask("endpoints", "delete", "words")).toMatchObject({
@@ -94,7 +94,7 @@ describe("sluice endpoints", () => {
 			stderr: expect.stringMatching(/Delete endpoint 'words'.*--yes/),
 		});
 		expect((await call(service.url, "/v2/words/health")).status).toBe(200);
-		expect(await told("endpoints", "delete", "words", "--yes")).toMatch(
+		expect(await stdoutOf("endpoints", "delete", "words", "--yes")).toMatch(
 			/deleted; 1 waiting and 0 running jobs are cancelled/,
 		);
 		expect((await call(service.url, "/v2/words/health")).status).toBe(404);
@@ -137,7 +137,7 @@ describe("sluice endpoints", () => {
 			});
 	});
 
-	it.concurrent("D36, D2: every bad setting is told, and the exit code is 1", async (test) => {
+	it.concurrent("D36, D2: every bad setting is reported, and the exit code is 1", async (test) => {
 		const { ask } = await managed(test);
 		const { code, stdout, stderr } = await ask(
 			"endpoints",

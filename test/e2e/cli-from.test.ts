@@ -40,7 +40,7 @@ const HUB = {
 
 const HANDLER = `import { setTimeout as sleep } from "node:timers/promises";
 export default async ({ input }) => {
-  if (input.fail) return { error: "told to fail" };
+  if (input.fail) return { error: "asked to fail" };
   await sleep(input.ms ?? 0);
   const { GREETING, MARK, TIMES, LOUD, HF_TOKEN, MODE } = process.env;
   return [GREETING, input.name, MARK, TIMES, LOUD, HF_TOKEN ?? "none", MODE ?? "none"].join(" ");
@@ -99,7 +99,7 @@ describe("a RunPod repository", () => {
 		const failed = await sluice(test, ["dev", ".", "--test"], { cwd });
 		expect(failed.code).toBe(1);
 		expect(failed.stdout).toMatch(/^FAILED +other +\d+ +expected "Hello", got "Hello Bo .*"$/m);
-		expect(failed.stdout).toMatch(/^FAILED +fails +\d+ +FAILED: .*told to fail/m);
+		expect(failed.stdout).toMatch(/^FAILED +fails +\d+ +FAILED: .*asked to fail/m);
 		expect(failed.stdout).toMatch(/^FAILED +late +\d+ +took longer than its timeout of 100 ms$/m);
 		expect(failed.stdout).toContain("3 of 4 tests failed.");
 	});

@@ -61,7 +61,7 @@ describe("--help", () => {
 	);
 
 	it.concurrent.each(ACTIONS)(
-		"D36: sluice %s tells its arguments and flags",
+		"D36: sluice %s --help prints its arguments and flags",
 		async (words, action) => {
 			const place = folder();
 			const { code, stdout, stderr } = await sluice(

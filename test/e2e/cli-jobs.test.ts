@@ -1,5 +1,5 @@
 /**
- * `sluice jobs` and `sluice workers`: looked at, cancelled, retried, purged from the command line
+ * `sluice jobs` and `sluice workers`: listed, cancelled, retried, purged from the command line
  * (D36).
  */
 import { describe, expect, it } from "vitest";
@@ -11,20 +11,20 @@ import { until } from "../support/until.ts";
 const MISSING = "01a1fe4f-2f83-72da-ba0d-d882e83110e2";
 
 describe("sluice jobs", () => {
-	it.concurrent("D36: lists and tells jobs of a worker, and the worker", async (test) => {
-		const { ask, told, place, service } = await managed(test, () => ({
+	it.concurrent("D36: lists and prints jobs of a worker, and the worker", async (test) => {
+		const { ask, stdoutOf, place, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
 		expect(await ask("jobs", "list", "words")).toMatchObject({
 			code: 0,
 			stdout: expect.stringMatching(/no job.*Submit one/),
 		});
-		expect(await told("workers", "list", "words")).toMatch(
+		expect(await stdoutOf("workers", "list", "words")).toMatch(
 			/No worker is there.*sluice worker-env words/,
 		);
 
 		const waiting = await run(service, "words", { n: 1 });
-		expect(await told("jobs", "get", "words", waiting)).toMatch(
+		expect(await stdoutOf("jobs", "get", "words", waiting)).toMatch(
 			/^Waits +No worker is attached to endpoint 'words'.*\(no_worker\)$/m,
 		);
 		await place.attach(service, "words");
@@ -32,7 +32,7 @@ describe("sluice jobs", () => {
 		const running = await run(service, "words", { until: "allowed" });
 		await started(place, running);
 
-		const lines = (await told("jobs", "list", "words")).trimEnd().split("\n");
+		const lines = (await stdoutOf("jobs", "list", "words")).trimEnd().split("\n");
 		expect(lines[0]).toMatch(/^ID +STATUS +SUBMITTED +IN QUEUE MS +RUN MS +WORKER$/);
 		expect(lines[1]).toMatch(
 			new RegExp(`^${running} +IN_PROGRESS +\\S+ \\S+Z +\\d+ +\\d+ +${job.workerId}$`),
@@ -40,9 +40,17 @@ describe("sluice jobs", () => {
 		expect(lines[2]).toMatch(new RegExp(`^${waiting} +COMPLETED `));
 		expect(lines).toHaveLength(3);
 		expect(
-			await told("jobs", "list", "words", "--status", "COMPLETED,FAILED", "--worker", job.workerId),
+			await stdoutOf(
+				"jobs",
+				"list",
+				"words",
+				"--status",
+				"COMPLETED,FAILED",
+				"--worker",
+				job.workerId,
+			),
 		).toMatch(new RegExp(`^ID.*\n${waiting} .*\n$`));
-		expect(await told("jobs", "list", "words", "--status", "FAILED")).toBe("No job fits.\n");
+		expect(await stdoutOf("jobs", "list", "words", "--status", "FAILED")).toBe("No job fits.\n");
 
 		const first = await ask("jobs", "list", "words", "--limit", "1");
 		const cursor = /--cursor (\S+)\n$/.exec(first.stderr)![1]!;
@@ -50,11 +58,11 @@ describe("sluice jobs", () => {
 		expect(
 			(await ask("jobs", "list", "words", "--limit", "1", "--cursor", cursor)).stdout,
 		).toContain(waiting);
-		expect(JSON.parse(await told("jobs", "list", "words", "--limit", "1", "--json"))).toMatchObject(
-			{ jobs: [{ id: running }], next: cursor },
-		);
+		expect(
+			JSON.parse(await stdoutOf("jobs", "list", "words", "--limit", "1", "--json")),
+		).toMatchObject({ jobs: [{ id: running }], next: cursor });
 
-		const text = await told("jobs", "get", "words", waiting);
+		const text = await stdoutOf("jobs", "get", "words", waiting);
 		expect(text).toMatch(
 			new RegExp(
 				`submitted +The job was submitted\\.\n.* started +Worker ${job.workerId} took the job \\(attempt 1\\)\\.\n.* completed +Worker ${job.workerId} reported its result`,
@@ -64,12 +72,12 @@ describe("sluice jobs", () => {
 		expect(text).toMatch(/^Input\n\{"n":1\}\n/m);
 		expect(text).toMatch(/^Output\n\{"n":1,/m);
 
-		expect(await told("workers")).toMatch(
+		expect(await stdoutOf("workers")).toMatch(
 			new RegExp(
 				`^ENDPOINT +WORKER +STATE .*\nwords +${job.workerId} +running +external +\\S+ \\S+ +${running}\n$`,
 			),
 		);
-		expect(JSON.parse(await told("workers", "list", "--json"))).toMatchObject({
+		expect(JSON.parse(await stdoutOf("workers", "list", "--json"))).toMatchObject({
 			workers: [{ endpoint: "words", id: job.workerId, state: "running", jobs: [running] }],
 		});
 		place.allow("allowed");
@@ -77,7 +85,7 @@ describe("sluice jobs", () => {
 	});
 
 	it.concurrent("D36: cancels, retries and purges", async (test) => {
-		const { ask, told, service } = await managed(test, () => ({
+		const { ask, stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
 		const id = await run(service, "words", {});
@@ -86,7 +94,7 @@ describe("sluice jobs", () => {
 			stdout: "",
 			stderr: `Job '${id}' is IN_QUEUE; only FAILED and TIMED_OUT jobs can be retried.\n`,
 		});
-		expect(await told("jobs", "cancel", "words", id)).toBe(`Job ${id} is CANCELLED.\n`);
+		expect(await stdoutOf("jobs", "cancel", "words", id)).toBe(`Job ${id} is CANCELLED.\n`);
 		expect(await ask("jobs", "cancel", "words", MISSING)).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining("There is no job"),
@@ -100,8 +108,8 @@ describe("sluice jobs", () => {
 			async () =>
 				(await call(service.url, `/v2/words/status/${json.id}`)).json.status === "TIMED_OUT",
 		);
-		expect(await told("jobs", "retry", "words", json.id)).toBe(`Job ${json.id} is IN_QUEUE.\n`);
-		expect(await told("jobs", "get", "words", json.id)).toMatch(
+		expect(await stdoutOf("jobs", "retry", "words", json.id)).toBe(`Job ${json.id} is IN_QUEUE.\n`);
+		expect(await stdoutOf("jobs", "get", "words", json.id)).toMatch(
 			/submitted .*\n.* retried +The job was queued again/,
 		);
 
@@ -111,27 +119,27 @@ describe("sluice jobs", () => {
 			stdout: "",
 			stderr: expect.stringContaining("--yes"),
 		});
-		expect(await told("jobs", "purge", "words", "--yes")).toBe("2 waiting jobs are removed.\n");
-		expect(JSON.parse(await told("jobs", "purge", "words", "--yes", "--json"))).toEqual({
+		expect(await stdoutOf("jobs", "purge", "words", "--yes")).toBe("2 waiting jobs are removed.\n");
+		expect(JSON.parse(await stdoutOf("jobs", "purge", "words", "--yes", "--json"))).toEqual({
 			removed: 0,
 			status: "completed",
 		});
 	});
 
 	it.concurrent("D5: payloads are printed as they were sent, but for what could steer the terminal", async (test) => {
-		const { told, service } = await managed(test, () => ({
+		const { stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
 		const input = '{"seed": 18446744073709551615, "x": 1.0, "name": "a\u009b31mb", "\\u001b": 1}';
 		const { json } = await call(service.url, "/v2/words/run", { text: `{"input": ${input}}` });
-		expect(await told("jobs", "get", "words", json.id)).toContain(
+		expect(await stdoutOf("jobs", "get", "words", json.id)).toContain(
 			`Input\n${input.replace("\u009b", "?")}\n`,
 		);
-		expect(await told("jobs", "get", "words", json.id, "--json")).toContain(`"input":${input}`);
+		expect(await stdoutOf("jobs", "get", "words", json.id, "--json")).toContain(`"input":${input}`);
 		const long = await call(service.url, "/v2/words/run", {
 			body: { input: { text: "x".repeat(5000) } },
 		});
-		expect(await told("jobs", "get", "words", long.json.id)).toMatch(
+		expect(await stdoutOf("jobs", "get", "words", long.json.id)).toMatch(
 			/x… \(5011 characters; --json prints all\)\n/,
 		);
 	});

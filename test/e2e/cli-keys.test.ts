@@ -10,11 +10,13 @@ import { until } from "../support/until.ts";
 
 describe("sluice keys", () => {
 	it.concurrent("D30, D36: create prints the key alone on stdout; the list never does; revoke ends it", async (test) => {
-		const { ask, as, told, service } = await managed(test, () => ({
+		const { ask, as, stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 			other: { launcher: { type: "external" } },
 		}));
-		expect(await told("keys")).toMatch(/no key but the one of SLUICE_API_KEY.*sluice keys create/);
+		expect(await stdoutOf("keys")).toMatch(
+			/no key but the one of SLUICE_API_KEY.*sluice keys create/,
+		);
 		const { code, stdout, stderr } = await ask(
 			"keys",
 			"create",
@@ -48,13 +50,13 @@ describe("sluice keys", () => {
 			stderr: expect.stringContaining("needs an API key with the scope admin"),
 		});
 
-		const list = await told("keys", "list");
+		const list = await stdoutOf("keys", "list");
 		expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +MADE +LAST USED\n/);
 		expect(list).toMatch(
 			new RegExp(`^${id} +nightly batch +read,write +words +\\S+ \\S+Z +20\\S+ \\S+Z$`, "m"),
 		);
 		expect(list).not.toContain(key);
-		expect(await told("keys", "revoke", id)).toBe("Key 'nightly batch' is revoked.\n");
+		expect(await stdoutOf("keys", "revoke", id)).toBe("Key 'nightly batch' is revoked.\n");
 		expect(await as(key, "jobs", "list", "words")).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining("not known here"),
@@ -66,7 +68,7 @@ describe("sluice keys", () => {
 		});
 	});
 
-	it.concurrent("D36: flags may be repeated, --json tells all, and a bad scope is told by the service", async (test) => {
+	it.concurrent("D36: flags may be repeated, --json prints all, and the service reports a bad scope", async (test) => {
 		const { ask } = await managed(test);
 		const made = await ask(
 			"keys",
@@ -107,7 +109,7 @@ describe("sluice keys", () => {
 });
 
 describe("sluice webhooks", () => {
-	it.concurrent("D21, D36: lists deliveries, and sends one anew", async (test) => {
+	it.concurrent("D21, D36: lists deliveries, and sends one again", async (test) => {
 		const got: string[] = [];
 		const receiver = createServer((req, res) => {
 			got.push(String(req.headers["webhook-id"]));
@@ -115,10 +117,10 @@ describe("sluice webhooks", () => {
 		}).listen(0, "127.0.0.1");
 		test.onTestFinished(() => void receiver.close());
 		await once(receiver, "listening");
-		const { told, ask, service, place } = await managed(test, () => ({
+		const { stdoutOf, ask, service, place } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
-		expect(await told("webhooks")).toMatch(/no delivery.*"webhook"/);
+		expect(await stdoutOf("webhooks")).toMatch(/no delivery.*"webhook"/);
 		await service.end();
 		const open = await place.serve({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
 		expect(open.url).toBe(service.url);
@@ -126,9 +128,9 @@ describe("sluice webhooks", () => {
 		const webhook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
 		const { json } = await call(service.url, "/v2/words/run", { body: { input: {}, webhook } });
 		await run(service, "words", {});
-		await told("jobs", "cancel", "words", json.id);
+		await stdoutOf("jobs", "cancel", "words", json.id);
 		const list = await until("the delivery", async () => {
-			const text = await told("webhooks", "list", "--endpoint", "words", "--job", json.id);
+			const text = await stdoutOf("webhooks", "list", "--endpoint", "words", "--job", json.id);
 			return / delivered /.test(text) && text;
 		});
 		expect(list).toMatch(/^ID +ENDPOINT +STATE +MADE +TRIES +LAST ANSWER +URL\n/);
@@ -136,8 +138,8 @@ describe("sluice webhooks", () => {
 		expect(list).toMatch(
 			new RegExp(`^${id} +words +delivered +\\S+ \\S+Z +1 +200 +${webhook}$`, "m"),
 		);
-		expect(await told("webhooks", "list", "--state", "failed")).toBe("No delivery fits.\n");
-		expect(await told("webhooks", "redeliver", id)).toBe(`Delivery ${id} is sent anew.\n`);
+		expect(await stdoutOf("webhooks", "list", "--state", "failed")).toBe("No delivery fits.\n");
+		expect(await stdoutOf("webhooks", "redeliver", id)).toBe(`Delivery ${id} is sent anew.\n`);
 		await until("it to come again", () => got.filter((each) => each === id).length === 2);
 		expect(await ask("webhooks", "redeliver", "none")).toMatchObject({
 			code: 1,

@@ -60,9 +60,9 @@ async function allJobs({ url }: { url: string }): Promise<string[]> {
 
 describe("sluice jobs submit, one job", () => {
 	it.concurrent("D36: prints the id; with --wait the output as the worker produced it, and exit code 1 when the job did not complete", async (test) => {
-		const { told, ask, service, cwd } = await ready(test);
+		const { stdoutOf, ask, service, cwd } = await ready(test);
 		const id = (
-			await told(
+			await stdoutOf(
 				"jobs",
 				"submit",
 				"words",
@@ -74,12 +74,20 @@ describe("sluice jobs submit, one job", () => {
 		).trim();
 		expect(await jobAt(service, "words", id)).toMatchObject({ id });
 		expect(
-			JSON.parse(await told("jobs", "submit", "words", "--input", '{"n": 2}', "--wait")),
+			JSON.parse(await stdoutOf("jobs", "submit", "words", "--input", '{"n": 2}', "--wait")),
 		).toMatchObject({ n: 2 });
 		writeFileSync(join(cwd, "test_input.json"), '{"id": "local", "input": {"n": 3}}\n');
 		expect(
 			JSON.parse(
-				await told("jobs", "submit", "words", "--input", "@test_input.json", "--wait", "--json"),
+				await stdoutOf(
+					"jobs",
+					"submit",
+					"words",
+					"--input",
+					"@test_input.json",
+					"--wait",
+					"--json",
+				),
 			),
 		).toMatchObject({ status: "COMPLETED", output: { n: 3 } });
 		const late = await ask(
@@ -99,17 +107,25 @@ describe("sluice jobs submit, one job", () => {
 		});
 	});
 
-	it.concurrent("D5, D36: the input goes out byte for byte, and --webhook is told the end", async (test) => {
-		const { told, service } = await managed(test, () => ({
+	it.concurrent("D5, D36: the input goes out byte for byte, and --webhook gets the end", async (test) => {
+		const { stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
 		const input = '{"seed": 18446744073709551615, "x": 1.0, "s": "\\u00e9"}';
 		const id = (
-			await told("jobs", "submit", "words", "--input", input, "--webhook", "http://192.0.2.1/told")
+			await stdoutOf(
+				"jobs",
+				"submit",
+				"words",
+				"--input",
+				input,
+				"--webhook",
+				"http://192.0.2.1/hook",
+			)
 		).trim();
 		const { text } = await call(service.url, `/v1/endpoints/words/jobs/${id}`);
 		expect(text).toContain(`"input":${input}`);
-		expect(text).toContain("http://192.0.2.1/told");
+		expect(text).toContain("http://192.0.2.1/hook");
 	});
 
 	it.concurrent("D36, D7: --stream prints each chunk as it comes", async (test) => {
@@ -197,7 +213,7 @@ describe("sluice jobs submit --file", () => {
 		]);
 		expect(results.map(({ id }) => id !== undefined)).toEqual([true, false, true, false, true]);
 		expect(await allJobs(service)).toHaveLength(3);
-		// Once more changes nothing; another name submits anew, to standard output here.
+		// A second run changes nothing; another name submits again, to standard output here.
 		expect(
 			await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--output", "results.jsonl"),
 		).toMatchObject({ code: 1, stderr: expect.stringContaining("5 lines") });
@@ -316,7 +332,7 @@ describe("sluice jobs submit --file", () => {
 			if (asked.length === 2)
 				return void res
 					.writeHead(503, { "retry-after": "1" })
-					.end('{"error": "The store is away.", "code": "store_unavailable"}');
+					.end('{"error": "The store is unavailable.", "code": "store_unavailable"}');
 			res.end('{"id": "one", "status": "IN_QUEUE"}');
 		}).listen(0, "127.0.0.1");
 		test.onTestFinished(() => void server.close());
@@ -334,7 +350,7 @@ describe("sluice jobs submit --file", () => {
 		expect({ code, said: stderr }).toMatchObject({
 			code: 0,
 			said: expect.stringMatching(
-				/^Too many jobs wait\. Trying again\.\nThe store is away\. Trying again\.\n1 line: 1 COMPLETED\.\n$/,
+				/^Too many jobs wait\. Trying again\.\nThe store is unavailable\. Trying again\.\n1 line: 1 COMPLETED\.\n$/,
 			),
 		});
 		expect(stdout).toMatch(

@@ -151,7 +151,7 @@ describe("sluice worker-env", () => {
 				headers: { authorization: env["RUNPOD_AI_API_KEY"]! },
 			});
 		expect((await ping(env["RUNPOD_POD_ID"]!)).status).toBe(200);
-		expect((await ping("somebody-else")).status).toBe(401);
+		expect((await ping("another-worker")).status).toBe(401);
 	});
 
 	it.concurrent("says in a sentence what is wrong, and exits with 1 or 2", async (test) => {

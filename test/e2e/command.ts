@@ -8,7 +8,7 @@ import { within } from "../support/until.ts";
 /** The command as it is installed. */
 export const SLUICE = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 
-/** A command under way. */
+/** A command in progress. */
 export interface Running {
 	stdout(): string;
 	stderr(): string;
@@ -19,7 +19,7 @@ export interface Running {
 
 /**
  * How a command is run: `node` is the program and its flags before the script; variables that are
- * undefined are taken away.
+ * undefined are removed.
  */
 export interface Surroundings {
 	cwd: string;

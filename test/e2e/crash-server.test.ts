@@ -73,7 +73,7 @@ describe("kill -9 of the server", () => {
 				await Promise.all(submitters);
 			}
 
-			expect(refused, "the server was away for some submissions").toBeGreaterThan(0);
+			expect(refused, "the server was down for some submissions").toBeGreaterThan(0);
 			for (const [id, { endpoint, n }] of acknowledged) {
 				const job = await ended(service, endpoint, id);
 				expect(job, JSON.stringify(job)).toMatchObject({ status: "COMPLETED", output: { n } });
@@ -105,19 +105,19 @@ describe("kill -9 of the server", () => {
 		await place.attach(service, "theirs", { CONCURRENCY: "2" });
 		const jobs = [];
 		for (const endpoint of ["ours", "theirs"])
-			for (const word of ["away", "back"])
+			for (const word of ["down", "back"])
 				jobs.push({ endpoint, word, id: await run(service, endpoint, { until: word }) });
 		for (const { id } of jobs) await started(place, id);
 		const pid = place.runs(jobs[0]!.id)[0]!.pid;
 
 		await service.end("SIGKILL");
-		place.allow("away");
+		place.allow("down");
 		await until(
 			"the runs to end while no server is there",
 			() => place.notes().filter((each) => each.what === "end").length === 2,
 		);
 		service = await place.serve();
-		for (const { endpoint, id } of jobs.filter(({ word }) => word === "away"))
+		for (const { endpoint, id } of jobs.filter(({ word }) => word === "down"))
 			expect(await ended(service, endpoint, id)).toMatchObject({ status: "COMPLETED" });
 		place.allow("back");
 		for (const { endpoint, id } of jobs) {
@@ -145,7 +145,7 @@ describe("kill -9 of the server", () => {
 			const first = await started(place, id);
 			await service.end("SIGKILL");
 			process.kill(first.pid, "SIGKILL");
-			await until("the worker to be gone", () => !isAlive(first.pid));
+			await until("the worker to exit", () => !isAlive(first.pid));
 			service = await place.serve();
 			if (endpoint === "theirs") await place.attach(service, endpoint);
 			const second = await started(place, id, 1);

@@ -39,7 +39,7 @@ function replacement(q: {
 		(await ended(service, endpoint, await run(service, endpoint, {}))).workerId as string;
 
 	async function replaced(place: Site, service: { url: string }, before: string): Promise<string> {
-		await until(`${before} to be gone`, () =>
+		await until(`${before} to be removed`, () =>
 			place.notes().some(({ what, worker }) => what === "down" && worker === before),
 		);
 		const after = await workerOf(service);
@@ -85,7 +85,7 @@ function replacement(q: {
 		const job = await ended(service, endpoint, next);
 		expect(job.status).toBe("COMPLETED");
 		expect(job.workerId).not.toBe(worker);
-		await until("the old worker to be gone", () =>
+		await until("the old worker to exit", () =>
 			place.notes().some((note) => note.what === "down" && note.worker === worker),
 		);
 		expect(await within("the stop", service.end())).toBe(0);

@@ -128,7 +128,7 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		expect(await place.containers()).toEqual([]);
 	});
 
-	it("D34, D16: a container that ended while the service was away is replaced, and its job runs again", {
+	it("D34, D16: a container that ended while the service was down is replaced, and its job runs again", {
 		timeout: 60_000,
 	}, async (test) => {
 		const place = dockerSite(test);
@@ -148,7 +148,7 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		expect(await place.containers()).toEqual([]);
 	});
 
-	it("D18: a cancelled handler that blocks is gone with its container within the grace and 1 s, and replaced", {
+	it("D18: a cancelled handler that blocks ends with its container within the grace and 1 s, and replaced", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = dockerSite(test);
@@ -164,7 +164,7 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 			(await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" })).json,
 		).toMatchObject({ status: "CANCELLED" });
 		await until(
-			"its container to be gone",
+			"its container to be removed",
 			async () => !(await place.containers()).includes(container!),
 		);
 		expect(performance.now() - began).toBeLessThan(1500);
@@ -229,10 +229,10 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 			'{"text":"model loaded","position":13}',
 		);
 		expect(
-			await sluice(test, ["workers", "logs", place.id, "nobody"], { cwd: place.folder.path, env }),
+			await sluice(test, ["workers", "logs", place.id, "none"], { cwd: place.folder.path, env }),
 		).toMatchObject({
 			code: 1,
-			stderr: expect.stringContaining("No log is kept of a worker 'nobody'"),
+			stderr: expect.stringContaining("No log is kept of a worker 'none'"),
 		});
 	});
 });

@@ -8,7 +8,7 @@ import { isAlive, site } from "./site.ts";
 import { until } from "../support/until.ts";
 
 /**
- * Pings once, holds no job, and never ends, whatever it is told: nothing but the deletion is a
+ * Pings once, holds no job, and never ends, whatever it is asked: nothing but the deletion is a
  * reason to end it.
  */
 const STUBBORN = `
@@ -31,25 +31,28 @@ describe("DELETE /v1/endpoints/{endpoint} and kill -9", () => {
 			stopGraceMs: 600_000,
 		};
 		expect(
-			(await call(service.url, "/v1/endpoints", { body: { id: "gone", ...settings } })).status,
+			(await call(service.url, "/v1/endpoints", { body: { id: "deleted", ...settings } })).status,
 		).toBe(201);
 		await until(
 			"the worker to call",
-			async () => (await call(service.url, "/v2/gone/health")).json.workers.idle === 1,
+			async () => (await call(service.url, "/v2/deleted/health")).json.workers.idle === 1,
 		);
 		const [worker] = place.notes();
-		expect((await call(service.url, "/v1/endpoints/gone", { method: "DELETE" })).status).toBe(200);
+		expect((await call(service.url, "/v1/endpoints/deleted", { method: "DELETE" })).status).toBe(
+			200,
+		);
 		await service.end("SIGKILL");
 		expect(isAlive(worker!.pid)).toBe(true);
 
 		const next = await place.serve();
-		expect((await call(next.url, "/v2/gone/health")).status).toBe(404);
-		await until("the worker to be gone", () => !isAlive(worker!.pid));
+		expect((await call(next.url, "/v2/deleted/health")).status).toBe(404);
+		await until("the worker to exit", () => !isAlive(worker!.pid));
 		await until(
 			"the id to be free",
-			async () => (await call(next.url, "/v1/endpoints", { body: { id: "gone" } })).status === 201,
+			async () =>
+				(await call(next.url, "/v1/endpoints", { body: { id: "deleted" } })).status === 201,
 		);
-		expect((await call(next.url, "/v2/gone/health")).json.jobs).toMatchObject({
+		expect((await call(next.url, "/v2/deleted/health")).json.jobs).toMatchObject({
 			inQueue: 0,
 			inProgress: 0,
 		});

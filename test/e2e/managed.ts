@@ -20,7 +20,7 @@ export interface Managed {
 	/** As {@link ask}, with another key. */
 	as(key: string, ...args: string[]): Promise<Ended>;
 	/** What a command that must succeed says on stdout. */
-	told(...args: string[]): Promise<string>;
+	stdoutOf(...args: string[]): Promise<string>;
 }
 
 /** Starts a service with these endpoints; it ends with the test. */
@@ -40,7 +40,7 @@ export async function managed(
 		cwd,
 		as,
 		ask: (...words) => as(KEY, ...words),
-		async told(...words) {
+		async stdoutOf(...words) {
 			const { code, stdout, stderr } = await as(KEY, ...words);
 			expect({ code, stderr }, words.join(" ")).toEqual({ code: 0, stderr: "" });
 			return stdout;

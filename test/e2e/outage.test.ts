@@ -21,7 +21,7 @@ function endpoints(place: Site): Record<string, object> {
 	};
 }
 
-describe("the service is away for longer than a lease", () => {
+describe("the service is down for longer than a lease", () => {
 	it.concurrent("D16: stopped by SIGSTOP: work that goes on runs once, whether it ends during or after", {
 		timeout: 40_000,
 	}, async (test) => {

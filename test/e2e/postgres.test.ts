@@ -55,7 +55,7 @@ async function sql(url: string, text: string): Promise<void> {
 }
 
 describe("sluice migrate", () => {
-	it.concurrent("D34: tells what is missing, applies it, and has nothing to do afterwards", async (test) => {
+	it.concurrent("D34: prints what is missing, applies it, and has nothing to do afterwards", async (test) => {
 		const { cwd, env, url, shown, password } = await place(test);
 		const said: string[] = [];
 		const ask = async (...args: string[]): Promise<[number | null, string]> => {
@@ -109,11 +109,11 @@ describe("sluice migrate", () => {
 });
 
 describe("sluice doctor", () => {
-	interface Told {
+	interface Report {
 		findings: { check: string; level: string; message: string }[];
 	}
 
-	it.concurrent("D36: looks at a PostgreSQL store, and tells nothing of its password", async (test) => {
+	it.concurrent("D36: checks a PostgreSQL store, and prints nothing of its password", async (test) => {
 		const { cwd, env, shown, password, url } = await place(test);
 		const look = async (given: Record<string, string | undefined> = {}): Promise<string[]> => {
 			const { stdout, stderr } = await sluice(test, ["doctor", "--json"], {
@@ -121,7 +121,7 @@ describe("sluice doctor", () => {
 				env: { ...env, ...given },
 			});
 			expect(stdout + stderr).not.toMatch(new RegExp(`${password}|hidden`));
-			return (JSON.parse(stdout) as Told).findings
+			return (JSON.parse(stdout) as Report).findings
 				.filter(({ check }) =>
 					["configuration", "store", "schema", "durability", "commit", "clock"].includes(check),
 				)

@@ -44,7 +44,7 @@ describe("a killed service, started again", () => {
 		}
 		expect(
 			[...used].sort((a, b) => a - b),
-			"both work, and nobody else",
+			"both work, and no other",
 		).toEqual([...pids].sort((a, b) => a - b));
 		expect(living(place)).toEqual(pids);
 		expect(service.stderr().match(/taken over/g)).toHaveLength(2);

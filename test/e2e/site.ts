@@ -1,5 +1,5 @@
 /**
- * What the end-to-end tests share: a folder with its services and workers as processes, all gone
+ * What the end-to-end tests share: a folder with its services and workers as processes, all ended
  * when the test ends, and what their workers wrote down.
  */
 import { spawn } from "node:child_process";
@@ -53,7 +53,7 @@ export interface Site {
 		args?: readonly string[];
 		env?: Record<string, string>;
 	}): Promise<ServiceProcess>;
-	/** Starts a diary worker as somebody else would, and waits until it is up. */
+	/** Starts a diary worker as an operator would, and waits until it is up. */
 	attach(
 		service: { url: string },
 		endpoint: string,
@@ -144,7 +144,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 }
 
 /**
- * Whether the process runs and was started with this diary; where that cannot be told, whether it
+ * Whether the process runs and was started with this diary; where that cannot be known, whether it
  * runs.
  */
 function isOurs(pid: number, diary: string): boolean {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => await reader.close());
 
 describe("ocr example: reading", () => {
-	it("reads a page of a book, tells how sure it is and how far it has come, and leaves no file behind", async () => {
+	it("reads a page of a book, reports how sure it is and how far it has come, and leaves no file behind", async () => {
 		const before = await readdir(process.cwd());
 		const progress: Progress[] = [];
 		const reading = await reader.read(

@@ -14,7 +14,7 @@ const LAUNCHER = {
 	command: [process.execPath, fileURLToPath(new URL("worker.js", EXAMPLE))],
 };
 const MODEL = "harbour-1";
-const messages = [{ role: "user", content: "Tell me about the wind" }] as const;
+const messages = [{ role: "user", content: "Write about the wind" }] as const;
 /** Goes on until `max_tokens`, for several seconds. */
 const LONG = { model: MODEL, messages: [...messages], temperature: 0, max_tokens: 4096 };
 
@@ -194,7 +194,7 @@ describe("D32: the official client", () => {
 		).toBeInstanceOf(OpenAI.NotFoundError);
 	});
 
-	it("does not try again when somebody else cancels the job", async () => {
+	it("does not try again when another client cancels the job", async () => {
 		const started = service.next("job.started", ({ endpoint }) => endpoint === "openai");
 		const refused = refusal(all(client.chat.completions.create({ ...LONG, stream: true })));
 		const { id } = await started;

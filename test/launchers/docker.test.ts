@@ -62,7 +62,7 @@ function script(text: string, change: Partial<Spec> = {}): Spec {
 }
 
 describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
-	/** A container that is nobody's worker. */
+	/** A container that is no worker. */
 	let foreign: Handle;
 	const opened: Launcher[] = [];
 
@@ -108,7 +108,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
 		processes: ({ workerId }) => processesOf(workerId),
 		reused: () => foreign,
-		tellsAdopted: true,
+		reportsAdopted: true,
 	});
 
 	describe("start", () => {
@@ -256,7 +256,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
 		});
 
-		it("D34: containers that nobody recorded are ended, those of others are not", async () => {
+		it("D34: containers that no service recorded are ended, those of others are not", async () => {
 			const [mine, others] = [`${serviceId}-mine`, `${serviceId}-others`];
 			const first = open();
 			const kept = script(SCRIPTS.runs, { serviceId: mine });
@@ -288,7 +288,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		});
 	});
 
-	it("a container that somebody else removed is a worker that ended, also for a stop in that moment", async () => {
+	it("a container that another client removed is a worker that ended, also for a stop in that moment", async () => {
 		const { launcher, exits } = open();
 		const [one, two] = [script(SCRIPTS.runs), script(SCRIPTS.runs)];
 		const handles = [await launcher.start(one), await launcher.start(two)];

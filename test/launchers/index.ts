@@ -26,10 +26,10 @@ export interface Subject {
 	release(spec: WorkerSpec): void;
 	/** How many processes of the worker run, not asked of the launcher. */
 	processes(spec: WorkerSpec): number | Promise<number>;
-	/** The same place held by another process: what a handle names after its pid was given away. */
+	/** The same place held by another process: what a handle names after its pid was reused. */
 	reused(handle: Handle): Handle;
-	/** Whether the platform tells the exit code of a worker that another launcher started. */
-	tellsAdopted?: true;
+	/** Whether the platform reports the exit code of a worker that another launcher started. */
+	reportsAdopted?: true;
 }
 
 /** The exits a launcher reports from now on, in order, and a wait for the first of one worker. */
@@ -136,7 +136,7 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toEqual([{ workerId: id, code: 5, lastOutput: "drained" }]);
 		});
 
-		it("lets a shorter grace shorten a stop under way", async () => {
+		it("lets a shorter grace shorten a stop in progress", async () => {
 			const { launcher, start } = open();
 			const { spec, id } = await start("deaf");
 			await subject.ready(spec);
@@ -146,7 +146,7 @@ export function conformance(name: string, subject: Subject): void {
 			expect(await subject.processes(spec)).toBe(0);
 		});
 
-		it("D16: a worker that ended by itself is reported when its children are gone too", async () => {
+		it("D16: a worker that exited is reported when its children have ended too", async () => {
 			const { start, exits } = open();
 			const { spec, id } = await start("orphans");
 			await subject.ready(spec);
@@ -175,7 +175,7 @@ export function conformance(name: string, subject: Subject): void {
 			expect(first.exits.of(id)).toEqual([]);
 		});
 
-		it("D34: reports the end of an adopted worker once, with a code where it is told, and clears up its children", async () => {
+		it("D34: reports the end of an adopted worker once, with a code where it is known, and clears up its children", async () => {
 			const first = open();
 			const one = await first.start("orphans");
 			const two = await first.start("orphans");
@@ -186,7 +186,7 @@ export function conformance(name: string, subject: Subject): void {
 			for (const { id, handle } of [one, one, two])
 				expect(await launcher.adopt(id, handle)).toBe(true);
 			subject.release(one.spec);
-			expect((await exits.next(one.id)).code).toBe(subject.tellsAdopted ? 3 : undefined);
+			expect((await exits.next(one.id)).code).toBe(subject.reportsAdopted ? 3 : undefined);
 			expect(await subject.processes(one.spec)).toBe(0);
 			await launcher.stop(one.id, 0);
 			subject.release(two.spec);

@@ -108,7 +108,7 @@ describe("process launcher: the service dies", () => {
 	});
 
 	it.runIf(linux)(
-		"D34: finds and ends workers nobody recorded, and spares recorded ones with all they started",
+		"D34: finds and ends workers that were not recorded, and spares recorded ones with all they started",
 		async () => {
 			const other = sampleWorkers();
 			const { HERE, READY } = lines;

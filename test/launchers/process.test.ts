@@ -113,7 +113,7 @@ describe("process launcher: start", () => {
 });
 
 describe("process launcher: exit", () => {
-	it("tells the signal, and leaves no zombie", async () => {
+	it("reports the signal, and leaves no zombie", async () => {
 		const launcher = open();
 		const exits = exitsOf(launcher);
 		const spec = samples.script("kill -KILL $$");
@@ -187,7 +187,7 @@ describe("process launcher: stop", () => {
 		const exits = exitsOf(launcher);
 		const spec = samples.spec("exits");
 		const { pid } = await launcher.start(spec);
-		// Without a turn of the event loop, so that the launcher cannot have been told.
+		// Without a turn of the event loop, so that the launcher cannot have received it.
 		for (
 			const deadline = performance.now() + 10_000;
 			runs(pid as number) && performance.now() < deadline;
@@ -239,7 +239,7 @@ describe("process launcher: logs", () => {
 	});
 
 	it.each(["started", "adopted"])(
-		"begins the log of a worker it has %s anew when it is over 16 MiB",
+		"begins the log of a worker it has %s again from the start when it is over 16 MiB",
 		async (how) => {
 			const manual = manualClock(0);
 			const spec = samples.spec("runs");

@@ -56,7 +56,7 @@ function corsHeaders({ headers }: RawAnswer): string[] {
 	);
 }
 
-/** What a browser looks at before it hands an answer to the page. */
+/** What a browser checks before it hands an answer to the page. */
 function expectReadable(answer: RawAnswer, origin: string): void {
 	expect(answer.headers["access-control-allow-origin"]).toBe(origin);
 	expect(answer.headers["access-control-expose-headers"]?.split(", ")).toEqual(EXPOSED);

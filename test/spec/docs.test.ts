@@ -13,7 +13,7 @@ import type { HandWorker } from "./hand-worker.ts";
 import { held, operationsOf } from "./openapi-calls.ts";
 import { operator } from "./operator.ts";
 
-/** The endpoint that the page names by itself. */
+/** The endpoint that the page names. */
 const EP = "thumbnail";
 const clock = manualClock();
 let service: TestService;
@@ -101,7 +101,7 @@ describe("/docs of a running service", () => {
 			.json.id as string;
 		const over = await submitted(service, EP, { input: {}, webhook: "http://127.0.0.1:9/" });
 		await call(service.url, `/v2/${EP}/cancel/${over}`, { method: "POST" });
-		// Refused at once, since it is this machine's own (D21): then it can be sent anew.
+		// Refused at once, since it is this machine's own (D21): then it can be sent again.
 		for (let state = "pending"; state === "pending"; await clock.advance(1000))
 			state = (await call(service.url, "/v1/webhooks")).json.deliveries[0].state;
 		const { deliveries } = (await call(service.url, "/v1/webhooks")).json;
@@ -132,9 +132,9 @@ describe("/docs of a running service", () => {
 			const needsWork = url.includes("/openai/");
 			if (needsWork) await workUntilOpenai();
 			const answer = await held(clock, asked, needsWork ? 0 : 1000);
-			// A feed does not end by itself.
+			// A feed does not end.
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
-			// A job that waits cannot be retried, and of a worker that somebody else started no log is
+			// A job that waits cannot be retried, and of an external worker no log is
 			// kept, and it is not ended from here. The example of a sign-in has no real key; at /
 			// machines find nothing, and files are those that were built.
 			const elsewhere =

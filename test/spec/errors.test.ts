@@ -117,9 +117,9 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		const path = `/worker/open/job-take/${worker.id}`;
 		const init = { headers: { authorization: worker.token } };
 		const first = await begun(service.url, path, init);
-		const told = service.next("worker.duplicate");
+		const announced = service.next("worker.duplicate");
 		const second = await begun(service.url, path, init);
-		await told;
+		await announced;
 		await clock.advance(4999);
 		expect(second.over()).toBe(false);
 		await clock.advance(1);

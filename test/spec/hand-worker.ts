@@ -110,7 +110,7 @@ export interface HeldCall {
 	over(): boolean;
 }
 
-/** Begins a call and resolves when the service, in this process, has it in hand. */
+/** Begins a call and resolves when the service, in this process, has begun it. */
 export async function begun(
 	url: string,
 	path: string,
@@ -134,7 +134,7 @@ export async function begun(
 }
 
 /**
- * What comes without time passing: lets those go on who are due now, or work in hand, until the
+ * What comes without time passing: lets those go on that are due now, or work in progress, until the
  * promise is settled.
  */
 export async function atOnce<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {

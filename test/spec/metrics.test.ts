@@ -49,32 +49,32 @@ it("D40: jobs, workers, ends and durations by endpoint", async () => {
 	await worker.done(ids[0]!, { output: {} });
 	await worker.takeThis(ids[1]!);
 	const { samples } = await scraped();
-	const told = (name: string): number | undefined => samples.get(name);
+	const valueOf = (name: string): number | undefined => samples.get(name);
 	expect([
-		told('sluice_jobs{endpoint="a",state="IN_QUEUE"}'),
-		told('sluice_jobs{endpoint="a",state="IN_PROGRESS"}'),
-		told('sluice_jobs{endpoint="b",state="IN_QUEUE"}'),
+		valueOf('sluice_jobs{endpoint="a",state="IN_QUEUE"}'),
+		valueOf('sluice_jobs{endpoint="a",state="IN_PROGRESS"}'),
+		valueOf('sluice_jobs{endpoint="b",state="IN_QUEUE"}'),
 	]).toEqual([1, 1, 0]);
 	expect([
-		told('sluice_workers{endpoint="a",state="running"}'),
-		told('sluice_workers{endpoint="a",state="idle"}'),
+		valueOf('sluice_workers{endpoint="a",state="running"}'),
+		valueOf('sluice_workers{endpoint="a",state="idle"}'),
 	]).toEqual([1, 0]);
 	expect([
-		told('sluice_jobs_submitted_total{endpoint="a"}'),
-		told('sluice_jobs_ended_total{endpoint="a",outcome="completed"}'),
-		told('sluice_jobs_ended_total{endpoint="a",outcome="failed"}'),
+		valueOf('sluice_jobs_submitted_total{endpoint="a"}'),
+		valueOf('sluice_jobs_ended_total{endpoint="a",outcome="completed"}'),
+		valueOf('sluice_jobs_ended_total{endpoint="a",outcome="failed"}'),
 	]).toEqual([3, 1, 0]);
-	expect(told('sluice_job_delay_seconds_count{endpoint="a"}')).toBe(2);
+	expect(valueOf('sluice_job_delay_seconds_count{endpoint="a"}')).toBe(2);
 	expect([
-		told('sluice_job_execution_seconds_bucket{endpoint="a",le="0.064"}'),
-		told('sluice_job_execution_seconds_bucket{endpoint="a",le="0.256"}'),
-		told('sluice_job_execution_seconds_bucket{endpoint="a",le="+Inf"}'),
+		valueOf('sluice_job_execution_seconds_bucket{endpoint="a",le="0.064"}'),
+		valueOf('sluice_job_execution_seconds_bucket{endpoint="a",le="0.256"}'),
+		valueOf('sluice_job_execution_seconds_bucket{endpoint="a",le="+Inf"}'),
 	]).toEqual([0, 1, 1]);
-	expect(told('sluice_job_execution_seconds_sum{endpoint="a"}')).toBeCloseTo(0.2, 1);
+	expect(valueOf('sluice_job_execution_seconds_sum{endpoint="a"}')).toBeCloseTo(0.2, 1);
 	expect([
-		told("sluice_store_up"),
-		told("process_resident_memory_bytes")! > 10_000_000,
-		told("process_cpu_seconds_total")! > 0,
+		valueOf("sluice_store_up"),
+		valueOf("process_resident_memory_bytes")! > 10_000_000,
+		valueOf("process_cpu_seconds_total")! > 0,
 	]).toEqual([1, true, true]);
 });
 
@@ -115,10 +115,10 @@ it("D30: it needs a key, and a limited one sees its endpoints only", async () =>
 	expect([text.includes('endpoint="b"'), text.includes('endpoint="a"')]).toEqual([true, false]);
 });
 
-it("D40: while the store is away it tells what this server knows", async () => {
+it("D40: while the store is unavailable it returns what this server knows", async () => {
 	const { snapshots } = service.engine.metrics;
 	service.engine.metrics.snapshots = () =>
-		Promise.reject(new StoreUnavailable("unreachable", "away"));
+		Promise.reject(new StoreUnavailable("unreachable", "stopped"));
 	try {
 		const { samples } = await scraped();
 		expect([
@@ -131,12 +131,12 @@ it("D40: while the store is away it tells what this server knows", async () => {
 	}
 });
 
-it("D40: what was counted of an endpoint that was deleted is told no more", async () => {
-	await operator(service).post("/endpoints", { id: "gone" });
-	await submitted(service, "gone");
-	expect((await scraped()).samples.get('sluice_jobs_submitted_total{endpoint="gone"}')).toBe(1);
-	await operator(service).remove("/endpoints/gone");
-	expect((await scraped()).text).not.toContain("gone");
+it("D40: what was counted of an endpoint that was deleted is reported no more", async () => {
+	await operator(service).post("/endpoints", { id: "deleted" });
+	await submitted(service, "deleted");
+	expect((await scraped()).samples.get('sluice_jobs_submitted_total{endpoint="deleted"}')).toBe(1);
+	await operator(service).remove("/endpoints/deleted");
+	expect((await scraped()).text).not.toContain("deleted");
 });
 
 /** An answer to a request without a key. */

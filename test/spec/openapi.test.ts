@@ -29,7 +29,7 @@ beforeAll(async () => {
 		endpoints: {
 			[EP]: {},
 			full: { limits: { queue: 0 } },
-			gone: {},
+			deleted: {},
 			slow: { limits: { status: { concurrent: 0 } } },
 		},
 		clock,
@@ -48,7 +48,7 @@ afterAll(() => endWith(service, clock));
 
 /**
  * A schema whose objects have no members but those it names: an answer may not hold what the
- * document does not tell.
+ * document does not say.
  */
 function closed(schema: unknown): unknown {
 	if (Array.isArray(schema)) return schema.map(closed);
@@ -175,7 +175,7 @@ describe("spec 4: answers of clients' operations fit their schemas", () => {
 });
 
 describe("answers of workers' operations fit their schemas", () => {
-	it("protocol B: a job is taken, told of, and stopped", async () => {
+	it("protocol B: a job is taken, reported, and stopped", async () => {
 		expect((await ask("jobTake", { step: 1000 })).status).toBe(204);
 		const job = await submitted(service, EP, { input: {}, s3Config: { bucketName: "b" } });
 		await ask("jobTake");
@@ -347,10 +347,10 @@ describe("D2: refusals are those that the document names", () => {
 			"queue_full",
 		);
 		const headers = { "idempotency-key": "k" };
-		await submitted(service, "gone");
-		await ask("run", { endpoint: "gone" }, { body: { input: {} }, headers });
+		await submitted(service, "deleted");
+		await ask("run", { endpoint: "deleted" }, { body: { input: {} }, headers });
 		expect(
-			(await ask("run", { endpoint: "gone" }, { body: { input: { a: 1 } }, headers })).code,
+			(await ask("run", { endpoint: "deleted" }, { body: { input: { a: 1 } }, headers })).code,
 		).toBe("idempotency_reused");
 	});
 });

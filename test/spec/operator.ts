@@ -75,5 +75,5 @@ export async function keylessService(): Promise<{ app: App; key: string; end(): 
 	};
 }
 
-/** A moment as `/v1` tells it. */
+/** A moment as `/v1` returns it. */
 export const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;

@@ -100,7 +100,7 @@ export function attemptCases({ store, open }: Bed): void {
 		expect(await site.attempts(lost.id)).toMatchObject([{ end: "lost", open: true }]);
 	});
 
-	it("a retry puts the attempt that failed by itself into the history, closed", async () => {
+	it("a retry puts the attempt that failed alone into the history, closed", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
 		await site.report(id, { on: "fail", now: T0 + 3 });

@@ -103,7 +103,7 @@ export function chunkCases({ store }: Bed): void {
 		});
 	});
 
-	it("D7: an answer holds at most maxBytes but at least one chunk, and tells of more", async () => {
+	it("D7: an answer holds at most maxBytes but at least one chunk, and reports more", async () => {
 		const { site, id, stream } = await streaming();
 		await stream.append(chunksOf(0, 1, 2));
 		await site.report(id);

@@ -115,7 +115,7 @@ export function claimCases({ store, open }: Bed): void {
 			]);
 		}));
 
-	it("D16: the fence keeps a job from the worker that may still run it, and tells so", async () => {
+	it("D16: the fence keeps a job from the worker that may still run it, and reports it", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
 		await site.move(id, "lose", { attempt: 1 });

@@ -1,4 +1,4 @@
-/** Cases: counts of an endpoint, and what scaling is told. */
+/** Cases: counts of an endpoint, and what scaling reads. */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";

@@ -17,7 +17,7 @@ export function deadlineCases({ store, open }: Bed): void {
 		expect(await site.get(id, T0 + TTL + 5)).toEqual(shown);
 	});
 
-	it("D15: get › an overrun shows as TIMED_OUT, and the progress value is gone", async () => {
+	it("D15: get › an overrun shows as TIMED_OUT, and the progress value is removed", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running({ leaseMs: 600_000 });
 		await store().jobs.progress({ endpoint: site.endpoint, id, worker: "w1", value: "1", now: T0 });
@@ -106,7 +106,7 @@ export function deadlineCases({ store, open }: Bed): void {
 		expect(await site.counts(T0 + RETAIN)).toMatchObject({ failed: 1 });
 	});
 
-	it("settle › in due order up to the limit, telling when the next is due", () =>
+	it("settle › in due order up to the limit, and reports when the next is due", () =>
 		alone(open, async (site) => {
 			expect(await site.settle(T0)).toEqual({ settled: 0 });
 			const late = await site.add({ ttlMs: 30_000 });
@@ -160,35 +160,35 @@ export function deadlineCases({ store, open }: Bed): void {
 			const cancelled = await site.running();
 			await site.move(cancelled.id, "cancel");
 			await site.ping([], { handedBefore: T0 + 1 });
-			const away = T0 + LEASE + 5000;
-			await site.store.jobs.extendAll({ now: away });
-			expect(await site.get(short.id, away)).toMatchObject({
-				job: { state: "IN_PROGRESS", leaseUntil: away + LEASE, missed: 0 },
+			const afterLease = T0 + LEASE + 5000;
+			await site.store.jobs.extendAll({ now: afterLease });
+			expect(await site.get(short.id, afterLease)).toMatchObject({
+				job: { state: "IN_PROGRESS", leaseUntil: afterLease + LEASE, missed: 0 },
 			});
-			expect((await site.get(long.id, away))?.job.leaseUntil).toBe(away + 300_000);
+			expect((await site.get(long.id, afterLease))?.job.leaseUntil).toBe(afterLease + 300_000);
 			expect(await site.attempts(cancelled.id)).toMatchObject([{ open: true, missed: 0 }]);
-			expect(await site.ping([], { handedBefore: T0 + 1, now: away })).toEqual({
+			expect(await site.ping([], { handedBefore: T0 + 1, now: afterLease })).toEqual({
 				lost: [],
 				over: [],
 			});
 			expect(await site.state(short.id, T0 + TIMEOUT)).toBe("TIMED_OUT");
 		}));
 
-	it("D16: extendAll › whatever is asked after it finds it done, though nobody waits for its answer", () =>
+	it("D16: extendAll › whatever is asked after it finds it done, though no caller waits for its answer", () =>
 		alone(open, async (site) => {
 			const jobs = [
 				await site.running(),
 				await site.running({ worker: "w2" }),
 				await site.running({ worker: "w3" }),
 			];
-			const away = T0 + LEASE + 5000;
+			const afterLease = T0 + LEASE + 5000;
 			const [, shown, settled, taken, pinged, moved] = await Promise.all([
-				site.store.jobs.extendAll({ now: away }),
-				site.state(jobs[0]!.id, away),
-				site.settle(away),
-				site.takeIds({ worker: "w4", limit: 9, now: away }),
-				site.ping([jobs[1]!.id], { worker: "w2", now: away }),
-				site.report(jobs[2]!.id, { worker: "w3", now: away }),
+				site.store.jobs.extendAll({ now: afterLease }),
+				site.state(jobs[0]!.id, afterLease),
+				site.settle(afterLease),
+				site.takeIds({ worker: "w4", limit: 9, now: afterLease }),
+				site.ping([jobs[1]!.id], { worker: "w2", now: afterLease }),
+				site.report(jobs[2]!.id, { worker: "w3", now: afterLease }),
 			]);
 			expect([shown, settled.settled, taken, pinged, moved.ok]).toEqual([
 				"IN_PROGRESS",
@@ -197,7 +197,7 @@ export function deadlineCases({ store, open }: Bed): void {
 				{ lost: [], over: [] },
 				true,
 			]);
-			expect(await site.counts(away)).toMatchObject({
+			expect(await site.counts(afterLease)).toMatchObject({
 				inQueue: 0,
 				inProgress: 2,
 				completed: 1,

@@ -30,7 +30,7 @@ export function endpointCases({ open }: Bed): void {
 			expect(await secret()).toBe("other");
 		}));
 
-	it("D39: pause and remove mark an endpoint, and tell when there is none", () =>
+	it("D39: pause and remove mark an endpoint, and report when there is none", () =>
 		alone(open, async ({ store: { endpoints } }) => {
 			await endpoints.put({ id: "a", settings: "{}", now: T0 });
 			await endpoints.put({ id: "b", settings: "{}", now: T0 });

@@ -106,7 +106,7 @@ export function idempotencyCases({ store, open }: Bed): void {
 		).toMatchObject({ ok: true });
 	});
 
-	it("D14, D15: the job is told as its deadlines leave it, without a sweep", async () => {
+	it("D14, D15: the job is returned as its deadlines leave it, without a sweep", async () => {
 		const site = siteOf(store());
 		const { id } = await site.add({ idempotency: keyOf() });
 		expect(await site.insert({ now: T0 + TTL, idempotency: keyOf() })).toMatchObject({
@@ -120,7 +120,7 @@ export function idempotencyCases({ store, open }: Bed): void {
 		});
 	});
 
-	it("D14: of an expired job the last state is told as long as there is a record, and it never runs again", async () => {
+	it("D14: of an expired job the last state is returned as long as there is a record, and it never runs again", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running({ idempotency: keyOf() });
 		await site.report(id, { on: "fail" });
@@ -136,7 +136,7 @@ export function idempotencyCases({ store, open }: Bed): void {
 		});
 	});
 
-	it("D14, D11: of a purged job nothing is told, before and after its row is removed", () =>
+	it("D14, D11: of a purged job nothing is returned, before and after its row is removed", () =>
 		alone(open, async (site) => {
 			await site.add({ idempotency: keyOf() });
 			await site.purge();

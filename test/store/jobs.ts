@@ -252,7 +252,7 @@ export function jobCases({ store }: Bed): void {
 		});
 	});
 
-	it("D39: cancelAll › ends what waits and runs, up to its limit, and tells whether any are left", async () => {
+	it("D39: cancelAll › ends what waits and runs, up to its limit, and reports whether any are left", async () => {
 		const site = siteOf(store());
 		const elsewhere = await siteOf(store()).add();
 		const done = await site.running();

@@ -154,7 +154,7 @@ export function listCases({ store, open }: Bed): void {
 		expect(await site.listIds({ cursor: first.next })).toEqual([ids[1], ids[0]]);
 	});
 
-	it("D12: list › a text that is no cursor is a RangeError that says so, and hurts nobody else", async () => {
+	it("D12: list › a text that is no cursor is a RangeError that says so, and hurts no other", async () => {
 		const site = siteOf(store());
 		const { id } = await site.add();
 		for (const cursor of ["", "x", "n", "n0", "n-1", "n1.5", "n99999999999999999999", "n1 ", "1"]) {
@@ -217,7 +217,7 @@ export function listCases({ store, open }: Bed): void {
 		}
 	});
 
-	it("list › a page that looks at very many jobs which do not fit ends early, and the next go on", () =>
+	it("list › a page that reads very many jobs which do not fit ends early, and the next go on", () =>
 		alone(open, async (site) => {
 			const { id } = await site.running({ worker: "rare", leaseMs: 600_000 });
 			await Promise.all(Array.from({ length: 20_500 }, () => site.insert()));

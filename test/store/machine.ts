@@ -91,7 +91,7 @@ export function machineCases({ store }: Bed): void {
 		});
 	}
 
-	it.each(JOB_STATES)("a refused move tells the state %s", async (state) => {
+	it.each(JOB_STATES)("a refused move reports the state %s", async (state) => {
 		const site = siteOf(store());
 		const id = await BRING[state](site);
 		const on = allowed(state, "retry") ? "release" : "retry";

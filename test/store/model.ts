@@ -93,7 +93,7 @@ export function modelOf() {
 		},
 
 		/**
-		 * What is told of a submission under a key; undefined when it makes a job, which then has to be
+		 * What is returned for a submission under a key; undefined when it makes a job, which then has to be
 		 * inserted.
 		 */
 		submit({ key, bodyHash, keptMs }: Idempotency, id: string): object | undefined {

@@ -34,7 +34,7 @@ const BEYOND_ASCII = Buffer.from(`"${"é€😀\\u0000 ".repeat(9000)}"`);
 
 const SIZES = [0, 1, LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1, 3 * BLOCK_BYTES + 1];
 
-/** What a case is given: made anew for each use, since a store may keep what it is given. */
+/** What a case is given: made again for each use, since a store may keep what it is given. */
 const PAYLOADS: [name: string, make: () => JsonText][] = [
 	...SIZES.map((size): [string, () => JsonText] => [
 		`a string of ${size} bytes`,
@@ -142,7 +142,7 @@ export function payloadCases({ store, open }: Bed): void {
 			}),
 	);
 
-	it("D37: the output of a failed job is gone after a retry, its input is not", async () => {
+	it("D37: the output of a failed job is removed by a retry, its input is not", async () => {
 		const site = siteOf(store());
 		const make = (): JsonText => blocksOf(BEYOND_ASCII, 70_000);
 		const { id } = await site.running({ input: make() });
@@ -158,18 +158,18 @@ export function payloadCases({ store, open }: Bed): void {
 		alone(open, async (site) => {
 			const make = (byte: string) => (): JsonText =>
 				blocksOf(Buffer.from(`"${byte.repeat(200_000)}"`), 50_000);
-			const [gone, kept] = [
+			const [expired, kept] = [
 				await site.running({ input: make("a")() }),
 				await site.running({ input: make("b")() }),
 			];
 			const [purged] = [await site.add({ input: make("c")() })];
-			await site.report(gone.id, { output: make("d")(), now: T0 });
+			await site.report(expired.id, { output: make("d")(), now: T0 });
 			await site.report(kept.id, { output: make("e")(), now: T0 + 10 });
 			await site.purge();
 			for (let due: number | undefined = 0; due !== undefined && due <= T0 + RETAIN; )
 				due = (await site.settle(T0 + RETAIN, 1)).nextDueAt;
 			const later = await site.add({ input: make("f")(), now: T0 + RETAIN });
-			expect(await site.record(gone.id, T0 + RETAIN)).toMatchObject({
+			expect(await site.record(expired.id, T0 + RETAIN)).toMatchObject({
 				job: { erased: true },
 				input: undefined,
 				output: undefined,
@@ -181,7 +181,7 @@ export function payloadCases({ store, open }: Bed): void {
 			expectSame((await site.record(later.id, T0 + RETAIN))?.input, make("f"));
 		}));
 
-	it("claims and deliveries take as many bytes as they are told, but at least one job", () =>
+	it("claims and deliveries take as many bytes as they may, but at least one job", () =>
 		alone(open, async (site) => {
 			const large = (): JsonText => blocksOf(letters(100_000), 40_000);
 			const ids = [];

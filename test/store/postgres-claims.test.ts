@@ -1,6 +1,6 @@
 /**
- * What a PostgreSQL store asks for before it knows the queue, and writes while its end is under
- * way.
+ * What a PostgreSQL store asks for before it knows the queue, and writes while its end is in
+ * flight.
  */
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -133,7 +133,7 @@ it("D20: a claim takes what waits and what its own transaction adds, those of lo
 	await together(true);
 });
 
-it("a write that leaves with the end of its transaction and fails undoes all of it, and its error is told", async (test) => {
+it("a write that leaves with the end of its transaction and fails undoes all of it, and its error is reported", async (test) => {
 	const { database } = await place(test);
 	const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
 	const all = statement("SELECT endpoint FROM queues ORDER BY endpoint");
@@ -167,7 +167,7 @@ it("last writes of which one could not be asked at all undo those before it", as
 	expect((await database.read.run(statement("SELECT endpoint FROM queues"))).rows).toEqual([]);
 });
 
-it("a last write that fails is what is told, also where nothing was awaited before it", async (test) => {
+it("a last write that fails is what is reported, also where nothing was awaited before it", async (test) => {
 	const { database } = await place(test);
 	const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
 	const twice = transaction(

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Signal } from "../../src/store/contract/store.ts";
 import { siteOf, T0, LEASE } from "./site.ts";
-import { TOLD_MS, place, timed, untilAnswered, tell } from "./postgres-proxied.ts";
+import { TOLD_MS, place, timed, untilAnswered, printTime } from "./postgres-proxied.ts";
 import type { Place } from "./postgres-proxied.ts";
 
 /**
@@ -34,7 +34,7 @@ async function gate({
 	};
 }
 
-describe("a connection is cut while its COMMIT is under way", () => {
+describe("a connection is cut while its COMMIT is in flight", () => {
 	it("committed: the caller gets the answer, and it was done once", async () => {
 		const all = await place();
 		const site = siteOf(all.store);
@@ -84,7 +84,7 @@ describe("a connection is cut while its COMMIT is under way", () => {
 		expect(ms).toBeLessThan(TOLD_MS + 200);
 	}
 
-	it("and is away for longer: the caller is told that nobody knows; the truth is in the database", async () => {
+	it("and is unreachable for longer: the caller gets that the outcome is unknown; the truth is in the database", async () => {
 		const all = await place();
 		const site = siteOf(all.store);
 		await unheard(all, () => site.insert(), "committed");
@@ -95,7 +95,7 @@ describe("a connection is cut while its COMMIT is under way", () => {
 		expect([typeof first, second]).toEqual(["string", []]);
 	});
 
-	it("D16: jobs that were handed out by it go back by themselves, in order, without a loss, whatever time has passed", async () => {
+	it("D16: jobs that were handed out by it go back automatically, in order, without a loss, whatever time has passed", async () => {
 		const all = await place();
 		const site = siteOf(all.store);
 		const ids = [(await site.add()).id, (await site.add()).id, (await site.add()).id];
@@ -105,15 +105,15 @@ describe("a connection is cut while its COMMIT is under way", () => {
 			inProgress: 2,
 		});
 		const back: Signal[] = [];
-		const told = new Promise<void>((resolve) =>
+		const signalled = new Promise<void>((resolve) =>
 			all.store.onSignal(
 				(signal) => signal.kind === "queued" && back.push(signal) === 2 && resolve(),
 			),
 		);
 		const began = performance.now();
 		await all.proxy.pass();
-		await told;
-		tell("jobs of a lost hand-out are back after", performance.now() - began);
+		await signalled;
+		printTime("jobs of a lost hand-out are back after", performance.now() - began);
 		const later = T0 + LEASE + 1;
 		expect(await site.counts(later)).toMatchObject({ inQueue: 3, inProgress: 0, retried: 0 });
 		expect(await site.attempts(ids[0]!)).toMatchObject([
@@ -125,7 +125,7 @@ describe("a connection is cut while its COMMIT is under way", () => {
 		});
 	});
 
-	it("D16: a hand-out that was undone takes nothing away from who got the jobs meanwhile", async () => {
+	it("D16: a hand-out that was undone takes nothing from the workers that got the jobs meanwhile", async () => {
 		const all = await place();
 		const site = siteOf(all.store);
 		const { id } = await site.add();

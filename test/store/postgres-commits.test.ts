@@ -1,6 +1,6 @@
 /**
  * What became of a COMMIT without an answer, and of one that was answered too early: the caller
- * gets the truth or is told that it is unknown, whatever happens to the database meanwhile
+ * gets the truth or that it is unknown, whatever happens to the database meanwhile
  * (decision 0024).
  */
 import { Client } from "pg";
@@ -190,7 +190,7 @@ describe("a COMMIT without an answer", () => {
 		expect(await done()).toEqual([2]);
 	});
 
-	it("D17, D40: one that is open all the time is told as unknown within 2 s; what became of it can be asked later", async () => {
+	it("D17, D40: one that is open all the time is reported as unknown within 2 s; what became of it can be asked later", async () => {
 		const { result, ms, done, marker, next, arrive } = await held("commit");
 		expect(result).toBeInstanceOf(OutcomeUnknown);
 		expect(result).toMatchObject({ marker });
@@ -227,7 +227,7 @@ describe("a commit that waits for a synchronous standby", () => {
 			await set(client, "");
 			await client.end();
 		});
-		await set(client, "nobody");
+		await set(client, "none");
 		const idempotency = { key: "k", bodyHash: "h", keptMs: 60_000 };
 		const submit = () => site.insert({ idempotency }).catch((error: unknown) => error);
 		const submitted = submit();

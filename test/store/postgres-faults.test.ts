@@ -1,6 +1,6 @@
 /**
  * The way to PostgreSQL is slow, silent, cut or closed: callers learn it within 2 s, all recovers
- * by itself, and nobody is told a guess.
+ * automatically, and no caller gets a guess.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -13,9 +13,9 @@ import type { TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 import { everyCall, operationsOf } from "./every-call.ts";
 import { siteOf, T0 } from "./site.ts";
-import { TOLD_MS, place, opened, timed, untilAnswered, tell } from "./postgres-proxied.ts";
+import { TOLD_MS, place, opened, timed, untilAnswered, printTime } from "./postgres-proxied.ts";
 
-describe("the database is away", () => {
+describe("the database is unavailable", () => {
 	it.each<[string, (proxy: TcpProxy) => void]>([
 		["silent: half-open connections", (proxy) => proxy.silent()],
 		[
@@ -26,7 +26,7 @@ describe("the database is away", () => {
 			},
 		],
 	])(
-		"%s: every operation is refused within 2 s, at once as soon as that is known, and works again by itself",
+		"%s: every operation is refused within 2 s, at once as soon as that is known, and works again",
 		async (what, fail) => {
 			const { proxy, store } = await place();
 			const calls = everyCall(store);
@@ -46,11 +46,14 @@ describe("the database is away", () => {
 					expect(fault, name).toMatchObject({ why: "unreachable" });
 					expect(ms, `${name} ${known}`).toBeLessThan(bound);
 				}
-				tell(`${what}, ${known}: refused after at most`, Math.max(...ends.map(({ ms }) => ms)));
+				printTime(
+					`${what}, ${known}: refused after at most`,
+					Math.max(...ends.map(({ ms }) => ms)),
+				);
 			}
 			await proxy.pass();
 			const back = await Promise.all(Object.values(calls).map(untilAnswered));
-			tell(`${what}: all answered again after`, Math.max(...back));
+			printTime(`${what}: all answered again after`, Math.max(...back));
 		},
 	);
 
@@ -67,7 +70,7 @@ describe("the database is away", () => {
 			await systemClock.sleep(50);
 		}
 		const slowest = Math.max(...(await Promise.all(asked)).map(({ ms }) => ms));
-		tell("asked all the time while it fell silent: refused after at most", slowest);
+		printTime("asked all the time while it fell silent: refused after at most", slowest);
 		expect(slowest).toBeLessThan(TOLD_MS);
 	});
 
@@ -78,7 +81,7 @@ describe("the database is away", () => {
 		proxy.silent();
 		const asked = timed(() => site.insert());
 		const { ms } = await timed(() => store.close());
-		tell("close of a store whose database is silent", ms);
+		printTime("close of a store whose database is silent", ms);
 		expect((await asked).fault).toBeInstanceOf(StoreUnavailable);
 		expect(ms).toBeLessThan(5000);
 		await proxy.pass();
@@ -121,7 +124,7 @@ describe("the way is slow", () => {
 			].map(async (name) => ({ name, ...(await timed(calls[name]!)) })),
 		);
 		expect(ends.filter(({ fault }) => fault !== undefined)).toEqual([]);
-		tell("slowest operation at 300 ms each way", Math.max(...ends.map(({ ms }) => ms)));
+		printTime("slowest operation at 300 ms each way", Math.max(...ends.map(({ ms }) => ms)));
 		const site = siteOf(store);
 		const { id } = await site.running();
 		await site.report(id, { output: "1" });
@@ -167,7 +170,7 @@ describe("a connection is cut", () => {
 		}
 	});
 
-	it("under load, again and again: what was acknowledged is there once, each job ends once, and none hangs", async () => {
+	it("under load, with many cuts: what was acknowledged is there once, each job ends once, and none hangs", async () => {
 		const { proxy, store, admin } = await place();
 		const site = siteOf(store);
 		const acknowledged = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Keys, tokens, workers and what the store knows of itself, in PostgreSQL: what other servers are
- * told, and what happens when several do it at once.
+ * Keys, tokens, workers and what the store knows of itself, in PostgreSQL: which signals
+ * other servers get, and what happens when several do it at once.
  */
 import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
@@ -57,7 +57,7 @@ it("D30: of several servers one makes the first key, and of the last two admin k
 	expect(removed.toSorted()).toEqual(["last", "removed"]);
 });
 
-it("D30, D26: other servers are told of keys and tokens that end, and of nothing else", async (test) => {
+it("D30, D26: other servers are notified of keys and tokens that end, and of nothing else", async (test) => {
 	const here = await place(test);
 	const [keys, tokens] = [openKeys(here), openTokens(here)];
 	await keys.insert({ row: key(1, { name: "odd \u0000 \ud800" }), ifNone: false });
@@ -73,22 +73,25 @@ it("D30, D26: other servers are told of keys and tokens that end, and of nothing
 	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
 });
 
-it("D39: other servers are told when an endpoint changes, and of its tokens when it is forgotten", async (test) => {
+it("D39: other servers are notified when an endpoint changes, and of its tokens when it is forgotten", async (test) => {
 	const here = await place(test);
 	const endpoints = openEndpoints({ ...here, settle: async () => ({ settled: 0 }) });
-	const told = async (work: () => Promise<unknown>): Promise<string[]> => {
+	const signalsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 		await work();
 		return here.others.splice(0).map(({ kind }) => kind);
 	};
-	expect(await told(() => endpoints.put({ id: "a", settings: "{}", now: T0 }))).toEqual([
+	expect(await signalsOf(() => endpoints.put({ id: "a", settings: "{}", now: T0 }))).toEqual([
 		"endpoints",
 	]);
-	expect(await told(() => endpoints.pause({ id: "a", paused: true }))).toEqual(["endpoints"]);
-	expect(await told(() => endpoints.pause({ id: "none", paused: true }))).toEqual([]);
-	expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
-	expect(await told(() => endpoints.remove({ id: "a" }))).toEqual(["endpoints"]);
-	expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual(["endpoints", "keys"]);
-	expect(await told(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
+	expect(await signalsOf(() => endpoints.pause({ id: "a", paused: true }))).toEqual(["endpoints"]);
+	expect(await signalsOf(() => endpoints.pause({ id: "none", paused: true }))).toEqual([]);
+	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
+	expect(await signalsOf(() => endpoints.remove({ id: "a" }))).toEqual(["endpoints"]);
+	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([
+		"endpoints",
+		"keys",
+	]);
+	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
 	expect(here.own).toEqual([]);
 });
 

@@ -13,11 +13,11 @@ export interface Place {
 	database: Database;
 	/** Connections of another server. */
 	another(): Database;
-	/** What other servers were told, and what listeners of this one were. */
+	/** Signals sent to other servers, and to listeners of this one. */
 	others: Signal[];
 	own: Signal[];
-	tellOthers: (told: Signal) => void;
-	signal: (told: Signal) => void;
+	tellOthers: (sent: Signal) => void;
+	signal: (sent: Signal) => void;
 }
 
 /** Ends with the test. */
@@ -39,7 +39,7 @@ export async function place({
 		another,
 		others,
 		own,
-		tellOthers: (told) => void others.push(told),
-		signal: (told) => void own.push(told),
+		tellOthers: (sent) => void others.push(sent),
+		signal: (sent) => void own.push(sent),
 	};
 }

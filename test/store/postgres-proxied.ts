@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 export const sealKey = Buffer.alloc(32, 1);
 
-/** The longest time until a caller is told, ms. */
+/** The longest time until a caller gets an error, ms. */
 export const TOLD_MS = 2000;
 
 export interface Place {
@@ -59,5 +59,5 @@ export async function untilAnswered(call: () => Promise<unknown>): Promise<numbe
 	return performance.now() - began;
 }
 
-export const tell = (what: string, ms: number): void =>
+export const printTime = (what: string, ms: number): void =>
 	console.log(`${what}: ${Math.round(ms)} ms`);

@@ -34,7 +34,7 @@ async function tables(url: string): Promise<unknown[]> {
 	).flat();
 }
 
-it("makes a store once, tells what is missing before, and opens it again without a migration", async () => {
+it("makes a store once, prints what is missing before, and opens it again without a migration", async () => {
 	const { url } = await database();
 	expect(names(await pendingMigrations({ url }))).toEqual(ALL);
 	expect(await tables(url)).toEqual([]);
@@ -45,7 +45,7 @@ it("makes a store once, tells what is missing before, and opens it again without
 	expect([await pendingMigrations({ url }), await prepareSchema({ url })]).toEqual([[], []]);
 });
 
-it("servers that start at once wait for each other: one applies, nobody fails", async () => {
+it("servers that start at once wait for each other: one applies, none fails", async () => {
 	const { url } = await database();
 	const done = await Promise.all([1, 2, 3, 4].map(() => prepareSchema({ url })));
 	expect(done.map((each) => each.length).toSorted((a, b) => a - b)).toEqual([0, 0, 0, ALL.length]);
@@ -83,7 +83,7 @@ it("what belongs to an extension is no obstacle", async () => {
 	expect(names(await prepareSchema({ url }))).toEqual(ALL);
 });
 
-it("the search path says in which schema the store is; another one is not looked at", async () => {
+it("the search path says in which schema the store is; another one is not read", async () => {
 	const { url } = await database();
 	await sql(url, `CREATE TABLE mine (a text); CREATE SCHEMA "My jobs"`);
 	const own = `${url}?options=${encodeURIComponent('-c search_path="My\\ jobs"')}`;
@@ -108,7 +108,7 @@ it("a migration that fails leaves nothing behind, and says which it was", async 
 	expect(await tables(url)).not.toContain("endpoints");
 });
 
-it("a role without the right to make tables is told what it needs, and uses a store that is there", async () => {
+it("a role without the right to make tables gets an error with what it needs, and uses a store that is there", async () => {
 	const { name, url } = await database();
 	const admin = (await postgres()).adminUrl(name);
 	await sql(
@@ -144,24 +144,21 @@ it.each<[string, Partial<Facts>, RegExp | undefined]>([
 	],
 	["a standby", { standby: true }, /^PostgreSQL at db is a standby, which takes no writes\./],
 	["the oldest that will do", { number: 140_000 }, undefined],
-])(
-	"%s, which the tests do not have, is known by what it says of itself",
-	async (_, told, refused) => {
-		const facts: Facts = {
-			number: 180_004,
-			version: "18.4",
-			encoding: "UTF8",
-			schema: "public",
-			role: "sluice",
-			standby: false,
-			may_create: true,
-			...told,
-		};
-		const answer = usable({ name: "db", ask: async <Row>() => [facts as Row] });
-		if (refused) await expect(answer).rejects.toThrow(refused);
-		else await expect(answer).resolves.toBe(facts);
-	},
-);
+])("%s, which the tests do not have, is known by its own version", async (_, shown, refused) => {
+	const facts: Facts = {
+		number: 180_004,
+		version: "18.4",
+		encoding: "UTF8",
+		schema: "public",
+		role: "sluice",
+		standby: false,
+		may_create: true,
+		...shown,
+	};
+	const answer = usable({ name: "db", ask: async <Row>() => [facts as Row] });
+	if (refused) await expect(answer).rejects.toThrow(refused);
+	else await expect(answer).resolves.toBe(facts);
+});
 
 it("no sentence holds the password", async () => {
 	const { url } = await database();
@@ -173,14 +170,16 @@ it("no sentence holds the password", async () => {
 			/^PostgreSQL at 127\.0\.0\.1:\d+\/test_\w+ refused the connection: password authentication failed/,
 		),
 	});
-	const away = await prepareSchema({
+	const unreachable = await prepareSchema({
 		url: "postgres://sluice:hidden-secret@127.0.0.1:1/jobs?sslmode=disable",
 	}).catch((error: unknown) => error as Error);
-	expect(away).toMatchObject({
+	expect(unreachable).toMatchObject({
 		why: "unreachable",
 		message: "PostgreSQL at 127.0.0.1:1/jobs cannot be reached: connect ECONNREFUSED 127.0.0.1:1.",
 	});
 	expect(
-		[refused, away].map((error) => `${(error as Error).message} ${(error as Error).stack}`).join(),
+		[refused, unreachable]
+			.map((error) => `${(error as Error).message} ${(error as Error).stack}`)
+			.join(),
 	).not.toContain("hidden");
 });

@@ -1,6 +1,6 @@
 /**
  * PostgreSQL itself fails: killed, ended, without connections or room, read-only, or with others in
- * the way. What may succeed later is told so, and does.
+ * the way. What may succeed later is refused as such, and does.
  */
 import { execFileSync } from "node:child_process";
 import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -85,7 +85,7 @@ describe("PostgreSQL ends", () => {
 		},
 	);
 
-	it("each connection, whatever it is used for, is made anew: callers notice nothing", async () => {
+	it("each connection, whatever it is used for, is opened again: callers notice nothing", async () => {
 		const { id } = await site.running();
 		const all = await backends();
 		expect(all.length).toBeGreaterThanOrEqual(8);
@@ -133,7 +133,7 @@ describe("PostgreSQL does not serve", () => {
 		await untilAnswered(() => site.add());
 	});
 
-	it("somebody holds a row for too long (lock_timeout): `busy`, and later it goes on", async () => {
+	it("a session holds a row for too long (lock_timeout): `busy`, and later it goes on", async () => {
 		const { id } = await site.running();
 		const other = new Client(server.adminUrl(at.name));
 		await other.connect();

@@ -91,7 +91,7 @@ it("D21: servers that claim at once share what is due, and none is claimed twice
 	expect(new Set(claimed).size).toBe(300);
 });
 
-it("D21: what another server has in hand is passed over, not waited for", async (test) => {
+it("D21: what another server holds is passed over, not waited for", async (test) => {
 	const here = await place(test);
 	await add(here, [delivery(1), delivery(2)]);
 	const webhooks = openWebhooks({ ...here, database: here.another() });
@@ -105,7 +105,7 @@ it("D21: what another server has in hand is passed over, not waited for", async 
 	});
 });
 
-it("D21: a redelivery is told to this server's listeners and to other servers", async (test) => {
+it("D21: a redelivery is signalled to this server's listeners and to other servers", async (test) => {
 	const here = await place(test);
 	const webhooks = openWebhooks(here);
 	await add(here, [delivery(1)]);

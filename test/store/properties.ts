@@ -93,10 +93,10 @@ const happening = fc.oneof(
 );
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the store told of it, and what the model says it should have. */
-type Told = [store: unknown, model: unknown];
+/** What the store returned, and what the model says it should have. */
+type Results = [store: unknown, model: unknown];
 
-async function happen(site: Site, model: Model, what: Happening): Promise<Told> {
+async function happen(site: Site, model: Model, what: Happening): Promise<Results> {
 	const { now } = model;
 	const id = "job" in what ? model.pick(what.job) : undefined;
 	switch (what.do) {
@@ -118,26 +118,26 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Told> 
 		}
 		case "report": {
 			if (id === undefined) return [undefined, undefined];
-			const told = await site.report(id, { worker: what.worker, on: what.on, now });
-			return [told.ok ? "ok" : told.why, model.report(id, what.worker, what.on)];
+			const actual = await site.report(id, { worker: what.worker, on: what.on, now });
+			return [actual.ok ? "ok" : actual.why, model.report(id, what.worker, what.on)];
 		}
 		case "move": {
 			if (id === undefined) return [undefined, undefined];
-			const told = await site.move(id, what.on, {
+			const actual = await site.move(id, what.on, {
 				attempt: model.attemptOf(id),
 				over: what.over,
 				queueBound: what.queueBound,
 				now,
 			});
-			return [told.ok ? "ok" : told.why, model.move(id, what.on, what)];
+			return [actual.ok ? "ok" : actual.why, model.move(id, what.on, what)];
 		}
 		case "submit": {
 			const fresh = nextId();
-			const told = await site.insert({ id: fresh, idempotency: what, now });
+			const actual = await site.insert({ id: fresh, idempotency: what, now });
 			const expected = model.submit(what, fresh);
-			if (expected || !told.ok) return [told, expected];
-			model.insert(told.job);
-			return [told.job.id, fresh];
+			if (expected || !actual.ok) return [actual, expected];
+			model.insert(actual.job);
+			return [actual.job.id, fresh];
 		}
 		case "purge":
 			return [await site.purge(now), model.purge()];
@@ -154,10 +154,10 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Told> 
 		case "list":
 			return [await site.listIds({ ...what, now }), model.list(what)];
 		case "idle": {
-			const told = await site.idle({ worker: what.worker, before: now, now });
+			const actual = await site.idle({ worker: what.worker, before: now, now });
 			const expected = model.idle(what.worker);
 			return [
-				{ lost: told.lost.toSorted(), over: told.over.toSorted() },
+				{ lost: actual.lost.toSorted(), over: actual.over.toSorted() },
 				{ lost: expected.lost.toSorted(), over: expected.over.toSorted() },
 			];
 		}
@@ -201,8 +201,8 @@ async function sequences(store: Store, numRuns: number): Promise<void> {
 				const site = siteOf(store);
 				const model = modelOf();
 				for (const what of happenings) {
-					const [told, expected] = await happen(site, model, what);
-					expect(told).toEqual(expected);
+					const [actual, expected] = await happen(site, model, what);
+					expect(actual).toEqual(expected);
 				}
 				for (const [id, expected] of model.jobs) {
 					const shown = await site.get(id, model.now);

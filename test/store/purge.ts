@@ -1,6 +1,6 @@
 /**
  * Cases: purging a queue (D11). What was purged is missing at once; its rows go later, and nothing
- * may tell the difference.
+ * may see the difference.
  */
 import { expect, it } from "vitest";
 import type { Signal } from "../../src/store/contract/store.ts";
@@ -115,7 +115,7 @@ export function purgeCases({ store, open }: Bed): void {
 		expect(await site.idle({ before: T0 + 1 })).toEqual({ lost: [], over: [] });
 	});
 
-	it("D11: purge against claim, both at once: each job is either handed out or gone", async () => {
+	it("D11: purge against claim, both at once: each job is either handed out or removed", async () => {
 		const site = siteOf(store());
 		const ids = (await Promise.all(Array.from({ length: 60 }, () => site.add()))).map(
 			({ id }) => id,
@@ -136,7 +136,7 @@ export function purgeCases({ store, open }: Bed): void {
 		});
 	});
 
-	it("D11: submissions in the same turn: those before it are gone, those after it wait", async () => {
+	it("D11: submissions in the same turn: those before it are removed, those after it wait", async () => {
 		const site = siteOf(store());
 		const [before, removed, after, taken] = await Promise.all([
 			site.add(),
@@ -208,7 +208,7 @@ export function purgeCases({ store, open }: Bed): void {
 		expect(signals).toEqual([{ kind: "purged", endpoint }]);
 	});
 
-	it("D11: settle › removes the rows some at a time, and tells that it is due until none is left", () =>
+	it("D11: settle › removes the rows some at a time, and reports that it is due until none is left", () =>
 		alone(open, async (site) => {
 			for (let n = 0; n < 5; n += 1) await site.add();
 			await site.purge();

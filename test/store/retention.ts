@@ -64,7 +64,7 @@ export function retentionCases({ store, open }: Bed): void {
 		});
 	});
 
-	it("D9, D15: sees what has passed, and is missing for what is gone", async () => {
+	it("D9, D15: sees what has passed, and is missing for what was erased", async () => {
 		const site = siteOf(store());
 		const { id } = await site.add();
 		expect(await site.retain(id, 5000, T0 + TTL)).toMatchObject({

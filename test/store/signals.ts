@@ -1,4 +1,4 @@
-/** Cases: signals tell of moves made in passing (contract rule 8). */
+/** Cases: signals report moves made in passing (contract rule 8). */
 import { expect, it } from "vitest";
 import type { Signal } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
@@ -91,7 +91,7 @@ export function signalCases({ store, open }: Bed): void {
 		).toEqual([]);
 	});
 
-	it("the third loss by pings is announced as settled: the answer cannot tell", async () => {
+	it("the third loss by pings is announced as settled: the answer cannot say", async () => {
 		const site = siteOf(store());
 		const { endpoint } = site;
 		const { id } = await site.running();

@@ -59,7 +59,7 @@ export type Listed = JobFilter & {
 
 export type Site = ReturnType<typeof siteOf>;
 
-/** A new endpoint in `store`. Times are `T0` unless told. */
+/** A new endpoint in `store`. Times are `T0` unless given. */
 export function siteOf(store: Store) {
 	sites += 1;
 	const endpoint = `endpoint-${sites}`;

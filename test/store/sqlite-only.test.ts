@@ -126,7 +126,7 @@ describe("SQLite", () => {
 			expect(await site.state(id)).toBe("IN_PROGRESS");
 		}));
 
-	it("a batch that is undone and run again tells each signal once, and forgets no delivery or deadline", () =>
+	it("a batch that is undone and run again sends each signal once, and forgets no delivery or deadline", () =>
 		on(newPath(), async (store) => {
 			const site = siteOf(store);
 			const { endpoint } = site;
@@ -214,7 +214,7 @@ describe("SQLite", () => {
 			expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
 		});
 	});
-	it("D11: a batch that fails beside a purge leaves the purge as it was told", () =>
+	it("D11: a batch that fails beside a purge leaves the purge as it was reported", () =>
 		on(newPath(), async (store) => {
 			const site = siteOf(store);
 			const { id } = await site.add();

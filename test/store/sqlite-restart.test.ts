@@ -51,10 +51,10 @@ describe("SQLite", () => {
 			[fileURLToPath(new URL("insert-for-ever.ts", import.meta.url)), path],
 			{ stdio: ["ignore", "pipe", "inherit"] },
 		);
-		const told: string[] = [];
+		const acknowledged: string[] = [];
 		for await (const line of createInterface({ input: child.stdout })) {
-			if (/^\w+ \S{36}$/.test(line)) told.push(line);
-			if (told.length === 3000) child.kill("SIGKILL");
+			if (/^\w+ \S{36}$/.test(line)) acknowledged.push(line);
+			if (acknowledged.length === 3000) child.kill("SIGKILL");
 		}
 		if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 		expect(child.signalCode).toBe("SIGKILL");
@@ -67,14 +67,14 @@ describe("SQLite", () => {
 				report: ["COMPLETED"],
 			};
 			const wrong: string[] = [];
-			for (const line of told) {
+			for (const line of acknowledged) {
 				const [what = "", id = ""] = line.split(" ");
 				const found = await store.jobs.get({ endpoint, id, now: T0 });
 				if (!found || !reached[what]?.includes(found.job.state))
 					wrong.push(`${line}: ${found?.job.state}`);
 			}
 			expect(wrong).toEqual([]);
-			expect(told.length).toBeGreaterThanOrEqual(3000);
+			expect(acknowledged.length).toBeGreaterThanOrEqual(3000);
 			const counts = await store.jobs.counts({ endpoint, now: T0 });
 			await store.close();
 			const inState = (state: string) =>
@@ -190,13 +190,13 @@ describe("SQLite", () => {
 				await site.move(returned.id, "release", { attempt: 2, over: true });
 				expect(await site.purge()).toBe(3);
 				if (removed > 0) await site.settle(T0, removed);
-				return { endpoint: site.endpoint, running, gone: [returned, ...low].map(({ id }) => id) };
+				return { endpoint: site.endpoint, running, purged: [returned, ...low].map(({ id }) => id) };
 			});
 			for (let restart = 0; restart < 2; restart += 1) {
 				await on(path, async (store) => {
-					const { endpoint, running, gone } = before;
+					const { endpoint, running, purged } = before;
 					const site = siteOf(store);
-					for (const id of gone)
+					for (const id of purged)
 						expect(await store.jobs.get({ endpoint, id, now: T0 })).toBeUndefined();
 					expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({
 						inQueue: 0,

@@ -157,7 +157,7 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(await claim(site.store)).toEqual({ due: [] });
 		}));
 
-	it("D21: the signal tells of new ones, once for those of a step", () =>
+	it("D21: the signal reports new ones, once for those of a step", () =>
 		alone(open, async (site) => {
 			const signals: Signal[] = [];
 			await site.add({ webhook });
@@ -172,7 +172,7 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(deliveries()).toBe(2);
 		}));
 
-	it("claim › the longest due first, up to the limit; nobody else gets them while they are held", () =>
+	it("claim › the longest due first, up to the limit; no other server gets them while they are held", () =>
 		alone(open, async (site) => {
 			const [one, two, three] = [
 				await delivering(site),
@@ -251,7 +251,7 @@ export function webhookCases({ store, open }: Bed): void {
 			});
 		}));
 
-	it("D21: redeliver › makes one that is over due again, with all its tries anew and its history kept", () =>
+	it("D21: redeliver › makes one that is over due again, with all its tries again and its history kept", () =>
 		alone(open, async (site) => {
 			const { webhooks } = site.store;
 			const id = await delivering(site);

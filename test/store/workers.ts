@@ -68,7 +68,7 @@ export function workerCases({ store, open }: Bed): void {
 		expect([await site.state(id), await site.state(other.id)]).toEqual(["IN_QUEUE", "IN_PROGRESS"]);
 	});
 
-	it("D16: ping › two without an old attempt tell that it is over; naming it starts anew", async () => {
+	it("D16: ping › two without an old attempt show that it is over; naming it starts again", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
 		await site.move(id, "cancel");
@@ -126,11 +126,11 @@ export function workerCases({ store, open }: Bed): void {
 
 	it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {
 		const site = siteOf(store());
-		const [told, dead] = [await site.running(), await site.running({ worker: "w2" })];
-		for (const { id } of [told, dead]) await site.move(id, "cancel");
+		const [named, dead] = [await site.running(), await site.running({ worker: "w2" })];
+		for (const { id } of [named, dead]) await site.move(id, "cancel");
 		await site.idle({ before: T0 + 1 });
 		await site.idle({ worker: "w2", before: T0 + 1, dead: true });
-		expect((await site.attempts(told.id))[0]).toEqual({
+		expect((await site.attempts(named.id))[0]).toEqual({
 			attempt: 1,
 			worker: "w1",
 			startedAt: T0,

@@ -13,8 +13,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Balancer {
 	readonly url: string;
 	/**
-	 * Requests that it could not bring to an answer, and told so by 502: no server was there, or the
-	 * one that had the request went away.
+	 * Requests that it could not bring to an answer, answered 502: no server was there, or the
+	 * one that had the request closed it.
 	 */
 	readonly failed: readonly { method: string; path: string; why: string }[];
 	/** Which of the servers take requests, as far as it knows. */

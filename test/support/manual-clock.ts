@@ -1,5 +1,5 @@
 /**
- * A clock that moves when it is told: sleepers wake in due order, each finishing its work before
+ * A clock that a test moves: sleepers wake in due order, each finishing its work before
  * the next wakes.
  */
 import type { Clock } from "../../src/clock.ts";
@@ -10,12 +10,12 @@ export interface ManualClock extends Clock {
 	/** Of both kinds: in tests the job clock is this one too. */
 	now(): number;
 	/**
-	 * Moves time by `ms`, waking whoever is due on the way. Resolves when all they began without
+	 * Moves time by `ms`, waking what is due on the way. Resolves when all they began without
 	 * sleeping is done.
 	 */
 	advance(ms: number): Promise<void>;
 	/**
-	 * Moves time by `ms` at once: whoever is due on the way is late. For long times in which nothing
+	 * Moves time by `ms` at once: what is due on the way is late. For long times in which nothing
 	 * happens that matters.
 	 */
 	leap(ms: number): Promise<void>;
@@ -27,7 +27,7 @@ interface Sleeper {
 }
 
 /**
- * Turns of the event loop after which nothing is expected to be under way that is not counted as
+ * Turns of the event loop after which nothing is expected to be in progress that is not counted as
  * work.
  */
 const QUIET_TURNS = 12;

@@ -1,6 +1,6 @@
 /**
  * A reverse proxy that puts a service below a path, as docs/guides/console.md describes it: it
- * takes the path away and passes `Host` on. Answers that are streams go through as they come.
+ * removes the path and passes `Host` on. Answers that are streams go through as they come.
  */
 import { once } from "node:events";
 import { createServer, request } from "node:http";

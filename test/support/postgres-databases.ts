@@ -5,7 +5,7 @@ import { Client } from "pg";
 /** The role that tests connect as: it owns its databases and may do nothing else. */
 export const ROLE = "sluice";
 
-/** How a server is reached: plain data, so that it can be told to another process. */
+/** How a server is reached: plain data, so that it can be sent to another process. */
 export interface PostgresAccess {
 	/** On 127.0.0.1. */
 	port: number;
@@ -20,7 +20,7 @@ export interface TestDatabase {
 	name: string;
 	/** `postgres://...` as {@link ROLE}, which owns it. */
 	url: string;
-	/** Removes it, whoever is connected. Ending the server does it too. */
+	/** Removes it, in spite of connections. Ending the server does it too. */
 	drop(): Promise<void>;
 }
 

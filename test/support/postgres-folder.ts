@@ -79,7 +79,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 	try {
 		process.kill(pid, name);
 	} catch (error) {
-		// Gone in the meantime, by the hand of another run perhaps.
+		// Removed in the meantime, perhaps by another run.
 		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
 	}
 }

@@ -12,7 +12,7 @@ const VARIABLE = "SLUICE_TEST_POSTGRES_PROGRAMS";
 /** The first version in which a database can have its order from ICU. */
 const ICU_SINCE = 15;
 
-/** Whom the server runs as; undefined: whoever runs the tests. */
+/** Whom the server runs as; undefined: the user that runs the tests. */
 export type ServerUser = { uid: number; gid: number } | undefined;
 
 /** For root it is `nobody`, whom every machine has: no user is made for a test. */
@@ -43,7 +43,7 @@ export function programsFor(user: ServerUser, folder: string): string {
 }
 
 /**
- * What `initdb` is told of the order of text: that of a language (ICU, en-US), which no machine
+ * What `initdb` gets for the order of text: that of a language (ICU, en-US), which no machine
  * must have; before ICU, that of bytes.
  */
 export function orderFor(programs: string): string[] {

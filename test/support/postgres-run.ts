@@ -12,7 +12,7 @@ import type { PostgresServer } from "./postgres-server.ts";
 declare module "vitest" {
 	interface ProvidedContext {
 		/**
-		 * Port on 127.0.0.1: whoever connects is told how the run's PostgreSQL is reached, in JSON
+		 * Port on 127.0.0.1: a client that connects gets how the run's PostgreSQL is reached, in JSON
 		 * ({@link PostgresAnswer}).
 		 */
 		postgresDoor: number;

@@ -24,7 +24,7 @@ import { orderFor, programsFor, serverUser } from "./postgres-programs.ts";
 import { until } from "./until.ts";
 
 /**
- * A server that runs, until it is told otherwise. It is removed with its owner's process at the
+ * A server that runs, until it is stopped. It is removed with its owner's process at the
  * latest.
  */
 export interface PostgresServer extends PostgresDatabases {
@@ -38,7 +38,7 @@ export interface PostgresServer extends PostgresDatabases {
 	 * recovers. Resolves when it has ended.
 	 */
 	stop(mode?: "fast" | "immediate"): Promise<void>;
-	/** SIGKILL. Sessions notice by themselves, so a statement that runs may still end. */
+	/** SIGKILL. Sessions notice later, so a statement that runs may still end. */
 	kill(): Promise<void>;
 	/**
 	 * SIGKILL to all of its processes at the same moment, as when the machine fails: nothing that was

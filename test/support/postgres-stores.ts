@@ -11,7 +11,7 @@ import { postgres } from "./postgres.ts";
 export interface StoreDatabase {
 	url: string;
 	/**
-	 * To be called once what used it has ended: somebody else will get it. Without it the database
+	 * To be called once what used it has ended: another test will get it. Without it the database
 	 * goes with the run.
 	 */
 	giveBack(): void;
@@ -19,7 +19,7 @@ export interface StoreDatabase {
 
 const free: string[] = [];
 
-// Whoever is still connected was killed: it is waited for, or it might write yet.
+// A client that is still connected was killed: it is waited for, or it might write yet.
 const END_OTHERS =
 	"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()";
 // Those that refer to others come last.
@@ -61,7 +61,7 @@ async function emptied(url: string): Promise<string> {
 	return url;
 }
 
-/** A database that nobody else has. */
+/** A database of the caller's own. */
 export async function storeDatabase(): Promise<StoreDatabase> {
 	const used = free.pop();
 	const url = used === undefined ? await made() : await emptied(used);

@@ -12,7 +12,7 @@ import type { PostgresAnswer } from "./postgres-run.ts";
 let shared: Promise<PostgresDatabases> | undefined;
 
 /**
- * Starts it (about 1 s) when no file of the run has done so. Whoever wants to stop or restart a
+ * Starts it (about 1 s) when no file of the run has done so. A test that stops or restarts a
  * server takes one of its own: `startPostgres`.
  */
 export function postgres(): Promise<PostgresDatabases> {

@@ -1,6 +1,6 @@
 /**
  * A service with endpoints for external workers on a manual clock, and what tests of the worker
- * side do with it again and again.
+ * side do with it repeatedly.
  */
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export async function workerEnvOf(
 	return json.env as Record<string, string>;
 }
 
-/** The same worker, told that the service is at another address. */
+/** The same worker, when the service is at another address. */
 export function movedEnv(env: Record<string, string>, url: string): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(env).map(([name, value]) => [name, value.replace(/^http:\/\/[^/]+/, url)]),
@@ -113,9 +113,9 @@ export interface Bench {
 	call(operation: string, q?: Parameters<typeof call>[2]): ReturnType<typeof call>;
 	/** Facts of the events of one name so far, those of other endpoints left out. */
 	of<N extends EventName>(name: N): Events[N][];
-	/** Lengths of all sleeps begun on the service's clock, ms: tells that a pause has begun. */
+	/** Lengths of all sleeps begun on the service's clock, ms: shows that a pause has begun. */
 	slept: readonly number[];
-	/** A new worker that makes each call when told. */
+	/** A new worker that makes each call on request. */
 	worker(endpoint?: string): Promise<SdkProtocol>;
 	/**
 	 * A worker that knew an earlier service in this folder, and now reaches this one under the same
@@ -138,7 +138,7 @@ export interface Bench {
 	 */
 	pass(ms: number): Promise<void>;
 	/**
-	 * The machine was suspended, or its clock set: it is later now by so many ms, and nobody was
+	 * The machine was suspended, or its clock set: it is later now by so many ms, and no worker was
 	 * woken on the way.
 	 */
 	jump(ms: number): void;

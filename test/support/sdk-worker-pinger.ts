@@ -1,6 +1,6 @@
 /**
  * The ping process of a fake SDK worker, as a thread of its own (protocol B.7): it pings while
- * the main part blocks. Every so often by itself, or when told. The list of jobs it names comes by
+ * the main part blocks. Every so often, or on request. The list of jobs it names comes by
  * message and may lag, as the real one's does.
  */
 import { parentPort, workerData } from "node:worker_threads";
@@ -11,13 +11,13 @@ import { sdkProtocol } from "./sdk-protocol.ts";
 export interface PingerStart {
 	env: Record<string, string>;
 	version: string;
-	/** Pause between pings, ms; absent: only when told. */
+	/** Pause between pings, ms; absent: only on request. */
 	everyMs?: number;
-	/** Pings answered so far; whoever waits on it is woken by each. */
+	/** Pings answered so far; a thread that waits on it is woken by each. */
 	answered: Int32Array;
 }
 
-/** What it is told: the jobs it names from now on, and whether to ping at once. */
+/** What it receives: the jobs it names from now on, and whether to ping at once. */
 export interface PingerOrder {
 	named: readonly string[];
 	ping: boolean;
@@ -28,7 +28,7 @@ const protocol = sdkProtocol(env, { version });
 let named: readonly string[] = [];
 
 async function ping(): Promise<void> {
-	// The answer is ignored, and so is a refusal: nothing can be told to a worker through ping.
+	// The answer is ignored, and so is a refusal: nothing can be sent to a worker through ping.
 	const status = await protocol.ping(named).then(
 		(answer) => answer.status,
 		() => 0,

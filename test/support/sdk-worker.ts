@@ -108,7 +108,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 		return new Thread(new URL("./sdk-worker-pinger.ts", import.meta.url), { workerData: start });
 	}
 
-	function tell(ping = false): void {
+	function notify(ping = false): void {
 		thread?.postMessage({ named: [...held], ping } satisfies PingerOrder);
 	}
 
@@ -167,7 +167,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 			if (answer.status === 429 && atLeast(version, "1.7.3")) await sleep(5000, dead.signal);
 			for (const job of jobsOf(answer)) {
 				held.add(job.id);
-				tell();
+				notify();
 				// A job that comes after SIGTERM is accepted, named in pings, and never run.
 				if (!leaving) begin(job);
 			}
@@ -189,7 +189,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 		const over = run(job, cancel).finally(() => {
 			running.delete(job.id);
 			held.delete(job.id);
-			tell();
+			notify();
 			for (const wake of news) wake();
 			if (o.refresh) terminate();
 		});
@@ -319,7 +319,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 		async ping() {
 			if (!thread) throw new Error("This worker has no ping thread.");
 			const answers = on(thread, "message");
-			tell(true);
+			notify(true);
 			const { value } = (await answers.next()) as { value: [number] };
 			await answers.return?.();
 			return value[0];

@@ -27,7 +27,7 @@ function databaseOf(folder: string): Promise<StoreDatabase> {
 	return found;
 }
 
-/** How a service in this folder is told its store: the same for each that is started there. */
+/** How a service in this folder gets its store: the same for each that is started there. */
 export async function storeIn(
 	folder: string,
 ): Promise<{ flags: Record<string, string>; env: Record<string, string> }> {
@@ -39,7 +39,7 @@ export async function storeIn(
 	};
 }
 
-/** The folder is gone, and with it the services that had the store. */
+/** The folder is removed, and with it the services that had the store. */
 export function leaveStore(folder: string): void {
 	const left = databases.get(folder);
 	databases.delete(folder);
@@ -62,7 +62,7 @@ export async function copyStore({ from, to }: { from: string; to: string }): Pro
 }
 
 /**
- * All that services in this folder have written, wherever: each file but the one they were told
+ * All that services in this folder have written, wherever: each file but the one that they were given
  * their settings by, and what the database holds.
  */
 export async function writtenIn(folder: string): Promise<Buffer[]> {
@@ -78,7 +78,7 @@ export async function writtenIn(folder: string): Promise<Buffer[]> {
 /**
  * Opens the store of a service on a clock of the test's. What passes between service and database
  * takes real time, while that clock may stand still or leap: it is the database's clock too, and a
- * manual one waits for what is under way.
+ * manual one waits for what is in progress.
  */
 export function openOn(clock: Clock): typeof openStore {
 	return async (q) => {

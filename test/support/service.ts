@@ -84,7 +84,7 @@ export interface TestService extends App {
 	next<N extends EventName>(name: N, fits?: (facts: Events[N]) => boolean): Promise<Events[N]>;
 	/**
 	 * To be called when the test's clock leapt without waking anybody: a service that goes by its
-	 * database's clock compares the two at its next look, which this is.
+	 * database's clock compares the two at its next read, which this is.
 	 */
 	leapt(): void;
 	/** Stops it and removes its folder. */

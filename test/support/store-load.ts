@@ -18,7 +18,7 @@ const TERMS = {
 	recordMs: 604_800_000,
 };
 
-/** How long a lane pauses while the database is away, ms. */
+/** How long a lane pauses while the database is unavailable, ms. */
 const PAUSE_MS = 2;
 
 export type StoreLoad = ReturnType<typeof storeLoad>;
@@ -35,7 +35,7 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 	let unsure = 0;
 	let over = false;
 
-	/** The answer, or undefined where the database was away. */
+	/** The answer, or undefined where the database was unavailable. */
 	async function step<T>(ask: () => Promise<T>): Promise<T | undefined> {
 		try {
 			return await ask();
@@ -64,7 +64,7 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 			for (const { job } of (
 				await step(() => jobs.claim({ endpoint: ENDPOINT, worker, limit: 1, maxBytes: 1e6, now }))
 			)?.jobs ?? []) {
-				const told = await step(() =>
+				const reported = await step(() =>
 					jobs.report({
 						endpoint: ENDPOINT,
 						id: job.id,
@@ -73,8 +73,8 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 						now,
 					}),
 				);
-				if (told?.ok) completed.add(job.id);
-				else if (told) wrong.push(`report: ${told.why}`);
+				if (reported?.ok) completed.add(job.id);
+				else if (reported) wrong.push(`report: ${reported.why}`);
 			}
 		}
 	}

@@ -24,7 +24,7 @@ afterEach(async () => {
 	await database.drop();
 });
 
-/** A client that never throws by itself. */
+/** A client that never throws. */
 async function dial(url = proxy.through(database.url)): Promise<Client> {
 	const client = new Client({ connectionString: url });
 	client.on("error", () => {});

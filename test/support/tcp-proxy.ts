@@ -39,7 +39,7 @@ export interface TcpProxy {
 	lead(port: number): void;
 	/** Resolves when something arrives from a client. */
 	heard(): Promise<void>;
-	/** Resets all connections and is gone. */
+	/** Resets all connections and ends. */
 	close(): void;
 }
 

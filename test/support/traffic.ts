@@ -70,7 +70,7 @@ export function traffic({
 			const answer = await call(url, path, init).catch((error: Error) => error);
 			if (!(answer instanceof Error) && answer.status < 500) return answer;
 			const at = performance.now();
-			const told =
+			const failure =
 				answer instanceof Error
 					? {
 							status: undefined,
@@ -82,7 +82,7 @@ export function traffic({
 							retryAfter: answer.headers.get("retry-after"),
 							why: answer.text,
 						};
-			failures.push({ url, path, ms: at - began, at, ...told });
+			failures.push({ url, path, ms: at - began, at, ...failure });
 			await sleep(20);
 		}
 	}

@@ -1,11 +1,11 @@
-/** Work that is under way in this process, for clocks that must not leap over it. */
+/** Work that is in progress in this process, for clocks that must not leap over it. */
 
-let underWay = 0;
+let inProgress = 0;
 const waiting: (() => void)[] = [];
 
 /** Whether nothing is. */
 export function isIdle(): boolean {
-	return underWay === 0;
+	return inProgress === 0;
 }
 
 /** Resolves when nothing is. */
@@ -14,11 +14,11 @@ export async function idle(): Promise<void> {
 }
 
 function end(): void {
-	underWay -= 1;
+	inProgress -= 1;
 	if (isIdle()) for (const resolve of waiting.splice(0)) resolve();
 }
 
-/** The same groups of operations; those under way count as work. */
+/** The same groups of operations; those in progress count as work. */
 export function counted<T extends object>(operations: T): T {
 	const same = Object.entries(operations).map(([name, value]: [string, unknown]) => {
 		if (typeof value === "object" && value !== null) return [name, counted(value)];
@@ -34,6 +34,6 @@ export function counted<T extends object>(operations: T): T {
 
 function watched(answer: unknown): unknown {
 	if (!(answer instanceof Promise)) return answer;
-	underWay += 1;
+	inProgress += 1;
 	return answer.finally(end);
 }

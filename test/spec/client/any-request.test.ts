@@ -195,7 +195,7 @@ it("D2: no request is answered by 500 or more (but D32: where no worker took its
 		fc.asyncProperty(request, async (q) => {
 			const answer = await answerTo(q);
 			seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
-			// D32: nobody takes these jobs, which is a 503 of its own.
+			// D32: no worker takes these jobs, which is a 503 of its own.
 			if (answer.status >= 500) {
 				expectOpenAIError(answer, 503, "no_worker_in_time");
 				return;

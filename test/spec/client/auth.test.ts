@@ -63,7 +63,7 @@ function expectRefusal(
 }
 
 describe.each(OPERATIONS)("%s %s", (method, path) => {
-	it.each(WRONG)("spec 5.3: %s is 401, and nothing of the header is told", async (_, header) => {
+	it.each(WRONG)("spec 5.3: %s is 401, and nothing of the header is shown", async (_, header) => {
 		const answer = await as(header, method, path);
 		expectRefusal(path, answer, 401, "unauthorized");
 		expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
@@ -89,7 +89,7 @@ describe("the order of checks", () => {
 		}
 	});
 
-	it("D3: without a key nobody learns which paths, endpoints or jobs exist", async () => {
+	it("D3: without a key no caller learns which paths, endpoints or jobs exist", async () => {
 		const texts = await Promise.all(
 			[
 				"/v2/ep/status/JOB",
@@ -104,7 +104,7 @@ describe("the order of checks", () => {
 		expect(new Set(texts).size).toBe(1);
 	});
 
-	it("D3: the key is checked before the body is looked at", async () => {
+	it("D3: the key is checked before the body is read", async () => {
 		const answer = await call(service.url, "/v2/ep/run", {
 			key: "wrong-key-0123456789",
 			text: "not JSON",
@@ -138,7 +138,7 @@ describe("workers and clients", () => {
 });
 
 describe("the first key", () => {
-	it("D30: with no key at all the first start makes one, tells it once and keeps only its hash", async () => {
+	it("D30: with no key at all the first start makes one, prints it once and keeps only its hash", async () => {
 		const place = folder();
 		const store = await storeIn(place.path);
 		const loaded = loadConfig({

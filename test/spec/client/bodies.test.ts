@@ -39,7 +39,7 @@ function refused(body: string | Uint8Array, headers?: Record<string, string>): P
 }
 
 /**
- * Checks that `/run` takes a body, and that `/runsync` does: its job is ended by whoever cancels
+ * Checks that `/run` takes a body, and that `/runsync` does: its job ended by the caller that cancels
  * it.
  */
 async function expectTaken(

@@ -52,7 +52,7 @@ afterAll(() => endWith(service, clock));
 
 type Answer = Awaited<ReturnType<typeof call>>;
 
-/** What an answer tells of the rate: limit, remaining, reset. */
+/** What an answer reports of the rate: limit, remaining, reset. */
 function quota({ headers }: Pick<Answer, "headers">): (string | null)[] {
 	return ["limit", "remaining", "reset"].map((name) => headers.get(`ratelimit-${name}`));
 }
@@ -84,7 +84,7 @@ describe("requests at once", () => {
 		const refused = await call(service.url, "/v2/held/runsync", INPUT);
 		expect429(refused, "too_many_at_once", ["'held'", "'runsync'", "2 requests", "at once"]);
 		expect(refused.headers.get("retry-after")).toBe("1");
-		// Refused for its number under way, it has not used up any of the rate.
+		// Refused for the number in flight, it has not used up any of the rate.
 		expect(quota(refused)).toEqual(["2000", "1998", "10"]);
 		// Other operations and endpoints do not see it.
 		expect((await call(service.url, "/v2/held/run", INPUT)).status).toBe(200);
@@ -185,7 +185,7 @@ describe("requests at once", () => {
 		// The last of them is let in now, and let go.
 		await clock.advance(0);
 		const answers = await Promise.all([1, 2].map(() => call(service.url, "/v2/left/status/none")));
-		// They were let in, so they count; but they are not under way.
+		// They were let in, so they count; but they are not in flight.
 		expect(answers.map((answer) => [answer.status, quota(answer)[1]])).toEqual([
 			[404, "1996"],
 			[404, "1995"],

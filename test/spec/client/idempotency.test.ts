@@ -131,7 +131,7 @@ describe("the same key", () => {
 	});
 });
 
-describe("a job that is gone", () => {
+describe("a job that was removed", () => {
 	it("D14: expired: 409 with its last state; it never runs again", async () => {
 		const { id } = (await submit()).json;
 		const worker = await handWorker(service, ep);

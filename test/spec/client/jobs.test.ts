@@ -103,7 +103,7 @@ describe("the job object", () => {
 		[7, "7"],
 		[true, "true"],
 		[["x"], '["x"]'],
-	])("D6: the error %j of a worker is told as text", async (error, told) => {
+	])("D6: the error %j of a worker is returned as text", async (error, expected) => {
 		const id = await submitted(service, "ep");
 		await worker.takeThis(id);
 		await worker.done(id, { error, output: { detail: 1 } });
@@ -113,7 +113,7 @@ describe("the job object", () => {
 			delayTime: 0,
 			executionTime: 0,
 			output: { detail: 1 },
-			error: told,
+			error: expected,
 			workerId: worker.id,
 		});
 	});
@@ -235,9 +235,9 @@ describe("s3Config", () => {
 	};
 
 	it("spec 2.5, D22: the worker gets it as it came, and no answer, event or file has it in clear", async () => {
-		const told: string[] = [];
+		const expected: string[] = [];
 		const remove = service.events.onAny((name, facts) =>
-			told.push(
+			expected.push(
 				name +
 					JSON.stringify(facts, (_, value: unknown) =>
 						value instanceof Error ? value.stack : value,
@@ -262,8 +262,8 @@ describe("s3Config", () => {
 		remove();
 		for (const answer of [submit, waiting, running, ended, stream, endpoints])
 			expect(answer.text).not.toContain(SECRET);
-		expect(told.length).toBeGreaterThan(2);
-		expect(told.join("\n")).not.toContain(SECRET);
+		expect(expected.length).toBeGreaterThan(2);
+		expect(expected.join("\n")).not.toContain(SECRET);
 		const contents = await writtenIn(service.folder.path);
 		// The database is among what was read: it knows the job.
 		expect(contents.some((bytes) => bytes.includes(id))).toBe(true);

@@ -94,13 +94,13 @@ describe.each(LIMITS)("the payload of /%s", (operation, limit) => {
 			connection.write(`${part.length.toString(16)}\r\n${part}\r\n`);
 		}
 		connection.write("0\r\n\r\n");
-		const told = expectError(await connection.answer(), 413, "body_too_large");
-		expect(told.error).toContain(`over ${limit} bytes`);
+		const refusal = expectError(await connection.answer(), 413, "body_too_large");
+		expect(refusal.error).toContain(`over ${limit} bytes`);
 		// Nothing more can come: the service closes the connection.
 		await connection.closed;
 	});
 
-	it("D3: without a key the size is not told, 401", async () => {
+	it("D3: without a key the size is not shown, 401", async () => {
 		const connection = await rawConnection(service.url);
 		connection.write(
 			requestText({

@@ -113,7 +113,7 @@ describe("bytes that are not well-formed HTTP", () => {
 		connection.socket.destroy();
 	});
 
-	it("a client that goes away in the middle of its headers or body harms nobody", async () => {
+	it("a client that disconnects in the middle of its headers or body harms no other", async () => {
 		const parts = [
 			"",
 			"POST /v2/e",

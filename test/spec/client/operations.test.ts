@@ -148,7 +148,7 @@ describe("waiting", () => {
 		});
 	});
 
-	it("D8: a job that still runs when the wait ends is told as running and goes on", async () => {
+	it("D8: a job that still runs when the wait ends is returned as running and goes on", async () => {
 		const worker = await handWorker(service, ep);
 		const held = await runsync("?wait=2000");
 		await worker.takeThis(held.id);

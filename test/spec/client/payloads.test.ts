@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 /**
- * A value of about this many bytes as nobody would print it: white space, escapes, a name twice,
+ * A value of about this many bytes as no serializer prints it: white space, escapes, a name twice,
  * numbers beyond doubles, all lengths of characters.
  */
 function valueOf(bytes: number): string {
@@ -72,10 +72,10 @@ describe("D5: a large payload comes back byte for byte", () => {
 			const job = (await answer).text;
 			expect(job.includes(`,"output":${value},"workerId":`)).toBe(true);
 			expect((await call(service.url, `/v2/ep/status/${id}`)).text).toBe(job);
-			const told = (await call(service.url, `/v1/endpoints/ep/jobs/${id}`)).text;
-			expect(told.includes(`,"output":${value},`) && told.endsWith(`,"input":${value}}`)).toBe(
-				true,
-			);
+			const details = (await call(service.url, `/v1/endpoints/ep/jobs/${id}`)).text;
+			expect(
+				details.includes(`,"output":${value},`) && details.endsWith(`,"input":${value}}`),
+			).toBe(true);
 			const [delivered] = await receiver.arrived(1, hook);
 			expect(delivered!.body.toString()).toBe(job);
 		},

@@ -73,7 +73,7 @@ function ask(
 	return call(service.url, real, method === "POST" ? { method, text: "nonsense" } : { method });
 }
 
-/** What an answer tells of the rate: limit, remaining, reset. */
+/** What an answer reports of the rate: limit, remaining, reset. */
 function quota({ headers }: Pick<Answer, "headers">): (string | null)[] {
 	return ["limit", "remaining", "reset"].map((name) => headers.get(`ratelimit-${name}`));
 }
@@ -128,7 +128,7 @@ describe("the rate", () => {
 	);
 
 	it.each(LIMITED_OPERATIONS)(
-		"D24: all methods under /v2 and /sdk/v2 share the budget of /%s, and it is nobody else's",
+		"D24: all methods under /v2 and /sdk/v2 share the budget of /%s, and no other operation uses it",
 		async (operation) => {
 			const endpoint = small.next();
 			const [plain, sdk] = ["/v2", "/sdk/v2"].map(
@@ -160,7 +160,7 @@ describe("the rate", () => {
 		]);
 	});
 
-	it("D24: /retry and /health have no limit and tell none", async () => {
+	it("D24: /retry and /health have no limit and report none", async () => {
 		const endpoint = small.next();
 		for (const [method, path] of [
 			["POST", "retry/none"],
@@ -174,7 +174,7 @@ describe("the rate", () => {
 		}
 	});
 
-	it("D35: with limits off nothing is limited or told", async () => {
+	it("D35: with limits off nothing is limited or reported", async () => {
 		for (let index = 0; index < 15; index += 1) {
 			for (const row of PROMPT.filter(({ path }) => path.startsWith("/v2/"))) {
 				const answer = await ask("off", row);
@@ -196,7 +196,7 @@ describe("the rate", () => {
 		expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, index) => index));
 	});
 
-	it("spec 5, D3: who has no key or no endpoint is told that, uses nothing up, and learns no numbers", async () => {
+	it("spec 5, D3: who has no key or no endpoint gets that error, uses nothing up, and learns no numbers", async () => {
 		const endpoint = small.next();
 		for (let index = 0; index < 5; index += 1) {
 			const refused = await call(service.url, `/v2/${endpoint}/requests`, {

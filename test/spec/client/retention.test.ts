@@ -41,7 +41,7 @@ async function done(): Promise<string> {
 }
 
 describe("?ttl=", () => {
-	it("spec 3.3, D9: the result is gone so long after the end of the job, not after the request", async () => {
+	it("spec 3.3, D9: the result expires so long after the end of the job, not after the request", async () => {
 		const id = await done();
 		await clock.advance(3000);
 		expect((await status(id, "10000")).json).toMatchObject({ status: "COMPLETED", output: "kept" });
@@ -88,7 +88,7 @@ describe("?ttl=", () => {
 		expectError(await status(other), 404, "job_not_found");
 	});
 
-	it("D9, spec 3.2: a job gone by it cannot be retried", async () => {
+	it("D9, spec 3.2: a job expired by it cannot be retried", async () => {
 		const id = await submitted(service, ep);
 		await worker.takeThis(id);
 		await worker.done(id, { error: "broke" });

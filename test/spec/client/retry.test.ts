@@ -1,4 +1,4 @@
-/** Section 3: `/retry`, and what of a job starts anew by it (rule 1, D37). */
+/** Section 3: `/retry`, and what of a job is reset by it (rule 1, D37). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, startService } from "../../support/service.ts";
@@ -46,7 +46,7 @@ async function failed(body: object = { input: {} }): Promise<string> {
 }
 
 describe("what can be retried", () => {
-	it("spec 3.1: a FAILED job waits again under its id with its input, its output, error and chunks gone", async () => {
+	it("spec 3.1: a FAILED job waits again under its id with its input, its output, error and chunks removed", async () => {
 		const input = '{"seed": 18446744073709551615, "x": 1.0}';
 		const submission = await call(service.url, `/v2/${ep}/run`, { text: `{"input": ${input}}` });
 		const { id } = submission.json;
@@ -129,7 +129,7 @@ describe("what can be retried", () => {
 	});
 });
 
-describe("what starts anew", () => {
+describe("what is reset", () => {
 	it("D37: it joins the end of the queue", async () => {
 		const id = await failed();
 		const other = await submitted(service, ep);
@@ -179,7 +179,7 @@ describe("what starts anew", () => {
 		expect((await worker.takeThis(id)).s3Config).toEqual(s3Config);
 	});
 
-	it("D16, D37: losses are counted anew", async () => {
+	it("D16, D37: losses are counted from 0", async () => {
 		const id = await submitted(service, ep);
 		for (let loss = 1; loss <= 3; loss += 1) {
 			const unlucky = await handWorker(service, ep);
@@ -210,7 +210,7 @@ describe("what starts anew", () => {
 		});
 	});
 
-	it("D7, D37: chunks of the earlier run are gone for every reader, their numbers are not used again", async () => {
+	it("D7, D37: chunks of the earlier run are removed for every reader, their numbers are not used again", async () => {
 		const id = await failed();
 		await retry(id);
 		await worker.takeThis(id);

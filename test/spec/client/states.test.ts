@@ -74,7 +74,7 @@ describe("the ttl of a waiting job", () => {
 		expect(await read(id)).toEqual(lapsed(id));
 	});
 
-	it("D15: with the loop running it is announced and its waiters are told at once", async () => {
+	it("D15: with the loop running it is announced and its waiters are notified at once", async () => {
 		const settled = service.next("job.settled", ({ endpoint }) => endpoint === ep);
 		const queued = service.next("job.queued");
 		const answer = call(service.url, `/v2/${ep}/runsync?wait=60000`, { body });
@@ -170,7 +170,7 @@ describe("/cancel", () => {
 		});
 	});
 
-	it("spec 3, D18: a running job is cancelled at once, its worker is told to stop, its late result changes nothing", async () => {
+	it("spec 3, D18: a running job is cancelled at once, its worker is notified to stop, its late result changes nothing", async () => {
 		const id = await submitted(service, ep);
 		await worker.takeThis(id);
 		const stop = call(service.url, `/worker/${ep}/job-stop/${worker.id}?gpu=none`, {
@@ -268,7 +268,7 @@ describe("the end of results", () => {
 		["run", 20_000],
 		["runsync", 5000],
 	] as const)(
-		"spec 3.2: the result of /%s is there for its %d ms and then gone everywhere, loop or not",
+		"spec 3.2: the result of /%s is there for its %d ms and then missing everywhere, loop or not",
 		async (operation, retention) => {
 			const id = await ended(operation);
 			jump(retention - 1);

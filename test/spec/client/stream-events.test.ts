@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterAll(() => endWith(service, clock));
 
-interface Told {
+interface StreamEvent {
 	id?: string;
 	event?: string;
 	data?: any;
@@ -46,18 +46,18 @@ async function open(
 	headers: Record<string, string> = {},
 ): Promise<{
 	response: Response;
-	next(): Promise<Told | undefined>;
-	rest(): Promise<Told[]>;
+	next(): Promise<StreamEvent | undefined>;
+	rest(): Promise<StreamEvent[]>;
 	close(): void;
 }> {
-	const gone = new AbortController();
+	const closed = new AbortController();
 	const response = await fetch(`${service.url}/v2/${ep}/stream/${id}${query}`, {
 		headers: { authorization: KEY, accept: "text/event-stream", ...headers },
-		signal: gone.signal,
+		signal: closed.signal,
 	});
 	const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
 	let text = "";
-	const next = async (): Promise<Told | undefined> => {
+	const next = async (): Promise<StreamEvent | undefined> => {
 		for (;;) {
 			const end = text.indexOf("\n\n");
 			if (end >= 0) {
@@ -83,15 +83,15 @@ async function open(
 			text += value;
 		}
 	};
-	const rest = async (): Promise<Told[]> => {
-		const all: Told[] = [];
-		for (let told = await next(); told; told = await next()) all.push(told);
+	const rest = async (): Promise<StreamEvent[]> => {
+		const all: StreamEvent[] = [];
+		for (let received = await next(); received; received = await next()) all.push(received);
 		return all;
 	};
-	return { response, next, rest, close: () => gone.abort() };
+	return { response, next, rest, close: () => closed.abort() };
 }
 
-const event = (number: number, output: unknown): Told => ({
+const event = (number: number, output: unknown): StreamEvent => ({
 	id: String(number),
 	data: { output, metrics: {} },
 });
@@ -151,9 +151,11 @@ describe("server-sent events", () => {
 	])("D7: Last-Event-ID %s resumes behind it", async (last, from) => {
 		for (const output of [0, 1, 2]) await worker.chunk(id, { output });
 		await worker.done(id, {});
-		const told = await (await open("", { "last-event-id": last })).rest();
-		expect(told.slice(0, -1)).toEqual([0, 1, 2].slice(from).map((number) => event(number, number)));
-		expect(told.at(-1)?.event).toBe("end");
+		const received = await (await open("", { "last-event-id": last })).rest();
+		expect(received.slice(0, -1)).toEqual(
+			[0, 1, 2].slice(from).map((number) => event(number, number)),
+		);
+		expect(received.at(-1)?.event).toBe("end");
 	});
 
 	it("D7: ?offset= begins there too", async () => {
@@ -170,7 +172,7 @@ describe("server-sent events", () => {
 		);
 	});
 
-	it("D7: a loss is told by a restart event; numbers go on", async () => {
+	it("D7: a loss is reported by a restart event; numbers go on", async () => {
 		const stream = await open();
 		await worker.chunk(id, { output: "first try" });
 		expect(await stream.next()).toEqual(event(0, "first try"));
@@ -188,12 +190,12 @@ describe("server-sent events", () => {
 	it("D7: while nothing happens a comment keeps the connection", async () => {
 		const stream = await open();
 		const next = stream.next();
-		let told: Told | undefined;
-		void next.then((value) => (told = value));
+		let received: StreamEvent | undefined;
+		void next.then((value) => (received = value));
 		// Time goes on while the comment is on its way through real sockets: without one the test runs
 		// out of its own time.
-		while (!told) await clock.advance(1000);
-		expect(told).toEqual({ comment: "waiting" });
+		while (!received) await clock.advance(1000);
+		expect(received).toEqual({ comment: "waiting" });
 		stream.close();
 	});
 

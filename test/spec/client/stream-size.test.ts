@@ -64,7 +64,7 @@ describe("one chunk", () => {
 		expect(Object.assign({}, ...pieces.filter((piece) => !Array.isArray(piece)))).toEqual(object);
 	});
 
-	it("D7: a member too large by itself is split under its key", async () => {
+	it("D7: a member too large alone is split under its key", async () => {
 		await post({ text: "z".repeat(2_500_000), after: 1 });
 		const pieces = await outputs();
 		expect(pieces.map(({ text }) => text ?? "").join("")).toBe("z".repeat(2_500_000));

@@ -39,7 +39,7 @@ const read = (query = "", init: Parameters<typeof call>[2] = {}): ReturnType<typ
 const chunk = (output: unknown): object => ({ output, metrics: {} });
 
 /** What an answer says: chunks' outputs, state, next number. */
-function told({ json, headers }: { json: any; headers: Headers }): {
+function contentOf({ json, headers }: { json: any; headers: Headers }): {
 	outputs: unknown[];
 	state: string | null;
 	next: number;
@@ -112,7 +112,7 @@ describe("waiting", () => {
 		["?wait=999999999", 300_000],
 		["?offset=0", 5000],
 		["?offset=0&wait=2000", 2000],
-	])("D7: with nothing to tell, %j is answered after %d ms with nothing", async (query, ms) => {
+	])("D7: with nothing to return, %j is answered after %d ms with nothing", async (query, ms) => {
 		const held = await begun(service.url, path(query));
 		for (let left = ms - 1; left > 0; left -= 10_000) {
 			await clock.advance(Math.min(left, 10_000));
@@ -120,18 +120,18 @@ describe("waiting", () => {
 		}
 		expect(held.over()).toBe(false);
 		await clock.advance(1);
-		expect(told(await atOnce(clock, held.answer))).toEqual({
+		expect(contentOf(await atOnce(clock, held.answer))).toEqual({
 			outputs: [],
 			state: "IN_PROGRESS",
 			next: 0,
 		});
 	});
 
-	it("D7: a waiting job is waited for, and told as IN_QUEUE", async () => {
+	it("D7: a waiting job is waited for, and returned as IN_QUEUE", async () => {
 		const waiting = await submitted(service, ep);
 		const held = await begun(service.url, `/v2/${ep}/stream/${waiting}`);
 		await clock.advance(5000);
-		expect(told(await atOnce(clock, held.answer))).toMatchObject({
+		expect(contentOf(await atOnce(clock, held.answer))).toMatchObject({
 			outputs: [],
 			state: "IN_QUEUE",
 		});
@@ -140,14 +140,14 @@ describe("waiting", () => {
 	it.each(["", "?offset=0"])("D7: a chunk ends the wait of %j at once", async (query) => {
 		const held = await begun(service.url, path(query));
 		await worker.chunk(id, { output: "a" });
-		expect(told(await held.answer)).toEqual({ outputs: ["a"], state: "IN_PROGRESS", next: 1 });
+		expect(contentOf(await held.answer)).toEqual({ outputs: ["a"], state: "IN_PROGRESS", next: 1 });
 	});
 
 	it.each(["done", "failed", "cancelled"])("D7: so does the end of the job: %s", async (how) => {
 		const held = await begun(service.url, path());
 		if (how === "cancelled") await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
 		else await worker.done(id, how === "done" ? { output: [] } : { error: "x" });
-		expect(told(await held.answer)).toMatchObject({
+		expect(contentOf(await held.answer)).toMatchObject({
 			outputs: [],
 			state: { done: "COMPLETED", failed: "FAILED", cancelled: "CANCELLED" }[how],
 		});
@@ -165,7 +165,7 @@ describe("delivery", () => {
 	it("D7: each read gives the chunks not delivered yet; the last ones come with the final state; after that nothing, with it", async () => {
 		await worker.chunk(id, { output: 1 });
 		await worker.chunk(id, { output: 2 });
-		expect(told(await read())).toEqual({ outputs: [1, 2], state: "IN_PROGRESS", next: 2 });
+		expect(contentOf(await read())).toEqual({ outputs: [1, 2], state: "IN_PROGRESS", next: 2 });
 		await worker.chunk(id, { output: 3 });
 		await worker.done(id, { output: [] });
 		const last = await call(service.url, path("", "/sdk/v2"));
@@ -173,7 +173,7 @@ describe("delivery", () => {
 		for (let round = 0; round < 3; round += 1) {
 			const after = await read();
 			expect(after.json).toEqual([]);
-			expect(told(after)).toEqual({ outputs: [], state: "COMPLETED", next: 3 });
+			expect(contentOf(after)).toEqual({ outputs: [], state: "COMPLETED", next: 3 });
 			expect((await call(service.url, path("", "/sdk/v2"))).json).toEqual({
 				status: "COMPLETED",
 				stream: [],
@@ -184,24 +184,24 @@ describe("delivery", () => {
 	it("D7: reads with offset move nothing, as often as wanted, also after the end", async () => {
 		for (const output of ["a", "b", "c"]) await worker.chunk(id, { output });
 		for (const at of [0, 1, 2, 0])
-			expect(told(await read(`?offset=${at}`))).toEqual({
+			expect(contentOf(await read(`?offset=${at}`))).toEqual({
 				outputs: ["a", "b", "c"].slice(at),
 				state: "IN_PROGRESS",
 				next: 3,
 			});
-		expect(told(await read()).outputs).toEqual(["a", "b", "c"]);
+		expect(contentOf(await read()).outputs).toEqual(["a", "b", "c"]);
 		await worker.done(id, {});
-		expect(told(await read("?offset=0"))).toEqual({
+		expect(contentOf(await read("?offset=0"))).toEqual({
 			outputs: ["a", "b", "c"],
 			state: "COMPLETED",
 			next: 3,
 		});
-		expect(told(await read("?offset=3"))).toMatchObject({ outputs: [], state: "COMPLETED" });
+		expect(contentOf(await read("?offset=3"))).toMatchObject({ outputs: [], state: "COMPLETED" });
 	});
 
 	it("D7: equal chunks one after the other are two chunks", async () => {
 		for (let round = 0; round < 2; round += 1) await worker.chunk(id, { output: "same" });
-		expect(told(await read()).outputs).toEqual(["same", "same"]);
+		expect(contentOf(await read()).outputs).toEqual(["same", "same"]);
 	});
 
 	it("D7: readers at once share the chunks, each delivered once, in order, all forms together", async () => {
@@ -210,7 +210,7 @@ describe("delivery", () => {
 		const readers = ["/v2", "/v2", "/sdk/v2"].map(async (prefix, reader) => {
 			got[reader] = [];
 			for (;;) {
-				const { outputs, state } = told(await call(service.url, path("", prefix)));
+				const { outputs, state } = contentOf(await call(service.url, path("", prefix)));
 				got[reader].push(...outputs);
 				if (state === "COMPLETED" && outputs.length === 0) return;
 			}
@@ -231,7 +231,7 @@ describe("delivery", () => {
 		connection.socket.destroy();
 		await connection.closed;
 		await worker.chunk(id, { output: "a" });
-		expect(told(await read()).outputs).toEqual(["a"]);
+		expect(contentOf(await read()).outputs).toEqual(["a"]);
 	});
 
 	it("D7: when a reader's connection dies before its range was written, the range comes again; others wait for that", async () => {
@@ -246,12 +246,12 @@ describe("delivery", () => {
 		await clock.advance(1000);
 		expect(held.over()).toBe(false);
 		dying.destroy();
-		const { outputs, next } = told(await atOnce(clock, held.answer));
+		const { outputs, next } = contentOf(await atOnce(clock, held.answer));
 		expect(outputs).toHaveLength(16);
 		expect(next).toBe(16);
 	});
 
-	it("D7: a reader that waits in vain for another's range gets nothing, and is not told to begin anew", async () => {
+	it("D7: a reader that waits without effect for another's range gets nothing, and no restart event", async () => {
 		await worker.chunk(id, { output: "first" });
 		await read();
 		for (let count = 0; count < 16; count += 1)
@@ -264,19 +264,19 @@ describe("delivery", () => {
 		await clock.advance(1000);
 		const answer = await atOnce(clock, held.answer);
 		slow.destroy();
-		expect(told(answer)).toMatchObject({ outputs: [], state: "IN_PROGRESS" });
-		expect(told(answer).next).toBeGreaterThanOrEqual(1);
+		expect(contentOf(answer)).toMatchObject({ outputs: [], state: "IN_PROGRESS" });
+		expect(contentOf(answer).next).toBeGreaterThanOrEqual(1);
 	});
 
 	it("D7: after a loss the chunks not delivered are dropped, and their numbers are not used again", async () => {
 		await worker.chunk(id, { output: "a" });
-		expect(told(await read()).outputs).toEqual(["a"]);
+		expect(contentOf(await read()).outputs).toEqual(["a"]);
 		await worker.chunk(id, { output: "lost" });
 		await clock.advance(1);
 		await worker.takeThis(id);
 		await worker.chunk(id, { output: "b" });
-		expect(told(await read())).toEqual({ outputs: ["b"], state: "IN_PROGRESS", next: 3 });
-		expect(told(await read("?offset=1"))).toMatchObject({ outputs: ["b"], next: 3 });
+		expect(contentOf(await read())).toEqual({ outputs: ["b"], state: "IN_PROGRESS", next: 3 });
+		expect(contentOf(await read("?offset=1"))).toMatchObject({ outputs: ["b"], next: 3 });
 	});
 
 	it("D16: chunks of a worker that does not hold the job are answered 200 and dropped", async () => {
@@ -284,6 +284,6 @@ describe("delivery", () => {
 		await other.chunk(id, { output: "not mine" });
 		await worker.done(id, {});
 		await worker.chunk(id, { output: "too late" });
-		expect(told(await read())).toEqual({ outputs: [], state: "COMPLETED", next: 0 });
+		expect(contentOf(await read())).toEqual({ outputs: [], state: "COMPLETED", next: 0 });
 	});
 });

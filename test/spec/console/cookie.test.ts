@@ -133,7 +133,7 @@ describe("what the cookie allows", () => {
 			delivered: 0,
 		});
 		expect(await statusOf(service, "ep", id)).toMatchObject({ status: "COMPLETED" });
-		// What changes nothing is read by a browser that does not tell, as over plain HTTP in a local
+		// What changes nothing is read by a browser that does not send it, as over plain HTTP in a local
 		// network.
 		for (const path of [`/v2/ep/stream/${id}?offset=0`, `/v2/ep/status/${id}`])
 			expect(

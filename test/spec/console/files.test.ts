@@ -65,7 +65,7 @@ describe("files", () => {
 		],
 		["/console/strange.xyz", "?", "application/octet-stream", "no-cache"],
 	])(
-		"D31: %s needs no key and has its type, and what hashes name is kept for ever",
+		"D31: %s needs no key and has its type, and what hashes name is cached permanently",
 		async (path, content, type, kept) => {
 			const answer = await get(path);
 			expect([answer.status, answer.text]).toEqual([200, content]);

@@ -86,7 +86,7 @@ describe("signing in", () => {
 		);
 	});
 
-	it("D31: a page of another origin signs nobody in", async () => {
+	it("D31: a page of another origin starts no session", async () => {
 		for (const headers of [
 			{ Origin: "https://evil.example", "Sec-Fetch-Site": undefined },
 			{ "Sec-Fetch-Site": "cross-site" },
@@ -106,7 +106,7 @@ describe("signing in", () => {
 		).toBe(200);
 	});
 
-	it("D31: signing out takes the cookie away, also one that is over", async () => {
+	it("D31: signing out removes the cookie, also one that is over", async () => {
 		const page = await signedIn();
 		for (const cookie of [page.cookie!, `${page.cookie!}x`, undefined]) {
 			page.cookie = cookie;

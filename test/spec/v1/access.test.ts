@@ -160,8 +160,8 @@ describe("rows without an endpoint in the path", () => {
 });
 
 it("D21, D22, D27: no answer and no event holds a value of env, a webhook secret or s3Config", async () => {
-	const told: unknown[] = [];
-	const remove = service.events.onAny((name, facts) => told.push([name, facts]));
+	const recorded: unknown[] = [];
+	const remove = service.events.onAny((name, facts) => recorded.push([name, facts]));
 	const { get, post, patch } = operator(service);
 	const job = await secretJob();
 	const texts: string[] = [];
@@ -198,7 +198,7 @@ it("D21, D22, D27: no answer and no event holds a value of env, a webhook secret
 	texts.push(patched.text, made.text, paused.text, bad.text, (await get("/endpoints/made")).text);
 	remove();
 	for (const secret of Object.values(SECRETS))
-		for (const text of [...texts, JSON.stringify(told)]) expect(text).not.toContain(secret);
+		for (const text of [...texts, JSON.stringify(recorded)]) expect(text).not.toContain(secret);
 });
 
 it("D39: the webhook of a job is shown whole to keys that may submit one, and as scheme and host to others", async () => {

@@ -259,7 +259,7 @@ describe("a worker", () => {
 		expectError(await stop("launched", id), 404, "worker_gone");
 	});
 
-	it("D28: that somebody else started is stopped there; an unknown one is 404", async () => {
+	it("D28: that is external is stopped there; an unknown one is 404", async () => {
 		const ep = names.next();
 		const worker = await handWorker(service, ep);
 		await worker.ping();

@@ -42,32 +42,32 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 	it("D39: cancels waiting and running jobs, ends the worker, leaves other endpoints alone, and the id is free again", async () => {
 		const here = await service();
 		const admin = operator(here);
-		expect((await admin.post("/endpoints", { id: "gone", ...LAUNCHED })).status).toBe(201);
+		expect((await admin.post("/endpoints", { id: "deleted", ...LAUNCHED })).status).toBe(201);
 		const other = await submitted(here, "other");
 		const started = here.next("job.started");
-		const waiter = await begun(here.url, "/v2/gone/runsync", { body: { input: {} } });
+		const waiter = await begun(here.url, "/v2/deleted/runsync", { body: { input: {} } });
 		const { worker } = await started;
-		const waiting = await submitted(here, "gone");
+		const waiting = await submitted(here, "deleted");
 		const cancelled = here.next("job.settled", ({ id }) => id === waiting);
 		const exited = here.next("worker.exited", (facts) => facts.worker === worker);
 
-		const { status, json } = await admin.remove("/endpoints/gone");
+		const { status, json } = await admin.remove("/endpoints/deleted");
 		expect(status).toBe(200);
 		expect(json).toMatchObject({
-			id: "gone",
+			id: "deleted",
 			jobs: { inQueue: 1, inProgress: 1 },
 			workers: { running: 1 },
 		});
 		for (const path of [
-			"/v2/gone/health",
-			`/v2/gone/status/${waiting}`,
-			"/v1/endpoints/gone",
-			"/v1/endpoints/gone/jobs",
+			"/v2/deleted/health",
+			`/v2/deleted/status/${waiting}`,
+			"/v1/endpoints/deleted",
+			"/v1/endpoints/deleted/jobs",
 		])
 			expectError(await call(here.url, path), 404, "endpoint_not_found");
-		expectError(await admin.remove("/endpoints/gone"), 404, "endpoint_not_found");
+		expectError(await admin.remove("/endpoints/deleted"), 404, "endpoint_not_found");
 		expectError(
-			await call(here.url, "/v2/gone/run", { body: { input: {} } }),
+			await call(here.url, "/v2/deleted/run", { body: { input: {} } }),
 			404,
 			"endpoint_not_found",
 		);
@@ -77,26 +77,26 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 		await exited;
 		expect((await call(here.url, `/v2/other/status/${other}`)).json.status).toBe("IN_QUEUE");
 
-		const fresh = await again(here.url, "gone");
+		const fresh = await again(here.url, "deleted");
 		expect(fresh).toMatchObject({
 			launcher: { type: "external" },
 			jobs: { inQueue: 0, inProgress: 0, completed: 0, failed: 0 },
 			workers: { running: 0, idle: 0 },
 		});
-		const attached = await handWorker(here, "gone");
-		await attached.takeThis(await submitted(here, "gone"));
+		const attached = await handWorker(here, "deleted");
+		await attached.takeThis(await submitted(here, "deleted"));
 	});
 
 	it("D39, D26: a worker of the deleted endpoint is none of a new one, and its token opens nothing there", async () => {
 		const here = await service();
 		const admin = operator(here);
-		await admin.post("/endpoints", { id: "gone" });
-		const worker = await handWorker(here, "gone");
-		await worker.takeThis(await submitted(here, "gone"));
-		await admin.remove("/endpoints/gone");
-		await again(here.url, "gone");
-		expect((await admin.seen("/endpoints/gone/workers")).workers).toEqual([]);
-		const answer = await call(here.url, `/worker/gone/ping/${worker.id}`, {
+		await admin.post("/endpoints", { id: "deleted" });
+		const worker = await handWorker(here, "deleted");
+		await worker.takeThis(await submitted(here, "deleted"));
+		await admin.remove("/endpoints/deleted");
+		await again(here.url, "deleted");
+		expect((await admin.seen("/endpoints/deleted/workers")).workers).toEqual([]);
+		const answer = await call(here.url, `/worker/deleted/ping/${worker.id}`, {
 			headers: { authorization: worker.token },
 		});
 		expectError(answer, 401, "worker_unauthorized");
@@ -161,17 +161,17 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 				clock,
 			});
 		const create = (at: TestService): ReturnType<typeof call> =>
-			operator(at).post("/endpoints", { id: "gone" });
+			operator(at).post("/endpoints", { id: "deleted" });
 		try {
 			const first = await start();
 			expect((await create(first)).status).toBe(201);
 			// A delivery that fails holds the deletion up: it is tried again for 20 s.
-			await submitted(first, "gone", { input: {}, webhook: "http://127.0.0.1:1/" });
-			expect((await operator(first).remove("/endpoints/gone")).status).toBe(200);
+			await submitted(first, "deleted", { input: {}, webhook: "http://127.0.0.1:1/" });
+			expect((await operator(first).remove("/endpoints/deleted")).status).toBe(200);
 			await endWith(first, clock);
 
 			const second = await start();
-			expectError(await call(second.url, "/v2/gone/health"), 404, "endpoint_not_found");
+			expectError(await call(second.url, "/v2/deleted/health"), 404, "endpoint_not_found");
 			expectError(await create(second), 409, "endpoint_exists");
 			let answer = await create(second);
 			while (answer.status === 409) {

@@ -264,7 +264,7 @@ describe("pause and resume", () => {
 });
 
 describe("GET /v1/endpoints/{endpoint}/workers", () => {
-	it("D39: tells what each worker does, and which jobs it holds", async () => {
+	it("D39: returns what each worker does, and which jobs it holds", async () => {
 		const id = await endpoint();
 		expect((await admin.seen(`/endpoints/${id}/workers`)).workers).toEqual([]);
 		const worker = await handWorker(service, id);
@@ -307,7 +307,7 @@ describe("GET /v1/endpoints/{endpoint}/workers", () => {
 	});
 });
 
-it("D21: POST webhook-secret makes a new secret, told once", async () => {
+it("D21: POST webhook-secret makes a new secret, returned once", async () => {
 	const id = await endpoint();
 	const first = await admin.post(`/endpoints/${id}/webhook-secret`);
 	const second = await admin.post(`/endpoints/${id}/webhook-secret`);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => endWith(service, clock));
 
-/** What a feed tells, piece by piece. */
+/** What a feed sends, piece by piece. */
 interface Feed {
 	/**
 	 * The next event or comment; time goes on, 100 ms by 100 ms, until it comes. Undefined at the
@@ -174,7 +174,7 @@ it("D34: a drain ends the feeds, and lets no other begin", async () => {
 	await atOnce(time, end);
 });
 
-it("D39: ends of the half hour before a start are told after it", async () => {
+it("D39: ends of the half hour before a start are reported after it", async () => {
 	const place = folder();
 	const time = manualClock(T0);
 	onTestFinished(() => place.remove());

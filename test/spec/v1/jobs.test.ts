@@ -147,7 +147,7 @@ describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 		]);
 	});
 
-	it("D9, D39: an expired job is listed and told only on demand, without input, output, error and webhook", async () => {
+	it("D9, D39: an expired job is listed and returned only on demand, without input, output, error and webhook", async () => {
 		const worker = await handWorker(service, ep);
 		const id = await submitted(service, ep, {
 			input: { secret: "of the client" },
@@ -189,7 +189,7 @@ describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 });
 
 describe("GET /v1/endpoints/{endpoint}/jobs/{job}", () => {
-	it("D39: tells all of a job: its settings, chunks, attempts and timeline, through a loss and a retry", async () => {
+	it("D39: returns all of a job: its settings, chunks, attempts and timeline, through a loss and a retry", async () => {
 		const worker = await handWorker(service, ep);
 		const at: number[] = [];
 		const moment = async (): Promise<void> => {

@@ -22,7 +22,7 @@ async function listed(id: string): Promise<any> {
 }
 
 describe("POST /v1/keys", () => {
-	it("D30: tells the key once, and keeps only its hash", async () => {
+	it("D30: returns the key once, and keeps only its hash", async () => {
 		const { status, json } = await admin.post("/keys", {
 			name: "nightly",
 			scopes: ["read", "write", "read"],
@@ -120,7 +120,7 @@ describe("GET /v1/keys", () => {
 		const use = async (): Promise<number> => {
 			const now = clock.now();
 			expect((await call(service.url, "/v2/ep/health", { key })).status).toBe(200);
-			// The note is written while the answer is under way.
+			// The note is written while the answer is in progress.
 			await clock.advance(0);
 			return now;
 		};

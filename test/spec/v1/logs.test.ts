@@ -183,7 +183,7 @@ describe("logs of a worker that runs", () => {
 });
 
 describe("logs of a worker that has ended", () => {
-	it("are told to their last line, to those who follow and to those who come later", async () => {
+	it("are sent to their last line, to those who follow and to those who come later", async () => {
 		const ended = service.next("worker.exited", ({ worker: id }) => id === worker);
 		const [lines, events] = [
 			await follow("logs?tail=0&follow=true"),
@@ -193,9 +193,9 @@ describe("logs of a worker that has ended", () => {
 		const last = JSON.parse((await lines.next())!) as Entry;
 		expect(last.text).toBe("without an end of line");
 		expect(await lines.next(), "the answer ends with the worker").toBeUndefined();
-		const told: (string | undefined)[] = [];
-		while (told.at(-1) !== "event: end") told.push(await events.next());
-		expect(told.filter((line) => line?.startsWith("data:"))).toHaveLength(1);
+		const followed: (string | undefined)[] = [];
+		while (followed.at(-1) !== "event: end") followed.push(await events.next());
+		expect(followed.filter((line) => line?.startsWith("data:"))).toHaveLength(1);
 		expect(await ended).toMatchObject({ code: 3 });
 		expect(await read("logs?tail=1&follow=true")).toEqual([last]);
 		expect(existsSync(join(service.folder.path, "logs", "process", `worker-${worker}.log`))).toBe(

@@ -45,7 +45,7 @@ async function nextMinute(): Promise<void> {
 }
 
 describe("what is counted", () => {
-	it("D39: jobs by their ends, returns, waits and runs, in the minute in hand at once", async () => {
+	it("D39: jobs by their ends, returns, waits and runs, in the current minute at once", async () => {
 		const ep = names.next();
 		const worker = await handWorker(service, ep);
 		await nextMinute();
@@ -84,7 +84,7 @@ describe("what is counted", () => {
 		expect(Math.abs(series.executionMs.p99.at(-1) - 500)).toBeLessThan(25);
 	});
 
-	it("D39: a lapse is counted, whoever meets it", async () => {
+	it("D39: a lapse is counted, by whichever request", async () => {
 		const ep = names.next();
 		await nextMinute();
 		const lapsed = service.next("job.settled", ({ endpoint }) => endpoint === ep);
@@ -94,14 +94,14 @@ describe("what is counted", () => {
 		expect(last((await seen(ep)).series, "submitted", "timedOut", "failed")).toEqual([1, 1, 0]);
 	});
 
-	it("D39: of what goes up and down the most of the step is told", async () => {
+	it("D39: of what goes up and down the most of the step is reported", async () => {
 		const ep = names.next();
 		const worker = await handWorker(service, ep);
 		await nextMinute();
 		await worker.ping();
 		const lines = ["queued", "running", "workersReady", "workersBusy", "workersStarting"];
-		/** Time goes on within the minute until a look has seen these. */
-		const told = async (values: readonly number[]): Promise<void> => {
+		/** Time goes on within the minute until a sample has these. */
+		const expectCounts = async (values: readonly number[]): Promise<void> => {
 			for (
 				let second = 0;
 				second < 20 && String(last((await seen(ep)).series, ...lines)) !== String(values);
@@ -115,14 +115,14 @@ describe("what is counted", () => {
 			await submitted(service, ep),
 			await submitted(service, ep),
 		];
-		await told([3, 0, 1, 0, 0]);
+		await expectCounts([3, 0, 1, 0, 0]);
 		await worker.takeThis(ids[0]!);
 		await worker.done(ids[0]!, { output: {} });
 		await worker.takeThis(ids[1]!);
-		await told([3, 1, 1, 1, 0]);
+		await expectCounts([3, 1, 1, 1, 0]);
 		await worker.done(ids[1]!, { output: {} });
 		await nextMinute();
-		await told([1, 0, 1, 0, 0]);
+		await expectCounts([1, 0, 1, 0, 0]);
 	});
 
 	it("D39: minutes without a server are null, quiet ones 0", async () => {

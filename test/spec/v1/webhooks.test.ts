@@ -1,4 +1,4 @@
-/** `/v1/webhooks`: deliveries, and sending one anew (D21, D39). */
+/** `/v1/webhooks`: deliveries, and sending one again (D21, D39). */
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -56,7 +56,7 @@ async function delivered(
 }
 
 describe("GET /v1/webhooks", () => {
-	it("D21, D39: tells each delivery with its tries, the last made first, by endpoint, job and state", async () => {
+	it("D21, D39: returns each delivery with its tries, the last made first, by endpoint, job and state", async () => {
 		const [a, b] = [await delivered("a"), await delivered("b")];
 		const { deliveries, next } = await admin.seen("/webhooks");
 		expect(next).toBeNull();
@@ -119,7 +119,7 @@ describe("GET /v1/webhooks", () => {
 });
 
 describe("POST /v1/webhooks/{delivery}/redeliver", () => {
-	it("D21: sends it anew under its id", async () => {
+	it("D21: sends it again under its id", async () => {
 		const { id } = await delivered("a");
 		const again = service.next("webhook.delivered", (facts) => facts.delivery === id);
 		const { status, json } = await keys.write.post(`/webhooks/${id}/redeliver`);
@@ -144,7 +144,7 @@ describe("POST /v1/webhooks/{delivery}/redeliver", () => {
 		await again;
 	});
 
-	it("D21: one that waits for its next try is 409 and tells when that is due, an unknown one 404", async () => {
+	it("D21: one that waits for its next try is 409 and says when that is due, an unknown one 404", async () => {
 		const job = await submitted(service, "c", { input: {}, webhook: `${hook}/held` });
 		const tried = new Promise<void>((resolve) =>
 			receiver.on("request", (req, res) => void (req.url === "/held" && res.on("finish", resolve))),

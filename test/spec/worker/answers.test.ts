@@ -52,7 +52,7 @@ async function scripted(
 	const front: SdkFront = await sdkFront((req, res) => {
 		const operation = /\/(job-[-a-z]+)\//.exec(req.url!)?.[1];
 		const next = scripts[operation ?? ""]?.shift();
-		if (next !== undefined) void Promise.resolve(next).then((told) => answer(res, told));
+		if (next !== undefined) void Promise.resolve(next).then((header) => answer(res, header));
 		else if (req.method === "POST") res.writeHead(200).end();
 	});
 	const ran: unknown[] = [];
@@ -176,7 +176,7 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 		expect(s.pauses.filter((ms) => ms !== 1000)).toEqual(pauses);
 	});
 
-	it("no answer for 90 s: cuts the call and asks anew", async () => {
+	it("no answer for 90 s: cuts the call and asks again", async () => {
 		const s = await scripted({ cuts: 2 });
 		await untilTrue(() => s.takes() === 3);
 		expect(s.pauses).toEqual([]);
@@ -223,7 +223,7 @@ describe("B.8: the fake SDK worker and each answer to job-stop", () => {
 		stop.resolve([200, JSON_TYPE, '{"jobsToStop": ["1", 2, null, "3", "unknown"]}']);
 		await untilTrue(() => s.worker.held().length === 2);
 		expect(s.worker.held()).toEqual(["2", "4"]);
-		// What was to stop is told once: it asks again at once.
+		// What was to stop is sent once: it asks again at once.
 		await untilTrue(() => s.stops() === 2);
 		expect(s.pauses.filter((ms) => ms !== 1000)).toEqual([]);
 	});

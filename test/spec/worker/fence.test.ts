@@ -211,7 +211,7 @@ describe("D16: ONE worker gets a job again only when its earlier attempt is know
 	});
 });
 
-describe("D16: the word that an earlier attempt is over and the take that gets the job anew are one commit", () => {
+describe("D16: the word that an earlier attempt is over and the take that gets the job again are one commit", () => {
 	type At = Parameters<typeof b.service.engine.jobs.ping>[0]["worker"];
 	it.each<[what: string, pings: number, say: (worker: At, id: string) => Promise<void>]>([
 		[

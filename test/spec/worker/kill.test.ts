@@ -89,7 +89,7 @@ describe("D16, D17: kill -9 of the service", () => {
 		expect(ends).toEqual([first, held, waiting]);
 	});
 
-	it("a result posted while it is away is lost, as SDKs lose it; the next take proves it, and the job runs again", async () => {
+	it("a result posted while it is down is lost, as SDKs lose it; the next take proves it, and the job runs again", async () => {
 		await start();
 		let finish = (): void => {};
 		let runs = 0;

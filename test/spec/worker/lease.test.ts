@@ -231,7 +231,7 @@ describe("D16: proof that a job is lost", () => {
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
 	});
 
-	it("three losses make it FAILED, with the history in error, and nobody gets it again", async () => {
+	it("three losses make it FAILED, with the history in error, and no worker gets it again", async () => {
 		const [first, second, other] = [await b.worker(), await b.worker(), await b.worker()];
 		const id = await b.submit();
 		const settled = b.next("job.settled", (facts) => facts.id === id);
@@ -260,7 +260,7 @@ describe("D16: proof that a job is lost", () => {
 		expect((await b.reached(answer)).status).toBe(204);
 	});
 
-	it("D15: a lost job's ttl starts anew", async () => {
+	it("D15: a lost job's ttl starts again", async () => {
 		const worker = await b.worker();
 		const id = await b.submit({ input: {}, policy: { ttl: 30_000 } });
 		await b.clock.advance(29_000);

@@ -1,5 +1,5 @@
 /**
- * A worker whose main process is gone while its pings go on (D16; protocol B.7), and SDK
+ * A worker whose main process has ended while its pings go on (D16; protocol B.7), and SDK
  * versions that are known to err.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ beforeEach(() => b.fresh());
 afterAll(() => b?.end());
 
 /**
- * A worker whose stop poll was held for so long and then answered, with a job in hand and a stop
+ * A worker whose stop poll was held for so long and then answered, with a job held and a stop
  * poll open.
  */
 async function atWork(
@@ -100,7 +100,7 @@ describe("D16: pings of a dead worker's child", () => {
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", workerId: worker.id });
 	});
 
-	it("count on when polls of this worker never lived so long: a proxy may cut them, and a blocking handler cannot begin them anew", async () => {
+	it("count on when polls of this worker never lived so long: a proxy may cut them, and a blocking handler cannot begin them again", async () => {
 		const { worker, id, hangUp } = await atWork(PING_MS - 1);
 		await pings(worker, id, 1);
 		await hangUp();
@@ -134,7 +134,7 @@ describe("SDK versions", () => {
 			(worker: { id: string }) => worker.id === id,
 		);
 
-	it("D16: one that mixes up its job list is told once and shown with a warning", async () => {
+	it("D16: one that mixes up its job list is reported once and shown with a warning", async () => {
 		const worker = await versioned("1.9.1");
 		for (let n = 0; n < 3; n += 1) await worker.ping();
 		expect(b.of("worker.warned")).toEqual([
@@ -151,9 +151,9 @@ describe("SDK versions", () => {
 		const worker = await versioned("1.12.0");
 		await worker.ping();
 		expect(b.of("worker.warned")).toEqual([]);
-		const told = await shown(worker);
-		expect(told).toMatchObject({ version: "1.12.0" });
-		expect(told).not.toHaveProperty("warning");
+		const view = await shown(worker);
+		expect(view).toMatchObject({ version: "1.12.0" });
+		expect(view).not.toHaveProperty("warning");
 		worker.close();
 	});
 });

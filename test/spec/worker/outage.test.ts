@@ -1,5 +1,5 @@
 /**
- * The service was away and workers kept on: nothing runs twice because of it, and nothing is lost
+ * The service was down and workers kept on: nothing runs twice because of it, and nothing is lost
  * (D16 Outages, D15, D17, D18, D34).
  */
 import { afterEach, describe, expect, it } from "vitest";
@@ -183,7 +183,7 @@ describe("D16: the clock jumped, or the machine was suspended", () => {
 			async (_: Bench, worker: SdkProtocol, id: string) => void (await worker.ping([id])),
 		],
 		[
-			"a look of a client",
+			"a read by a client",
 			async (b: Bench, _: SdkProtocol, id: string) => void (await b.status(id)),
 		],
 		[
@@ -223,7 +223,7 @@ describe("D16: a pause shorter than the shortest lease", () => {
 			await worker.ping([id]);
 			await b.pass(SHORTEST.pingMs - 1);
 			b.jump(pause);
-			// Whoever comes first: here a client's look, before the ping that waited.
+			// Any request may be the first: here a client's read, before the ping that waited.
 			expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
 			await worker.ping([id]);
 			await b.pass(SHORTEST.leaseMs - 1);
@@ -234,7 +234,7 @@ describe("D16: a pause shorter than the shortest lease", () => {
 });
 
 describe("D16: a planned stop without drain, and a start much later", () => {
-	it("a worker of somebody else that kept on is heard afterwards: nothing ran twice", async () => {
+	it("an external worker that kept on is heard afterwards: nothing ran twice", async () => {
 		const { before, worker, id } = await working();
 		const waiting = await before.submit();
 		let stopped = false;

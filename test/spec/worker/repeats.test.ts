@@ -1,5 +1,5 @@
 /**
- * What SDK workers post and whose answer is an error or never comes: once more where they try
+ * What SDK workers post and whose answer is an error or never comes: again where they try
  * again, once lost where they do not (protocol B.6; D7, D16).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
  * Results of several jobs in one post (docs/decisions/0020): each is kept, refused or held as it
- * would be by itself.
+ * would be alone.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
@@ -140,9 +140,9 @@ describe("D16, D19: results of several jobs in one post", () => {
 		expect(await b.status(goes)).toMatchObject({ status: "COMPLETED", output: 2 });
 	});
 
-	it("a take of several jobs tells how many results may come together, one of a single job does not", async () => {
+	it("a take of several jobs says how many results may come together, one of a single job does not", async () => {
 		const other = await b.worker();
-		for (const [operation, told] of [
+		for (const [operation, header] of [
 			["job-take-batch", "128"],
 			["job-take", null],
 		] as const) {
@@ -151,7 +151,7 @@ describe("D16, D19: results of several jobs in one post", () => {
 				`${b.url}/worker/${EP}/${operation}/${other.id}?gpu=none&batch_size=4&job_in_progress=1`,
 				{ headers: { authorization: other.env["RUNPOD_AI_API_KEY"]! } },
 			);
-			expect([answer.status, answer.headers.get("sluice-job-done-batch")]).toEqual([200, told]);
+			expect([answer.status, answer.headers.get("sluice-job-done-batch")]).toEqual([200, header]);
 		}
 	});
 });

@@ -40,7 +40,7 @@ describe("B.5: bodies posted to job-done", () => {
 		["a boolean", { output: false }],
 		["null", { output: null }],
 		["an object", { output: { image: "…", nested: { "": [1, null] } } }],
-		["a request to be started anew", { output: { result: 1 }, stopPod: true }],
+		["a request to be restarted", { output: { result: 1 }, stopPod: true }],
 		["an error that is null", { output: 1, error: null }],
 	])("%s is COMPLETED with that output", async (_, body) => {
 		expect(await after(body)).toEqual({ status: "COMPLETED", output: body.output });
@@ -48,7 +48,7 @@ describe("B.5: bodies posted to job-done", () => {
 
 	it.each([
 		["{}", {}],
-		["a request to be started anew alone", { stopPod: true }],
+		["a request to be restarted alone", { stopPod: true }],
 		["{} with spaces", " { } \n"],
 	])("%s is COMPLETED without output", async (_, body) => {
 		expect(await after(body)).toEqual({ status: "COMPLETED" });
@@ -90,7 +90,7 @@ describe("B.5: bodies posted to job-done", () => {
 		});
 	});
 
-	it("an error beside a request to be started anew", async () => {
+	it("an error beside a request to be restarted", async () => {
 		expect(await after({ error: "worn out", stopPod: true })).toEqual({
 			status: "FAILED",
 			error: "worn out",

@@ -1,6 +1,6 @@
 /**
  * GPUs of the machine, shared out among launched workers (D27, D29). Real processes that write down
- * what they are told; no GPU is needed.
+ * the environment that they get; no GPU is needed.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -125,7 +125,7 @@ describe("gpus and gpusPerWorker", () => {
 		]);
 	});
 
-	it("D29: while all are taken by working ones the job waits and is told by whom", async () => {
+	it("D29: while all are taken by working ones the job waits and its reason names them", async () => {
 		await serve({ busy: needing(2), late: needing(1) });
 		await submitted(service, "busy");
 		const [worker] = await running("busy", 1);

@@ -263,7 +263,7 @@ describe("a sick worker", () => {
 		expect(await takes(fresh!)).toBe(next);
 	});
 
-	it("D28: that asks with stopPod to be started anew keeps its other jobs to their end, and that is no crash", async () => {
+	it("D28: that asks with stopPod to be restarted keeps its other jobs to their end, and that is no crash", async () => {
 		await b.fresh({ ...LAUNCHED, workersMin: 1, workersMax: 1 });
 		await b.submit();
 		await b.submit();

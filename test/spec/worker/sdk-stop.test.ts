@@ -27,7 +27,7 @@ const posts = ({ protocol }: SdkWorker): { path: string; body: unknown }[] =>
 			body: JSON.parse(body),
 		}));
 describe("B.8: SIGTERM", () => {
-	it("a worker that is told to end finishes its job, posts it, and ends when its polls return", async () => {
+	it("a worker that gets SIGTERM finishes its job, posts it, and ends when its polls return", async () => {
 		let finish = (): void => {};
 		const sdk = await b.sdk({
 			handler: () => new Promise((resolve) => (finish = () => resolve("done"))),

@@ -123,7 +123,7 @@ describe("D18: cancel of a running job", () => {
 		await b.takes(worker, next, { busy: true });
 	});
 
-	it("of a worker started by others is told as not confirmed after stopGraceMs", async () => {
+	it("of a worker started by others is reported as not confirmed after stopGraceMs", async () => {
 		const worker = await b.worker();
 		const id = await running(worker);
 		await cancel(id);
@@ -194,7 +194,7 @@ describe("D15: executionTimeout", () => {
 	});
 });
 
-describe("B.8: SDK workers that are told to stop", () => {
+describe("B.8: SDK workers that get a stop", () => {
 	it("an async handler sees the cancel, posts nothing, and the worker goes on with other work", async () => {
 		const sdk = await b.sdk({
 			pingEveryMs: 0,

@@ -219,8 +219,8 @@ describe("B.4: batches and order", () => {
 
 describe("D16: a connection found dead gets no job", () => {
 	it("a job submitted after the client hung up waits for the next take, as its first attempt", async () => {
-		const [gone, other] = [await b.worker(), await b.worker()];
-		const poll = await b.held(gone, (signal) => gone.take({ signal }));
+		const [left, other] = [await b.worker(), await b.worker()];
+		const poll = await b.held(left, (signal) => left.take({ signal }));
 		await poll.hangUp();
 		const id = await b.submit();
 		expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
@@ -238,25 +238,25 @@ describe("D16: a connection found dead gets no job", () => {
 	});
 
 	it("jobs claimed meanwhile go back in order, without counting a loss, and to anybody", async () => {
-		const [gone, other] = [await b.worker(), await b.worker()];
+		const [left, other] = [await b.worker(), await b.worker()];
 		const ids = [await b.submit(), await b.submit(), await b.submit()];
 		const later = await b.submit({ input: { later: true } });
-		await gone.ping();
+		await left.ping();
 		const { hostname, port } = new URL(b.url);
-		// The request and the end of the connection arrive together: the claim is under way when the
+		// The request and the end of the connection arrive together: the claim is in progress when the
 		// service learns of the end.
 		const socket = connect(Number(port), hostname);
 		socket.end(
-			`GET /worker/${b.ep}/job-take-batch/${gone.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${String(gone.sent[0]!.headers["Authorization"])}\r\n\r\n`,
+			`GET /worker/${b.ep}/job-take-batch/${left.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${String(left.sent[0]!.headers["Authorization"])}\r\n\r\n`,
 		);
 		await untilTrue(() => b.of("job.returned").filter(({ why }) => why === "released").length >= 3);
 		expect(b.of("job.returned").map(({ why, worker }) => [why, worker])).toEqual(
-			Array.from({ length: 3 }, () => ["released", gone.id]),
+			Array.from({ length: 3 }, () => ["released", left.id]),
 		);
 		const health = await b.call(`health`);
 		expect(health.json.jobs).toMatchObject({ inQueue: 4, inProgress: 0, retried: 0 });
 		expect(idsOf(await other.takeBatch({ size: 2 }))).toEqual(ids.slice(0, 2));
-		expect(idsOf(await gone.takeBatch({ size: 2, busy: true }))).toEqual([ids[2], later]);
+		expect(idsOf(await left.takeBatch({ size: 2, busy: true }))).toEqual([ids[2], later]);
 		for (const id of ids) expect(await b.status(id)).not.toHaveProperty("retries");
 	});
 });

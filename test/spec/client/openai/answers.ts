@@ -31,12 +31,12 @@ export function ask(
 	body: object | string,
 	headers: Record<string, string> = {},
 ): Asking {
-	const gone = new AbortController();
+	const hungUp = new AbortController();
 	const answer = fetch(url + path, {
 		method: "POST",
 		headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json", ...headers },
 		body: typeof body === "string" ? body : JSON.stringify(body),
-		signal: gone.signal,
+		signal: hungUp.signal,
 	}).then((response): OpenAnswer => {
 		const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
 		const next = async (): Promise<string | undefined> => (await reader.read()).value;
@@ -52,12 +52,12 @@ export function ask(
 		};
 	});
 	answer.catch(() => {});
-	return { answer, hangUp: () => gone.abort() };
+	return { answer, hangUp: () => hungUp.abort() };
 }
 
 /**
- * Lets time pass until the promise is settled: a deadline holds at once, but whoever waits for it
- * may be told a look later.
+ * Lets time pass until the promise is settled: a deadline holds at once, but the caller that waits for it
+ * may learn it one poll later.
  */
 export async function asTimePasses<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
 	let over = false;
@@ -68,7 +68,7 @@ export async function asTimePasses<T>(clock: ManualClock, promise: Promise<T>): 
 }
 
 /**
- * The service's side of the next request: resolves when it comes, and tells when its connection is
+ * The service's side of the next request: resolves when it comes, and reports when its connection is
  * closed.
  */
 export function nextArrival(): Promise<{ closed: Promise<void> }> {

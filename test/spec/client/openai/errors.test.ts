@@ -122,7 +122,7 @@ describe("failures of the job", () => {
 	});
 
 	it.each(BOTH)(
-		"D32: a job that somebody else cancels is 409, not to be tried again: %j",
+		"D32: a job that another client cancels is 409, not to be tried again: %j",
 		async (body) => {
 			const answer = await answered(
 				async ({ id }) => {

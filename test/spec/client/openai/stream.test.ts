@@ -119,14 +119,14 @@ describe("what goes out", () => {
 	it("D32: while nothing comes a comment keeps the connection, not before the answer has begun", async () => {
 		const answer = await opened();
 		const next = answer.next();
-		let told: string | undefined;
-		void next.then((text) => (told = text));
-		for (let passed = 0; told === undefined; passed += 1000) {
+		let piece: string | undefined;
+		void next.then((text) => (piece = text));
+		for (let passed = 0; piece === undefined; passed += 1000) {
 			expect(passed).toBeLessThan(30_000);
 			await worker.ping(id);
 			await clock.advance(1000);
 		}
-		expect(told).toBe(": waiting\n\n");
+		expect(piece).toBe(": waiting\n\n");
 		await worker.done(id, {});
 		expect(await answer.rest()).toBe(DONE);
 	});

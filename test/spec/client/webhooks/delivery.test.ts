@@ -1,6 +1,6 @@
 /**
  * Section 6: how webhooks go out when they are many, when receivers are slow, when the service
- * stops, and what is told of them (D21).
+ * stops, and what is reported of them (D21).
  */
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
@@ -77,7 +77,7 @@ describe("many", () => {
 		await atOnce(hand, slow.arrived(4));
 		const began = clock.now();
 		const ids = await Promise.all(Array.from({ length: 50 }, () => ended()));
-		// So long until all deliveries to the slow one, which were due before, have been looked at.
+		// So long until all deliveries to the slow one, which were due before, have been checked.
 		for (let step = 0; step < 10; step += 1) await hand.advance(100);
 		await arrived(ids.length);
 		expect(clock.now() - began).toBeLessThanOrEqual(1000);
@@ -95,15 +95,15 @@ describe("stops and losses", () => {
 		const place = folder();
 		const start = (): Promise<TestService> =>
 			startService({ endpoints: { [site.ep]: {} }, settings: ALLOW, clock, in: place });
-		const gone = await webhookReceiver();
-		await gone.end();
+		const closed = await webhookReceiver();
+		await closed.end();
 		const own = await start();
-		const id = await submit({ webhook: gone.url }, own);
+		const id = await submit({ webhook: closed.url }, own);
 		const fault = failed(id, own);
 		await cancel(id, own);
 		await atOnce(hand, fault);
 		await endWith(own, hand);
-		const back = await webhookReceiver({ port: gone.port });
+		const back = await webhookReceiver({ port: closed.port });
 		const next = await start();
 		expect(await over(id, next)).toMatchObject({
 			state: "delivered",
@@ -116,14 +116,14 @@ describe("stops and losses", () => {
 		place.remove();
 	});
 
-	it("D21: a stop lets a try under way end, within 5 s; one cut off is no try and comes again", async () => {
+	it("D21: a stop lets a try in flight end, within 5 s; one cut off is no try and comes again", async () => {
 		const place = folder();
 		const start = (): Promise<TestService> =>
 			startService({ endpoints: { [site.ep]: {} }, settings: ALLOW, clock, in: place });
 		let answer = (): void => {};
 		site.reply(() => (response) => (answer = () => response.writeHead(200).end()));
 
-		/** Begins to stop a service; answers when the stop waits for the try under way. */
+		/** Begins to stop a service; answers when the stop waits for the try in flight. */
 		async function stopping(own: TestService): Promise<{ over: () => boolean }> {
 			let over = false;
 			void own.end().finally(() => (over = true));
@@ -208,9 +208,9 @@ describe("secrets of the URL", () => {
 		const lines: string[] = [];
 		const events = eventBus();
 		log({ events, clock, write: (line) => lines.push(line) });
-		const told: string[] = [];
+		const recorded: string[] = [];
 		const remove = site.service.events.onAny((name, facts) => {
-			told.push(JSON.stringify([name, facts]));
+			recorded.push(JSON.stringify([name, facts]));
 			events.emit(name, facts);
 		});
 		site.reply((number) => (number === 0 ? 500 : 200), `${site.path}/path-word?token=query-word`);
@@ -225,9 +225,11 @@ describe("secrets of the URL", () => {
 			expect(
 				lines.filter((line) => line.includes("webhook") && line.includes(id)).length,
 			).toBeGreaterThan(0);
-		expect(told.filter((each) => each.includes("webhook.delivered"))).toHaveLength(1);
-		expect(told.filter((each) => each.includes("webhook.failed")).length).toBeGreaterThanOrEqual(5);
-		for (const text of [...lines, ...told]) expect(text).not.toMatch(/-word/);
+		expect(recorded.filter((each) => each.includes("webhook.delivered"))).toHaveLength(1);
+		expect(
+			recorded.filter((each) => each.includes("webhook.failed")).length,
+		).toBeGreaterThanOrEqual(5);
+		for (const text of [...lines, ...recorded]) expect(text).not.toMatch(/-word/);
 		for (const id of ids)
 			for (const { tries } of await deliveries(id))
 				expect(JSON.stringify(tries)).not.toMatch(/-word/);

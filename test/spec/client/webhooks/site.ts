@@ -61,7 +61,7 @@ export interface WebhookSite {
 	failed(job: string, of?: TestService): Promise<Events["webhook.failed"]>;
 }
 
-/** Longer than a pause, shorter than the store's hold on a delivery under way, ms. */
+/** Longer than a pause, shorter than the store's hold on a delivery in flight, ms. */
 const PAUSE_MS = 10_000;
 
 /** Starts the site for all tests of a file. */
@@ -132,7 +132,7 @@ export function webhookSite(): WebhookSite {
 				const row = await site.deliveryOf(job, of);
 				if (row.state !== "pending") return row;
 				const pause = row.dueAt! - clock.now();
-				// One under way is held for longer than a pause.
+				// One in flight is held for longer than a pause.
 				await hand.advance(pause <= PAUSE_MS ? Math.max(0, pause) : 0);
 			}
 		},

@@ -198,13 +198,13 @@ describe("failed tries", () => {
 	);
 
 	it("spec 6: a receiver that is down gets it when it is back", async () => {
-		const gone = await webhookReceiver();
-		await gone.end();
-		const id = await submit({ webhook: `${gone.url}/late` });
+		const closed = await webhookReceiver();
+		await closed.end();
+		const id = await submit({ webhook: `${closed.url}/late` });
 		const fault = failed(id);
 		await cancel(id);
 		expect(await atOnce(hand, fault)).toMatchObject({ reason: "the connection was refused" });
-		const back = await webhookReceiver({ port: gone.port });
+		const back = await webhookReceiver({ port: closed.port });
 		const done = delivered(id);
 		await hand.advance(10_000);
 		await atOnce(hand, done);
@@ -216,7 +216,7 @@ describe("failed tries", () => {
 		await back.end();
 	});
 
-	it("D21: one that has failed or was delivered is sent anew on demand, with a new round of tries; not while it is under way", async () => {
+	it("D21: one that has failed or was delivered is sent again on demand, with a new round of tries; not while it is in flight", async () => {
 		site.reply((number) => (number < 4 ? 500 : 200));
 		const id = await submit();
 		const first = failed(id);
@@ -246,9 +246,9 @@ describe("failed tries", () => {
 			tries: [{}, {}, {}, {}, { status: 200 }],
 		});
 
-		const anew = delivered(id);
+		const redelivered = delivered(id);
 		await site.service.engine.webhooks.redeliver(delivery.id);
-		await atOnce(hand, anew);
+		await atOnce(hand, redelivered);
 		expect(new Set((await arrived(6)).map(({ headers }) => headers["webhook-id"]))).toEqual(
 			new Set([delivery.id]),
 		);
