@@ -115,7 +115,11 @@ function test(title: string, call = "it", quote = '"'): string {
 
 describe("events", () => {
 	it("each has its docstring and its facts; one without shares the one before it", () => {
-		const text = `export interface Events {\n  /** One. */\n  "a.b": { x: string; y: number | undefined };\n  /**\n   * Two\n   * lines.\n   */\n  c: Record<never, never>;\n  d: { z: string };\n}\n`;
+		const text =
+			"export interface Events {\n  /** One. */\n" +
+			`  "a.b": { x: string; y: number | undefined };\n` +
+			"  /**\n   * Two\n   * lines.\n   */\n  c: Record<never, never>;\n" +
+			"  d: { z: string };\n}\n";
 		expect(eventsIn(text)).toEqual([
 			{ name: "a.b", docstring: "One.", facts: ["x", "y"] },
 			{ name: "c", docstring: "Two lines.", facts: [] },

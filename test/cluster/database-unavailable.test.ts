@@ -95,7 +95,8 @@ it("D16, D17, D40: stopped, and killed: clients get an error within 2 s, posts a
 				async () => (await call(url, "/readyz", { key: null })).status === 200,
 			);
 		process.stdout.write(
-			`${end}: ${times.length} requests refused, after at most ${slowest.toFixed(0)} ms; jobs end again ${again.toFixed(0)} ms after it accepts connections\n`,
+			`${end}: ${times.length} requests refused, after at most ${slowest.toFixed(0)} ms; ` +
+				`jobs end again ${again.toFixed(0)} ms after it accepts connections\n`,
 		);
 	}
 	await load.end();

@@ -104,6 +104,8 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 	// The worker of an endpoint that has just moved may still be ending.
 	await until("two of ours to live beside those that call any server", () => living().size === 4);
 	process.stdout.write(
-		`taken over after ${takeovers.join(", ")}; ${load.acknowledged.size} jobs, ${load.failures.length} failed requests of clients, ${front.failed.length} of workers, ${again} attempts before the last one\n`,
+		`taken over after ${takeovers.join(", ")}; ${load.acknowledged.size} jobs, ${load.failures.length} ` +
+			`failed requests of clients, ${front.failed.length} of workers, ${again} attempts ` +
+			"before the last one\n",
 	);
 });

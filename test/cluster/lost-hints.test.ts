@@ -172,11 +172,13 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 			SOON_MS,
 		);
 		await sql(
-			"UPDATE jobs SET state = 'IN_QUEUE', worker = NULL, started_at = NULL, lease_until = NULL, due_at = queued_at + ttl_ms WHERE id = $1",
+			"UPDATE jobs SET state = 'IN_QUEUE', worker = NULL, started_at = NULL, lease_until " +
+				"= NULL, due_at = queued_at + ttl_ms WHERE id = $1",
 			id,
 		);
 		await sql(
-			"UPDATE queue_counts SET in_queue = in_queue + 1, in_progress = in_progress - 1 WHERE endpoint = $1 AND slot = (SELECT min(slot) FROM queue_counts WHERE endpoint = $1)",
+			"UPDATE queue_counts SET in_queue = in_queue + 1, in_progress = in_progress - 1 " +
+				"WHERE endpoint = $1 AND slot = (SELECT min(slot) FROM queue_counts WHERE endpoint = $1)",
 			ep,
 		);
 		const { answer, ms } = await waiting;
@@ -196,11 +198,13 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 			SOON_MS,
 		);
 		await sql(
-			`INSERT INTO attempts SELECT endpoint, id, attempt, worker, started_at, started_at + 1, 'cancelled', 1, 0 FROM jobs WHERE id = $1`,
+			"INSERT INTO attempts SELECT endpoint, id, attempt, worker, started_at, started_at " +
+				"+ 1, 'cancelled', 1, 0 FROM jobs WHERE id = $1",
 			id,
 		);
 		await sql(
-			"UPDATE jobs SET state = 'CANCELLED', ended_at = started_at + 1, lease_until = NULL, past = true, due_at = queued_at + 600000 WHERE id = $1",
+			"UPDATE jobs SET state = 'CANCELLED', ended_at = started_at + 1, lease_until = NULL, " +
+				"past = true, due_at = queued_at + 600000 WHERE id = $1",
 			id,
 		);
 		const { answer, ms } = await waiting;

@@ -55,7 +55,9 @@ it("D16, D34: a restart of all three by SIGTERM, one by one, loses no job, runs 
 		.filter(({ what }) => what === "run")
 		.map(({ id }) => id);
 	process.stdout.write(
-		`stopped in ${took.join(", ")}; ${load.acknowledged.size} jobs, ${again} attempts before the last one; failed requests: ${load.failures.length} of clients, ${front.failed.length} in all\n`,
+		`stopped in ${took.join(", ")}; ${load.acknowledged.size} jobs, ${again} attempts ` +
+			`before the last one; failed requests: ${load.failures.length} of clients, ${front.failed.length} ` +
+			"in all\n",
 	);
 	expect(runs.toSorted()).toEqual([...load.acknowledged.keys()].toSorted());
 	expect(front.failed).toEqual([]);

@@ -167,7 +167,8 @@ describe("clients", () => {
 			}
 			expect(others.filter((each) => !OWN.has(each.split(" ")[0]!))).toEqual([]);
 			process.stdout.write(
-				`${what}: ${ends.length} routes, 503 after at most ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ms; without the store: ${others.join(", ")}\n`,
+				`${what}: ${ends.length} routes, 503 after at most ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ` +
+					`ms; without the store: ${others.join(", ")}\n`,
 			);
 			const known = performance.now();
 			expect((await get("/v2/old/run", { body: { input: {} } })).status).toBe(503);
@@ -233,7 +234,8 @@ describe("workers", () => {
 		const back = performance.now();
 		for (const post of posts) expect((await post).status).toBe(200);
 		process.stdout.write(
-			`outage of ${SHORT_MS} ms: back ${ms.toFixed(0)} ms after its end, held posts answered ${(Math.max(...answered) - back).toFixed(0)} ms later\n`,
+			`outage of ${SHORT_MS} ms: back ${ms.toFixed(0)} ms after its end, held posts answered ` +
+				`${(Math.max(...answered) - back).toFixed(0)} ms later\n`,
 		);
 
 		expect((await waits).json).toMatchObject({ status: "COMPLETED", output: "held" });

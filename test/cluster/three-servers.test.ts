@@ -127,7 +127,8 @@ describe("a job that meets all three", () => {
 		const median = whole.toSorted((x, y) => x - y)[JOBS / 2]!;
 		const pickUp = taken.toSorted((x, y) => x - y)[JOBS / 2]!;
 		process.stdout.write(
-			`median of ${JOBS}: ${median.toFixed(1)} ms (its way to the worker ${pickUp.toFixed(1)} ms); slowest ${Math.max(...whole).toFixed(1)} ms\n`,
+			`median of ${JOBS}: ${median.toFixed(1)} ms (its way to the worker ${pickUp.toFixed(1)} ` +
+				`ms); slowest ${Math.max(...whole).toFixed(1)} ms\n`,
 		);
 		expect(median).toBeLessThan(BUSY * PROMPT_MS);
 	});
@@ -145,7 +146,9 @@ describe("a job that meets all three", () => {
 			while (!over.signal.aborted)
 				cuts += (
 					await database.query(
-						`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = ${SESSION_LOCKS} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+						"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND " +
+							`classid = ${SESSION_LOCKS} AND database = (SELECT oid FROM pg_database WHERE datname ` +
+							"= current_database())",
 					)
 				).rows.length;
 		})();

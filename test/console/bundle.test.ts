@@ -39,7 +39,8 @@ it("the first load is under 250 kB with gzip, and what few pages need is loaded 
 	const sum = (paths: readonly string[]): number =>
 		paths.reduce((bytes, path) => bytes + sizeOf(path), 0);
 	console.info(
-		`console: first load ${(sum(files) / 1000).toFixed(1)} kB in ${files.length} files, all ${(sum(all) / 1000).toFixed(1)} kB (gzip)`,
+		`console: first load ${(sum(files) / 1000).toFixed(1)} kB in ${files.length} files, ` +
+			`all ${(sum(all) / 1000).toFixed(1)} kB (gzip)`,
 	);
 	expect(files.filter((path) => path.endsWith(".js")).length).toBeGreaterThan(1);
 	expect(files.some((path) => path.endsWith(".css"))).toBe(true);

@@ -247,7 +247,9 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 	});
 
 	it("an output that is HTML, a script or an address of a script stays text wherever it is shown", async () => {
-		const evil = `<script>globalThis.harmed = 1</script><img src=x onerror="globalThis.harmed = 1"><iframe srcdoc="<script>parent.harmed = 1</script>">`;
+		const evil =
+			`<script>globalThis.harmed = 1</script><img src=x onerror="globalThis.harmed = 1"><iframe ` +
+			`srcdoc="<script>parent.harmed = 1</script>">`;
 		const output = {
 			[evil]: evil,
 			link: "javascript:globalThis.harmed=1",
@@ -272,7 +274,8 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 				await page.getByRole("log").getByText("globalThis.harmed = 1").waitFor();
 			expect(
 				await page.evaluate(
-					'[globalThis.harmed, document.querySelectorAll(\'main script, main iframe, main img, main [onerror], main a[href^="javascript:"], main a[href^="data:"]\').length]',
+					"[globalThis.harmed, document.querySelectorAll('main script, main iframe, main " +
+						'img, main [onerror], main a[href^="javascript:"], main a[href^="data:"]\').length]',
 				),
 			).toEqual([undefined, 0]);
 		}

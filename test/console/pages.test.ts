@@ -155,7 +155,9 @@ async function backgroundOf(page: Page): Promise<string> {
 /** Elements that reach beyond the page at its right. */
 async function tooWide(page: Page): Promise<string[]> {
 	return await page.evaluate<string[]>(
-		"document.documentElement.scrollWidth > innerWidth ? [`${document.documentElement.scrollWidth} px`, ...[...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((each) => each.outerHTML.slice(0, 150))] : []",
+		"document.documentElement.scrollWidth > innerWidth ? [`${document.documentElement.scrollWidth} " +
+			"px`, ...[...document.querySelectorAll('body *')].filter((each) => each.getBoundingClientRect().right " +
+			"> innerWidth + 1).slice(0, 5).map((each) => each.outerHTML.slice(0, 150))] : []",
 	);
 }
 
@@ -306,6 +308,8 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 /** The browser has no call for this without a window: the page gets the event of one. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
 	await page.evaluate(
-		`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} }); Object.defineProperty(document, "visibilityState", { configurable: true, value: "${hidden ? "hidden" : "visible"}" }); document.dispatchEvent(new Event("visibilitychange"))`,
+		`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} ` +
+			`}); Object.defineProperty(document, "visibilityState", { configurable: true, value: ` +
+			`"${hidden ? "hidden" : "visible"}" }); document.dispatchEvent(new Event("visibilitychange"))`,
 	);
 }

@@ -247,7 +247,10 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		const [answer] = await Promise.all([
 			page.waitForResponse((response) => response.url().endsWith("/v2/other/run")),
 			page.evaluate(
-				`{ const form = document.createElement("form"); form.method = "POST"; form.enctype = "text/plain"; form.target = "into"; form.action = ${JSON.stringify(`${here.service.url}/v2/other/run`)}; const field = document.createElement("input"); field.name = '{"input":{"a":"'; field.value = '"}}'; form.append(field); document.body.append(form); form.submit(); }`,
+				`{ const form = document.createElement("form"); form.method = "POST"; form.enctype ` +
+					`= "text/plain"; form.target = "into"; form.action = ${JSON.stringify(`${here.service.url}/v2/other/run`)}; ` +
+					`const field = document.createElement("input"); field.name = '{"input":{"a":"'; ` +
+					`field.value = '"}}'; form.append(field); document.body.append(form); form.submit(); }`,
 			),
 		]);
 		expect(answer.status()).toBe(401);

@@ -15,7 +15,8 @@ describe("sluice dev", () => {
 	it.concurrent("D36: a handler that calls start() itself, and a whole command, run as they are", async (test) => {
 		const { cwd } = room(test, {
 			"own.js":
-				'import { start } from "sluice/worker";\nexport default () => "not this";\nawait start({ handler: (job) => `own ${job.input.name}`, concurrency: 2 });\n',
+				'import { start } from "sluice/worker";\nexport default () => "not this";\n' +
+				"await start({ handler: (job) => `own ${job.input.name}`, concurrency: 2 });\n",
 			"package.json": '{"type": "module"}',
 		});
 		const own = await session(test, cwd, "own.js");
@@ -78,8 +79,10 @@ describe("sluice dev", () => {
 				"print('up', flush=False)",
 				"take = os.environ['RUNPOD_WEBHOOK_GET_JOB'].replace('$ID', worker) + '&job_in_progress=0'",
 				"job = json.load(urllib.request.urlopen(urllib.request.Request(take, headers=key)))",
-				"done = os.environ['RUNPOD_WEBHOOK_POST_OUTPUT'].replace('$RUNPOD_POD_ID', worker).replace('$ID', job['id']) + '&isStream=false'",
-				"urllib.request.urlopen(urllib.request.Request(done, json.dumps({'output': job['input']['n'] + 1}).encode(), key))",
+				"done = os.environ['RUNPOD_WEBHOOK_POST_OUTPUT'].replace('$RUNPOD_POD_ID', worker).replace('$ID', " +
+					"job['id']) + '&isStream=false'",
+				"urllib.request.urlopen(urllib.request.Request(done, json.dumps({'output': job['input']['n'] " +
+					"+ 1}).encode(), key))",
 				"",
 			].join("\n"),
 		);

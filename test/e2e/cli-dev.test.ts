@@ -15,7 +15,9 @@ describe("sluice dev", () => {
 	it.concurrent("D36: runs a TypeScript handler, and its curl, Python and JavaScript lines work when pasted", async (test) => {
 		const { cwd } = room(test, {
 			"greet/handler.ts":
-				'import { suffix } from "./suffix.ts";\ninterface Input { name: string }\nexport default async (job: { input: Input }): Promise<object> => {\n  console.log("at work");\n  return { hello: job.input.name + suffix };\n};\n',
+				'import { suffix } from "./suffix.ts";\ninterface Input { name: string }\n' +
+				"export default async (job: { input: Input }): Promise<object> => {\n" +
+				'  console.log("at work");\n  return { hello: job.input.name + suffix };\n};\n',
 			"greet/suffix.ts": 'export const suffix: string = "!";\n',
 			"greet/test_input.json": '{\n  "input": { "name": "O\'Neil \\"Ann\\" $HOME" }\n}\n',
 		});
@@ -56,7 +58,9 @@ describe("sluice dev", () => {
 	it.concurrent("D36, D16: a change of an imported file restarts the worker; what ran goes on without a counted loss", async (test) => {
 		const { cwd, write } = room(test, {
 			"handler.js":
-				'import { say } from "./lib/say.js";\nexport default async (job, { log }) => {\n  log(`begun by ${say}`);\n  if (say === "one") await new Promise((done) => setTimeout(done, 600_000));\n  return say;\n};\n',
+				'import { say } from "./lib/say.js";\nexport default async (job, { log }) => {\n' +
+				'  log(`begun by ${say}`);\n  if (say === "one") await new Promise((done) => setTimeout(done, ' +
+				"600_000));\n  return say;\n};\n",
 			"lib/say.js": 'export const say = "one";\n',
 			"package.json": '{"type": "module"}',
 		});
@@ -89,7 +93,11 @@ describe("sluice dev", () => {
 	it.concurrent("D36: Ctrl-C ends the worker, what it started and the service within 2 s, also while a job runs", async (test) => {
 		const { cwd } = room(test, {
 			"handler.js":
-				'import { spawn } from "node:child_process";\nprocess.on("SIGTERM", () => {});\nexport default async (job, { log }) => {\n  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);\n  log(`pids ${process.pid} ${child.pid} .`);\n  await new Promise(() => setInterval(() => {}, 1000));\n};\n',
+				'import { spawn } from "node:child_process";\n' +
+				'process.on("SIGTERM", () => {});\nexport default async (job, { log }) => {\n' +
+				'  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);\n' +
+				"  log(`pids ${process.pid} ${child.pid} .`);\n" +
+				"  await new Promise(() => setInterval(() => {}, 1000));\n};\n",
 			"package.json": '{"type": "module"}',
 		});
 		const dev = await session(test, cwd, "handler.js");
@@ -106,7 +114,9 @@ describe("sluice dev", () => {
 	it.concurrent("D36, D16: killed outright it leaves no worker behind, and the next run goes on with its job at once", async (test) => {
 		const { cwd, write } = room(test, {
 			"handler.js":
-				"process.stdout.on('error', () => {});\nexport default async (job, { log }) => {\n  log(`pid ${process.pid} .`);\n  await new Promise(() => setInterval(() => {}, 1000));\n};\n",
+				"process.stdout.on('error', () => {});\nexport default async (job, { log }) => {\n" +
+				"  log(`pid ${process.pid} .`);\n  await new Promise(() => setInterval(() => {}, " +
+				"1000));\n};\n",
 		});
 		const first = await session(test, cwd, "handler.js");
 		const { json } = await call(first.url, `/v2/${first.endpoint}/run`, {

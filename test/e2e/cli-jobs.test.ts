@@ -65,7 +65,8 @@ describe("sluice jobs", () => {
 		const text = await stdoutOf("jobs", "get", "words", waiting);
 		expect(text).toMatch(
 			new RegExp(
-				`submitted +The job was submitted\\.\n.* started +Worker ${job.workerId} took the job \\(attempt 1\\)\\.\n.* completed +Worker ${job.workerId} reported its result`,
+				`submitted +The job was submitted\\.\n.* started +Worker ${job.workerId} took the ` +
+					`job \\(attempt 1\\)\\.\n.* completed +Worker ${job.workerId} reported its result`,
 			),
 		);
 		expect(text).toMatch(/^Status +COMPLETED$/m);

@@ -134,7 +134,10 @@ describe("sluice jobs submit, one job", () => {
 		const kit = new URL("../../dist/worker/index.js", import.meta.url).href;
 		writeFileSync(
 			worker,
-			`import { start } from ${JSON.stringify(kit)};\nimport { existsSync } from "node:fs";\nawait start({ async *handler() { yield { text: "first\\n" }; while (!existsSync("go")) await new Promise((done) => setTimeout(done, 20)); yield "second"; } });\n`,
+			`import { start } from ${JSON.stringify(kit)};\n` +
+				`import { existsSync } from "node:fs";\nawait start({ async *handler() { yield { ` +
+				`text: "first\\n" }; while (!existsSync("go")) await new Promise((done) => setTimeout(done, ` +
+				`20)); yield "second"; } });\n`,
 		);
 		const { json } = await call(
 			place.service.url,

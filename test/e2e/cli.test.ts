@@ -129,7 +129,8 @@ describe("sluice serve", () => {
 		const { code, stderr, stdout } = await sluice(test, ["serve", "--port", String(port)], { cwd });
 		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
 		expect(stderr).toBe(
-			`The service could not start: port ${port} on 127.0.0.1 is in use. Choose another with --port, or 0 for a free one.\n`,
+			`The service could not start: port ${port} on 127.0.0.1 is in use. Choose another ` +
+				"with --port, or 0 for a free one.\n",
 		);
 	});
 

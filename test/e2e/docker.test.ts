@@ -196,7 +196,8 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 	}, async (test) => {
 		const place = dockerSite(test);
 		const script =
-			"console.log('model loaded'); console.log('ready'); process.on('SIGTERM', () => { console.log('bye'); process.exit(); }); setInterval(() => {}, 1000)";
+			"console.log('model loaded'); console.log('ready'); process.on('SIGTERM', () => " +
+			"{ console.log('bye'); process.exit(); }); setInterval(() => {}, 1000)";
 		const service = await place.serve({
 			endpoints: place.contained({ workersMin: 1 }, { command: ["node", "-e", script] }),
 		});

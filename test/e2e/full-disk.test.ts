@@ -157,7 +157,9 @@ async function held(place: Site, service: ServiceProcess, id: string): Promise<v
 
 describe("a full disk", () => {
 	for (const kind of [TMPFS, LIMIT]) {
-		const title = `D40: ${kind.name}: /run is 503, reads go on, a result is held and kept when there is room again${kind.missing === undefined ? "" : ` (not here: ${kind.missing})`}`;
+		const title =
+			`D40: ${kind.name}: /run is 503, reads go on, a result is held and kept when there ` +
+			`is room again${kind.missing === undefined ? "" : ` (not here: ${kind.missing})`}`;
 		it.skipIf(kind.missing !== undefined)(title, { timeout: 40_000 }, async (test) => {
 			const { place, disk, service } = await setting(test, kind);
 			const running = await run(service, "theirs", { until: "allowed", size: 100_000 });

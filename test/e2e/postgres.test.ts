@@ -195,7 +195,8 @@ describe("sluice serve", () => {
 		];
 		writeFileSync(
 			join(here.folder.path, "env.mjs"),
-			`import { writeFileSync } from "node:fs"; writeFileSync("seen.json", JSON.stringify(process.env)); setInterval(() => {}, 1000);`,
+			`import { writeFileSync } from "node:fs"; writeFileSync("seen.json", JSON.stringify(process.env)); ` +
+				"setInterval(() => {}, 1000);",
 		);
 		const endpoints = {
 			words: here.launched(),
@@ -234,7 +235,9 @@ describe("sluice serve", () => {
 		expect(await sluice(test, serve, { cwd, env })).toEqual({
 			code: 1,
 			stdout: "",
-			stderr: `The service could not start: The folder ${join(cwd, "data")} is in use by another server. Give each its own: --data-dir FOLDER.\n`,
+			stderr:
+				`The service could not start: The folder ${join(cwd, "data")} is in use by another ` +
+				"server. Give each its own: --data-dir FOLDER.\n",
 		});
 		const other = await sluice(test, [...serve, "--data-dir", "other"], {
 			cwd,
@@ -243,7 +246,9 @@ describe("sluice serve", () => {
 		expect(other).toEqual({
 			code: 1,
 			stdout: "",
-			stderr: `The service could not start: SLUICE_SECRET is not the one that the store at ${shown} was made with: its secrets could not be read. Give all servers of a store the same.\n`,
+			stderr:
+				`The service could not start: SLUICE_SECRET is not the one that the store at ${shown} ` +
+				"was made with: its secrets could not be read. Give all servers of a store the same.\n",
 		});
 		first.end();
 		expect((await first.ended).code).toBe(0);

@@ -9,7 +9,8 @@ import { until } from "../support/until.ts";
 const program = (code: string): string[] => [
 	process.execPath,
 	"-e",
-	`const { env } = process; const headers = { authorization: env.RUNPOD_AI_API_KEY }; const keep = setInterval(() => {}, 1000); ${code}`,
+	"const { env } = process; const headers = { authorization: env.RUNPOD_AI_API_KEY " +
+		`}; const keep = setInterval(() => {}, 1000); ${code}`,
 ];
 
 describe("a launched worker", () => {
@@ -50,7 +51,8 @@ describe("a launched worker", () => {
 	}, async (test) => {
 		const place = site(test);
 		const command = program(
-			"fetch(env.RUNPOD_WEBHOOK_PING.replace('$RUNPOD_POD_ID', env.RUNPOD_POD_ID) + '&status=unhealthy&check=disk&reason=full', { headers })",
+			"fetch(env.RUNPOD_WEBHOOK_PING.replace('$RUNPOD_POD_ID', env.RUNPOD_POD_ID) + '&status=unhealthy&check=disk&reason=full', " +
+				"{ headers })",
 		);
 		const service = await place.serve({
 			endpoints: { ours: { launcher: { type: "process", command }, workersMin: 1, workersMax: 1 } },

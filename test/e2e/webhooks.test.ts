@@ -39,7 +39,8 @@ describe("kill -9 of the server", () => {
 			service!
 				.stderr()
 				.includes(
-					`the webhook of job ${waiting} to 127.0.0.1:${down.port} failed: the connection was refused; next try in 10 s`,
+					`the webhook of job ${waiting} to 127.0.0.1:${down.port} failed: the connection ` +
+						"was refused; next try in 10 s",
 				),
 		);
 		const tried = await ended(stuck.url);

@@ -153,7 +153,8 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			try {
 				const { launcher, said } = open();
 				await expect(launcher.start(script(""))).rejects.toThrow(
-					`cannot start a worker of endpoint "sample": no Docker daemon answers at ${join(root, "no.sock")}; start it, or set DOCKER_HOST`,
+					`cannot start a worker of endpoint "sample": no Docker daemon answers at ${join(root, "no.sock")}; ` +
+						"start it, or set DOCKER_HOST",
 				);
 				expect(await launcher.adopt("worker", foreign)).toBe(false);
 				expect(await launcher.list()).toEqual([]);
@@ -169,7 +170,8 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 
 	describe("network", () => {
 		const CALL =
-			"require('net').connect(new URL(process.env.AT).port, new URL(process.env.AT).hostname).on('error', (e) => console.log(e.code)).on('data', (d) => { console.log(String(d)); process.exit(); })";
+			"require('net').connect(new URL(process.env.AT).port, new URL(process.env.AT).hostname).on('error', " +
+			"(e) => console.log(e.code)).on('data', (d) => { console.log(String(d)); process.exit(); })";
 
 		async function listener(host: string): Promise<{ url: string; close: () => void }> {
 			const server = createServer((socket) => socket.on("error", () => {}).write("hello"));

@@ -155,7 +155,9 @@ describe("process launcher: the service dies", () => {
 		async () => {
 			const spec = samples.spec("runs");
 			const script =
-				'const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} = await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, serviceId: "nested", known: []})))';
+				"const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} " +
+				"= await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, " +
+				'serviceId: "nested", known: []})))';
 			const paths = ["process/strays.ts", "../clock.ts"].map(
 				(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
 			);

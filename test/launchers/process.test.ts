@@ -220,7 +220,9 @@ describe("process launcher: stop", () => {
 
 	it("waits for a child that outlives the leader in its grace", async () => {
 		const launcher = open();
-		const child = `trap "sleep 0.3; echo drained; exit" TERM; ${lines.HERE}; ${lines.READY}; while :; do sleep 0.01; done`;
+		const child =
+			`trap "sleep 0.3; echo drained; exit" TERM; ${lines.HERE}; ${lines.READY}; while ` +
+			":; do sleep 0.01; done";
 		const spec = samples.script(`${lines.HERE}; sh -c '${child}' & wait`);
 		const exits = exitsOf(launcher);
 		await launcher.start(spec);

@@ -22,7 +22,9 @@ const READY = ': > "$PIDS/ready"';
 export const SCRIPTS: Record<Behaviour, string> = {
 	runs: `${HERE}; ${READY}; exec sleep 300`,
 	exits: `${HERE}; echo last words; exit 7`,
-	drains: `exec 2>/dev/null; trap 'sleep 0.2; echo drained; exit 5' TERM; ${HERE}; ${READY}; while :; do sleep 0.01; done`,
+	drains:
+		`exec 2>/dev/null; trap 'sleep 0.2; echo drained; exit 5' TERM; ${HERE}; ${READY}; ` +
+		"while :; do sleep 0.01; done",
 	deaf: `trap "" TERM; ${HERE}; ${CHILD}; ${READY}; wait`,
 	orphans: `${HERE}; ${CHILD}; ${READY}; while [ ! -e "$PIDS/release" ]; do sleep 0.01; done; exit 3`,
 };

@@ -25,7 +25,8 @@ async function gate({
 		async waited() {
 			for (;;) {
 				const { rows } = await admin.query<{ pid: number }>(
-					"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+					"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted " +
+						"AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
 				);
 				if (rows[0]) return rows[0].pid;
 			}

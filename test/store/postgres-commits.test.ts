@@ -281,7 +281,9 @@ it("a transaction that only reads leaves no marker; old markers go with the firs
 	await admin(
 		(client) =>
 			client.query(
-				"INSERT INTO commit_markers SELECT 'old ' || n, 1, false, now() - interval '61 minutes' FROM generate_series(1, 150) AS n; INSERT INTO commit_markers VALUES ('young', 1, false, now() - interval '59 minutes')",
+				"INSERT INTO commit_markers SELECT 'old ' || n, 1, false, now() - interval '61 minutes' " +
+					"FROM generate_series(1, 150) AS n; INSERT INTO commit_markers VALUES ('young', " +
+					"1, false, now() - interval '59 minutes')",
 			),
 		name,
 	);
@@ -289,7 +291,8 @@ it("a transaction that only reads leaves no marker; old markers go with the firs
 		(
 			await database.read.run(
 				statement(
-					"SELECT count(*) FILTER (WHERE session LIKE 'old %'), count(*) FILTER (WHERE session = 'young') FROM commit_markers",
+					"SELECT count(*) FILTER (WHERE session LIKE 'old %'), count(*) FILTER (WHERE session " +
+						"= 'young') FROM commit_markers",
 				),
 			)
 		).rows[0];

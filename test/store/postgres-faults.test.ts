@@ -161,7 +161,9 @@ describe("a connection is cut", () => {
 			at.chunks.reserve({ endpoint, id, reader, maxBytes: 1000, now: T0 });
 		for (let cuts = 0; cuts < 5; cuts += 1) {
 			await admin.query(
-				`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = ${SESSION_LOCKS} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+				"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND " +
+					`classid = ${SESSION_LOCKS} AND database = (SELECT oid FROM pg_database WHERE datname ` +
+					"= current_database())",
 			);
 			expect(await reserve(store, "a")).toMatchObject({ chunks: ['{"output":1}'] });
 			await systemClock.sleep(Math.random() * 60);

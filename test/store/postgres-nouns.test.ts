@@ -186,7 +186,8 @@ describe("meta", () => {
 		await here.database.write(({ run }) =>
 			run(
 				statement(
-					"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room' USING ERRCODE = '53100'; END $$",
+					"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no " +
+						"room' USING ERRCODE = '53100'; END $$",
 				),
 			),
 		);

@@ -95,7 +95,8 @@ for (const join of JOINS) {
 	}) => {
 		const database = await joiningBy(join, onTestFinished);
 		const add = statement(
-			"INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at) SELECT 'a', 'run', n::text, '', n::text, $1 FROM generate_series(1, $2::int4) AS n",
+			"INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at) " +
+				"SELECT 'a', 'run', n::text, '', n::text, $1 FROM generate_series(1, $2::int4) AS n",
 		);
 		await database.write(({ run }) => run(add, [T0, ROWS]));
 		const count = async (): Promise<number> =>

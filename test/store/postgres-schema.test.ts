@@ -99,7 +99,8 @@ it("a migration that fails leaves nothing behind, and says which it was", async 
 	const { url } = await database();
 	await sql(
 		url,
-		"CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL); COMMENT ON TABLE migrations IS 'Sluice store'; CREATE TABLE tokens (mine text)",
+		"CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL); COMMENT " +
+			"ON TABLE migrations IS 'Sluice store'; CREATE TABLE tokens (mine text)",
 	);
 	await expect(prepareSchema({ url })).rejects.toThrow(
 		/The migration 0002_endpoints\.sql could not be applied, and nothing of it was kept\. .*"tokens" already exists/,

@@ -77,7 +77,8 @@ describe("PostgreSQL ends", () => {
 			const began = performance.now();
 			await untilAnswered(() => site.add());
 			console.log(
-				`${what}: refused after ${Math.round(ms)} ms, answers again ${Math.round(performance.now() - began)} ms after the start`,
+				`${what}: refused after ${Math.round(ms)} ms, answers again ${Math.round(performance.now() - began)} ` +
+					"ms after the start",
 			);
 			expect(await site.takeIds({ limit: 3 })).toEqual(
 				expect.arrayContaining(kept.map(({ id }) => id)),

@@ -49,7 +49,8 @@ test("tests are no superuser, own their database, and get the order of a languag
 	expect(
 		await rows(
 			database.url,
-			"select pg_get_userbyid(datdba) as owner, 'a' < 'B' or current_setting('server_version_num')::int < 150000 as language from pg_database where datname = current_database()",
+			"select pg_get_userbyid(datdba) as owner, 'a' < 'B' or current_setting('server_version_num')::int " +
+				"< 150000 as language from pg_database where datname = current_database()",
 		),
 	).toEqual([{ owner: "sluice", language: true }]);
 	await expect(rows(database.url, "create database another")).rejects.toThrow(/permission denied/);
@@ -75,7 +76,9 @@ test("what is acknowledged is flushed", async () => {
  */
 async function runWithServer(rest: string): Promise<{ run: ChildProcess; dataDir: string }> {
 	const module = new URL("../support/postgres-server.ts", import.meta.url).href;
-	const script = `const { dataDir } = await (await import(${JSON.stringify(module)})).startPostgres(); console.log(dataDir); ${rest}`;
+	const script =
+		`const { dataDir } = await (await import(${JSON.stringify(module)})).startPostgres(); ` +
+		`console.log(dataDir); ${rest}`;
 	const run = spawn(process.execPath, ["--input-type=module", "-e", script], {
 		stdio: ["pipe", "pipe", "inherit"],
 	});

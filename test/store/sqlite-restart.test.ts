@@ -242,7 +242,8 @@ describe("SQLite", () => {
 			expect(
 				rows(
 					path,
-					"SELECT seq FROM inputs WHERE seq NOT IN (SELECT seq FROM jobs) UNION ALL SELECT seq FROM attempts WHERE seq NOT IN (SELECT seq FROM jobs)",
+					"SELECT seq FROM inputs WHERE seq NOT IN (SELECT seq FROM jobs) UNION ALL SELECT " +
+						"seq FROM attempts WHERE seq NOT IN (SELECT seq FROM jobs)",
 				),
 			).toEqual([]);
 		}

@@ -21,13 +21,15 @@ const free: string[] = [];
 
 // A client that is still connected was killed: it is waited for, or it might write yet.
 const END_OTHERS =
-	"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()";
+	"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() " +
+	"AND usename = current_user AND pid <> pg_backend_pid()";
 // Those that refer to others come last.
 const TABLES = `
   SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'migrations'
   ORDER BY EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = pg_class.oid AND contype = 'f'), name`;
 const SEQUENCES =
-	"SELECT quote_ident(sequencename) AS name, last_value::text AS last FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL";
+	"SELECT quote_ident(sequencename) AS name, last_value::text AS last FROM pg_sequences " +
+	"WHERE schemaname = 'public' AND last_value IS NOT NULL";
 
 /** Runs statements on a connection of their own. */
 async function on<T>(

@@ -80,7 +80,9 @@ export async function generatorBody(
 		}
 	} catch (error) {
 		return {
-			error: `handler: ${error instanceof Error ? error.message : String(error)} \ntraceback: Traceback (most recent call last)`,
+			error:
+				`handler: ${error instanceof Error ? error.message : String(error)} \n` +
+				"traceback: Traceback (most recent call last)",
 		};
 	}
 	return { output: aggregate ? all : [] };

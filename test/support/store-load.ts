@@ -108,7 +108,8 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 				[ENDPOINT],
 			);
 			const counted = await client.query(
-				"SELECT sum(in_queue)::int AS queued, sum(in_progress)::int AS running, sum(completed)::int AS completed FROM queue_counts WHERE endpoint = $1",
+				"SELECT sum(in_queue)::int AS queued, sum(in_progress)::int AS running, sum(completed)::int " +
+					"AS completed FROM queue_counts WHERE endpoint = $1",
 				[ENDPOINT],
 			);
 			await client.end();
@@ -117,7 +118,10 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 			const lostResults = [...completed].filter(
 				(id) => byId.has(id) && byId.get(id)?.output !== `"${id}"`,
 			);
-			const summary = `${accepted.size} jobs and ${completed.size} results acknowledged, ${lostJobs.length} and ${lostResults.length} lost; ${unavailable} times unavailable, ${unsure} of them unknown`;
+			const summary =
+				`${accepted.size} jobs and ${completed.size} results acknowledged, ${lostJobs.length} ` +
+				`and ${lostResults.length} lost; ${unavailable} times unavailable, ${unsure} of ` +
+				"them unknown";
 			const count = (state: string): number => rows.filter((row) => row.state === state).length;
 			expect(wrong.slice(0, 5), summary).toEqual([]);
 			expect([lostJobs.length, lostResults.length], summary).toEqual([0, 0]);

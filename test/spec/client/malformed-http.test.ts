@@ -105,7 +105,8 @@ describe("bytes that are not well-formed HTTP", () => {
 		const connection = await rawConnection(service.url);
 		const body = '{"input":{}}';
 		connection.write(
-			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nAuthorization: ${KEY}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nAuthorization: ${KEY}\r\n` +
+				`Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
 		);
 		expect((await connection.answer()).status).toBe(100);
 		connection.write(body);

@@ -64,7 +64,9 @@ describe("D5: a large payload comes back byte for byte", () => {
 			const value = valueOf(bytes);
 			const hook = `/hook-${bytes}`;
 			const { answer } = await begun(service.url, "/v2/ep/runsync", {
-				text: `{"webhook":"${receiver.url}${hook}","input":${value}, "policy" : {"ttl":20000}, "ignored":"${"x".repeat(10_000)}"}`,
+				text:
+					`{"webhook":"${receiver.url}${hook}","input":${value}, "policy" : {"ttl":20000}, ` +
+					`"ignored":"${"x".repeat(10_000)}"}`,
 			});
 			const { id, text } = (await worker.take())!;
 			expect(text).toBe(`{"id":"${id}","input":${value}}`);

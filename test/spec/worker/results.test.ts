@@ -165,7 +165,8 @@ describe("D19: a result that cannot be stored makes the job FAILED, is answered 
 
 describe("D5: JSON passes through as text", () => {
 	const TEXT =
-		'{ "seed": 18446744073709551615, "x": 1.0,"e":1E400, "a": "\\ud83d\\ude00\\/é😀", "a": 2, "__proto__": {"b":-0.0}, "2": 1, "1": 2 }';
+		'{ "seed": 18446744073709551615, "x": 1.0,"e":1E400, "a": "\\ud83d\\ude00\\/é😀", ' +
+		'"a": 2, "__proto__": {"b":-0.0}, "2": 1, "1": 2 }';
 
 	it("input reaches the worker, output and chunks the client, byte for byte", async () => {
 		const { text } = await b.call(`run`, { text: `{"input": ${TEXT}}` });

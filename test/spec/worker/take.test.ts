@@ -247,7 +247,8 @@ describe("D16: a connection found dead gets no job", () => {
 		// service learns of the end.
 		const socket = connect(Number(port), hostname);
 		socket.end(
-			`GET /worker/${b.ep}/job-take-batch/${left.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${String(left.sent[0]!.headers["Authorization"])}\r\n\r\n`,
+			`GET /worker/${b.ep}/job-take-batch/${left.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\n` +
+				`Host: x\r\nAuthorization: ${String(left.sent[0]!.headers["Authorization"])}\r\n\r\n`,
 		);
 		await untilTrue(() => b.of("job.returned").filter(({ why }) => why === "released").length >= 3);
 		expect(b.of("job.returned").map(({ why, worker }) => [why, worker])).toEqual(

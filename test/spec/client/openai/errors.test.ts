@@ -51,7 +51,10 @@ async function answered(
 }
 
 describe("failures of the job", () => {
-	const vllm = `{'message': 'vLLM returned HTTP 404: {"error":{"message":"The model \`x\` does not exist.","type":"NotFoundError","param":null,"code":404}}', 'type': 'worker_error', 'code': None}`;
+	const vllm =
+		`{'message': 'vLLM returned HTTP 404: {"error":{"message":"The model \`x\` does ` +
+		`not exist.","type":"NotFoundError","param":null,"code":404}}', 'type': 'worker_error', ` +
+		"'code': None}";
 
 	it.each([
 		["vLLM's answer in a Python text", { error: vllm }, 404, 404, "The model `x` does not exist."],
