@@ -173,7 +173,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(lines(go)).toEqual(["POST runsync?wait=90000"]);
 		});
 
-		it("D8: a job that takes longer than the wait is asked for by POST status-sync, each answered within wait + 2 s", async () => {
+		it("D8: a job that takes longer than the wait is polled by POST status-sync, each within wait + 2 s", async () => {
 			const go = client();
 			const [asked, queued] = [arrived(b, /POST .*runsync/), b.next("job.queued")];
 			const answer = go.runSync(INPUT, 90);

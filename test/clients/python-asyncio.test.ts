@@ -194,7 +194,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await read).toEqual(["now"]);
 		});
 
-		it("A.3, A.7, D3: of a cancelled job it does not end; the 404 of the expired result ends it, having no status", async () => {
+		it("A.3, A.7, D3: a cancelled job does not end it; the 404 of the expired result does", async () => {
 			const endpoint = await running(
 				said(1),
 				() => job.cancel(),
@@ -244,7 +244,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	});
 
 	describe("errors, whose status it never reads", () => {
-		it("D3, A.10: without a right key run lacks 'id' and a job's calls lack 'status'; cancel, health and purge_queue give the error body as their result", async () => {
+		it("D3, A.10: without a key run lacks 'id', job calls lack 'status'; others return the error body", async () => {
 			const endpoint = client({ key: "wrong", steps: [nothing] });
 			const job = endpoint.job("0");
 			await expect(endpoint.run({ p: 1 })).rejects.toMatchObject(NO_ID);

@@ -197,7 +197,7 @@ describe("run_sync", () => {
 		expect(endpoint.slept).toHaveLength(100);
 	});
 
-	it("D11, A.2: a job that is purged meanwhile is HTTPError 404: CANCELLED does not end it, so it asks again", async () => {
+	it("D11, A.2: a job that is purged meanwhile is HTTPError 404: CANCELLED does not end the polling", async () => {
 		const queued = b.next("job.queued");
 		const endpoint = client();
 		const answer = endpoint.runSync({ p: 1 });

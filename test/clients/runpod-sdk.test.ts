@@ -235,7 +235,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await read).toEqual([]);
 		});
 
-		it("D7: of more than one answer holds, after the end: all chunks, though the SDK stops at the first final state", async () => {
+		it("D7: of more than one answer holds all chunks after the end, though it stops at a final state", async () => {
 			const id = await running();
 			const large = "x".repeat(900_000);
 			for (let count = 0; count < 20; count += 1)

@@ -111,7 +111,7 @@ describe("workers", () => {
 		expect(stopsOf(await stop)).toEqual([id]);
 	});
 
-	it("D18: a stop channel that opens at a server which never heard of the stop gets it all the same, until the run is over at any server", async () => {
+	it("D18: a stop channel at a server without the stop gets it, until the run is over at any server", async () => {
 		// Nobody else looks before the grace is over.
 		const ep = await fresh({ stopGraceMs: 60_000 });
 		const w = await worker(ep);
@@ -144,7 +144,7 @@ describe("workers", () => {
 		await Promise.all([take, stop]);
 	});
 
-	it("D16: a take with nothing in progress at one server proves the job lost that the other one handed out", async () => {
+	it("D16: a take with nothing in progress at one server proves a job lost that another handed out", async () => {
 		const ep = await fresh();
 		const w = await worker(ep);
 		const id = await submit(a.url, { input: {} }, ep);
@@ -153,7 +153,7 @@ describe("workers", () => {
 		expect(await statusOf(a.url, id, ep)).toMatchObject({ status: "IN_PROGRESS", retries: 1 });
 	});
 
-	it("D16: a worker that never pings keeps its leases by polls at another server than the one that handed the job out", {
+	it("D16: a worker that never pings keeps its leases by polls at another server than its job came from", {
 		timeout: 20_000,
 	}, async () => {
 		const ep = await fresh({ leaseMs: 2000 });

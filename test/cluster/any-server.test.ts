@@ -89,7 +89,7 @@ describe("clients", () => {
 		);
 	});
 
-	it("D29: an endpoint paused at one server hands out nothing at the other, and goes on when it is resumed", async () => {
+	it("D29: an endpoint paused at one server hands out nothing at the other until it is resumed", async () => {
 		const ep = await fresh();
 		const w = await worker(ep);
 		await call(a.url, `/v1/endpoints/${ep}/pause`, { method: "POST" });
@@ -150,7 +150,7 @@ describe("operators", () => {
 		}
 	});
 
-	it("D39: read the output of a worker at a server that did not launch it, running or ended, and get 404 where no server has it", {
+	it("D39: read the output of a worker at a server that did not launch it; 404 where no server has it", {
 		timeout: 60_000,
 	}, async () => {
 		const ep = await fresh({

@@ -48,7 +48,7 @@ async function leadsAt(url: string): Promise<Record<string, string[]>> {
 }
 
 describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () => {
-	it("another one sweeps, delivers and launches within 10 s; a restart finds its own workers and ends those that are not its any more", async () => {
+	it("another one sweeps, delivers and launches within 10 s; a restart adopts its own workers only", async () => {
 		const g = await group();
 		const endpoints = { launched: SLEEPER };
 		const a = await g.spawn({ endpoints });

@@ -51,7 +51,7 @@ const launched = (server: TestServer, ep: string): string[] =>
 		.map(({ id }) => id);
 
 describe("D28: one server launches the workers of an endpoint", () => {
-	it("of two servers with the same endpoints each launches its share; a worker gets its own server's address and is counted at both", {
+	it("each of two servers launches its share of workers, gives them its own address, and counts all", {
 		timeout: 60_000,
 	}, async () => {
 		const g = await group();

@@ -26,7 +26,7 @@ afterAll(() => group?.end());
 
 const at = (index: number): TestServer => all[index % 3]!;
 
-it("spec 8.1, D24: of requests spread over all servers as many pass as the limit has, each response reports what is left, and the next is 429 everywhere", async () => {
+it("spec 8.1, D24: spread over all servers as many pass as the limit has; the next is 429 everywhere", async () => {
 	const answers = await Promise.all(
 		Array.from({ length: 200 }, (_, index) => call(at(index).url, "/v2/burst/status/none")),
 	);
@@ -47,7 +47,7 @@ it("spec 8.1, D24: of requests spread over all servers as many pass as the limit
 	for (const { url } of all) expect((await call(url, "/v2/burst/status/none")).status).toBe(429);
 });
 
-it("D24: a client that asks one server after the other, each when it has its answer, is one request at a time", async () => {
+it("D24: a client that asks the servers one after the other is one request at a time", async () => {
 	let refused = 0;
 	for (let index = 0; index < 300; index += 1)
 		if ((await call(at(index).url, "/v2/turns/status/none")).status !== 404) refused += 1;

@@ -116,7 +116,7 @@ describe("clients", () => {
 		["silent", () => proxy.silent()],
 		["stopped", () => void outage()],
 	])(
-		"D2, D40: while the database is %s every route is answered in time: 503 with Retry-After, or what this server knows without it",
+		"D2, D40: while the database is %s every route answers in time: 503, or what is known without it",
 		{ timeout: 60_000 },
 		async (what, fail) => {
 			const id = await submit(server.url, { input: {} }, "old");
@@ -189,7 +189,7 @@ describe("clients", () => {
 		},
 	);
 
-	it("a wait for a job that was accepted ends with the job as it was known, not with a 503 that asks to send it again", async () => {
+	it("a wait for a job that was accepted ends with the job as it was known, not with a 503", async () => {
 		const ep = await fresh();
 		const waits = get(`/v2/${ep}/runsync?wait=1000`, { body: { input: {} } });
 		await server.next("job.queued");
@@ -202,7 +202,7 @@ describe("clients", () => {
 });
 
 describe("workers", () => {
-	it("D16, D40: polls and posts are held over a short outage and go on after it, each once; one event reports that the store is unavailable, and one that it is back", {
+	it("D16, D40: polls and posts are held over a short outage, each once; one event for its start and end", {
 		timeout: 30_000,
 	}, async () => {
 		const ep = await fresh();

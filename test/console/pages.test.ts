@@ -139,8 +139,12 @@ async function barriers(page: Page, only?: readonly string[]): Promise<string[]>
 	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
 	// The list under the search field is walked and scrolled by the arrow keys of the field, which
 	// keeps the focus.
+	const options = {
+		resultTypes: ["violations"],
+		...(only === undefined ? {} : { runOnly: only }),
+	};
 	const { violations } = (await page.evaluate(
-		`axe.run({ exclude: ['.palette-list'] }, ${JSON.stringify({ resultTypes: ["violations"], ...(only === undefined ? {} : { runOnly: only }) })})`,
+		`axe.run({ exclude: ['.palette-list'] }, ${JSON.stringify(options)})`,
 	)) as AxeResults;
 	return violations.flatMap(({ id, nodes }) =>
 		nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),

@@ -7,7 +7,7 @@ import { managed } from "./managed.ts";
 import { site } from "./site.ts";
 import { until } from "../support/until.ts";
 
-it.concurrent("D31, D33: serve on loopback prints a link that signs in, after its address; on all interfaces it prints none", async (test) => {
+it.concurrent("D31, D33: serve on loopback prints a link that signs in; on all interfaces none", async (test) => {
 	const { folder } = site(test);
 	const serve = (host: string) =>
 		start(test, ["serve", "--port", "0", "--host", host, "--store", `sqlite:${host}.db`], {

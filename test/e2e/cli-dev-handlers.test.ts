@@ -55,7 +55,7 @@ describe("sluice dev", () => {
 		await within("the webhook", received);
 	});
 
-	it.concurrent("D36: a Python handler without its SDK is exit 1 with what to install; one that needs none runs", async (test) => {
+	it.concurrent("D36: a Python handler without its SDK is exit 1 with a hint; one without runs", async (test) => {
 		const { cwd, write } = room(test, {
 			"handler.py": "import runpod\nrunpod.serverless.start({'handler': lambda job: job})\n",
 			// Without any installed package, whatever this machine has.

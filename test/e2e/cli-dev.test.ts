@@ -12,7 +12,7 @@ import { until, within } from "../support/until.ts";
 import { room, session, result, HELLO } from "./dev-session.ts";
 
 describe("sluice dev", () => {
-	it.concurrent("D36: runs a TypeScript handler, and its curl, Python and JavaScript lines work when pasted", async (test) => {
+	it.concurrent("D36: runs a TypeScript handler; its curl, Python and JavaScript lines can be pasted", async (test) => {
 		const { cwd } = room(test, {
 			"greet/handler.ts":
 				'import { suffix } from "./suffix.ts";\ninterface Input { name: string }\n' +
@@ -55,7 +55,7 @@ describe("sluice dev", () => {
 		expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
 	});
 
-	it.concurrent("D36, D16: a change of an imported file restarts the worker; what ran goes on without a counted loss", async (test) => {
+	it.concurrent("D36, D16: a change of an imported file restarts the worker without a counted loss", async (test) => {
 		const { cwd, write } = room(test, {
 			"handler.js":
 				'import { say } from "./lib/say.js";\nexport default async (job, { log }) => {\n' +
@@ -90,7 +90,7 @@ describe("sluice dev", () => {
 		});
 	});
 
-	it.concurrent("D36: Ctrl-C ends the worker, what it started and the service within 2 s, also while a job runs", async (test) => {
+	it.concurrent("D36: Ctrl-C ends the worker, its children and the service within 2 s, in a job too", async (test) => {
 		const { cwd } = room(test, {
 			"handler.js":
 				'import { spawn } from "node:child_process";\n' +
@@ -111,7 +111,7 @@ describe("sluice dev", () => {
 		await expect(fetch(`${dev.url}/healthz`)).rejects.toThrow();
 	});
 
-	it.concurrent("D36, D16: killed outright it leaves no worker behind, and the next run goes on with its job at once", async (test) => {
+	it.concurrent("D36, D16: killed outright it leaves no worker, and the next run continues its job", async (test) => {
 		const { cwd, write } = room(test, {
 			"handler.js":
 				"process.stdout.on('error', () => {});\nexport default async (job, { log }) => {\n" +
@@ -141,7 +141,7 @@ describe("sluice dev", () => {
 		});
 	});
 
-	it.concurrent("D36: at a terminal Enter sends test_input.json, r restarts the worker, Ctrl-C ends it", async (test) => {
+	it.concurrent("D36: at a terminal Enter sends test_input.json, r restarts, Ctrl-C ends", async (test) => {
 		const { cwd } = room(test, {
 			"handler.js": HELLO,
 			"test_input.json": '{"input": {"name": "Ann"}}',
@@ -240,7 +240,7 @@ describe("sluice dev", () => {
 		expect((await result(third, { now: true, n: 5 })).output).toBe(5);
 	});
 
-	it.concurrent("D36: a usual port in use is no obstacle; a second session in the same folder is refused with a sentence", async (test) => {
+	it.concurrent("D36: a usual port in use is no obstacle; a second session in one folder is refused", async (test) => {
 		const { cwd } = room(test, { "handler.js": HELLO });
 		const holder = createServer().listen(8080, "127.0.0.1");
 		test.onTestFinished(() => void holder.close());

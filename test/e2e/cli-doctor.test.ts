@@ -125,7 +125,7 @@ describe("sluice doctor", () => {
 		expect(stdout).toMatch(/There are 3 problems\.\n$/);
 	});
 
-	it.concurrent("D36: names a wrong key, one that is missing, another program, and clocks that are apart", async (test) => {
+	it.concurrent("D36: names a wrong key, a missing one, another program, and clocks that differ", async (test) => {
 		const { service, cwd } = await managed(test);
 		const ask = async (env: Record<string, string | undefined>): Promise<Report> =>
 			JSON.parse(
@@ -169,7 +169,7 @@ describe("sluice doctor", () => {
 		]);
 	});
 
-	it.concurrent("D36, D29: says why jobs wait, with the way out, and shows the last exit of workers that crash", async (test) => {
+	it.concurrent("D36, D29: says why jobs wait and what to do, and the last exit of a crash loop", async (test) => {
 		const { ask, service } = await managed(test, () => ({
 			attached: { launcher: { type: "external" } },
 			lonely: { launcher: { type: "external" } },

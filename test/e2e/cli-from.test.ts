@@ -59,7 +59,7 @@ function repository(path: string, files: Record<string, unknown>): string {
 }
 
 describe("a RunPod repository", () => {
-	it.concurrent("D36: --test runs its tests with its variables, prints a table, and exits by their outcome", async (test) => {
+	it.concurrent("D36: --test runs its tests with its variables, prints a table, exits by outcome", async (test) => {
 		const cwd = site(test).folder.path;
 		const good = {
 			name: "greets",
@@ -104,7 +104,7 @@ describe("a RunPod repository", () => {
 		expect(failed.stdout).toContain("3 of 4 tests failed.");
 	});
 
-	it.concurrent("D36: --test with a handler that does not start is exit 1 at once, and bad files are named", async (test) => {
+	it.concurrent("D36: --test with a handler that does not start is exit 1; bad files are named", async (test) => {
 		const cwd = site(test).folder.path;
 		repository(cwd, { "src/handler.mjs": "throw new Error('no weights');\n" });
 		expect(await sluice(test, ["dev", ".", "--test"], { cwd })).toMatchObject({
@@ -133,7 +133,7 @@ describe("a RunPod repository", () => {
 		});
 	});
 
-	it.concurrent("D36: endpoints create --from takes handler, name and env, says what it leaves out, and makes an endpoint that works", async (test) => {
+	it.concurrent("D36: endpoints create --from takes handler, name and env, and says what it omits", async (test) => {
 		const { ask, service, cwd } = await managed(test);
 		repository(cwd, {
 			".runpod/hub.json": HUB,

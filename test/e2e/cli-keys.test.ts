@@ -9,7 +9,7 @@ import { run } from "./site.ts";
 import { until } from "../support/until.ts";
 
 describe("sluice keys", () => {
-	it.concurrent("D30, D36: create prints the key alone on stdout; the list never does; revoke ends it", async (test) => {
+	it.concurrent("D30, D36: create prints the key alone on stdout, the list never; revoke ends it", async (test) => {
 		const { ask, as, stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 			other: { launcher: { type: "external" } },

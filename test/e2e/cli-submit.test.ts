@@ -48,9 +48,10 @@ function read(path: string): Line[] {
 async function allJobs({ url }: { url: string }): Promise<string[]> {
 	const ids: string[] = [];
 	for (let cursor: string | null = null; ; ) {
+		const from = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
 		const { json }: { json: any } = await call(
 			url,
-			`/v1/endpoints/words/jobs?limit=100&expired=true${cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
+			`/v1/endpoints/words/jobs?limit=100&expired=true${from}`,
 		);
 		ids.push(...(json.jobs as { id: string }[]).map(({ id }) => id));
 		cursor = json.next as string | null;
@@ -59,7 +60,7 @@ async function allJobs({ url }: { url: string }): Promise<string[]> {
 }
 
 describe("sluice jobs submit, one job", () => {
-	it.concurrent("D36: prints the id; with --wait the output as the worker produced it, and exit code 1 when the job did not complete", async (test) => {
+	it.concurrent("D36: prints the id; with --wait the exact output, and exit 1 unless it completed", async (test) => {
 		const { stdoutOf, ask, service, cwd } = await ready(test);
 		const id = (
 			await stdoutOf(
@@ -155,7 +156,7 @@ describe("sluice jobs submit, one job", () => {
 		});
 	});
 
-	it.concurrent("D36: says what is wrong with what was given, exit 2, and what the service refuses, exit 1", async (test) => {
+	it.concurrent("D36: says what is wrong with its input, exit 2, or what is refused, exit 1", async (test) => {
 		const { ask } = await managed(test, () => ({ words: { launcher: { type: "external" } } }));
 		const cases: [string[], number, RegExp][] = [
 			[[], 2, /^Say what to submit: either --input JSON or --file inputs\.jsonl\.\n$/],

@@ -24,7 +24,7 @@ const ADDRESS = /http:\/\/127\.0\.0\.1:\d+/;
 const FREE = ["serve", "--port", "0"];
 
 describe("sluice serve", () => {
-	it.concurrent("D34, D30: says where it listens, shows the first key once, and takes that key after the next start", async (test) => {
+	it.concurrent("D34, D30: says where it listens, shows the first key once, and accepts it later", async (test) => {
 		const { cwd } = room(test);
 		writeFileSync(
 			join(cwd, "sluice.yaml"),
@@ -134,7 +134,7 @@ describe("sluice serve", () => {
 		);
 	});
 
-	it.concurrent("refuses a second service on the same store with a sentence, and leaves the first alone", async (test) => {
+	it.concurrent("refuses a second service on the same store, and leaves the first alone", async (test) => {
 		const place = site(test);
 		const service = await place.serve({ endpoints: { words: { launcher: { type: "external" } } } });
 		const { code, stderr } = await sluice(

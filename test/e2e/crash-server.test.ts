@@ -88,7 +88,7 @@ describe("kill -9 of the server", () => {
 		},
 	);
 
-	it.concurrent("D16, D34: in the middle of running jobs leaves them with their living workers; each runs once, also when it ends while no server is there", {
+	it.concurrent("D16, D34: in the middle of running jobs leaves them with their workers; each runs once", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);

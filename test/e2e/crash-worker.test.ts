@@ -5,7 +5,7 @@ import { ended, jobAt, run, site, started } from "./site.ts";
 import { until } from "../support/until.ts";
 
 describe("a worker that dies in the middle of a job", () => {
-	it.concurrent("D16: launched: its end is seen at once, the job runs again before those that waited, retries and health say so", {
+	it.concurrent("D16: launched: its end is noticed at once and the job runs again first, counted as a retry", {
 		timeout: 30_000,
 	}, async (test) => {
 		const place = site(test);

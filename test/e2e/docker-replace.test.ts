@@ -47,7 +47,7 @@ function replacement(q: {
 		return after;
 	}
 
-	it("idle ones at once: after another launcher, another environment, and another file at the next start; not after other settings", {
+	it("idle ones at once after another launcher, environment or file; not after other settings", {
 		timeout: 60_000,
 	}, async (test: TestContext) => {
 		const place = site(test);

@@ -20,7 +20,7 @@ const STUBBORN = `
 `;
 
 describe("DELETE /v1/endpoints/{endpoint} and kill -9", () => {
-	it.concurrent("D34, D39: the worker that outlived the server is ended by the next one, and the endpoint stays deleted", async (test) => {
+	it.concurrent("D34, D39: the worker that outlived the server is ended; the endpoint stays deleted", async (test) => {
 		const place = site(test);
 		const service = await place.serve({ endpoints: {} });
 		const settings = {

@@ -196,8 +196,9 @@ describe("a full disk", () => {
 	}
 
 	const possible = [TMPFS, LIMIT].find((kind) => kind.missing === undefined);
+	const why = possible ? "" : " (no full disk here)";
 	it.skipIf(!possible)(
-		`D17: a result that is held is not acknowledged: the service may be killed, and the worker brings it again${possible ? "" : " (no full disk to be had here)"}`,
+		`D17: a held result is not acknowledged: after a kill the worker sends it again${why}`,
 		{ timeout: 40_000 },
 		async (test) => {
 			const { place, disk, serve, service } = await setting(test, possible!);
@@ -231,8 +232,9 @@ describe("a full disk", () => {
 		},
 	);
 
+	const noTmpfs = TMPFS.missing === undefined ? "" : ` (not here: ${TMPFS.missing})`;
 	it.skipIf(TMPFS.missing !== undefined)(
-		`lets the service not start, which says so in a sentence and ends with 1${TMPFS.missing === undefined ? "" : ` (not here: ${TMPFS.missing})`}`,
+		`lets the service not start, with a sentence and exit 1${noTmpfs}`,
 		{ timeout: 40_000 },
 		async (test) => {
 			const { disk, serve, service } = await setting(test, TMPFS);

@@ -173,7 +173,8 @@ describe("sluice serve", () => {
       await from("compose.js");
       const store = await openStore({ address: { kind: "sqlite", path: "s.db" } });
       const before = names();
-      await openStore({ address: { kind: "postgres", url: "postgres://127.0.0.1:1/x" }, sealKey: () => new Uint8Array(32) }).catch(() => {});
+      const postgres = { kind: "postgres", url: "postgres://127.0.0.1:1/x" };
+      await openStore({ address: postgres, sealKey: () => new Uint8Array(32) }).catch(() => {});
       console.log(before, names() > 0);
       await store.close();`;
 		writeFileSync(join(cwd, "script.mjs"), script);
@@ -181,7 +182,7 @@ describe("sluice serve", () => {
 		expect(stdout).toBe("0 true\n");
 	});
 
-	it("D34, D22: serves on PostgreSQL, starts again with its worker, and its secrets reach neither workers nor lines", async (test) => {
+	it("D34, D22: serves on PostgreSQL, restarts with its worker; secrets reach no worker or line", async (test) => {
 		const { url, password } = await place(test);
 		const here = site(test);
 		const env = { SLUICE_STORE: url, SLUICE_SECRET: SECRET };

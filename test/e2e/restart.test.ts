@@ -52,7 +52,7 @@ describe("a killed service, started again", () => {
 		expect(living(place)).toEqual([]);
 	});
 
-	it.concurrent("D34: at another address ends and replaces them; the running job runs again and nothing is left spinning", {
+	it.concurrent("D34: at another address ends and replaces them; the running job runs again, nothing spins", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);
@@ -75,7 +75,7 @@ describe("a killed service, started again", () => {
 });
 
 describe("SIGTERM", () => {
-	it.concurrent("D34: says 503 on /readyz and answers waits at once, gives the running job its time, then exits 0 without workers", {
+	it.concurrent("D34: 503 on /readyz, waits answered at once, time for the running job, then exit 0, no workers", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);
@@ -121,7 +121,7 @@ describe("SIGTERM", () => {
 		expect(place.runs(id)).toHaveLength(1);
 	});
 
-	it.concurrent("D34, D16: a job that outlasts the drain returns to the queue without counting as lost, and completes after the next start", {
+	it.concurrent("D34, D16: a job that outlasts the drain returns without a loss and completes after the next start", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);

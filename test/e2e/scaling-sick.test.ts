@@ -14,7 +14,7 @@ const program = (code: string): string[] => [
 ];
 
 describe("a launched worker", () => {
-	it.concurrent("D16: whose main process dies while its child goes on pinging: the job runs elsewhere at once, the child is ended", {
+	it.concurrent("D16: whose main process dies while its child pings: the job runs elsewhere, the child is ended", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);
@@ -51,8 +51,8 @@ describe("a launched worker", () => {
 	}, async (test) => {
 		const place = site(test);
 		const command = program(
-			"fetch(env.RUNPOD_WEBHOOK_PING.replace('$RUNPOD_POD_ID', env.RUNPOD_POD_ID) + '&status=unhealthy&check=disk&reason=full', " +
-				"{ headers })",
+			"fetch(env.RUNPOD_WEBHOOK_PING.replace('$RUNPOD_POD_ID', env.RUNPOD_POD_ID) + " +
+				"'&status=unhealthy&check=disk&reason=full', { headers })",
 		);
 		const service = await place.serve({
 			endpoints: { ours: { launcher: { type: "process", command }, workersMin: 1, workersMax: 1 } },

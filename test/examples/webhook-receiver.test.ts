@@ -63,7 +63,7 @@ describe("webhook receiver example", () => {
 		await service.end();
 	});
 
-	it("D21: answers 401 to what is not signed, changed, too old or signed with another secret; prints a repeat once", async () => {
+	it("D21: answers 401 to what is not signed, changed, too old or of another secret; a repeat once", async () => {
 		const body = '{"id":"j","status":"COMPLETED","output":{"a":1}}';
 		expect((await fetch(url, { method: "POST", body })).status).toBe(401);
 		expect(await post(body, { sent: body.replace("j", "k") })).toBe(401);

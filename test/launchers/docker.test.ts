@@ -201,15 +201,19 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			close();
 		});
 
-		it("D25: on a network of its own it reaches a service on all addresses; on loopback alone the start says what to do", async () => {
+		it("D25: on its own network it reaches a service on all addresses; on loopback the start says how", async () => {
 			const network = await docker.createNetwork({ Name: serviceId, Driver: "bridge" });
 			try {
 				const everywhere = await listener("0.0.0.0");
 				expect(await run(caller(everywhere.url, serviceId))).toMatchObject({ lastOutput: "hello" });
 				everywhere.close();
 				const alone = await listener("127.0.0.1");
-				await expect(open().launcher.start(caller(alone.url, serviceId))).rejects.toThrow(
-					/the service is not reached, which listens at http:\/\/127.0.0.1:\d+: start it with --host \d+\.\d+\.\d+\.\d+ or --host 0.0.0.0, set publicUrl, or use network: host/,
+				const unreached = open().launcher.start(caller(alone.url, serviceId));
+				await expect(unreached).rejects.toThrow(
+					/the service is not reached, which listens at http:\/\/127.0.0.1:\d+: start it with --host /,
+				);
+				await expect(unreached).rejects.toThrow(
+					/ --host \d+\.\d+\.\d+\.\d+ or --host 0.0.0.0, set publicUrl, or use network: host/,
 				);
 				alone.close();
 			} finally {
@@ -219,7 +223,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	});
 
 	describe("the service dies", () => {
-		it("D34: what is written meanwhile is in the log of the worker that the next one adopts, each line once", async () => {
+		it("D34: what is written meanwhile is in the log of the adopted worker, each line once", async () => {
 			const first = open();
 			const spec = script(
 				'i=0; while [ ! -e "$PIDS/release" ]; do i=$((i+1)); echo "line $i"; sleep 0.01; done; echo end',

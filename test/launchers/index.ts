@@ -175,7 +175,7 @@ export function conformance(name: string, subject: Subject): void {
 			expect(first.exits.of(id)).toEqual([]);
 		});
 
-		it("D34: reports the end of an adopted worker once, with a code where it is known, and clears up its children", async () => {
+		it("D34: reports the exit of an adopted worker once, with its code if known; ends its children", async () => {
 			const first = open();
 			const one = await first.start("orphans");
 			const two = await first.start("orphans");

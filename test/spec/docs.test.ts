@@ -64,9 +64,14 @@ describe("/docs of a running service", () => {
 		const text = await answer.text();
 		expect(answer.status).toBe(200);
 		expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
-		expect(answer.headers.get("content-security-policy")).toMatch(
-			/^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
-		);
+		expect(answer.headers.get("content-security-policy")!.split("; ")).toEqual([
+			"default-src 'none'",
+			expect.stringMatching(/^style-src 'sha256-[\w+/=]+'$/),
+			"img-src data:",
+			"form-action 'self'",
+			"base-uri 'none'",
+			"frame-ancestors 'none'",
+		]);
 		expect(text).not.toMatch(/<script/i);
 		expect(Number(answer.headers.get("content-length"))).toBe(Buffer.byteLength(text));
 	});

@@ -150,7 +150,7 @@ export function claimCases({ store, open }: Bed): void {
 		}
 	});
 
-	it("D16: one worker only: its run overruns, the job is retried, the old run reports late, and the new attempt is untouched", async () => {
+	it("D16: one worker only: its job overruns and is retried; its late report leaves the new attempt", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running({ leaseMs: 600_000 });
 		const now = T0 + TIMEOUT;

@@ -120,7 +120,7 @@ export function idempotencyCases({ store, open }: Bed): void {
 		});
 	});
 
-	it("D14: of an expired job the last state is returned as long as there is a record, and it never runs again", async () => {
+	it("D14: of an expired job the last state is returned while there is a record; it never runs again", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running({ idempotency: keyOf() });
 		await site.report(id, { on: "fail" });

@@ -94,7 +94,7 @@ it("a claim gets what other servers have added since, in order, and what they ha
 	expect(await site.takeIds({ limit: 5 })).toEqual([]);
 });
 
-it("D20, D16: a claim that empties the usual queue goes on with jobs of low priority, and one that came back to the front is first", async ({
+it("D20, D16: a claim that empties the usual queue goes on with low priority; returned jobs first", async ({
 	onTestFinished,
 }) => {
 	const { site } = await two(onTestFinished);
@@ -133,7 +133,7 @@ it("D20: a claim takes what waits and what its own transaction adds, those of lo
 	await together(true);
 });
 
-it("a write that leaves with the end of its transaction and fails undoes all of it, and its error is reported", async (test) => {
+it("a write sent with the end of its transaction that fails undoes all, and its error is reported", async (test) => {
 	const { database } = await place(test);
 	const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
 	const all = statement("SELECT endpoint FROM queues ORDER BY endpoint");

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Signal } from "../../src/store/contract/store.ts";
 import { siteOf, T0, LEASE } from "./site.ts";
+import { until } from "../support/until.ts";
 import { TOLD_MS, place, timed, untilAnswered, printTime } from "./postgres-proxied.ts";
 import type { Place } from "./postgres-proxied.ts";
 
@@ -17,19 +18,22 @@ async function gate({
 	admin,
 }: Place): Promise<{ waited: () => Promise<number>; open: () => Promise<void> }> {
 	await admin.query(`
-    CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NULL; END $$;
-    CREATE CONSTRAINT TRIGGER gate AFTER INSERT OR UPDATE ON jobs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_at_gate();
+    CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER gate AFTER INSERT OR UPDATE ON jobs
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_at_gate();
     SELECT pg_advisory_lock(4711)`);
 	return {
 		/** The backend whose COMMIT waits. */
 		async waited() {
-			for (;;) {
+			const { pid } = await until("a COMMIT that waits", async () => {
 				const { rows } = await admin.query<{ pid: number }>(
 					"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted " +
 						"AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
 				);
-				if (rows[0]) return rows[0].pid;
-			}
+				return rows[0];
+			});
+			return pid;
 		},
 		open: async () => void (await admin.query("SELECT pg_advisory_unlock(4711)")),
 	};
@@ -85,7 +89,7 @@ describe("a connection is cut while its COMMIT is in flight", () => {
 		expect(ms).toBeLessThan(TOLD_MS + 200);
 	}
 
-	it("and is unreachable for longer: the caller gets that the outcome is unknown; the truth is in the database", async () => {
+	it("and is unreachable for longer: the outcome is unknown to the caller, and true in the database", async () => {
 		const all = await place();
 		const site = siteOf(all.store);
 		await unheard(all, () => site.insert(), "committed");
@@ -96,7 +100,7 @@ describe("a connection is cut while its COMMIT is in flight", () => {
 		expect([typeof first, second]).toEqual(["string", []]);
 	});
 
-	it("D16: jobs that were handed out by it go back automatically, in order, without a loss, whatever time has passed", async () => {
+	it("D16: jobs that it handed out go back automatically, in order, without a loss, at any later time", async () => {
 		const all = await place();
 		const site = siteOf(all.store);
 		const ids = [(await site.add()).id, (await site.add()).id, (await site.add()).id];

@@ -110,7 +110,7 @@ const reuse = (number: number): Promise<void> =>
 	});
 
 describe("a COMMIT without an answer", () => {
-	it("D17: a transaction of which a crash left no trace is done again, though another one that has its number by now was committed", async () => {
+	it("D17: a transaction of which a crash left no trace is done again, though its number was reused", async () => {
 		const { database, done } = await place();
 		let runs = 0;
 		let number: number | undefined;
@@ -190,7 +190,7 @@ describe("a COMMIT without an answer", () => {
 		expect(await done()).toEqual([2]);
 	});
 
-	it("D17, D40: one that is open all the time is reported as unknown within 2 s; what became of it can be asked later", async () => {
+	it("D17, D40: one that stays open is reported as unknown within 2 s; its outcome can be read later", async () => {
 		const { result, ms, done, marker, next, arrive } = await held("commit");
 		expect(result).toBeInstanceOf(OutcomeUnknown);
 		expect(result).toMatchObject({ marker });
@@ -271,7 +271,7 @@ describe("a commit that waits for a synchronous standby", () => {
 	);
 });
 
-it("a transaction that only reads leaves no marker; old markers go with the first transaction of a new session", async () => {
+it("a transaction that only reads leaves no marker; old ones are removed by a new session", async () => {
 	const { name, database, another } = await place();
 	const other = another();
 	const count = async (): Promise<unknown> => (await database.read.run(MARKERS)).rows[0]?.[0];

@@ -172,7 +172,7 @@ describe("a connection is cut", () => {
 		}
 	});
 
-	it("under load, with many cuts: what was acknowledged is there once, each job ends once, and none hangs", async () => {
+	it("under load, with many cuts: what was acknowledged is there once, each job ends once, none hangs", async () => {
 		const { proxy, store, admin } = await place();
 		const site = siteOf(store);
 		const acknowledged = new Set<string>();

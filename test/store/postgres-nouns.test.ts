@@ -1,5 +1,5 @@
 /**
- * Keys, tokens, workers and what the store knows of itself, in PostgreSQL: which signals
+ * Keys, tokens, workers and records of the servers, in PostgreSQL: which signals
  * other servers get, and what happens when several do it at once.
  */
 import { describe, expect, it } from "vitest";

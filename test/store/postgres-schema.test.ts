@@ -109,7 +109,7 @@ it("a migration that fails leaves nothing behind, and says which it was", async 
 	expect(await tables(url)).not.toContain("endpoints");
 });
 
-it("a role without the right to make tables gets an error with what it needs, and uses a store that is there", async () => {
+it("a role without the right to make tables gets an error that says so, and uses a store that exists", async () => {
 	const { name, url } = await database();
 	const admin = (await postgres()).adminUrl(name);
 	await sql(

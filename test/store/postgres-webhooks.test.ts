@@ -160,10 +160,11 @@ it.for([
 					await here.database.write(async ({ run }) => {
 						await run(statement("SET LOCAL plan_cache_mode = force_generic_plan"));
 						await run(statement(`PREPARE listed (${types.join(", ")}) AS ${asked.text}`));
+						const literals = values.map((value) =>
+							typeof value === "number" ? value : `'${String(value)}'`,
+						);
 						const { rows } = await run(
-							statement(
-								`EXPLAIN EXECUTE listed (${values.map((value) => (typeof value === "number" ? value : `'${String(value)}'`)).join(", ")})`,
-							),
+							statement(`EXPLAIN EXECUTE listed (${literals.join(", ")})`),
 						);
 						plans.push(rows.flat().join("\n"));
 						await run(statement("DEALLOCATE listed"));

@@ -238,7 +238,7 @@ describe("SQLite", () => {
 			expect(await site.takeIds({ limit: 9 })).toHaveLength(1);
 		}));
 
-	it("D21: a delivery is on disk with the end of its job, once, after a batch that was undone and run again", async () => {
+	it("D21: a delivery is durable with the end of its job, once, after a batch that was run again", async () => {
 		const path = newPath();
 		const id = await on(path, async (store) => {
 			const site = siteOf(store);

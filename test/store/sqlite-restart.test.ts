@@ -175,7 +175,7 @@ describe("SQLite", () => {
 		});
 	});
 
-	it("D11: a purge holds after a restart, also with part of its rows removed, and nothing that joins later is meant", async () => {
+	it("D11: a purge holds after a restart, also half removed, and spares what joins later", async () => {
 		for (const removed of [0, 2, 3]) {
 			const path = newPath();
 			const before = await on(path, async (store) => {

@@ -51,7 +51,7 @@ export function workerCases({ store, open }: Bed): void {
 		expect(await site.takeIds({ now: T0 + 8000 })).toEqual([id]);
 	});
 
-	it("D16: ping › does not count for jobs handed out at or after handedBefore, for other workers or endpoints", async () => {
+	it("D16: ping › does not count for jobs handed out at handedBefore or later, or of other workers", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
 		const other = await site.running({ worker: "w2" });

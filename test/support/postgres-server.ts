@@ -124,7 +124,9 @@ export async function startPostgres({
 		await startAgain();
 		const config = {
 			...settings,
-			primary_conninfo: `host=127.0.0.1 port=${port} user=postgres password=${access.password} application_name=standby`,
+			primary_conninfo:
+				`host=127.0.0.1 port=${port} user=postgres password=${access.password} ` +
+				"application_name=standby",
 		};
 		appendFileSync(join(dataDir, "postgresql.conf"), configOf(config));
 		writeFileSync(join(dataDir, "standby.signal"), "");

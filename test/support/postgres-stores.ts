@@ -25,7 +25,8 @@ const END_OTHERS =
 	"AND usename = current_user AND pid <> pg_backend_pid()";
 // Those that refer to others come last.
 const TABLES = `
-  SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'migrations'
+  SELECT quote_ident(relname) AS name FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'migrations'
   ORDER BY EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = pg_class.oid AND contype = 'f'), name`;
 const SEQUENCES =
 	"SELECT quote_ident(sequencename) AS name, last_value::text AS last FROM pg_sequences " +

@@ -154,7 +154,11 @@ export async function allEndedOnce({
 	await database.connect();
 	const { rows } = await database.query(
 		`
-    WITH earlier AS (SELECT outcome FROM attempts JOIN jobs ON (jobs.endpoint, jobs.id) = (attempts.endpoint, attempts.job) WHERE attempts.attempt <> jobs.attempt AND jobs.endpoint = ANY ($1))
+    WITH earlier AS (
+      SELECT outcome FROM attempts
+      JOIN jobs ON (jobs.endpoint, jobs.id) = (attempts.endpoint, attempts.job)
+      WHERE attempts.attempt <> jobs.attempt AND jobs.endpoint = ANY ($1)
+    )
     SELECT (SELECT count(*) FROM jobs WHERE endpoint = ANY ($1))::int AS jobs,
       (SELECT sum(completed) FROM queue_counts WHERE endpoint = ANY ($1))::int AS completed,
       (SELECT sum(in_queue + in_progress + failed) FROM queue_counts WHERE endpoint = ANY ($1))::int AS others,

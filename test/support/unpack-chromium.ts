@@ -24,7 +24,10 @@ writeFileSync(
   <cachedir prefix="relative">../fonts-cache</cachedir>
   <alias><family>sans-serif</family><prefer><family>Open Sans</family></prefer></alias>
   <alias><family>system-ui</family><prefer><family>Open Sans</family></prefer></alias>
-  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family><family>Liberation Mono</family><family>Open Sans</family></prefer></alias>
+  <alias>
+    <family>monospace</family>
+    <prefer><family>DejaVu Sans Mono</family><family>Liberation Mono</family><family>Open Sans</family></prefer>
+  </alias>
 </fontconfig>
 `,
 );

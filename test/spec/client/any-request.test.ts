@@ -187,7 +187,7 @@ async function answerTo(q: Request): Promise<RawAnswer> {
 	}
 }
 
-it("D2: no request is answered by 500 or more (but D32: where no worker took its job), every answer is JSON, and a job still runs afterwards", {
+it("D2: no request is a 500 (except D32: no worker took the job), all answers are JSON, jobs still run", {
 	timeout: 60_000,
 }, async () => {
 	const seen = new Map<number, number>();

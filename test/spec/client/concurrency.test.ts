@@ -192,7 +192,7 @@ describe("requests at once", () => {
 		]);
 	});
 
-	it("D24: requests sent together on one connection hold a place each, and give them all back when it is cut", async () => {
+	it("D24: requests sent together on one connection hold a place each, and release all when it is cut", async () => {
 		const connection = await heldSocket("piped", 2);
 		expect429(await call(service.url, "/v2/piped/runsync", INPUT), "too_many_at_once", []);
 		connection.socket.resetAndDestroy();

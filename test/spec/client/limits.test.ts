@@ -78,7 +78,7 @@ describe.each(LIMITS)("the payload of /%s", (operation, limit) => {
 		await connection.closed;
 	});
 
-	it("D3: one byte too many in chunks is 413 when it comes, and the answer is read by a client that goes on sending", async () => {
+	it("D3: one byte too many in chunks is 413 at once, readable by a client that goes on sending", async () => {
 		const connection = await rawConnection(service.url);
 		connection.write(
 			requestText({

@@ -306,7 +306,7 @@ describe("/health", () => {
 		});
 	});
 
-	it("D13: an idle worker counts in idle and ready, a busy one in running alone, an unfit one in unhealthy", async () => {
+	it("D13: an idle worker counts in idle and ready, a busy one in running, an unfit one in unhealthy", async () => {
 		const [one, two] = [await handWorker(service, ep), await handWorker(service, ep)];
 		await one.ping();
 		expect((await health()).workers).toEqual({ ...NO_WORKERS, idle: 1, ready: 1 });

@@ -116,7 +116,8 @@ describe("D5: a large payload comes back byte for byte", () => {
 			{ headers: { authorization: worker.token } },
 		);
 		expect(text).toBe(
-			`[{"id":"${first}","input":{"small":true}},{"id":"${json.id}","input":${value},"s3Config":${JSON.stringify(s3Config)}}]`,
+			`[{"id":"${first}","input":{"small":true}},` +
+				`{"id":"${json.id}","input":${value},"s3Config":${JSON.stringify(s3Config)}}]`,
 		);
 		for (const id of [first, json.id]) await worker.done(id, {});
 	});

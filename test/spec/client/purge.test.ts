@@ -39,7 +39,7 @@ const counts = async (endpoint = ep): Promise<any> =>
 	(await call(service.url, `/v2/${endpoint}/health`)).json.jobs;
 
 describe("what is removed", () => {
-	it("spec 2.8, 3: every waiting job is removed and counted; those in progress and those that ended are unaffected", async () => {
+	it("spec 2.8, 3: every waiting job is removed and counted; running and ended ones are unaffected", async () => {
 		const [running, done] = [await submitted(service, ep), await submitted(service, ep)];
 		await worker.takeThis(running);
 		await worker.takeThis(done);

@@ -209,7 +209,7 @@ describe("the rate", () => {
 		expect(quota(await call(service.url, `/v2/${endpoint}/requests`))).toEqual(["2", "1", "10"]);
 	});
 
-	it("D24: a refused request is answered before its body comes, also one that is too large; a body it has sent is passed over", async () => {
+	it("D24: a refused request is answered before its body, also a too large one; a sent body is skipped", async () => {
 		const endpoint = small.next();
 		for (let index = 0; index < 2; index += 1)
 			await call(service.url, `/v2/${endpoint}/run`, { text: "{}" });

@@ -46,7 +46,7 @@ async function failed(body: object = { input: {} }): Promise<string> {
 }
 
 describe("what can be retried", () => {
-	it("spec 3.1: a FAILED job waits again under its id with its input, its output, error and chunks removed", async () => {
+	it("spec 3.1: a FAILED job waits again with its id and input; output, error and chunks removed", async () => {
 		const input = '{"seed": 18446744073709551615, "x": 1.0}';
 		const submission = await call(service.url, `/v2/${ep}/run`, { text: `{"input": ${input}}` });
 		const { id } = submission.json;
@@ -232,7 +232,7 @@ describe("who gets it", () => {
 		expect((await atOnce(clock, end)).json).toMatchObject({ status: "COMPLETED", output: 2 });
 	});
 
-	it("D16: one worker only: its run exceeds the time, the job is retried, the old run reports late, and the new attempt is untouched", async () => {
+	it("D16: one worker only: its job times out and is retried; its late report leaves the new attempt", async () => {
 		const id = await submitted(service, ep, { input: {}, policy: { executionTimeout: 6000 } });
 		await worker.takeThis(id);
 		await clock.advance(6000);

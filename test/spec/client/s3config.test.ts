@@ -10,7 +10,7 @@ import { migrateStore } from "../../../src/stores.ts";
 import { folder, startService } from "../../support/service.ts";
 import { handWorker, statusOf, submitted } from "../hand-worker.ts";
 
-it("D22: a job whose s3Config cannot be opened any more fails with a sentence, and the worker gets the next one", async () => {
+it("D22: a job whose s3Config cannot be decrypted fails with a reason, and the next one is handed out", async () => {
 	const place = folder();
 	const endpoints = { ep: {} };
 	const s3Config = {

@@ -56,7 +56,7 @@ describe("the ttl of a waiting job", () => {
 		error: expect.stringContaining("10000 ms"),
 	});
 
-	it("spec 2.4, D15: it waits until just before, and has timed out exactly at it, also when no loop has run", async () => {
+	it("spec 2.4, D15: it waits until just before, and has timed out exactly at it, without a loop", async () => {
 		const id = await submitted(service, ep, body);
 		jump(9999);
 		expect(await read(id)).toMatchObject({ status: "IN_QUEUE", delayTime: 9999 });
@@ -112,7 +112,7 @@ describe("the execution timeout", () => {
 		workerId: worker.id,
 	});
 
-	it("spec 2.4, D15: it runs until just before, and has timed out exactly at it, also when no loop has run", async () => {
+	it("spec 2.4, D15: it runs until just before, and has timed out exactly at it, without a loop", async () => {
 		const id = await submitted(service, ep, body);
 		await worker.takeThis(id);
 		jump(5999);
@@ -170,7 +170,7 @@ describe("/cancel", () => {
 		});
 	});
 
-	it("spec 3, D18: a running job is cancelled at once, its worker is notified to stop, its late result changes nothing", async () => {
+	it("spec 3, D18: a running job is cancelled at once, its worker notified; late results are ignored", async () => {
 		const id = await submitted(service, ep);
 		await worker.takeThis(id);
 		const stop = call(service.url, `/worker/${ep}/job-stop/${worker.id}?gpu=none`, {

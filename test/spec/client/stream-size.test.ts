@@ -92,7 +92,7 @@ describe("one chunk", () => {
 });
 
 describe("one answer", () => {
-	it("D7: holds at most 16 MB of chunks; the state stays IN_PROGRESS while more remain, though the job is final", async () => {
+	it("D7: holds at most 16 MB of chunks; the state stays IN_PROGRESS while more remain", async () => {
 		const [count, size] = [20, 900_000];
 		for (let index = 0; index < count; index += 1)
 			await worker.chunk(id, { output: `${index}`.padEnd(size, "x") });

@@ -33,7 +33,7 @@ function answerTo(path: string): Promise<ServerResponse> {
 	});
 }
 
-it("D7: of a stream of server-sent events that the client does not read at most a chunk or two wait in the service; read on, it is whole", async () => {
+it("D7: of events that the client does not read at most two chunks wait in the service; later all arrive", async () => {
 	const worker = await handWorker(service, "ep");
 	const id = await submitted(service, "ep");
 	await worker.takeThis(id);

@@ -162,7 +162,7 @@ describe("waiting", () => {
 });
 
 describe("delivery", () => {
-	it("D7: each read gives the chunks not delivered yet; the last ones come with the final state; after that nothing, with it", async () => {
+	it("D7: each read gives the chunks not delivered yet, the last ones with the final state", async () => {
 		await worker.chunk(id, { output: 1 });
 		await worker.chunk(id, { output: 2 });
 		expect(contentOf(await read())).toEqual({ outputs: [1, 2], state: "IN_PROGRESS", next: 2 });
@@ -234,7 +234,7 @@ describe("delivery", () => {
 		expect(contentOf(await read()).outputs).toEqual(["a"]);
 	});
 
-	it("D7: when a reader's connection dies before its range was written, the range comes again; others wait for that", async () => {
+	it("D7: when a reader's connection dies before its range was written, the range is sent again", async () => {
 		const large = "x".repeat(900_000);
 		for (let count = 0; count < 16; count += 1)
 			await worker.chunk(id, { output: `${count}${large}` });

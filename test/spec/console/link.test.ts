@@ -105,7 +105,7 @@ it("D31: behind a proxy its cookie is that of publicUrl, also where the proxy le
 	expect(cookieOf(answer)?.attributes).toMatchObject({ path: "/sluice", secure: "" });
 });
 
-it("D31, D33: a service on loopback prints one for its own machine, with the key of the environment or the first one", async () => {
+it("D31, D33: a service on loopback prints one, with the key of the environment or the first one", async () => {
 	expect(service.consoleLink).toMatch(new RegExp(`^${service.url}/console/link/[0-9a-f]{48}$`));
 	const { app, key, end } = await keylessService();
 	const page = browser(app);

@@ -201,7 +201,7 @@ it("D21, D22, D27: no answer and no event holds a value of env, a webhook secret
 		for (const text of [...texts, JSON.stringify(recorded)]) expect(text).not.toContain(secret);
 });
 
-it("D39: the webhook of a job is shown whole to keys that may submit one, and as scheme and host to others", async () => {
+it("D39: the webhook of a job is shown whole to keys that may submit, as scheme and host to others", async () => {
 	const job = await secretJob();
 	const hook = async (key: string): Promise<string> =>
 		(await operator(service, key).seen(`/endpoints/ep/jobs/${job}`)).webhook;

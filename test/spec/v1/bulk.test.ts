@@ -214,7 +214,7 @@ describe("a worker", () => {
 	const stop = (ep: string, worker: string) =>
 		operator(service).post(`/endpoints/${ep}/workers/${worker}/stop`);
 
-	it("D28: that was launched gets no more jobs, and is ended once it holds none; another one takes its place", async () => {
+	it("D28: that was launched gets no more jobs and ends once it holds none; another replaces it", async () => {
 		const started = async (): Promise<string> =>
 			(
 				await atOnce(

@@ -39,7 +39,7 @@ async function again(url: string, id: string, settings: object = {}): Promise<an
 }
 
 describe("DELETE /v1/endpoints/{endpoint}", () => {
-	it("D39: cancels waiting and running jobs, ends the worker, leaves other endpoints alone, and the id is free again", async () => {
+	it("D39: cancels all jobs, ends the worker, leaves other endpoints alone, and the id is free again", async () => {
 		const here = await service();
 		const admin = operator(here);
 		expect((await admin.post("/endpoints", { id: "deleted", ...LAUNCHED })).status).toBe(201);

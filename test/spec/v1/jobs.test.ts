@@ -147,7 +147,7 @@ describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 		]);
 	});
 
-	it("D9, D39: an expired job is listed and returned only on demand, without input, output, error and webhook", async () => {
+	it("D9, D39: an expired job is listed only on demand, without input, output, error and webhook", async () => {
 		const worker = await handWorker(service, ep);
 		const id = await submitted(service, ep, {
 			input: { secret: "of the client" },

@@ -23,7 +23,8 @@ const SDK = ["a", "b"].map((job) =>
 const SCRIPT = `
   const { existsSync } = require("node:fs"); let n = 0;
   for (let i = 1; i <= 150; i++) console.log("line " + i);
-  console.error("to stderr"); console.log(${JSON.stringify(SDK[0])}); console.log(${JSON.stringify(SDK[1])}); console.log('{"requestId": "a"}');
+  console.error("to stderr"); console.log(${JSON.stringify(SDK[0])}); console.log(${JSON.stringify(SDK[1])});
+  console.log('{"requestId": "a"}');
   setInterval(() => {
     if (existsSync("more-" + n)) console.log("more " + n++);
     if (existsSync("end")) { process.stdout.write("without an end of line"); process.exit(3); }

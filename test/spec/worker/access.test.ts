@@ -309,7 +309,7 @@ describe("D26: two processes polling under one id", () => {
 });
 
 describe("D34: draining", () => {
-	it("answers open polls with 204, refuses later ones after 5 s, takes the reports of running jobs, and keeps them", async () => {
+	it("answers open polls with 204, refuses later ones after 5 s, and keeps reports of running jobs", async () => {
 		const place = folder();
 		const drained = await bench({ in: place, drainSeconds: 30 });
 		try {

@@ -211,7 +211,7 @@ describe("B.8: the fake SDK worker and each answer to job-stop", () => {
 		expect(s.worker.errors).toEqual(errors);
 	});
 
-	it("row 200: each named job is cancelled, ids that are no strings are passed over, and the others go on", async () => {
+	it("row 200: each named job is cancelled, ids that are no strings are ignored, others go on", async () => {
 		const stop = Promise.withResolvers<Scripted>();
 		const s = await scripted({
 			takes: [[200, JSON_TYPE, JSON.stringify([job("1"), job("2"), job("3"), job("4")])]],

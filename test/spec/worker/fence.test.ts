@@ -269,7 +269,7 @@ describe("B.6: repeats", () => {
 		});
 	});
 
-	it("D7: a chunk whose answer did not arrive is dropped when it is repeated, an equal one after an answer is kept", async () => {
+	it("D7: a chunk without an answer is dropped when it is repeated, an equal one after an answer kept", async () => {
 		const worker = await b.worker();
 		const id = await b.submit();
 		await b.takes(worker, id);

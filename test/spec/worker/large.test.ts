@@ -39,7 +39,7 @@ function* letters(bytes: number): Generator<Buffer> {
 }
 
 describe("D19: a result over 64 MiB makes the job FAILED with the reason and the size", () => {
-	it("with a Content-Length: settled before the body has come; the body is read to its end and answered 200", async () => {
+	it("with a Content-Length: settled before the body; the body is read to its end and answered 200", async () => {
 		const id = await running();
 		const answered = new Promise<number>((resolve, reject) => {
 			const headers = {

@@ -17,7 +17,7 @@ afterAll(() => b?.end());
 const retried = async (): Promise<number> => (await b.call(`health`)).json.jobs.retried;
 
 describe("D16: the lease", () => {
-	it("of a silent worker ends after leaseMs: the job is back in FRONT of the queue, retries 1, health retried 1", async () => {
+	it("of a silent worker ends after leaseMs: the job is in FRONT of the queue, retries 1", async () => {
 		const [silent, other] = [await b.worker(), await b.worker()];
 		const lost = await b.submit();
 		const waiting = await b.submit();

@@ -100,7 +100,7 @@ describe("D16: pings of a dead worker's child", () => {
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", workerId: worker.id });
 	});
 
-	it("count on when polls of this worker never lived so long: a proxy may cut them, and a blocking handler cannot begin them again", async () => {
+	it("count on when polls of this worker never lived so long: a proxy may cut them, or a handler block", async () => {
 		const { worker, id, hangUp } = await atWork(PING_MS - 1);
 		await pings(worker, id, 1);
 		await hangUp();

@@ -96,7 +96,7 @@ describe("B.6 row 5xx: what an SDK worker posts again", () => {
 	});
 });
 
-describe("B.6: a post that an SDK worker gives up loses its result, which its next take proves; the job runs again there", () => {
+describe("B.6: a post that an SDK worker gives up loses its result; its next take proves that", () => {
 	it.each<[string, Fate[], string]>([
 		[
 			"row 5xx, three times",

@@ -70,7 +70,7 @@ describe("D16, D19: results of several jobs in one post", () => {
 		expect((await call(b.url, `/v2/${EP}/status/${ids[1]}`)).text).toContain(`"output":${large}`);
 	});
 
-	it("D16: a result of a job that this worker does not hold changes nothing and is 200; a line without an id or without JSON is 400, and the others are kept", async () => {
+	it("D16: a result of a job that it does not hold is 200 and ignored; a bad line is 400; others count", async () => {
 		const [id] = (await running(1)) as [string];
 		const ended = (await running(1))[0]!;
 		await worker.done(ended, { output: 1 });
@@ -123,7 +123,7 @@ describe("D16, D19: results of several jobs in one post", () => {
 		expect(b.of("request.failed")).toEqual([]);
 	});
 
-	it("D16: of two results of a job in one post the first counts, and progress in the same post comes before its result", async () => {
+	it("D16: of two results of a job in one post the first counts; progress beside it comes first", async () => {
 		const [twice, goes] = (await running(2)) as [string, string];
 		const lines = [
 			line(twice, { output: 1 }),

@@ -148,7 +148,7 @@ describe("gpus and gpusPerWorker", () => {
 		});
 	});
 
-	it("D27: an idle worker makes room for another endpoint's after its minimum stay, and gives its GPUs on", async () => {
+	it("D27: an idle worker makes room for another endpoint's after its minimum stay", async () => {
 		await serve({ first: needing(2), second: needing(1) });
 		await submitted(service, "first");
 		const [worker] = await running("first", 1);

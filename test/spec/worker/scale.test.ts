@@ -66,7 +66,7 @@ const reason = async (id: string): Promise<{ code: string; message: string }> =>
 	(await b.service.engine.jobs.details({ endpoint: b.ep, id })).reason!;
 
 describe("the number of workers", () => {
-	it("D27: QUEUE_DELAY: the first at once, then one more each time the oldest job has waited longer than scalerValue s", async () => {
+	it("D27: QUEUE_DELAY: the first at once, one more each time the oldest job waited over scalerValue s", async () => {
 		await b.fresh({ ...LAUNCHED, scalerValue: 4, workersMax: 3 });
 		for (let n = 0; n < 5; n += 1) await b.submit();
 		await counted(1);
@@ -263,7 +263,7 @@ describe("a sick worker", () => {
 		expect(await takes(fresh!)).toBe(next);
 	});
 
-	it("D28: that asks with stopPod to be restarted keeps its other jobs to their end, and that is no crash", async () => {
+	it("D28: that asks with stopPod to be restarted keeps its other jobs; that is no crash", async () => {
 		await b.fresh({ ...LAUNCHED, workersMin: 1, workersMax: 1 });
 		await b.submit();
 		await b.submit();

@@ -43,7 +43,7 @@ describe("B.8: SIGTERM", () => {
 		while (!ended) await b.clock.advance(1000);
 	});
 
-	it("D16: a job handed to the open poll of a worker that leaves is never run there; it is lost once and runs elsewhere", async () => {
+	it("D16: a job handed to the poll of a worker that leaves never runs there; it is lost once", async () => {
 		const leaving = await b.sdk({ handler: () => "never", pingEveryMs: 0 });
 		await untilTrue(() => b.service.engine.workers.recordCall(leaving.protocol).takes > 0);
 		await leaving.ping();
@@ -63,7 +63,7 @@ describe("B.8: SIGTERM", () => {
 		expect(leaving.began).toEqual([]);
 	});
 
-	it("D16: a version below 1.7.3 dies of it at once: what it ran is lost with its lease and runs elsewhere", async () => {
+	it("D16: a version below 1.7.3 dies of it at once: what it ran is lost with its lease", async () => {
 		const old = await b.sdk({ version: "1.6.2", handler: () => new Promise(() => {}) });
 		const id = await b.submit();
 		await untilTrue(() => old.began.length === 1);
@@ -76,7 +76,7 @@ describe("B.8: SIGTERM", () => {
 		expect(await b.status(id)).toMatchObject({ output: "elsewhere", retries: 1 });
 	});
 
-	it("D28: so a launched one is drained first: both its polls are answered 204, it gets no more jobs, and only then the signal comes", async () => {
+	it("D28: so a launched one is drained first: 204 to both polls, no more jobs, then the signal", async () => {
 		const note = join(b.service.folder.path, "launched");
 		await b.fresh({
 			launcher: {

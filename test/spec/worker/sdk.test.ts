@@ -302,7 +302,7 @@ describe("B.5: what handlers lead to", () => {
 });
 
 describe("B.4: concurrency", () => {
-	it("a worker of four gets three waiting jobs in one batch, then a fourth by a single take, all named by its pings", async () => {
+	it("a worker of four gets three jobs in one batch, then a fourth by a single take; pings name all", async () => {
 		const finish: (() => void)[] = [];
 		const ids = [await b.submit(), await b.submit(), await b.submit()];
 		const sdk = await b.sdk({

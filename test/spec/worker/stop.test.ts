@@ -63,7 +63,7 @@ describe("D18: cancel of a running job", () => {
 		expect(stopsOf(await worker.stop())).toEqual([id]);
 	});
 
-	it("D26: is repeated on each poll, at most once per second, until two facts meet: a ping omits it, and that ping cannot lag", async () => {
+	it("D26: is repeated on each poll, once per second, until a ping omits it that cannot lag", async () => {
 		const worker = await b.worker();
 		await worker.ping();
 		const id = await running(worker);

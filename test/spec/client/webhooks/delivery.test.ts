@@ -168,7 +168,7 @@ describe("stops and losses", () => {
 		place.remove();
 	});
 
-	it("D21, D39: jobs cancelled with their endpoint send theirs, signed; the secret goes with the last of them", async () => {
+	it("D21, D39: jobs cancelled with their endpoint send theirs, signed; then the secret is removed", async () => {
 		site.reply((number) => (number === 0 ? 500 : 200));
 		const { engine } = site.service;
 		const id = await submit();

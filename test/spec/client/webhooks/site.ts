@@ -23,8 +23,8 @@ export const SECRET = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 /** The site of one test file. */
 export interface WebhookSite {
 	/**
-	 * The hand of the clock. Time may only pass {@link DELIVERY_TIMEOUT_MS} while no try is under
-	 * way: real sockets do not hurry with it.
+	 * The hand of the clock. Time may only pass {@link DELIVERY_TIMEOUT_MS} while no try is in
+	 * flight: real sockets do not hurry with it.
 	 */
 	hand: ManualClock;
 	clock: Clock;

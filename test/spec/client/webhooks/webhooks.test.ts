@@ -216,7 +216,7 @@ describe("failed tries", () => {
 		await back.end();
 	});
 
-	it("D21: one that has failed or was delivered is sent again on demand, with a new round of tries; not while it is in flight", async () => {
+	it("D21: one that failed or was delivered is sent again on demand, with new tries; not in flight", async () => {
 		site.reply((number) => (number < 4 ? 500 : 200));
 		const id = await submit();
 		const first = failed(id);
