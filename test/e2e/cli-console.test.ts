@@ -15,11 +15,11 @@ it.concurrent("D31, D33: serve on loopback prints a link that signs in; on all i
 			env: { SLUICE_API_KEY: KEY },
 		});
 	const [own, open] = [serve("127.0.0.1"), serve("0.0.0.0")];
-	const [, url = "", path = ""] = await until("the link", () =>
-		/^Sluice listens on (\S+)\nConsole: \1(\/console\/link\/[0-9a-f]{48}) \(good once, for 10 minutes; then: sluice console\)\n/.exec(
-			own.stdout(),
-		),
+	const greeting = new RegExp(
+		String.raw`^Sluice listens on (\S+)\nConsole: \1(/console/link/[0-9a-f]{48}) ` +
+			String.raw`\(good once, for 10 minutes; then: sluice console\)\n`,
 	);
+	const [, url = "", path = ""] = await until("the link", () => greeting.exec(own.stdout()));
 	const page = browser({ url });
 	expect((await page.send(path)).status).toBe(303);
 	expect((await page.send("/v1/keys")).status).toBe(200);

@@ -67,7 +67,10 @@ describe("sluice dev", () => {
 		});
 		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
 		expect(stderr).toMatch(
-			/^handler\.py imports runpod, and \S+\.venv\/bin\/python does not have it\..*\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/s,
+			/^handler\.py imports runpod, and \S+\.venv\/bin\/python does not have it\..*\n/s,
+		);
+		expect(stderr).toMatch(
+			/\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/,
 		);
 		expect(existsSync(join(cwd, ".sluice"))).toBe(false);
 
