@@ -1,6 +1,7 @@
-/** Entry of the command line: finds the command and runs it. */
+/** Entry point of the command line. */
+import { runCommand, usage } from "./cli/command.ts";
 import { COMMANDS } from "./cli/commands.ts";
-import { CliError, usage } from "./cli/command.ts";
+import { CliError } from "./cli/errors.ts";
 import { version } from "./version.ts";
 
 const [name, ...args] = process.argv.slice(2);
@@ -13,10 +14,9 @@ if (name === undefined || name === "help" || name === "--help" || name === "-h")
 } else {
 	const command = COMMANDS.find((each) => each.name === name);
 	try {
-		if (!command) throw new CliError(`There is no command '${name}'.\n\n${usage(COMMANDS)}`);
-		const code = await command.run(args);
-		// What is still asleep (a paced refusal, a grace) has nothing left to do.
-		process.exit(code);
+		if (!command) throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
+		// Exits even while timers are pending, such as those of delayed refusals.
+		process.exit(await runCommand(command, args));
 	} catch (error) {
 		if (!(error instanceof CliError)) throw error;
 		process.stderr.write(`${error.message.trimEnd()}\n`);

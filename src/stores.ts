@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import type { Clock } from "./clock.ts";
-import type { StoreAddress } from "./config.ts";
+import type { StoreAddress } from "./config/config.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
 import type { StoredSecrets } from "./store/key-check.ts";
 import type { Store } from "./store/contract/store.ts";

@@ -12,7 +12,7 @@ import { eventsIn } from "../scripts/gen/events.ts";
 import { headingAnchor } from "../scripts/gen/markdown.ts";
 import { testsByRule } from "../scripts/gen/rules.ts";
 import { titlesIn } from "../scripts/gen/titles.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { ROUTES } from "../src/http/routes.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));

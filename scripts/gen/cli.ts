@@ -1,31 +1,19 @@
 /** `docs/reference/cli.md`: every command with its flags, as the commands export them. */
 import { synopsisOf } from "../../src/cli/command.ts";
-import type { Flags } from "../../src/cli/command.ts";
+import type { Action } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { code, headingAnchor, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
-
-interface CommandEntry {
-	name: string;
-	synopsis: string;
-	summary: string;
-	flags: Flags;
-}
 
 export const cli: Page = {
 	file: "cli.md",
 	title: "Commands",
 	about: "every command, its arguments and flags",
 	body() {
-		const all: CommandEntry[] = COMMANDS.flatMap(({ name, synopsis, summary, flags, actions }) =>
-			actions
-				? actions.map((action) => ({
-						name: `${name} ${action.name}`,
-						synopsis: synopsisOf(action),
-						summary: action.summary,
-						flags: action.flags,
-					}))
-				: [{ name, synopsis, summary, flags }],
+		const all: Action[] = COMMANDS.flatMap((command) =>
+			"actions" in command
+				? command.actions.map((action) => ({ ...action, name: `${command.name} ${action.name}` }))
+				: [command],
 		);
 		const overview = table(
 			["Command", ""],
@@ -45,14 +33,15 @@ export const cli: Page = {
 	},
 };
 
-function section({ name, synopsis, summary, flags }: CommandEntry): string {
+function section(action: Action): string {
+	const { name, summary, flags } = action;
 	const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [
 		(short === undefined ? "" : `${code(`-${short}`)}, `) +
 			code(value === undefined ? `--${flag}` : `--${flag} ${value}`),
 		plain(what) + (many ? " May be given more than once." : ""),
 	]);
 	return (
-		`## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\nsluice ${name} ${synopsis}`.trimEnd() +
+		`## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\nsluice ${name} ${synopsisOf(action)}`.trimEnd() +
 		`\n\`\`\`${rows.length > 0 ? `\n\n${table(["Flag", ""], rows)}` : ""}`
 	);
 }

@@ -2,8 +2,8 @@
  * `docs/reference/config.md`: options of the service and settings of endpoints, from the schemas
  * that check them.
  */
-import { OPTIONS } from "../../src/config.ts";
-import type { Option } from "../../src/config.ts";
+import { OPTIONS } from "../../src/config/options.ts";
+import type { Option } from "../../src/config/options.ts";
 import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
 import { code, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";

@@ -1,79 +1,107 @@
-/** What a command is, and how its flags are read. */
+/** Commands: their arguments and flags, how these are parsed, and the help texts. */
 import { parseArgs } from "node:util";
+import { CliError } from "./errors.ts";
+import { serviceClient } from "./service-client.ts";
+import type { ServiceClient } from "./service-client.ts";
 
-/**
- * A flag: its value's placeholder, absent for a switch, and what it does; `many`: it may be given
- * more than once.
- */
 export interface Flag {
+	/** Placeholder of the value in help texts; absent for a switch. */
 	value?: string;
-	/** One letter that means the same. */
+	/** One-letter form. */
 	short?: string;
 	summary: string;
+	/** May be repeated. */
 	many?: true;
 }
 
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** One command of the command line. `run` answers the exit code. */
-export interface Command {
-	name: string;
-	summary: string;
-	/** What follows the name. */
-	synopsis: string;
-	flags: Flags;
-	/** What can be done with a noun, such as `endpoints pause`. */
-	actions?: readonly Action[];
-	run(args: readonly string[]): Promise<number>;
-}
+/** Values of flags by name; a switch that is set has the value "true". */
+export type FlagValues = Readonly<Record<string, string | undefined>>;
 
-/**
- * What was given to an action: one text for each of its arguments, undefined for an optional one
- * left out.
- */
-export interface Given {
+/** The parsed command line of an action. */
+export interface ActionInput {
+	/** One value per argument; undefined for an optional one that is left out. */
 	args: readonly (string | undefined)[];
-	flags: Readonly<Record<string, string | undefined>>;
+	flags: FlagValues;
 	/** Values of the flags that may be repeated. */
 	lists: Readonly<Record<string, readonly string[]>>;
+	/** What follows `--`, for actions with `rest`. */
+	rest: readonly string[];
+	/** The service that `SLUICE_URL` and `SLUICE_API_KEY` name. */
+	service: ServiceClient;
 }
 
-/** A verb of a noun. `args` are placeholders; those in brackets may be left out. */
+/** A command, or a verb of a command group. */
 export interface Action {
 	name: string;
-	args: readonly string[];
 	summary: string;
-	flags: Flags;
-	run(given: Given): Promise<number>;
-}
-
-/** Ends the command with a sentence on stderr. */
-export class CliError extends Error {
-	readonly exitCode: number;
-	constructor(message: string, exitCode = 2) {
-		super(message);
-		this.exitCode = exitCode;
-	}
-}
-
-/**
- * Flags by name, those that may be repeated as lists, and the other arguments; throws {@link
- * CliError} for an unknown flag. `--help` prints the flags.
- */
-export function readFlags(q: {
-	name: string;
-	synopsis: string;
-	flags: Flags;
+	/** Placeholders; those in brackets are optional. */
 	args: readonly string[];
-}): {
-	help: boolean;
-	flags: Record<string, string | undefined>;
-	lists: Record<string, string[]>;
-	rest: string[];
-} {
+	flags: Flags;
+	/** Overrides the synopsis made of `args` and `flags`. */
+	synopsis?: string;
+	/** Takes a command line after `--`. */
+	rest?: true;
+	/** Returns the exit code. */
+	run(input: ActionInput): Promise<number>;
+}
+
+/** Actions on one kind of object, such as `jobs list`. Without a verb it runs `list`. */
+export interface CommandGroup {
+	name: string;
+	summary: string;
+	actions: readonly Action[];
+}
+
+export type Command = Action | CommandGroup;
+
+/** Runs the command with the arguments that follow its name. Returns the exit code. */
+export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
+	if (!("actions" in command)) return await runAction(command, command.name, args);
+	const { name, actions } = command;
+	const [first] = args;
+	if (first === "--help" || first === "-h") {
+		process.stdout.write(groupHelp(command));
+		return 0;
+	}
+	const hasVerb = first !== undefined && !first.startsWith("-");
+	const verb = hasVerb ? first : "list";
+	const action = actions.find((each) => each.name === verb);
+	if (!action) throw new CliError(`Unknown command '${name} ${verb}'.\n\n${groupHelp(command)}`);
+	return await runAction(action, `${name} ${verb}`, hasVerb ? args.slice(1) : args);
+}
+
+async function runAction(action: Action, name: string, argv: readonly string[]): Promise<number> {
+	const end = action.rest && argv.includes("--") ? argv.indexOf("--") : argv.length;
+	const { help, flags, lists, args } = parse(action, name, argv.slice(0, end));
+	if (help) {
+		process.stdout.write(actionHelp(action, name));
+		return 0;
+	}
+	const usage = `Usage: sluice ${name} ${synopsisOf(action)}`.trimEnd();
+	const missing = action.args[args.length];
+	if (missing !== undefined && !missing.startsWith("["))
+		throw new CliError(`Missing argument ${missing}. ${usage}`);
+	if (args.length > action.args.length)
+		throw new CliError(`Unexpected argument '${args[action.args.length]}'. ${usage}`);
+	return await action.run({
+		args,
+		flags,
+		lists,
+		rest: argv.slice(end + 1),
+		service: serviceClient(process.env),
+	});
+}
+
+function parse(
+	action: Action,
+	name: string,
+	argv: readonly string[],
+): { help: boolean; args: string[]; flags: FlagValues; lists: Record<string, string[]> } {
 	const options = Object.fromEntries(
-		Object.entries(q.flags).map(([name, { value, short, many = false }]) => [
-			name,
+		Object.entries(action.flags).map(([flag, { value, short, many = false }]) => [
+			flag,
 			{
 				type: value === undefined ? ("boolean" as const) : ("string" as const),
 				multiple: many,
@@ -83,108 +111,54 @@ export function readFlags(q: {
 	);
 	try {
 		const { values, positionals } = parseArgs({
-			args: [...q.args],
+			args: [...argv],
 			options: { ...options, help: { type: "boolean", short: "h" } },
 			allowPositionals: true,
 			strict: true,
 		});
-		if (values["help"]) {
-			process.stdout.write(`${head(q)}\n\n${flagLines(q.flags)}`);
-			return { help: true, flags: {}, lists: {}, rest: [] };
+		const flags: Record<string, string> = {};
+		const lists: Record<string, string[]> = {};
+		for (const [flag, value] of Object.entries(values)) {
+			if (Array.isArray(value)) lists[flag] = value.map(String);
+			else if (value !== undefined) flags[flag] = String(value);
 		}
-		const single = Object.entries(values).filter(([, value]) => !Array.isArray(value));
-		const flags = Object.fromEntries(
-			single.map(([name, value]) => [
-				name,
-				value === true ? "true" : value === undefined ? undefined : String(value),
-			]),
-		);
-		const lists = Object.fromEntries(
-			Object.entries(values).flatMap(([name, value]) =>
-				Array.isArray(value) ? [[name, (value as unknown[]).map(String)]] : [],
-			),
-		);
-		return { help: false, flags, lists, rest: positionals };
+		return { help: values["help"] !== undefined, args: positionals, flags, lists };
 	} catch (error) {
-		throw new CliError(`${(error as Error).message}\n\n${head(q)}\n\n${flagLines(q.flags)}`);
+		// Node adds advice about positional arguments that start with a dash.
+		const [sentence = ""] = (error as Error).message.split(/\. To specify |\n/);
+		throw new CliError(`${sentence.replace(/\.$/, "")}.\n\n${actionHelp(action, name)}`);
 	}
 }
 
-function head({ name, synopsis }: { name: string; synopsis: string }): string {
-	return `sluice ${name} ${synopsis}`.trimEnd();
+/** What follows the name of an action in help texts. */
+export function synopsisOf({
+	args,
+	flags,
+	synopsis,
+}: Pick<Action, "args" | "flags" | "synopsis">): string {
+	return synopsis ?? [...args, ...(Object.keys(flags).length > 0 ? ["[options]"] : [])].join(" ");
 }
 
-/** What follows the name of an action. */
-export function synopsisOf({ args, flags }: Pick<Action, "args" | "flags">): string {
-	return [...args, ...(Object.keys(flags).length > 0 ? ["[options]"] : [])].join(" ");
+function actionHelp(action: Action, name: string): string {
+	const flags = Object.entries(action.flags).map(([flag, { value = "", short, summary }]) => {
+		const names = `${short === undefined ? "" : `-${short}, `}--${flag} ${value}`.trimEnd();
+		return `  ${names}`.padEnd(30) + `${summary}\n`;
+	});
+	return `${`sluice ${name} ${synopsisOf(action)}`.trimEnd()}\n\n${flags.join("")}`;
 }
 
-/** A command whose first argument is what to do; `list` when there is none. */
-export function noun({
-	name,
-	summary,
-	actions,
-}: {
-	name: string;
-	summary: string;
-	actions: readonly Action[];
-}): Command {
-	const overview = (): string => {
-		const lines = actions.map(
-			(action) =>
-				[`  ${name} ${action.name} ${action.args.join(" ")}`.trimEnd(), action.summary] as const,
-		);
-		const width = Math.max(...lines.map(([start]) => start.length)) + 2;
-		return `sluice ${name} <what> [options]\n\n${lines.map(([start, what]) => `${start.padEnd(width)}${what}\n`).join("")}\nEach of these explains itself with --help.\n`;
-	};
-	return {
-		name,
-		summary,
-		actions,
-		synopsis: "<what> [options]",
-		flags: {},
-		async run(all) {
-			if (all[0] === "--help" || all[0] === "-h") {
-				process.stdout.write(overview());
-				return 0;
-			}
-			const implied = all[0] === undefined || all[0].startsWith("-");
-			const [word = "list", ...args] = implied ? ["list", ...all] : all;
-			const action = actions.find((each) => each.name === word);
-			if (!action) throw new CliError(`There is no command '${name} ${word}'.\n\n${overview()}`);
-			const synopsis = synopsisOf(action);
-			const { help, flags, lists, rest } = readFlags({
-				name: `${name} ${word}`,
-				synopsis,
-				flags: action.flags,
-				args,
-			});
-			if (help) return 0;
-			const missing = action.args[rest.length];
-			if (missing !== undefined && !missing.startsWith("["))
-				throw new CliError(`${missing} is missing: sluice ${name} ${word} ${synopsis}`);
-			if (rest.length > action.args.length)
-				throw new CliError(
-					`There is no place for '${rest[action.args.length]}': sluice ${name} ${word} ${synopsis}`,
-				);
-			return await action.run({ args: rest, flags, lists });
-		},
-	};
+function groupHelp({ name, actions }: CommandGroup): string {
+	const rows = actions.map(
+		(action) =>
+			[`  ${name} ${action.name} ${action.args.join(" ")}`.trimEnd(), action.summary] as const,
+	);
+	const width = Math.max(...rows.map(([usage]) => usage.length)) + 2;
+	const lines = rows.map(([usage, summary]) => `${usage.padEnd(width)}${summary}\n`);
+	return `sluice ${name} <command> [options]\n\n${lines.join("")}\nFor the options of a command: sluice ${name} <command> --help\n`;
 }
 
-function flagLines(flags: Flags): string {
-	return Object.entries(flags)
-		.map(
-			([name, { value, short, summary }]) =>
-				`  ${short === undefined ? "" : `-${short}, `}--${value === undefined ? name : `${name} ${value}`}`.padEnd(
-					30,
-				) + `${summary}\n`,
-		)
-		.join("");
-}
-
-/** The overview of all commands. */
+/** The list of all commands. */
 export function usage(commands: readonly Command[]): string {
 	const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}\n`);
-	return `sluice <command> [options]\n\n${lines.join("")}\nEach command explains itself with --help; --version prints the version.\n`;
+	return `sluice <command> [options]\n\n${lines.join("")}\nFor the options of a command: sluice <command> --help. Version: sluice --version\n`;
 }

@@ -1,4 +1,4 @@
-/** The commands: one line each. */
+/** All commands, in the order of the help text. */
 import type { Command } from "./command.ts";
 import { consoleCommand } from "./console.ts";
 import { dev } from "./dev/dev.ts";
@@ -9,7 +9,7 @@ import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { serve } from "./serve.ts";
 import { webhooks } from "./webhooks.ts";
-import { workerEnvCommand } from "./worker-env.ts";
+import { workerEnv } from "./worker-env.ts";
 import { workers } from "./workers.ts";
 
 export const COMMANDS: readonly Command[] = [
@@ -18,7 +18,7 @@ export const COMMANDS: readonly Command[] = [
 	endpoints,
 	jobs,
 	workers,
-	workerEnvCommand,
+	workerEnv,
 	keys,
 	consoleCommand,
 	webhooks,

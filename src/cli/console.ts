@@ -1,21 +1,16 @@
-/** `sluice console`: a link that signs in to the web console (D31). */
-import { JSON_FLAG, printed } from "./common-flags.ts";
-import { CliError, readFlags } from "./command.ts";
-import type { Command } from "./command.ts";
-import { callService } from "./service-client.ts";
+/** `sluice console`: a sign-in link for the web console (D31). */
+import type { Action } from "./command.ts";
+import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 
-export const consoleCommand: Command = {
+export const consoleCommand: Action = {
 	name: "console",
-	summary: "print a link that signs in to the web console once, within 10 minutes",
-	synopsis: "[options]",
+	summary: "print a single-use sign-in link for the web console, valid for 10 minutes",
+	args: [],
 	flags: JSON_FLAG,
-	async run(args) {
-		const { help, flags, rest } = readFlags({ ...consoleCommand, args });
-		if (help) return 0;
-		if (rest.length > 0)
-			throw new CliError(`console takes no argument '${rest[0]}'; see sluice console --help.`);
-		const { base, ask } = callService(process.env);
-		const told = await ask("POST", "/v1/console-link");
-		return printed(told, { flags }, () => `${base}${(told.json as { path: string }).path}\n`);
+	async run(input) {
+		const { service } = input;
+		const answer = await service.request("POST", "/v1/console-link");
+		const link = answer.json as { path: string };
+		return printAnswer(answer, input, () => `${service.base}${link.path}\n`);
 	},
 };

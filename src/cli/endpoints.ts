@@ -2,16 +2,14 @@
 import { stringify } from "yaml";
 import { mergeSettings } from "../core/endpoint.ts";
 import { isManaged } from "../launchers/index.ts";
-import { JSON_FLAG, YES_FLAG, confirm, printed } from "./common-flags.ts";
-import { noun } from "./command.ts";
-import type { Action, Given } from "./command.ts";
+import type { Action, ActionInput, CommandGroup } from "./command.ts";
+import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { repositorySettings } from "./dev/hub-repository.ts";
-import { callService, path } from "./service-client.ts";
-import { SETTING_FLAGS, readSettings } from "./endpoint-settings.ts";
+import { path } from "./service-client.ts";
+import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { table } from "./table.ts";
 
-/** The part of an endpoint that lists show. */
-interface Listed {
+interface ListedEndpoint {
 	id: string;
 	name: string;
 	paused: boolean;
@@ -21,46 +19,34 @@ interface Listed {
 	workers: Record<"idle" | "initializing" | "running" | "unhealthy", number>;
 }
 
-const NONE =
-	"There is no endpoint yet. Make one: sluice endpoints create hello --set 'launcher={type: process, command: [node, worker.js]}'\n";
+const NO_ENDPOINTS =
+	"No endpoints yet. Create one: sluice endpoints create hello --set 'launcher={type: process, command: [node, worker.js]}'\n";
 
 const list: Action = {
 	name: "list",
 	args: [],
-	summary: "all endpoints, with their jobs and workers",
+	summary: "list all endpoints, with their jobs and workers",
 	flags: JSON_FLAG,
-	async run(given) {
-		const told = await callService(process.env).ask("GET", "/v1/endpoints");
-		return printed(told, given, () => {
-			const { endpoints } = told.json as { endpoints: Listed[] };
-			return endpoints.length === 0
-				? NONE
-				: table(
-						["ID", "NAME", "STATE", "QUEUED", "RUNNING", "WORKERS", "LAUNCHER"],
-						endpoints.map(row),
-					);
-		});
+	async run(input) {
+		const answer = await input.service.request("GET", "/v1/endpoints");
+		const { endpoints } = answer.json as { endpoints: ListedEndpoint[] };
+		const headings = ["ID", "NAME", "STATE", "QUEUED", "RUNNING", "WORKERS", "LAUNCHER"];
+		return printAnswer(answer, input, () =>
+			endpoints.length === 0 ? NO_ENDPOINTS : table(headings, endpoints.map(row)),
+		);
 	},
 };
 
-function row({
-	id,
-	name,
-	paused,
-	jobs,
-	workers,
-	workersMax,
-	launcher,
-}: Listed): (string | number)[] {
-	const present = workers.idle + workers.initializing + workers.running + workers.unhealthy;
-	const bound = isManaged(launcher.type) ? `${present}/${workersMax}` : String(present);
+function row(endpoint: ListedEndpoint): (string | number)[] {
+	const { id, name, paused, jobs, workers, workersMax, launcher } = endpoint;
+	const count = workers.idle + workers.initializing + workers.running + workers.unhealthy;
 	return [
 		id,
 		name,
 		paused ? "paused" : "active",
 		jobs.inQueue,
 		jobs.inProgress,
-		bound,
+		isManaged(launcher.type) ? `${count}/${workersMax}` : String(count),
 		launcher.type,
 	];
 }
@@ -68,102 +54,95 @@ function row({
 const get: Action = {
 	name: "get",
 	args: ["ID"],
-	summary: "one endpoint with all its settings",
+	summary: "print one endpoint with all its settings",
 	flags: JSON_FLAG,
-	async run(given) {
-		const told = await callService(process.env).ask("GET", one(given));
-		return printed(told, given, () => stringify(told.json));
+	async run(input) {
+		const answer = await input.service.request("GET", endpointPath(input));
+		return printAnswer(answer, input, () => stringify(answer.json));
 	},
 };
 
 const create: Action = {
 	name: "create",
 	args: ["ID"],
-	summary: "make an endpoint",
+	summary: "create an endpoint",
 	flags: {
 		from: {
 			value: "FOLDER",
-			summary: "take handler, name and env of a RunPod repository; the other flags change them",
+			summary: "take handler, name and env from a RunPod repository; other flags override them",
 		},
 		...SETTING_FLAGS,
 		...JSON_FLAG,
 	},
-	async run(given) {
-		const [id = ""] = given.args;
-		const told = await callService(process.env).ask("POST", "/v1/endpoints", {
-			...withRepository(given),
-			id,
-		});
-		return printed(
-			told,
-			given,
-			() => `Endpoint '${id}' is made. ${nextStep(told.json as Listed)}\n`,
-		);
+	async run(input) {
+		const [id = ""] = input.args;
+		const body = { ...withRepository(input), id };
+		const answer = await input.service.request("POST", "/v1/endpoints", body);
+		const { launcher } = answer.json as ListedEndpoint;
+		const nextStep = isManaged(launcher.type)
+			? `Send it a job: POST /v2/${id}/run`
+			: `Attach a worker: sluice worker-env ${id}`;
+		return printAnswer(answer, input, () => `Created endpoint '${id}'. ${nextStep}\n`);
 	},
 };
 
-/** The settings given, over those of the repository that `--from` names. */
-function withRepository(given: Given): Record<string, unknown> {
-	const settings = readSettings(given);
-	const { from } = given.flags;
+/** The settings of the flags, over those of the repository that `--from` names. */
+function withRepository(input: ActionInput): Record<string, unknown> {
+	const settings = readSettings(input);
+	const { from } = input.flags;
 	if (from === undefined) return settings;
-	const found = repositorySettings(from);
-	process.stderr.write(found.notes.map((note) => `${note}\n`).join(""));
-	return mergeSettings(found.settings, settings) as Record<string, unknown>;
-}
-
-function nextStep({ id, launcher }: Listed): string {
-	return isManaged(launcher.type)
-		? `Send it a job: POST /v2/${id}/run`
-		: `Attach a worker: sluice worker-env ${id}`;
+	const repository = repositorySettings(from);
+	process.stderr.write(repository.notes.map((note) => `${note}\n`).join(""));
+	return mergeSettings(repository.settings, settings) as Record<string, unknown>;
 }
 
 const update: Action = {
 	name: "update",
 	args: ["ID"],
-	summary: "change settings; what is not named stays",
+	summary: "change settings; others keep their values",
 	flags: {
 		...SETTING_FLAGS,
 		unset: {
 			value: "NAME",
 			many: true,
-			summary: "bring the default of a setting back, or remove one of env; may be repeated",
+			summary: "reset a setting to its default, or remove a variable of env; may be repeated",
 		},
 		...JSON_FLAG,
 	},
-	async run(given) {
-		const told = await callService(process.env).ask("PATCH", one(given), readSettings(given));
-		return printed(told, given, () => `Endpoint '${given.args[0]}' is changed.\n`);
+	async run(input) {
+		const answer = await input.service.request("PATCH", endpointPath(input), readSettings(input));
+		return printAnswer(answer, input, () => `Updated endpoint '${input.args[0]}'.\n`);
 	},
 };
 
 const remove: Action = {
 	name: "delete",
 	args: ["ID"],
-	summary: "delete an endpoint: its jobs are cancelled, its workers ended",
+	summary: "delete an endpoint, cancel its jobs and stop its workers",
 	flags: { ...YES_FLAG, ...JSON_FLAG },
-	async run(given) {
-		await confirm(`Delete endpoint '${given.args[0]}' and cancel its jobs?`, given);
-		const told = await callService(process.env).ask("DELETE", one(given));
-		const { jobs } = told.json as Listed;
-		return printed(
-			told,
-			given,
+	async run(input) {
+		const [id] = input.args;
+		await confirm(`Delete endpoint '${id}' and cancel its jobs?`, input);
+		const answer = await input.service.request("DELETE", endpointPath(input));
+		const { inQueue, inProgress } = (answer.json as ListedEndpoint).jobs;
+		return printAnswer(
+			answer,
+			input,
 			() =>
-				`Endpoint '${given.args[0]}' is deleted; ${jobs.inQueue} waiting and ${jobs.inProgress} running jobs are cancelled.\n`,
+				`Deleted endpoint '${id}'; cancelled ${inQueue} queued and ${inProgress} running jobs.\n`,
 		);
 	},
 };
 
-function pausing(name: "pause" | "resume", summary: string, done: string): Action {
+function stateAction(name: "pause" | "resume", summary: string, outcome: string): Action {
 	return {
 		name,
 		summary,
 		args: ["ID"],
 		flags: JSON_FLAG,
-		async run(given) {
-			const told = await callService(process.env).ask("POST", `${one(given)}/${name}`);
-			return printed(told, given, () => `Endpoint '${given.args[0]}' ${done}\n`);
+		async run(input) {
+			const answer = await input.service.request("POST", `${endpointPath(input)}/${name}`);
+			return printAnswer(answer, input, () => `Endpoint '${input.args[0]}' ${outcome}\n`);
 		},
 	};
 }
@@ -171,37 +150,34 @@ function pausing(name: "pause" | "resume", summary: string, done: string): Actio
 const webhookSecret: Action = {
 	name: "webhook-secret",
 	args: ["ID"],
-	summary: "make a new secret for signing webhooks and print it this once",
+	summary: "replace the secret that signs webhooks; it is printed and not shown again",
 	flags: JSON_FLAG,
-	async run(given) {
-		const told = await callService(process.env).ask("POST", `${one(given)}/webhook-secret`);
-		return printed(
-			told,
-			given,
-			() => `${(told.json as { webhookSecret: string }).webhookSecret}\n`,
-		);
+	async run(input) {
+		const answer = await input.service.request("POST", `${endpointPath(input)}/webhook-secret`);
+		const secret = answer.json as { webhookSecret: string };
+		return printAnswer(answer, input, () => `${secret.webhookSecret}\n`);
 	},
 };
 
-function one({ args: [id = ""] }: Given): string {
+function endpointPath({ args: [id = ""] }: ActionInput): string {
 	return path`/v1/endpoints/${id}`;
 }
 
-export const endpoints = noun({
+export const endpoints: CommandGroup = {
 	name: "endpoints",
-	summary: "list, make, change, pause and delete endpoints",
+	summary: "list, create, update, pause and delete endpoints",
 	actions: [
 		list,
 		get,
 		create,
 		update,
 		remove,
-		pausing(
+		stateAction(
 			"pause",
-			"accept and queue jobs, but hand none out",
-			"is paused: jobs are queued, not handed out.",
+			"keep queueing jobs, but start none",
+			"is paused: jobs are queued but not started.",
 		),
-		pausing("resume", "hand jobs out again", "hands out jobs again."),
+		stateAction("resume", "start jobs again", "is active."),
 		webhookSecret,
 	],
-});
+};

@@ -1,13 +1,10 @@
-/**
- * One job as text for people (D39): what is known of it, its timeline, and its payloads as they
- * came.
- */
+/** `sluice jobs get` as text (D39): fields, timeline, input and output. */
 import { membersOf } from "./json-members.ts";
-import { pairs, plain, short, table } from "./table.ts";
 import type { ServiceAnswer } from "./service-client.ts";
+import { fieldList, printable, shortTime, table } from "./table.ts";
 
-/** Most characters of a payload that are shown. */
-const LONGEST = 2000;
+/** Longest payload that is printed whole, characters. */
+const MAX_PAYLOAD = 2000;
 
 interface Job {
 	id: string;
@@ -19,8 +16,6 @@ interface Job {
 	retries?: number;
 	error?: string;
 	webhook?: string;
-	submittedAt: string;
-	endedAt?: string;
 	expiresAt?: string;
 	expired: boolean;
 	reason?: { code: string; message: string };
@@ -28,10 +23,11 @@ interface Job {
 	timeline: { at: string; event: string; message: string }[];
 }
 
-/** The answer of `GET /v1/endpoints/{endpoint}/jobs/{job}` as text. */
-export function jobText(told: ServiceAnswer): string {
-	const job = told.json as Job;
-	const known = pairs([
+/** The response of `GET /v1/endpoints/{endpoint}/jobs/{job}` as text. */
+export function jobText(answer: ServiceAnswer): string {
+	const job = answer.json as Job;
+	const { written, delivered } = job.chunks;
+	const fields = fieldList([
 		["Job", job.id],
 		["Status", job.status],
 		["Waits", job.reason && `${job.reason.message} (${job.reason.code})`],
@@ -40,36 +36,31 @@ export function jobText(told: ServiceAnswer): string {
 		["In queue", `${job.delayTime} ms`],
 		["Run time", job.executionTime > 0 ? `${job.executionTime} ms` : undefined],
 		["Retries", job.retries],
-		[
-			"Chunks",
-			job.chunks.written > 0
-				? `${job.chunks.written} written, ${job.chunks.delivered} delivered`
-				: undefined,
-		],
+		["Chunks", written > 0 ? `${written} written, ${delivered} delivered` : undefined],
 		["Webhook", job.webhook],
-		[job.expired ? "Expired" : "Expires", short(job.expiresAt)],
+		[job.expired ? "Expired" : "Expires", shortTime(job.expiresAt)],
 		["Error", job.error],
 	]);
 	const timeline = table(
 		["AT", "EVENT", ""],
 		job.timeline.map(({ at, event, message }) => [at, event, message]),
 	);
-	return `${known}\n${timeline}${payloads(told.text)}`;
+	return `${fields}\n${timeline}${payloads(answer.text)}`;
 }
 
-/** Input and output as they stand in the answer: a number that is printed anew may be another. */
+/** Input and output as they are in the response: parsing and printing could change numbers. */
 function payloads(text: string): string {
 	const found = membersOf(text, ["input", "output"]);
 	if (!found.ok) return "";
-	return ["input", "output"]
-		.flatMap((name) => {
-			const whole = found.texts[name];
-			if (whole === undefined) return [];
-			const shown =
-				whole.length > LONGEST
-					? `${whole.slice(0, LONGEST)}… (${whole.length} characters; --json prints all)`
-					: whole;
-			return [`\n${name === "input" ? "Input" : "Output"}\n${plain(shown)}\n`];
-		})
-		.join("");
+	const { input, output } = found.texts;
+	return payload("Input", input) + payload("Output", output);
+}
+
+function payload(heading: string, text: string | undefined): string {
+	if (text === undefined) return "";
+	const shortened =
+		text.length > MAX_PAYLOAD
+			? `${text.slice(0, MAX_PAYLOAD)}… (${text.length} characters; --json prints all)`
+			: text;
+	return `\n${heading}\n${printable(shortened)}\n`;
 }

@@ -1,13 +1,19 @@
 /** `sluice jobs`: jobs of an endpoint (D36). */
-import { JSON_FLAG, PAGE_FLAGS, YES_FLAG, confirm, printed, tellNext } from "./common-flags.ts";
-import { noun } from "./command.ts";
-import type { Action } from "./command.ts";
+import type { Action, CommandGroup } from "./command.ts";
+import {
+	JSON_FLAG,
+	PAGE_FLAGS,
+	YES_FLAG,
+	confirm,
+	printAnswer,
+	printNextPage,
+} from "./common-flags.ts";
 import { jobText } from "./job-text.ts";
+import { path, queryOf } from "./service-client.ts";
 import { submit } from "./submit/submit.ts";
-import { callService, path, queryOf } from "./service-client.ts";
-import { short, table } from "./table.ts";
+import { shortTime, table } from "./table.ts";
 
-interface Listed {
+interface ListedJob {
 	id: string;
 	status: string;
 	delayTime: number;
@@ -19,83 +25,74 @@ interface Listed {
 const FILTERS = {
 	status: {
 		value: "STATES",
-		summary: "only these states, with commas between them, such as FAILED,TIMED_OUT",
+		summary: "only these states, comma-separated, such as FAILED,TIMED_OUT",
 	},
-	worker: { value: "WORKER", summary: "only jobs whose present or last attempt is on this worker" },
+	worker: { value: "WORKER", summary: "only jobs whose current or last attempt is on this worker" },
 	from: {
-		value: "MOMENT",
-		summary: "only jobs submitted then or later, such as 2026-01-31T12:00:00Z",
+		value: "TIME",
+		summary: "only jobs submitted at or after this time, such as 2026-01-31T12:00:00Z",
 	},
-	to: { value: "MOMENT", summary: "only jobs submitted before" },
-	expired: { summary: "also jobs whose result has expired" },
+	to: { value: "TIME", summary: "only jobs submitted before this time" },
+	expired: { summary: "include jobs whose result has expired" },
 } as const;
 
 const list: Action = {
 	name: "list",
 	args: ["ENDPOINT"],
-	summary: "jobs, the last submitted first",
+	summary: "list jobs, last submitted first",
 	flags: { ...FILTERS, ...PAGE_FLAGS, ...JSON_FLAG },
-	async run(given) {
-		const [endpoint = ""] = given.args;
-		const query = queryOf(given.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
-		const told = await callService(process.env).ask(
+	async run(input) {
+		const [endpoint = ""] = input.args;
+		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
+		const answer = await input.service.request(
 			"GET",
 			path`/v1/endpoints/${endpoint}/jobs?${query}`,
 		);
-		const { jobs, next } = told.json as { jobs: Listed[]; next: string | null };
-		printed(told, given, () =>
-			jobs.length === 0
-				? none(endpoint, query.size > 0, next)
-				: table(["ID", "STATUS", "SUBMITTED", "IN QUEUE MS", "RUN MS", "WORKER"], jobs.map(row)),
-		);
-		tellNext(next, given);
+		const { jobs, next } = answer.json as { jobs: ListedJob[]; next: string | null };
+		printAnswer(answer, input, () => {
+			if (jobs.length > 0)
+				return table(
+					["ID", "STATUS", "SUBMITTED", "IN QUEUE MS", "RUN MS", "WORKER"],
+					jobs.map(row),
+				);
+			if (next !== null) return "No matching jobs on this page.\n";
+			return query.size > 0
+				? "No matching jobs.\n"
+				: `Endpoint '${endpoint}' has no jobs. Submit one: sluice jobs submit ${endpoint} --input '{"prompt": "hi"}'\n`;
+		});
+		printNextPage(next, input);
 		return 0;
 	},
 };
 
-function none(endpoint: string, filtered: boolean, next: string | null): string {
-	if (next !== null) return "No job on this page fits.\n";
-	return filtered
-		? "No job fits.\n"
-		: `Endpoint '${endpoint}' has no job. Submit one: sluice jobs submit ${endpoint} --input '{"prompt": "hi"}'\n`;
-}
-
-function row({
-	id,
-	status,
-	submittedAt,
-	delayTime,
-	executionTime,
-	workerId,
-}: Listed): (string | number | undefined)[] {
-	return [id, status, short(submittedAt), delayTime, executionTime, workerId];
+function row(job: ListedJob): (string | number | undefined)[] {
+	const { id, status, submittedAt, delayTime, executionTime, workerId } = job;
+	return [id, status, shortTime(submittedAt), delayTime, executionTime, workerId];
 }
 
 const get: Action = {
 	name: "get",
 	args: ["ENDPOINT", "JOB"],
-	summary: "one job with its timeline and why it waits",
+	summary: "print a job with its timeline and the reason why it waits",
 	flags: JSON_FLAG,
-	async run(given) {
-		const [endpoint = "", job = ""] = given.args;
-		const told = await callService(process.env).ask(
-			"GET",
-			path`/v1/endpoints/${endpoint}/jobs/${job}`,
-		);
-		return printed(told, given, () => jobText(told));
+	async run(input) {
+		const [endpoint = "", job = ""] = input.args;
+		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs/${job}`);
+		return printAnswer(answer, input, () => jobText(answer));
 	},
 };
 
-function move(name: "cancel" | "retry", summary: string): Action {
+function jobAction(name: "cancel" | "retry", summary: string): Action {
 	return {
 		name,
 		summary,
 		args: ["ENDPOINT", "JOB"],
 		flags: JSON_FLAG,
-		async run(given) {
-			const [endpoint = "", job = ""] = given.args;
-			const told = await callService(process.env).ask("POST", path`/v2/${endpoint}/${name}/${job}`);
-			return printed(told, given, () => `Job ${job} is ${(told.json as Listed).status}.\n`);
+		async run(input) {
+			const [endpoint = "", job = ""] = input.args;
+			const answer = await input.service.request("POST", path`/v2/${endpoint}/${name}/${job}`);
+			const { status } = answer.json as ListedJob;
+			return printAnswer(answer, input, () => `Job ${job} is ${status}.\n`);
 		},
 	};
 }
@@ -103,29 +100,26 @@ function move(name: "cancel" | "retry", summary: string): Action {
 const purge: Action = {
 	name: "purge",
 	args: ["ENDPOINT"],
-	summary: "remove every waiting job",
+	summary: "remove all queued jobs",
 	flags: { ...YES_FLAG, ...JSON_FLAG },
-	async run(given) {
-		const [endpoint = ""] = given.args;
-		await confirm(`Remove every waiting job of endpoint '${endpoint}'?`, given);
-		const told = await callService(process.env).ask("POST", path`/v2/${endpoint}/purge-queue`);
-		return printed(
-			told,
-			given,
-			() => `${(told.json as { removed: number }).removed} waiting jobs are removed.\n`,
-		);
+	async run(input) {
+		const [endpoint = ""] = input.args;
+		await confirm(`Remove all queued jobs of endpoint '${endpoint}'?`, input);
+		const answer = await input.service.request("POST", path`/v2/${endpoint}/purge-queue`);
+		const { removed } = answer.json as { removed: number };
+		return printAnswer(answer, input, () => `Removed ${removed} queued jobs.\n`);
 	},
 };
 
-export const jobs = noun({
+export const jobs: CommandGroup = {
 	name: "jobs",
-	summary: "submit, list, look at, cancel and retry jobs",
+	summary: "submit, list, inspect, cancel and retry jobs",
 	actions: [
 		list,
 		get,
 		submit,
-		move("cancel", "cancel a job that waits or runs"),
-		move("retry", "queue a FAILED or TIMED_OUT job again"),
+		jobAction("cancel", "cancel a queued or running job"),
+		jobAction("retry", "queue a FAILED or TIMED_OUT job again"),
 		purge,
 	],
-});
+};

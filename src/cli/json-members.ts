@@ -1,15 +1,12 @@
-/** Members of a JSON object as text, byte for byte as they stand (D5). */
+/** Members of a JSON object as their exact source text (D5). */
 import { jsonScanner } from "../core/json/json-scan.ts";
 
-/**
- * The texts of the members that are there, or what is wrong with the whole. `object`: whether the
- * whole is one.
- */
+/** Source texts of the members found, and whether the value is an object; or why it is not JSON. */
 export type Members =
 	| { ok: true; object: boolean; texts: Record<string, string | undefined> }
 	| { ok: false; fault: string };
 
-/** Reads the members of these names out of a JSON text. */
+/** Reads the members with these names; of duplicates the last. */
 export function membersOf(
 	text: string | Uint8Array,
 	names: readonly string[],

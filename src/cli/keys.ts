@@ -1,9 +1,9 @@
 /** `sluice keys`: API keys (D30, D36). */
-import { JSON_FLAG, printed } from "./common-flags.ts";
-import { CliError, noun } from "./command.ts";
-import type { Action } from "./command.ts";
-import { callService, path } from "./service-client.ts";
-import { short, table } from "./table.ts";
+import type { Action, CommandGroup } from "./command.ts";
+import { JSON_FLAG, printAnswer } from "./common-flags.ts";
+import { CliError } from "./errors.ts";
+import { path } from "./service-client.ts";
+import { shortTime, table } from "./table.ts";
 
 interface Key {
 	id: string;
@@ -14,22 +14,22 @@ interface Key {
 	lastUsedAt?: string;
 }
 
-const NONE =
-	"There is no key but the one of SLUICE_API_KEY. Make one: sluice keys create --name 'nightly batch' --scope write\n";
+const NO_KEYS =
+	"No API keys besides SLUICE_API_KEY. Create one: sluice keys create --name 'nightly batch' --scope write\n";
 
 const list: Action = {
 	name: "list",
 	args: [],
-	summary: "all keys, without what they are",
+	summary: "list all keys; key values are not shown",
 	flags: JSON_FLAG,
-	async run(given) {
-		const told = await callService(process.env).ask("GET", "/v1/keys");
-		return printed(told, given, () => {
-			const { keys } = told.json as { keys: Key[] };
-			return keys.length === 0
-				? NONE
-				: table(["ID", "NAME", "SCOPES", "ENDPOINTS", "MADE", "LAST USED"], keys.map(row));
-		});
+	async run(input) {
+		const answer = await input.service.request("GET", "/v1/keys");
+		const { keys } = answer.json as { keys: Key[] };
+		return printAnswer(answer, input, () =>
+			keys.length === 0
+				? NO_KEYS
+				: table(["ID", "NAME", "SCOPES", "ENDPOINTS", "CREATED", "LAST USED"], keys.map(row)),
+		);
 	},
 };
 
@@ -39,65 +39,66 @@ function row({ id, name, scopes, endpoints, createdAt, lastUsedAt }: Key): (stri
 		name,
 		scopes.join(","),
 		endpoints?.join(",") ?? "all",
-		short(createdAt),
-		short(lastUsedAt) ?? "never",
+		shortTime(createdAt),
+		shortTime(lastUsedAt) ?? "never",
 	];
 }
 
 const create: Action = {
 	name: "create",
 	args: [],
-	summary: "make a key and print it this once, alone on stdout",
+	summary: "create a key; its value is printed to stdout and not shown again",
 	flags: {
 		name: { value: "NAME", summary: "what the key is for" },
 		scope: {
 			value: "SCOPES",
 			many: true,
-			summary: "read, write or admin; several with commas between them or repeated (default read)",
+			summary: "read, write or admin; comma-separated or repeated (default read)",
 		},
 		endpoint: {
 			value: "ID",
 			many: true,
-			summary: "good for this endpoint only; may be repeated (default all)",
+			summary: "restrict the key to this endpoint; may be repeated (default all)",
 		},
 		...JSON_FLAG,
 	},
-	async run(given) {
-		const { flags, lists } = given;
+	async run(input) {
+		const { flags, lists } = input;
 		if (flags["name"] === undefined)
-			throw new CliError("--name is missing: sluice keys create --name NAME [options]");
-		const listed = (name: string): string[] =>
-			(lists[name] ?? []).flatMap((each) => each.split(","));
+			throw new CliError("Missing option --name. Usage: sluice keys create --name NAME [options]");
+		const listed = (flag: string): string[] =>
+			(lists[flag] ?? []).flatMap((value) => value.split(","));
 		const [scopes, endpoints] = [listed("scope"), listed("endpoint")];
-		const body = {
+		const answer = await input.service.request("POST", "/v1/keys", {
 			name: flags["name"],
 			scopes: scopes.length > 0 ? scopes : ["read"],
 			...(endpoints.length > 0 ? { endpoints } : {}),
-		};
-		const told = await callService(process.env).ask("POST", "/v1/keys", body);
-		const made = told.json as Key & { key: string };
+		});
+		const created = answer.json as Key & { key: string };
+		const { id, name } = created;
+		const scope = `${created.scopes.join(", ")} on ${created.endpoints?.join(", ") ?? "all endpoints"}`;
 		if (!flags["json"])
 			process.stderr.write(
-				`Key '${made.name}' with the id ${made.id}: ${made.scopes.join(", ")} on ${made.endpoints?.join(", ") ?? "all endpoints"}. It is shown only this once.\n`,
+				`Created key '${name}' with the id ${id}: ${scope}. The key is not shown again.\n`,
 			);
-		return printed(told, given, () => `${made.key}\n`);
+		return printAnswer(answer, input, () => `${created.key}\n`);
 	},
 };
 
 const revoke: Action = {
 	name: "revoke",
 	args: ["ID"],
-	summary: "end a key: its next call is refused",
+	summary: "revoke a key with immediate effect",
 	flags: JSON_FLAG,
-	async run(given) {
-		const [id = ""] = given.args;
-		const told = await callService(process.env).ask("DELETE", path`/v1/keys/${id}`);
-		return printed(told, given, () => `Key '${(told.json as Key).name}' is revoked.\n`);
+	async run(input) {
+		const [id = ""] = input.args;
+		const answer = await input.service.request("DELETE", path`/v1/keys/${id}`);
+		return printAnswer(answer, input, () => `Revoked key '${(answer.json as Key).name}'.\n`);
 	},
 };
 
-export const keys = noun({
+export const keys: CommandGroup = {
 	name: "keys",
-	summary: "list, make and revoke API keys",
+	summary: "list, create and revoke API keys",
 	actions: [list, create, revoke],
-});
+};

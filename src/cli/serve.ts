@@ -1,32 +1,27 @@
-/** `sluice serve`: runs the service until it is told to stop (D34). */
+/** `sluice serve`: runs the service until it is stopped (D34). */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
-import { OPTIONS, loadConfig } from "../config.ts";
-import type { Option } from "../config.ts";
-import { CliError, readFlags } from "./command.ts";
-import type { Command, Flag } from "./command.ts";
-import type { ServiceOrder, ServiceMessage } from "./service-thread.ts";
+import { OPTIONS } from "../config/options.ts";
+import { loadConfig } from "../config/config.ts";
+import type { Option } from "../config/options.ts";
+import type { Action, Flag } from "./command.ts";
+import { CliError } from "./errors.ts";
+import type { ServiceCommand, ServiceMessage } from "./service-thread.ts";
 
-/**
- * How memory of short life is managed. Most of what a request makes is garbage a millisecond later:
- * several threads collecting it get into each other's way on a machine that has better to do.
- */
+/** Parallel collection of short-lived objects costs more than it gains on a busy machine. */
 export const HEAP_FLAGS = ["--no-parallel-scavenge"];
 
-/** Room for such memory, MB: a third of it is in use between two collections. */
-const YOUNG_MB = 24;
+/** Space for short-lived objects, MB; about a third is in use between two collections. */
+const YOUNG_GENERATION_MB = 24;
 
-/**
- * This file's own ending: the thread is TypeScript beside the source and JavaScript beside the
- * build.
- */
+/** TypeScript in the source tree, JavaScript in the build: the extension of this file. */
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Placeholders of the flags' values. */
-const VALUES: Readonly<Record<string, string>> = {
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
 	config: "FILE",
 	host: "ADDRESS",
 	port: "PORT",
@@ -40,90 +35,78 @@ const VALUES: Readonly<Record<string, string>> = {
 const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
 	Object.values<Option>(OPTIONS).flatMap(({ flag, env, schema }) => {
 		if (flag === undefined) return [];
-		const otherwise =
+		const fallback =
 			schema.default === undefined
 				? ""
 				: `default ${JSON.stringify(schema.default).replaceAll('"', "")}; `;
-		return [
-			[
-				flag,
-				{ value: VALUES[flag] ?? "VALUE", summary: `${schema.description} (${otherwise}${env})` },
-			],
-		];
+		const summary = `${schema.description} (${fallback}${env})`;
+		return [[flag, { value: PLACEHOLDERS[flag] ?? "VALUE", summary }]];
 	}),
 );
 
-export const serve: Command = {
+export const serve: Action = {
 	name: "serve",
 	summary: "run the service",
-	synopsis: "[--config sluice.yaml] [options]",
+	args: [],
 	flags: FLAGS,
-	async run(args) {
-		const { help, flags, rest } = readFlags({ ...serve, args });
-		if (help) return 0;
-		if (rest.length > 0)
-			throw new CliError(`serve takes no argument '${rest[0]}'; see sluice serve --help.`);
+	async run({ flags }) {
 		const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
 		if (!loaded.ok)
 			throw new CliError(
-				[
-					"The configuration has problems:",
-					...loaded.problems.map((problem) => `- ${problem}`),
-				].join("\n"),
+				["The configuration is not valid:", ...loaded.problems.map((each) => `- ${each}`)].join(
+					"\n",
+				),
 			);
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
-		const asked = stopAsked();
+		const stopRequested = onStopSignal();
 		const thread = new Worker(THREAD, {
 			name: "service",
 			workerData: { config: loaded.config },
-			resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+			resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
 		});
 		const exited = once(thread, "exit") as Promise<[number]>;
-		const [word] = (await Promise.race([
+		const [message] = (await Promise.race([
 			once(thread, "message"),
-			exited.then(() => [{ kind: "refused", why: "its thread ended." }]),
+			exited.then(() => [{ kind: "failed", reason: "its thread exited." }]),
 		])) as [ServiceMessage];
-		if (word.kind === "refused") throw new CliError(`The service could not start: ${word.why}`, 1);
-		greet(word);
-		void asked.then(() => thread.postMessage("stop" satisfies ServiceOrder));
+		if (message.kind === "failed")
+			throw new CliError(`The service could not start: ${message.reason}`, 1);
+		process.stdout.write(banner(message));
+		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
 		const [code] = await exited;
 		return code;
 	},
 };
 
-function greet({
-	url,
-	firstKey,
-	consoleLink,
-	endpoint,
-}: Extract<ServiceMessage, { kind: "listening" }>): void {
+function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string {
+	const { url, firstKey, consoleLink, endpoint } = service;
 	const lines = [`Sluice listens on ${url}`];
-	if (consoleLink !== undefined)
-		lines.push(`Console: ${consoleLink} (good once, for 10 minutes; then: sluice console)`);
+	if (consoleLink !== undefined) lines.push(`Console: ${consoleLink} ${LINK_NOTE}`);
 	if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
-	const key = firstKey ?? "$SLUICE_API_KEY";
 	if (endpoint === undefined)
 		lines.push(
-			"There is no endpoint yet: describe one in sluice.yaml and start again with --config sluice.yaml.",
+			"No endpoints yet. Describe one in sluice.yaml and restart with --config sluice.yaml.",
 		);
-	else
+	else {
+		const key = firstKey ?? "$SLUICE_API_KEY";
 		lines.push(
 			"Try it:",
-			`  curl -s ${url}/v2/${endpoint}/health -H 'Authorization: Bearer ${key}'`.replaceAll(
-				"'",
-				'"',
-			),
+			`  curl -s ${url}/v2/${endpoint}/health -H "Authorization: Bearer ${key}"`,
 		);
-	process.stdout.write(`${lines.join("\n")}\n`);
+	}
+	return `${lines.join("\n")}\n`;
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-function stopAsked(): Promise<void> {
+/** What follows a sign-in link for the console. */
+export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
+
+/** Resolves at the first SIGTERM or SIGINT; a second one exits the process immediately. */
+function onStopSignal(): Promise<void> {
 	return new Promise((resolve) => {
-		let asked = false;
+		let stopping = false;
 		const onSignal = (): void => {
-			if (asked) process.exit(130);
-			asked = true;
+			if (stopping) process.exit(130);
+			stopping = true;
 			resolve();
 		};
 		process.on("SIGTERM", onSignal);

@@ -1,85 +1,83 @@
-/**
- * Calls a running service for commands: address from `SLUICE_URL`, key from `SLUICE_API_KEY` (D36).
- */
-import { CliError } from "./command.ts";
+/** Calls a running service: address from `SLUICE_URL`, key from `SLUICE_API_KEY` (D36). */
+import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } from "./errors.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
-/** The body of a success: as it came, and read. */
+/** The body of a successful response: its text, and parsed. */
 export interface ServiceAnswer {
 	text: string;
 	json: unknown;
 }
 
-/** A running service. */
+/** A running service. Calls throw {@link CliError} with the sentence of the service's error. */
 export interface ServiceClient {
-	/** Its address, without a slash at the end. */
+	/** Address without a slash at the end. */
 	base: string;
-	/**
-	 * Sends a request, with a JSON body if one is given; throws {@link CliError} with the service's
-	 * own sentence when it refuses.
-	 */
-	ask(
+	/** The API key; throws {@link CliError} when none is set. */
+	apiKey(): string;
+	/** Sends a request, with a JSON body if one is given. */
+	request(
 		method: "GET" | "POST" | "PATCH" | "DELETE",
 		path: string,
 		body?: unknown,
 	): Promise<ServiceAnswer>;
-	/** The lines of an answer as they come, empty ones left out; throws as {@link ask} does. */
-	lines(path: string): AsyncIterable<string>;
+	/** The non-empty lines of a streamed response, as they arrive. */
+	streamLines(path: string): AsyncIterable<string>;
 }
 
-/** The service that the environment names; an empty variable is one that is not set. */
-export function callService(env: Readonly<Record<string, string | undefined>>): ServiceClient {
+/** The service that the environment names. An empty variable counts as unset. */
+export function serviceClient(env: Readonly<Record<string, string | undefined>>): ServiceClient {
 	const base = (env["SLUICE_URL"] || DEFAULT_URL).replace(/\/+$/, "");
-	const key = env["SLUICE_API_KEY"];
 
-	/** Runs a request with the key; no connection becomes a sentence. */
-	async function connected<T>(
-		request: (headers: Record<string, string>) => Promise<T>,
-	): Promise<T> {
+	function apiKey(): string {
+		const key = env["SLUICE_API_KEY"];
 		if (!key) throw new CliError("Set SLUICE_API_KEY to an API key of the service.");
+		return key;
+	}
+
+	async function send(
+		path: string,
+		{ headers, ...init }: RequestInit & { headers?: Record<string, string> } = {},
+	): Promise<Response> {
+		const authorization = `Bearer ${apiKey()}`;
 		try {
-			return await request({ authorization: `Bearer ${key}` });
+			return await fetch(base + path, { ...init, headers: { authorization, ...headers } });
 		} catch (error) {
-			const { cause } = error as Error;
-			throw new CliError(
-				`No service answers at ${base} (${cause instanceof Error ? cause.message : String(error)}). Start it with 'sluice serve', or set SLUICE_URL.`,
-				1,
-			);
+			throw new CliError(`${noServiceAt(base, failureReason(error))} ${START_SERVICE}`, 1);
 		}
 	}
 
-	/** The body of a success; throws for a refusal, and for what is no answer of the service. */
-	function read({ ok, status }: Response, text: string): ServiceAnswer {
-		const json = parsed(text);
-		if (json === undefined)
-			throw new CliError(
-				`What answers at ${base} is not Sluice (HTTP ${status}). Set SLUICE_URL to the address of the service.`,
-				1,
-			);
-		if (!ok) throw new CliError(refusal(json, status), 1);
+	async function read(response: Response): Promise<ServiceAnswer> {
+		const text = await response.text().catch(() => {
+			throw connectionLost();
+		});
+		const json = parseJson(text);
+		if (json === undefined) throw notSluiceError(base, response.status);
+		if (!response.ok) throw new CliError(errorSentence(json, response.status), 1);
 		return { text, json };
+	}
+
+	function connectionLost(): CliError {
+		return new CliError(`The connection to ${base} was lost.`, 1);
 	}
 
 	return {
 		base,
-		async ask(method, target, body) {
-			const { response, text } = await connected(async (headers) => {
-				const answer = await fetch(base + target, {
-					method,
-					headers: {
-						...headers,
-						...(body === undefined ? {} : { "content-type": "application/json" }),
-					},
-					...(body === undefined ? {} : { body: JSON.stringify(body) }),
-				});
-				return { response: answer, text: await answer.text() };
-			});
-			return read(response, text);
+		apiKey,
+		async request(method, path, body) {
+			const init =
+				body === undefined
+					? { method }
+					: {
+							method,
+							headers: { "content-type": "application/json" },
+							body: JSON.stringify(body),
+						};
+			return await read(await send(path, init));
 		},
-		async *lines(target) {
-			const response = await connected((headers) => fetch(base + target, { headers }));
-			if (!response.ok) return void read(response, await response.text());
+		async *streamLines(path) {
+			const response = await send(path);
+			if (!response.ok) return void (await read(response));
 			let rest = "";
 			try {
 				for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -88,13 +86,13 @@ export function callService(env: Readonly<Record<string, string | undefined>>): 
 					yield* lines.filter((line) => line !== "");
 				}
 			} catch {
-				throw new CliError(`The connection to ${base} was lost.`, 1);
+				throw connectionLost();
 			}
 		},
 	};
 }
 
-/** A path of the service, what is put in made safe for it; a `URLSearchParams` stays as it is. */
+/** Template tag for paths: escapes inserted strings; a `URLSearchParams` is inserted as it is. */
 export function path(
 	texts: TemplateStringsArray,
 	...values: readonly (string | URLSearchParams)[]
@@ -107,7 +105,7 @@ export function path(
 	});
 }
 
-/** The flags of these names as a query, those that were not given left out. */
+/** The flags of these names that are set, as a query. */
 export function queryOf(
 	flags: Readonly<Record<string, string | undefined>>,
 	names: readonly string[],
@@ -119,7 +117,8 @@ export function queryOf(
 	);
 }
 
-function parsed(text: string): unknown {
+/** The parsed text; undefined when it is not JSON. */
+export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
@@ -127,13 +126,13 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** The sentence of a refusal; where several fields are bad, each of them. */
-function refusal(body: unknown, status: number): string {
+/** The sentence of an error response; where several fields are wrong, one line for each. */
+function errorSentence(body: unknown, status: number): string {
 	const { error, details = [] } = (body ?? {}) as {
 		error?: unknown;
 		details?: { field: string; message: string }[];
 	};
-	if (typeof error !== "string") return `The service answered ${status}.`;
+	if (typeof error !== "string") return `The service answered HTTP ${status}.`;
 	return details.length < 2
 		? error
 		: [error, ...details.map(({ field, message }) => `- ${field} ${message}`)].join("\n");

@@ -1,37 +1,36 @@
 /**
- * The thread in which `sluice serve` runs the service. A thread, because only there can the room
- * for objects of short life be bounded: left to itself it grows to 128 MB at the first rush of
- * callers and stays.
+ * The thread in which `sluice serve` runs the service. Only in a thread can the space for
+ * short-lived objects be limited: otherwise it grows to 128 MB under load and stays there.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { startApp } from "../compose.ts";
-import type { App } from "../compose.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
-/** What the thread says: once that it listens, with what the command prints, or why it cannot. */
+/** Sent once by the thread: the service listens, or could not start. */
 export type ServiceMessage =
 	| {
 			kind: "listening";
 			url: string;
 			firstKey: string | undefined;
 			consoleLink: string | undefined;
+			/** Id of an endpoint for an example; undefined when there is none. */
 			endpoint: string | undefined;
 	  }
-	| { kind: "refused"; why: string };
+	| { kind: "failed"; reason: string };
 
-/** What it is told. */
-export type ServiceOrder = "stop";
+/** Sent to the thread. */
+export type ServiceCommand = "stop";
 
 const { config } = workerData as { config: Config };
 
-function say(word: ServiceMessage): void {
-	parentPort?.postMessage(word);
+function send(message: ServiceMessage): void {
+	parentPort?.postMessage(message);
 }
 
-function whyNot(error: unknown): string {
+function startFailure(error: unknown): string {
 	const { code, message } = error as NodeJS.ErrnoException;
 	if (code === "EADDRINUSE")
 		return `port ${config.port} on ${config.host} is in use. Choose another with --port, or 0 for a free one.`;
@@ -40,20 +39,15 @@ function whyNot(error: unknown): string {
 	return message;
 }
 
-async function stop(app: App): Promise<void> {
-	await app.stop();
-	parentPort?.close();
-}
-
 const events = eventBus();
 log({ events, clock: systemClock, write: (line) => process.stderr.write(line) });
 try {
 	const app = await startApp(config, { clock: systemClock, events, env: process.env });
-	parentPort?.once("message", (order: ServiceOrder) => {
-		if (order === "stop") void stop(app);
+	parentPort?.once("message", (command: ServiceCommand) => {
+		if (command === "stop") void app.stop().then(() => parentPort?.close());
 	});
 	const { url, firstKey, consoleLink, engine } = app;
-	say({
+	send({
 		kind: "listening",
 		url,
 		firstKey,
@@ -61,5 +55,5 @@ try {
 		endpoint: config.endpoints[0]?.id ?? [...engine.endpoints.all()][0]?.endpoint.id,
 	});
 } catch (error) {
-	say({ kind: "refused", why: whyNot(error) });
+	send({ kind: "failed", reason: startFailure(error) });
 }

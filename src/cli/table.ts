@@ -1,39 +1,35 @@
-/** What commands print for people: aligned columns, short moments. */
+/** Text output: tables, lists of fields, safe strings, short times. */
 
-/**
- * Rows under their headings, in columns as wide as they need to be. Undefined is an empty place.
- */
+/** Aligned columns under headings. Undefined prints as an empty cell. */
 export function table(
 	headings: readonly string[],
 	rows: readonly (readonly (string | number | undefined)[])[],
 ): string {
-	const cells = [headings, ...rows].map((row) => row.map((cell) => plain(String(cell ?? ""))));
+	const cells = [headings, ...rows].map((row) => row.map((cell) => printable(String(cell ?? ""))));
 	const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-	return cells
-		.map(
-			(row) =>
-				`${row
-					.map((cell, column) => cell.padEnd(widths[column]!))
-					.join("  ")
-					.trimEnd()}\n`,
-		)
+	const line = (row: readonly string[]): string =>
+		row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ");
+	return cells.map((row) => `${line(row).trimEnd()}\n`).join("");
+}
+
+/** One `name  value` pair per line; undefined values are left out. */
+export function fieldList(
+	fields: readonly (readonly [string, string | number | undefined])[],
+): string {
+	const present = fields.filter(([, value]) => value !== undefined);
+	const width = Math.max(...present.map(([name]) => name.length));
+	return present
+		.map(([name, value]) => `${name.padEnd(width)}  ${printable(String(value))}\n`)
 		.join("");
 }
 
-/** Names and values, one pair a line; pairs without a value are left out. */
-export function pairs(all: readonly (readonly [string, string | number | undefined])[]): string {
-	const there = all.filter(([, value]) => value !== undefined);
-	const width = Math.max(...there.map(([name]) => name.length));
-	return there.map(([name, value]) => `${name.padEnd(width)}  ${plain(String(value))}\n`).join("");
-}
-
-/** Text that cannot steer a terminal: names and errors may come from anybody. */
-export function plain(text: string): string {
+/** Replaces control characters with "?": names and errors of others must not steer a terminal. */
+export function printable(text: string): string {
 	// oxlint-disable-next-line no-control-regex
 	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
 }
 
-/** A moment of the service for a line: to the second, in UTC. */
-export function short(moment: string | undefined): string | undefined {
-	return moment?.replace(/^(\S+)T(\S+?)\.\d+Z$/, "$1 $2Z");
+/** An ISO time to the second: `2026-01-31 12:00:00Z`. */
+export function shortTime(iso: string | undefined): string | undefined {
+	return iso?.replace(/^(\S+)T(\S+?)\.\d+Z$/, "$1 $2Z");
 }

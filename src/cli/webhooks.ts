@@ -1,9 +1,8 @@
 /** `sluice webhooks`: deliveries (D21, D36). */
-import { JSON_FLAG, PAGE_FLAGS, printed, tellNext } from "./common-flags.ts";
-import { noun } from "./command.ts";
-import type { Action } from "./command.ts";
-import { callService, path, queryOf } from "./service-client.ts";
-import { short, table } from "./table.ts";
+import type { Action, CommandGroup } from "./command.ts";
+import { JSON_FLAG, PAGE_FLAGS, printAnswer, printNextPage } from "./common-flags.ts";
+import { path, queryOf } from "./service-client.ts";
+import { shortTime, table } from "./table.ts";
 
 interface Delivery {
 	id: string;
@@ -15,65 +14,61 @@ interface Delivery {
 }
 
 const FILTERS = {
-	endpoint: { value: "ID", summary: "only those of this endpoint" },
-	job: { value: "JOB", summary: "only those of this job" },
+	endpoint: { value: "ID", summary: "only deliveries of this endpoint" },
+	job: { value: "JOB", summary: "only deliveries of this job" },
 	state: { value: "STATE", summary: "pending, delivered or failed" },
 } as const;
+
+const HEADINGS = ["ID", "ENDPOINT", "STATE", "CREATED", "TRIES", "LAST RESPONSE", "URL"];
 
 const list: Action = {
 	name: "list",
 	args: [],
-	summary: "deliveries, the last made first",
+	summary: "list deliveries, newest first",
 	flags: { ...FILTERS, ...PAGE_FLAGS, ...JSON_FLAG },
-	async run(given) {
-		const query = queryOf(given.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
-		const told = await callService(process.env).ask("GET", path`/v1/webhooks?${query}`);
-		const { deliveries, next } = told.json as { deliveries: Delivery[]; next: string | null };
-		printed(told, given, () =>
-			deliveries.length === 0
-				? none(query.size > 0)
-				: table(
-						["ID", "ENDPOINT", "STATE", "MADE", "TRIES", "LAST ANSWER", "URL"],
-						deliveries.map(row),
-					),
-		);
-		tellNext(next, given);
+	async run(input) {
+		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
+		const answer = await input.service.request("GET", path`/v1/webhooks?${query}`);
+		const { deliveries, next } = answer.json as { deliveries: Delivery[]; next: string | null };
+		printAnswer(answer, input, () => {
+			if (deliveries.length > 0) return table(HEADINGS, deliveries.map(row));
+			return query.size > 0
+				? "No matching deliveries.\n"
+				: 'No deliveries. Submit a job with "webhook": "https://..." to be notified when it ends.\n';
+		});
+		printNextPage(next, input);
 		return 0;
 	},
 };
 
-function none(filtered: boolean): string {
-	return filtered
-		? "No delivery fits.\n"
-		: 'There is no delivery. Submit a job with "webhook": "https://..." to have its end told there.\n';
-}
-
-function row({
-	id,
-	endpoint,
-	state,
-	createdAt,
-	tries,
-	url,
-}: Delivery): (string | number | undefined)[] {
+function row(delivery: Delivery): (string | number | undefined)[] {
+	const { id, endpoint, state, createdAt, tries, url } = delivery;
 	const last = tries.at(-1);
-	return [id, endpoint, state, short(createdAt), tries.length, last?.status ?? last?.error, url];
+	return [
+		id,
+		endpoint,
+		state,
+		shortTime(createdAt),
+		tries.length,
+		last?.status ?? last?.error,
+		url,
+	];
 }
 
 const redeliver: Action = {
 	name: "redeliver",
 	args: ["ID"],
-	summary: "send a delivery that is over anew",
+	summary: "send a finished delivery again",
 	flags: JSON_FLAG,
-	async run(given) {
-		const [id = ""] = given.args;
-		const told = await callService(process.env).ask("POST", path`/v1/webhooks/${id}/redeliver`);
-		return printed(told, given, () => `Delivery ${id} is sent anew.\n`);
+	async run(input) {
+		const [id = ""] = input.args;
+		const answer = await input.service.request("POST", path`/v1/webhooks/${id}/redeliver`);
+		return printAnswer(answer, input, () => `Queued delivery ${id} again.\n`);
 	},
 };
 
-export const webhooks = noun({
+export const webhooks: CommandGroup = {
 	name: "webhooks",
-	summary: "list webhook deliveries and send them anew",
+	summary: "list webhook deliveries and send them again",
 	actions: [list, redeliver],
-});
+};

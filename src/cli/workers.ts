@@ -1,12 +1,12 @@
-/** `sluice workers`: who works for which endpoint (D36). */
-import { JSON_FLAG, printed } from "./common-flags.ts";
-import { noun } from "./command.ts";
-import type { Action } from "./command.ts";
-import { callService, path, queryOf } from "./service-client.ts";
-import type { ServiceAnswer } from "./service-client.ts";
-import { plain, short, table } from "./table.ts";
+/** `sluice workers`: workers and their logs (D36). */
+import type { Action, CommandGroup } from "./command.ts";
+import { JSON_FLAG, printAnswer } from "./common-flags.ts";
+import { path, queryOf } from "./service-client.ts";
+import type { ServiceClient } from "./service-client.ts";
+import { printable, shortTime, table } from "./table.ts";
 
 interface Worker {
+	endpoint: string;
 	id: string;
 	state: string;
 	launcher: string;
@@ -17,88 +17,74 @@ interface Worker {
 const list: Action = {
 	name: "list",
 	args: ["[ENDPOINT]"],
-	summary: "workers of an endpoint, or of all",
+	summary: "list the workers of one endpoint or of all",
 	flags: JSON_FLAG,
-	async run(given) {
-		const [endpoint] = given.args;
-		const { ask } = callService(process.env);
-		const ids =
-			endpoint === undefined
-				? (
-						(await ask("GET", "/v1/endpoints")).json as { endpoints: { id: string }[] }
-					).endpoints.map(({ id }) => id)
-				: [endpoint];
-		const found: [string, Worker[]][] = [];
-		for (const id of ids)
-			found.push([
-				id,
-				((await ask("GET", path`/v1/endpoints/${id}/workers`)).json as { workers: Worker[] })
-					.workers,
-			]);
-		const rows = found.flatMap(([id, workers]) => workers.map((worker) => row(id, worker)));
-		return printed(asJson(found), given, () =>
-			rows.length === 0
-				? none(endpoint)
-				: table(["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS"], rows),
+	async run(input) {
+		const [endpoint] = input.args;
+		const workers = await fetchWorkers(input.service, endpoint);
+		const json = { workers };
+		return printAnswer({ json, text: JSON.stringify(json) }, input, () =>
+			workers.length === 0
+				? `No workers. Launched workers start when jobs wait; to attach others: sluice worker-env ${endpoint ?? "ENDPOINT"}\n`
+				: table(["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS"], workers.map(row)),
 		);
 	},
 };
 
-/** One list over all endpoints, each worker with its endpoint. */
-function asJson(found: readonly [string, Worker[]][]): ServiceAnswer {
-	const json = {
-		workers: found.flatMap(([endpoint, workers]) =>
-			workers.map((worker) => ({ endpoint, ...worker })),
-		),
-	};
-	return { json, text: JSON.stringify(json) };
+async function fetchWorkers(
+	{ request }: ServiceClient,
+	endpoint: string | undefined,
+): Promise<Worker[]> {
+	const ids = endpoint === undefined ? await endpointIds({ request }) : [endpoint];
+	const all: Worker[] = [];
+	for (const id of ids) {
+		const { json } = await request("GET", path`/v1/endpoints/${id}/workers`);
+		const { workers } = json as { workers: Omit<Worker, "endpoint">[] };
+		all.push(...workers.map((worker) => ({ endpoint: id, ...worker })));
+	}
+	return all;
 }
 
-function row(
-	endpoint: string,
-	{ id, state, launcher, seenAt, jobs }: Worker,
-): (string | undefined)[] {
-	return [endpoint, id, state, launcher, short(seenAt), jobs.join(",")];
+async function endpointIds({ request }: Pick<ServiceClient, "request">): Promise<string[]> {
+	const { json } = await request("GET", "/v1/endpoints");
+	return (json as { endpoints: { id: string }[] }).endpoints.map(({ id }) => id);
 }
 
-function none(endpoint: string | undefined): string {
-	const id = endpoint ?? "ENDPOINT";
-	return `No worker is there. Launched ones start when jobs wait; others attach with the variables of: sluice worker-env ${id}\n`;
+function row({ endpoint, id, state, launcher, seenAt, jobs }: Worker): (string | undefined)[] {
+	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(",")];
 }
 
 const logs: Action = {
 	name: "logs",
 	args: ["ENDPOINT", "WORKER"],
-	summary: "what a launched worker wrote, also after its end",
+	summary: "print the log of a launched worker, also after it has exited",
 	flags: {
-		follow: { short: "f", summary: "go on with what it writes, until it has ended" },
-		tail: { value: "N", summary: "begin with so many of the last lines, 0 to 10000 (default 100)" },
-		job: { value: "JOB", summary: "only lines that the worker's SDK ascribes to this job" },
-		json: { summary: "print each line as the service tells it, as JSON" },
+		follow: { short: "f", summary: "print new lines until the worker exits" },
+		tail: { value: "N", summary: "start with the last N lines, 0 to 10000 (default 100)" },
+		job: { value: "JOB", summary: "only lines that the worker's SDK marks with this job" },
+		json: { summary: "print each line as JSON, with all its fields" },
 	},
-	async run({ args, flags }) {
+	async run({ args, flags, service }) {
 		const [endpoint = "", worker = ""] = args;
 		const query = queryOf(flags, ["follow", "tail", "job"]);
-		for await (const line of callService(process.env).lines(
-			path`/v1/endpoints/${endpoint}/workers/${worker}/logs?${query}`,
-		)) {
-			process.stdout.write(
-				`${flags["json"] ? line : shown((JSON.parse(line) as { text: string }).text)}\n`,
-			);
+		const url = path`/v1/endpoints/${endpoint}/workers/${worker}/logs?${query}`;
+		for await (const line of service.streamLines(url)) {
+			const text = flags["json"] ? line : logText((JSON.parse(line) as { text: string }).text);
+			process.stdout.write(`${text}\n`);
 		}
 		return 0;
 	},
 };
 
-/** What a worker wrote; on a terminal without what could steer it. */
-function shown(text: string): string {
+/** On a terminal without control characters; elsewhere unchanged. */
+function logText(text: string): string {
 	return process.stdout.isTTY
-		? text.replaceAll("\t", "    ").split("\n").map(plain).join("\n")
+		? text.replaceAll("\t", "    ").split("\n").map(printable).join("\n")
 		: text;
 }
 
-export const workers = noun({
+export const workers: CommandGroup = {
 	name: "workers",
-	summary: "list workers and what they do, read what they write",
+	summary: "list workers and read their logs",
 	actions: [list, logs],
-});
+};

@@ -1,44 +1,40 @@
-/**
- * Webhook deliveries: what is sent at the end of a job, and when it is tried again (spec 6, D21).
- * Pure; sending is elsewhere.
- */
+/** Webhook deliveries: content and retries (spec 6, D21). */
 import { asOne } from "./json/json-text.ts";
 import type { JsonText } from "./json/json-text.ts";
 import { jobView } from "./job-view.ts";
 import type { JobResult } from "./job-view.ts";
 
-/** Tries of one delivery: the first and 2 more (spec 6). */
+/** The first try and 2 retries (spec 6). */
 export const DELIVERY_TRIES = 3;
 
-/** From the failure of a try to the next one, ms (spec 6). */
+/** Between a failed try and the next, ms (spec 6). */
 export const DELIVERY_PAUSE_MS = 10_000;
 
-/** Longest time of one try, ms. */
+/** Timeout of one try, ms. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
 
-/** How long deliveries are kept, ms. */
+/** Retention of deliveries, ms. */
 export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
-/** Tries that a record keeps, the last ones: redelivering adds to them. */
+/** The last tries that a record keeps; redelivery adds tries. */
 export const DELIVERY_HISTORY = 30;
 
-/** `pending` while a try is due or under way. */
+/** `pending`: a try is due or in flight. */
 export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One try: what the receiver answered, or why nothing was sent or came back. */
 export interface DeliveryTry {
-	/** When it began, ms since the epoch. */
+	/** Start, ms since the epoch. */
 	at: number;
-	/** How long it took, ms. */
+	/** Duration, ms. */
 	tookMs: number;
-	/** HTTP status of the answer. */
+	/** HTTP status of the response. */
 	status?: number | undefined;
-	/** Why there is no answer; never holds the URL. */
+	/** Why there is no response; never contains the URL. */
 	error?: string | undefined;
 }
 
-/** A delivery when its job ends: `body` is kept as it was then. */
+/** Created when the job ends; `body` does not change afterwards. */
 export interface NewDelivery {
 	id: string;
 	endpoint: string;
@@ -48,10 +44,7 @@ export interface NewDelivery {
 	createdAt: number;
 }
 
-/**
- * The delivery that the end of a job brings about; undefined without a webhook. Its id is new for
- * each end, since only a retry can follow one.
- */
+/** The delivery for a job's end; undefined without a webhook. The id differs after a retry. */
 export function deliveryOf(result: JobResult): NewDelivery | undefined {
 	const { job } = result;
 	if (job.webhook === undefined || job.endedAt === undefined) return undefined;
@@ -66,10 +59,7 @@ export function deliveryOf(result: JobResult): NewDelivery | undefined {
 	};
 }
 
-/**
- * What follows from a try that ended at `now`: only status 200 acknowledges; `used` counts the
- * tries of this round, this one included.
- */
+/** The state after a try that ended at `now`; only status 200 acknowledges. */
 export function afterTry({
 	status,
 	used,
@@ -77,7 +67,9 @@ export function afterTry({
 	now,
 }: {
 	status?: number | undefined;
-	used: number /** Trying again cannot help. */;
+	/** Tries of this round, this one included. */
+	used: number;
+	/** A retry would fail too. */
 	final?: boolean;
 	now: number;
 }): { state: DeliveryState; dueAt?: number } {

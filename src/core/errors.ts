@@ -34,7 +34,7 @@ export const ERRORS = {
 	console_link_over: {
 		status: 401,
 		sentence:
-			"This link signs nobody in any more: it is good once, for 10 minutes, while the service runs. Make another one with 'sluice console', or sign in with an API key at /console/.",
+			"This sign-in link has expired or was already used. Run 'sluice console' for a new one, or sign in with an API key at /console/.",
 	},
 	endpoint_not_found: {
 		status: 404,

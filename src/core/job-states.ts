@@ -1,10 +1,9 @@
 /**
- * The life of a job as one table. States, events, the `next` function, the conditions of every
- * store dialect, the reference page and the conformance cases all derive from it; a new state or
- * transition is one row here.
+ * States and transitions of a job as one table. The store's conditions, the reference page and the
+ * tests are derived from it.
  */
 
-/** All states a job can be in (spec 3). */
+/** Spec 3. */
 export const JOB_STATES = [
 	"IN_QUEUE",
 	"IN_PROGRESS",
@@ -15,7 +14,7 @@ export const JOB_STATES = [
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** States that end a job; only `retry` leaves one (spec 3, D16). */
+/** Only `retry` leaves a final state (spec 3, D16). */
 export const FINAL_STATES = [
 	"COMPLETED",
 	"FAILED",
@@ -24,16 +23,16 @@ export const FINAL_STATES = [
 ] as const satisfies readonly JobState[];
 
 /**
- * What a transition brings about besides the new state.
- * - `start`: a new attempt begins, with its lease and deadline
- * - `settle`: the end is stamped, the result kept, its expiry set
- * - `front` / `back`: the job joins the queue at that end, its ttl starts anew
- * - `loss`: the return counts as a loss and as a retry
- * - `close`: the running attempt goes into the history, over there or not
- * - `clear`: output, error, chunks, cursor and losses are removed
- * - `stop`: the worker is told to stop the run
- * - `erase`: input, output, chunks, error and secrets are removed; the record stays
- * - `delete`: nothing is left
+ * What a transition does besides changing the state.
+ * - `start`: begins a new attempt, with a lease and a deadline
+ * - `settle`: sets the end and the expiry of the result
+ * - `front` / `back`: puts the job at that end of the queue, with a new ttl
+ * - `loss`: counts a loss, and a retry
+ * - `close`: moves the running attempt into the history
+ * - `clear`: removes output, error, chunks, cursor and losses
+ * - `stop`: tells the worker to stop
+ * - `erase`: removes input, output, chunks, error and secrets; keeps the record
+ * - `delete`: removes the job
  */
 export type Effect =
 	| "start"
@@ -50,14 +49,14 @@ export type Effect =
 interface Rule {
 	on: string;
 	from: readonly JobState[];
-	/** The state afterwards; absent where it stays (`erase`) or nothing is left (`delete`). */
+	/** The new state; absent for `erase` (unchanged) and `delete`. */
 	to?: JobState;
 	effects: readonly Effect[];
-	/** Where the transition comes from: a section of the specification or a decision. */
+	/** Section of the specification, or decision. */
 	source: string;
 }
 
-/** The table. The order of rows is the order of the reference page. */
+/** In the order of the reference page. */
 export const RULES = [
 	{ on: "claim", from: ["IN_QUEUE"], to: "IN_PROGRESS", effects: ["start"], source: "spec 3" },
 	{ on: "complete", from: ["IN_PROGRESS"], to: "COMPLETED", effects: ["settle"], source: "spec 3" },
@@ -120,14 +119,12 @@ export const RULES = [
 	},
 ] as const satisfies readonly Rule[];
 
-/** Everything that can happen to a job. */
 export type JobEvent = (typeof RULES)[number]["on"];
 
 const BY_EVENT = Object.fromEntries(
 	RULES.map((rule): [JobEvent, Rule] => [rule.on, rule]),
 ) as Readonly<Record<JobEvent, Rule>>;
 
-/** The rule of an event: where it may start, where it leads, what it brings about. */
 export function ruleOf(on: JobEvent): Readonly<Rule> {
 	return BY_EVENT[on];
 }
@@ -137,15 +134,11 @@ export function allowed(state: JobState, on: JobEvent): boolean {
 	return BY_EVENT[on].from.includes(state);
 }
 
-/**
- * The state after `event`, or undefined when the event is refused in this state or leaves no state
- * of its own.
- */
+/** The state after the event; undefined when it is not allowed or sets no state. */
 export function next(state: JobState, on: JobEvent): JobState | undefined {
 	return allowed(state, on) ? BY_EVENT[on].to : undefined;
 }
 
-/** Whether a job in this state has ended. */
 export function isFinal(state: JobState): boolean {
 	return state !== "IN_QUEUE" && state !== "IN_PROGRESS";
 }

@@ -1,47 +1,43 @@
-/**
- * What each transition does to a job, as pure functions. Both store dialects read a row, ask here,
- * and write what they are told, so that no rule lives in a statement.
- */
+/** What each transition does to a job, as pure functions; stores write the result. */
 import type { Attempt, AttemptEnd, Job } from "./job.ts";
 import { allowed, isFinal, ruleOf } from "./job-states.ts";
 import type { JobEvent, JobState } from "./job-states.ts";
 
-/** Losses after which a job is failed instead of queued again (D16). */
+/** Losses after which a job fails instead of returning to the queue (D16). */
 export const MAX_LOSSES = 3;
 
-/** Successive pings without the job that prove it lost, or its old attempt over (D16). */
+/** Consecutive pings without the job after which it is lost, or its old attempt over (D16). */
 export const MISSED_PINGS = 2;
 
-/** What an event is told: the moment, and what only some events carry. */
 export interface EventContext {
 	now: number;
-	/** `claim`: the worker that takes the job. */
+	/** For `claim`: the worker that takes the job. */
 	worker?: string;
-	/** Whether the attempt is known to be over at its worker (D16 Fence). Default false. */
+	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;
 }
 
-/** What a store has to write after an event. */
+/** What a store has to write. */
 export interface TransitionStep {
 	on: JobEvent;
 	from: JobState;
-	/** The record as it is now; for `delete` the last one. */
+	/** The changed record; for `delete` the last one. */
 	job: Job;
-	/** The attempt that this event ended and that goes into the history. */
+	/** An attempt for the history. */
 	closed?: Attempt;
-	/** End of the queue that the job joins. */
+	/** The end of the queue that the job joins. */
 	place?: "front" | "back";
-	/** Result texts to remove. */
+	/** Remove output and error. */
 	clear: boolean;
-	/** Chunks to remove: those not delivered yet, or all. */
+	/** Chunks to remove. */
 	chunks?: "undelivered" | "all";
-	/** Payloads to remove, the record stays. */
+	/** Remove all payloads. */
 	erase: boolean;
-	/** The row itself goes. */
+	/** Remove the row. */
 	remove: boolean;
-	/** The worker to be told to stop the run. */
+	/** The worker that must stop the run. */
 	stop?: string;
-	/** The job ended: a delivery is due if it has a webhook (D21). */
+	/** The job has ended: its webhook is due (D21). */
 	ended: boolean;
 }
 
@@ -53,10 +49,7 @@ const ENDS: Partial<Record<JobEvent, AttemptEnd>> = {
 	cancel: "cancelled",
 };
 
-/**
- * Applies `on` to `job`; undefined when the table refuses it in the job's state. The given job is
- * not changed.
- */
+/** Applies an event to a copy of `job`; undefined when its state does not allow the event. */
 export function transition(
 	job: Job,
 	on: JobEvent,
@@ -112,7 +105,7 @@ export function transition(
 				after.endedAt = now;
 				after.leaseUntil = undefined;
 				result.ended = true;
-				// Only a job that can be retried may need its secrets again (D22).
+				// Only a retry could need the secrets again (D22).
 				if (!allowed(after.state, "retry")) after.s3Config = undefined;
 				break;
 			case "stop":
@@ -135,8 +128,7 @@ export function transition(
 
 function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt | undefined {
 	if (job.worker === undefined || job.startedAt === undefined) return undefined;
-	// A final job leaves its last attempt in its own record until a retry replaces it; one that ended
-	// by itself is over.
+	// The last attempt of a final job is part of its record until a retry; others are closed already.
 	if (isFinal(job.state)) {
 		if (job.state === "TIMED_OUT" || job.endedAt === undefined || job.losses >= MAX_LOSSES)
 			return undefined;
@@ -163,7 +155,7 @@ function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt |
 	};
 }
 
-/** When something next happens to the job by itself, in ms since the epoch. */
+/** Time of the next {@link dueEvent}. */
 export function dueAt(job: Job): number {
 	switch (job.state) {
 		case "IN_QUEUE":
@@ -171,21 +163,20 @@ export function dueAt(job: Job): number {
 		case "IN_PROGRESS":
 			return Math.min(deadlineOf(job), job.leaseUntil ?? Number.MAX_SAFE_INTEGER);
 		default: {
-			const kept = job.erased ? Math.max(job.recordMs, job.retainMs) : job.retainMs;
-			return (job.endedAt ?? job.queuedAt) + kept;
+			const retention = job.erased ? Math.max(job.recordMs, job.retainMs) : job.retainMs;
+			return (job.endedAt ?? job.queuedAt) + retention;
 		}
 	}
 }
 
-/** When the running attempt exceeds its execution timeout. */
+/** End of the execution timeout. */
 function deadlineOf(job: Job): number {
 	return Math.min((job.startedAt ?? 0) + job.executionTimeoutMs, Number.MAX_SAFE_INTEGER);
 }
 
 /**
- * What has happened to the job by itself up to `now`, and when: a lapsed wait, an overrun, a lost
- * lease, an expiry (D15, D16, D9). Undefined when nothing has. Apply it with {@link transition} at the
- * moment given, then ask again.
+ * The event that time has caused by `now`: end of ttl, execution timeout, lease or retention (D15,
+ * D16, D9). Apply it with {@link transition} at `at`, then call this again.
  */
 export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | undefined {
 	if (now < job.dueAt) return undefined;
@@ -201,18 +192,12 @@ export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | 
 	}
 }
 
-/**
- * The event of a lost attempt: back to the queue, or failed when it was the last loss allowed
- * (D16).
- */
+/** The event of a lost attempt: the last allowed loss fails the job (D16). */
 export function lossOf(job: Job): "lose" | "exhaust" {
 	return job.losses + 1 >= MAX_LOSSES ? "exhaust" : "lose";
 }
 
-/**
- * The sentence a job gets as its `error` when it ends without a word of its worker; undefined for
- * other events.
- */
+/** The `error` of a job that ends without a report; undefined for other events. */
 export function errorOf(
 	on: JobEvent,
 	before: Job,
@@ -224,20 +209,17 @@ export function errorOf(
 		case "overrun":
 			return `The job ran longer than its executionTimeout of ${before.executionTimeoutMs} ms and was stopped.`;
 		case "exhaust": {
-			const told = [...history.filter((past) => past.end === "lost"), before]
+			const attempts = [...history.filter((past) => past.end === "lost"), before]
 				.slice(-MAX_LOSSES)
 				.map((past) => `attempt ${past.attempt} on worker ${past.worker}`);
-			return `The job was lost ${MAX_LOSSES} times and is not tried again: ${told.join(", ")}. The workers ended or stopped naming it before they reported a result.`;
+			return `The job was lost ${MAX_LOSSES} times and is not tried again: ${attempts.join(", ")}. The workers exited or stopped reporting the job before they reported a result.`;
 		}
 		default:
 			return undefined;
 	}
 }
 
-/**
- * How an event changes the counts of its endpoint (D13): the present by state, the totals by
- * outcome.
- */
+/** How an event changes the counts of its endpoint (D13). */
 export function countsOf(on: JobEvent, from: JobState, to: JobState): Counts {
 	const into = (state: JobState): number =>
 		ruleOf(on).to === undefined ? 0 : Number(to === state);
@@ -250,7 +232,7 @@ export function countsOf(on: JobEvent, from: JobState, to: JobState): Counts {
 	};
 }
 
-/** Counts of an endpoint: two present ones, three totals since it was created (D13). */
+/** Current jobs by state, and totals since the endpoint was created (D13). */
 export interface Counts {
 	inQueue: number;
 	inProgress: number;

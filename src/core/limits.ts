@@ -1,9 +1,6 @@
-/**
- * Rate and concurrency limits: the table of section 8, and what an endpoint makes of it (spec 8,
- * D24, D35).
- */
+/** Rate and concurrency limits of operations (spec 8, D24, D35). */
 
-/** Operations that have limits, by their word in the path. `retry` and `health` have none (D24). */
+/** Operations with limits, by their path segment. `retry` and `health` have none (D24). */
 export const LIMITED_OPERATIONS = [
 	"run",
 	"runsync",
@@ -16,21 +13,17 @@ export const LIMITED_OPERATIONS = [
 	"requests",
 ] as const;
 
-/** An operation with a budget of its own. */
 export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 
-/** Limits of one operation of one endpoint; what is undefined is not limited. */
+/** Limits of one operation; undefined is unlimited. */
 export interface Limits {
 	/** Requests admitted in any 10 s. */
 	per10s?: number;
-	/** Requests under way at once. */
+	/** Requests in flight. */
 	concurrent?: number;
 }
 
-/**
- * The part of an endpoint's settings that is read here: `off` for all, or changes to single
- * numbers.
- */
+/** Settings of an endpoint: `off`, or overrides of single limits. */
 export interface LimitSettings {
 	limits:
 		| "off"
@@ -43,7 +36,7 @@ export interface LimitSettings {
 		  >;
 }
 
-/** The numbers of section 8. */
+/** Spec 8. */
 export const DEFAULT_LIMITS: Readonly<Record<LimitedOperation, Readonly<Limits>>> = {
 	run: { per10s: 1000, concurrent: 200 },
 	runsync: { per10s: 2000, concurrent: 400 },
@@ -58,16 +51,13 @@ export const DEFAULT_LIMITS: Readonly<Record<LimitedOperation, Readonly<Limits>>
 
 const NO_LIMITS: Readonly<Limits> = {};
 
-/**
- * The limits of an operation at an endpoint: the endpoint's own number, nothing where it says
- * `off`, else the one of section 8.
- */
+/** The limits of an operation at an endpoint, {@link DEFAULT_LIMITS} where it overrides nothing. */
 export function limitsOf({ limits }: LimitSettings, operation: LimitedOperation): Readonly<Limits> {
 	if (limits === "off") return NO_LIMITS;
 	const own = limits[operation];
-	const standard = DEFAULT_LIMITS[operation];
-	if (!own) return standard;
-	const { per10s = standard.per10s ?? "off", concurrent = standard.concurrent ?? "off" } = own;
+	const defaults = DEFAULT_LIMITS[operation];
+	if (!own) return defaults;
+	const { per10s = defaults.per10s ?? "off", concurrent = defaults.concurrent ?? "off" } = own;
 	return {
 		...(per10s === "off" ? {} : { per10s }),
 		...(concurrent === "off" ? {} : { concurrent }),

@@ -1,22 +1,18 @@
 /**
- * Maps and sets of what comes and goes all the time, such as callers that wait.
+ * Map and set for short-lived entries, such as waiting requests.
  *
- * A `Map` makes itself a new table whenever deleted entries fill the old one, and V8 keeps a
- * pointer from each such table to the next. Once one of them is old, all that follow are kept until
- * the next full collection, with every entry they ever had: requests that were answered long ago,
- * here. So the whole map is replaced before that happens; nothing points from the one to the other.
+ * A `Map` allocates a new table when deleted entries fill the old one, and V8 links each table to
+ * the next. Once one table is in the old generation, all later ones with all entries they ever had
+ * survive until the next full collection. Replacing the whole map before that avoids the links.
  */
 
-/**
- * So many entries may be added beyond as many as there are, before the map is replaced: its cost is
- * that of one more addition each.
- */
-const ADDED_AT_MOST = 32;
+/** The map is replaced after this many additions plus its size: amortised O(1). */
+const MIN_ADDITIONS = 32;
 
-/** A `Map` whose entries are short-lived. Whoever walks through it must not add to it meanwhile. */
+/** A `Map` for short-lived entries. Do not add entries while iterating. */
 export class RotatingMap<K, V> {
 	#entries = new Map<K, V>();
-	#left = ADDED_AT_MOST;
+	#left = MIN_ADDITIONS;
 
 	get size(): number {
 		return this.#entries.size;
@@ -34,7 +30,7 @@ export class RotatingMap<K, V> {
 		this.#left -= 1;
 		if (this.#left < 0) {
 			this.#entries = new Map(this.#entries);
-			this.#left = ADDED_AT_MOST + this.#entries.size;
+			this.#left = MIN_ADDITIONS + this.#entries.size;
 		}
 		this.#entries.set(key, value);
 		return this;
@@ -57,7 +53,7 @@ export class RotatingMap<K, V> {
 	}
 }
 
-/** A `Set` whose members are short-lived. Whoever walks through it must not add to it meanwhile. */
+/** A `Set` for short-lived members. Do not add members while iterating. */
 export class RotatingSet<T> {
 	readonly #members = new RotatingMap<T, true>();
 

@@ -1,7 +1,7 @@
 /** The checker of schemas: every bound on both sides, and any value against any schema. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OPTIONS } from "../config.ts";
+import { OPTIONS } from "../config/options.ts";
 import { KEY_REQUEST_SCHEMA } from "./key-request.ts";
 import { check, sentence, withDefaults } from "./schema.ts";
 import type { Schema } from "./schema.ts";

@@ -1,13 +1,9 @@
-/** What happened to a job and when, as one list for operators (D39). Pure. */
+/** The timeline of a job (D39). */
 import type { Job } from "./job.ts";
 import { isFinal } from "./job-states.ts";
 import type { JobState } from "./job-states.ts";
 import type { AttemptDetails } from "./timeline.ts";
 
-/**
- * Everything a timeline may tell: how attempts begin and end, how the job ends without one, and
- * what comes between and after.
- */
 export const TIMELINE_EVENTS = [
 	"submitted",
 	"started",
@@ -21,25 +17,23 @@ export const TIMELINE_EVENTS = [
 	"expired",
 ] as const;
 
-/** One thing that happened. */
 export interface TimelineEvent {
 	/** Ms since the epoch. */
 	at: number;
 	event: (typeof TIMELINE_EVENTS)[number];
-	/** Of the attempt that began or ended. */
+	/** Number of the attempt that started or ended. */
 	attempt?: number;
 	worker?: string;
-	/** The same as a sentence. */
 	message: string;
 }
 
 const ENDS = {
 	completed: "reported its result",
 	failed: "reported a failure",
-	lost: "lost the job: it ended or no longer named it",
-	released: "was ended by the service and gave the job back",
+	lost: "lost the job: it exited or no longer reported it",
+	released: "was stopped by the service; the job returned to the queue",
 	timed_out: "ran longer than the execution timeout",
-	cancelled: "was told to stop: the job was cancelled",
+	cancelled: "was asked to stop: the job was cancelled",
 } as const;
 
 const FINALS = {
@@ -53,24 +47,24 @@ const FINALS = {
 >;
 
 /**
- * The story of a job, oldest first. Of several retries only the last has its own time in the
- * record: an earlier one is told at the start of the attempt after it, where that attempt followed
- * an end by report or by timeout, and else not at all.
+ * Events, oldest first. The record has the time of the last retry only: an earlier one is shown at
+ * the start of the next attempt if the attempt before failed or timed out, else not at all.
  */
 export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
-	const told: TimelineEvent[] = [
+	const events: TimelineEvent[] = [
 		{ at: job.submittedAt, event: "submitted", message: "The job was submitted." },
 	];
 	const lastRetry = lastRetryOf(job, attempts);
 	for (const [index, { attempt, worker, startedAt, endedAt, end }] of attempts.entries()) {
 		const before = attempts[index - 1];
-		const own =
+		const hasLastRetry =
 			lastRetry !== undefined &&
 			lastRetry <= startedAt &&
 			(before?.endedAt ?? job.submittedAt) <= lastRetry;
-		if (own) told.push(retried(lastRetry));
-		else if (before?.end === "failed" || before?.end === "timed_out") told.push(retried(startedAt));
-		told.push({
+		if (hasLastRetry) events.push(retried(lastRetry));
+		else if (before?.end === "failed" || before?.end === "timed_out")
+			events.push(retried(startedAt));
+		events.push({
 			at: startedAt,
 			event: "started",
 			attempt,
@@ -78,7 +72,7 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 			message: `Worker ${worker} took the job (attempt ${attempt}).`,
 		});
 		if (end !== "running" && endedAt !== undefined)
-			told.push({
+			events.push({
 				at: endedAt,
 				event: end,
 				attempt,
@@ -89,31 +83,31 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 	const last = attempts.at(-1);
 	if (
 		lastRetry !== undefined &&
-		!told.some(({ event, at }) => event === "retried" && at === lastRetry)
+		!events.some(({ event, at }) => event === "retried" && at === lastRetry)
 	)
-		told.push(retried(lastRetry));
+		events.push(retried(lastRetry));
 	const { state, endedAt } = job;
 	if (state !== "IN_QUEUE" && state !== "IN_PROGRESS" && endedAt !== undefined) {
 		const final = FINALS[state];
 		const byAttempt =
 			last?.end === final.event && last.attempt === job.attempt && last.endedAt === endedAt;
-		if (!byAttempt) told.push({ at: endedAt, ...final });
+		if (!byAttempt) events.push({ at: endedAt, ...final });
 		if (job.erased)
-			told.push({
+			events.push({
 				at: endedAt + job.retainMs,
 				event: "expired",
 				message: "Input, output and error were erased.",
 			});
 	}
-	return told.toSorted((a, b) => a.at - b.at);
+	return events.toSorted((a, b) => a.at - b.at);
 }
 
-/** When the result of an ended job expires or has expired, ms since the epoch. */
+/** When the result of an ended job expires, ms since the epoch. */
 export function expiresAt(job: Job): number | undefined {
 	return isFinal(job.state) && job.endedAt !== undefined ? job.endedAt + job.retainMs : undefined;
 }
 
-/** When the present or last wait began, unless with the submission or the return of an attempt. */
+/** Start of the current or last wait, if a retry began it. */
 function lastRetryOf(
 	{ submittedAt, queuedAt }: Job,
 	attempts: readonly AttemptDetails[],

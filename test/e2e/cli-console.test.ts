@@ -17,13 +17,13 @@ it.concurrent("D31, D33: serve on loopback prints a link that signs in; on all i
 	const [own, open] = [serve("127.0.0.1"), serve("0.0.0.0")];
 	const greeting = new RegExp(
 		String.raw`^Sluice listens on (\S+)\nConsole: \1(/console/link/[0-9a-f]{48}) ` +
-			String.raw`\(good once, for 10 minutes; then: sluice console\)\n`,
+			String.raw`\(single use, valid for 10 minutes; for another: sluice console\)\n`,
 	);
 	const [, url = "", path = ""] = await until("the link", () => greeting.exec(own.stdout()));
 	const page = browser({ url });
 	expect((await page.send(path)).status).toBe(303);
 	expect((await page.send("/v1/keys")).status).toBe(200);
-	await until("the greeting", () => /There is no endpoint yet/.test(open.stdout()));
+	await until("the greeting", () => /No endpoints yet/.test(open.stdout()));
 	expect(open.stdout()).not.toContain("Console");
 	for (const each of [own, open]) {
 		each.end();
@@ -55,6 +55,6 @@ it.concurrent("D31, D36: sluice console prints another one, for the key that it 
 	expect(await ask("console", "now")).toMatchObject({
 		code: 2,
 		stdout: "",
-		stderr: expect.stringContaining("no argument 'now'"),
+		stderr: expect.stringContaining("Unexpected argument 'now'"),
 	});
 });

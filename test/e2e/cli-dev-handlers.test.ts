@@ -67,7 +67,7 @@ describe("sluice dev", () => {
 		});
 		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
 		expect(stderr).toMatch(
-			/^handler\.py imports runpod, and \S+\.venv\/bin\/python does not have it\..*\n/s,
+			/^handler\.py imports runpod, which \S+\.venv\/bin\/python does not have\..*\n/s,
 		);
 		expect(stderr).toMatch(
 			/\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/,
@@ -99,12 +99,12 @@ describe("sluice dev", () => {
 	it.concurrent("D36: says what cannot run, with the way out", async (test) => {
 		const { cwd } = room(test, { "notes.txt": "", "handler.js": HELLO, "empty/notes.txt": "" });
 		const cases: [string[], number, RegExp][] = [
-			[[], 2, /^dev takes a handler, a folder or a command: sluice dev handler\.py/],
-			[["absent.py"], 2, /^There is nothing at .*absent\.py\./],
-			[["notes.txt"], 2, /^How to run notes\.txt is not known\. Say the whole command/],
-			[["empty"], 2, /^No handler is in .*empty: .*sluice dev .*empty\/FILE/],
+			[[], 2, /^Pass a handler, a folder or a command: sluice dev handler\.py/],
+			[["absent.py"], 2, /^\S*absent\.py does not exist\./],
+			[["notes.txt"], 2, /^Cannot run notes\.txt: unknown file type\. Pass the whole command/],
+			[["empty"], 2, /^No handler found in .*empty: .*sluice dev .*empty\/FILE/],
 			[["handler.js", "--run"], 2, /^There is no test_input\.json in /],
-			[["handler.js", "more"], 2, /^There is no place for 'more'/],
+			[["handler.js", "more"], 2, /^Unexpected argument 'more'\./],
 			[["handler.js", "--endpoint", "a b"], 2, /endpoints\.a b/],
 			[["handler.js", "--port", "99999"], 2, /--port must be a whole number from 0 to 65535/],
 		];

@@ -68,7 +68,7 @@ describe("sluice dev", () => {
 		const answer = result(dev, {});
 		await dev.says(/INFO +sync-\S+ begun by one/);
 		write("lib/say.js", 'export const say = "two";\n');
-		await dev.says(/lib\/say\.js changed: the worker is started anew/);
+		await dev.says(/lib\/say\.js changed: restarting worker/);
 		await dev.says(/job sync-\S+ waits again/);
 		await dev.says(/begun by two/);
 		const job = await within("the job to end", answer);
@@ -206,9 +206,7 @@ describe("sluice dev", () => {
 		});
 		const dev = await session(test, cwd, "handler.cjs");
 		const answer = result(dev, { name: "Ann" });
-		await dev.says(
-			/The worker ended with code 3; .* The job that it had waits\. It is started again/,
-		);
+		await dev.says(/The worker exited with code 3; .* Its job is back in the queue\. It restarts/);
 		write("handler.cjs", "module.exports = async (job) => job.input.name;\n");
 		expect(await within("the job to end", answer)).toMatchObject({
 			status: "COMPLETED",
@@ -252,7 +250,7 @@ describe("sluice dev", () => {
 			"the address",
 			() => /^Sluice listens on (\S+)$/m.exec(dev.stdout())?.[1],
 		);
-		expect(dev.stdout()).toMatch(/^\d\d:\d\d:\d\d Port 8080 is in use: a free one is taken\.$/m);
+		expect(dev.stdout()).toMatch(/^\d\d:\d\d:\d\d Port 8080 is in use; using a free port\.$/m);
 		expect(url).not.toContain(":8080");
 		expect(await sluice(test, ["dev", "handler.js", "--port", "0"], { cwd })).toMatchObject({
 			code: 1,
@@ -264,7 +262,7 @@ describe("sluice dev", () => {
 			await sluice(test, ["dev", "handler.js", "--port", "0", "--fresh"], { cwd }),
 		).toMatchObject({
 			code: 1,
-			stderr: expect.stringMatching(/^Another session has \S+dev\.db open\. End it first\.\n$/),
+			stderr: expect.stringMatching(/^Another session has \S+dev\.db open\. Stop it first\.\n$/),
 		});
 		expect(existsSync(join(cwd, ".sluice/dev.db"))).toBe(true);
 	});

@@ -52,14 +52,14 @@ describe("sluice doctor", () => {
 			`ok       service: The service at ${service.url} is ready.`,
 			"ok       key: ",
 			"ok       endpoint words: ",
-			`ok       publicUrl: ${service.url} leads to the service.`,
+			`ok       publicUrl: ${service.url} reaches the service.`,
 		])
 			expect(text).toContain(part);
-		expect(text).toMatch(/\nNothing is wrong\.\n$/);
+		expect(text).toMatch(/\nNo problems found\.\n$/);
 		const json = JSON.parse(await stdoutOf("doctor", "--json")) as Report;
 		expect(json.ok).toBe(true);
 		expect(about(json, "key")).toEqual([
-			{ check: "key", level: "ok", message: "The key of SLUICE_API_KEY is good." },
+			{ check: "key", level: "ok", message: "SLUICE_API_KEY is valid." },
 		]);
 	});
 
@@ -122,7 +122,7 @@ describe("sluice doctor", () => {
 		]);
 		const { stdout } = await sluice(test, ["doctor"], around);
 		expect(stdout).toMatch(/^PROBLEM {2}configuration: .*colour.*\n {9}-> Correct it/m);
-		expect(stdout).toMatch(/There are 3 problems\.\n$/);
+		expect(stdout).toMatch(/Found 3 problems\.\n$/);
 	});
 
 	it.concurrent("D36: names a wrong key, a missing one, another program, and clocks that differ", async (test) => {
@@ -158,13 +158,16 @@ describe("sluice doctor", () => {
 			headers: { date: "Thu, 01 Jan 2026 00:00:00 GMT" },
 		}));
 		expect(about(await ask({ SLUICE_URL: `http://127.0.0.1:${late}` }), "clock")).toEqual([
-			expect.objectContaining({ level: "warning", message: expect.stringMatching(/\d+ s apart/) }),
+			expect.objectContaining({
+				level: "warning",
+				message: expect.stringMatching(/differ by \d+ s/),
+			}),
 		]);
 		writeFileSync(join(cwd, "sluice.yaml"), "publicUrl: http://127.0.0.1:1\n");
 		expect(about(await ask({}), "publicUrl")).toEqual([
 			expect.objectContaining({
 				level: "problem",
-				message: expect.stringContaining("does not lead to the service from here"),
+				message: expect.stringContaining("does not reach the service from here"),
 			}),
 		]);
 	});

@@ -12,7 +12,7 @@ describe("sluice endpoints", () => {
 		const { ask, service, stdoutOf } = await managed(test);
 		expect(await ask("endpoints")).toMatchObject({
 			code: 0,
-			stdout: expect.stringMatching(/no endpoint yet.*sluice endpoints create/i),
+			stdout: expect.stringMatching(/^No endpoints yet.*sluice endpoints create/),
 			stderr: "",
 		});
 
@@ -95,7 +95,7 @@ describe("sluice endpoints", () => {
 		});
 		expect((await call(service.url, "/v2/words/health")).status).toBe(200);
 		expect(await stdoutOf("endpoints", "delete", "words", "--yes")).toMatch(
-			/deleted; 1 waiting and 0 running jobs are cancelled/,
+			/^Deleted endpoint 'words'; cancelled 1 queued and 0 running jobs\.$/m,
 		);
 		expect((await call(service.url, "/v2/words/health")).status).toBe(404);
 		expect(await ask("endpoints", "get", "words")).toMatchObject({
@@ -123,8 +123,8 @@ describe("sluice endpoints", () => {
 		writeFileSync(join(cwd, "list.yaml"), "- 1\n");
 		writeFileSync(join(cwd, "broken.yaml"), "a: [\n");
 		const cases: [string[], RegExp][] = [
-			[["--file", "absent.yaml"], /no readable file at absent\.yaml/],
-			[["--file", "list.yaml"], /must hold settings/],
+			[["--file", "absent.yaml"], /Cannot read the file absent\.yaml/],
+			[["--file", "list.yaml"], /must contain settings/],
 			[["--file", "broken.yaml"], /broken\.yaml is not valid YAML/],
 			[["--set", "workersMax"], /NAME=VALUE/],
 			[["--set", "workersMax=["], /--set workersMax is not valid YAML/],

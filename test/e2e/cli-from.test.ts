@@ -92,7 +92,7 @@ describe("a RunPod repository", () => {
 		);
 		for (const line of [
 			"  From .runpod/hub.json: GREETING, MARK, TIMES, LOUD.\n",
-			"  Its tests: sluice dev . --test\n",
+			"  Run its tests: sluice dev . --test\n",
 		])
 			expect(greeting).toContain(line);
 
@@ -109,7 +109,7 @@ describe("a RunPod repository", () => {
 		repository(cwd, { "src/handler.mjs": "throw new Error('no weights');\n" });
 		expect(await sluice(test, ["dev", ".", "--test"], { cwd })).toMatchObject({
 			code: 2,
-			stderr: expect.stringMatching(/^There is no .*\.runpod\/tests\.json\. /),
+			stderr: expect.stringMatching(/^\S*\.runpod\/tests\.json does not exist\. /),
 		});
 		repository(cwd, {
 			"src/handler.mjs": "throw new Error('no weights');\n",
@@ -118,7 +118,8 @@ describe("a RunPod repository", () => {
 		const { code, stdout, stderr } = await sluice(test, ["dev", ".", "--test"], { cwd });
 		expect({ code, stderr }).toEqual({
 			code: 1,
-			stderr: "The worker ended with code 1 before it asked for a job; its last lines are above.\n",
+			stderr:
+				"The worker exited with code 1 before it asked for a job; its last lines are above.\n",
 		});
 		expect(stdout).toContain("no weights");
 		repository(cwd, { ".runpod/tests.json": { tests: [{ input: 5 }] } });
@@ -152,11 +153,11 @@ describe("a RunPod repository", () => {
 			"env.MARK=?",
 		);
 		expect({ code, stderr }).toMatchObject({ code: 0 });
-		expect(stdout).toContain("Endpoint 'greet' is made.");
+		expect(stdout).toContain("Created endpoint 'greet'.");
 		expect(stderr).toMatch(/^From \.runpod\/hub\.json: GREETING, MARK, TIMES, LOUD\.$/m);
-		expect(stderr).toMatch(/^Without a default, .*: HF_TOKEN\.$/m);
+		expect(stderr).toMatch(/^No default; .*: HF_TOKEN\.$/m);
 		expect(stderr).toMatch(/^Ignored, .*: description, type, config\.containerDiskInGb\.$/m);
-		expect(stderr).toMatch(/^Each worker gets 2 GPUs of those that the service is told of/m);
+		expect(stderr).toMatch(/^Each worker gets 2 GPUs of those configured/m);
 		const { json } = await call(service.url, "/v1/endpoints/greet");
 		expect(json).toMatchObject({
 			name: "Greeter",

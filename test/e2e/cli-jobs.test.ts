@@ -17,10 +17,10 @@ describe("sluice jobs", () => {
 		}));
 		expect(await ask("jobs", "list", "words")).toMatchObject({
 			code: 0,
-			stdout: expect.stringMatching(/no job.*Submit one/),
+			stdout: expect.stringMatching(/no jobs\. Submit one/),
 		});
 		expect(await stdoutOf("workers", "list", "words")).toMatch(
-			/No worker is there.*sluice worker-env words/,
+			/^No workers\..*sluice worker-env words/,
 		);
 
 		const waiting = await run(service, "words", { n: 1 });
@@ -50,7 +50,9 @@ describe("sluice jobs", () => {
 				job.workerId,
 			),
 		).toMatch(new RegExp(`^ID.*\n${waiting} .*\n$`));
-		expect(await stdoutOf("jobs", "list", "words", "--status", "FAILED")).toBe("No job fits.\n");
+		expect(await stdoutOf("jobs", "list", "words", "--status", "FAILED")).toBe(
+			"No matching jobs.\n",
+		);
 
 		const first = await ask("jobs", "list", "words", "--limit", "1");
 		const cursor = /--cursor (\S+)\n$/.exec(first.stderr)![1]!;
@@ -120,7 +122,7 @@ describe("sluice jobs", () => {
 			stdout: "",
 			stderr: expect.stringContaining("--yes"),
 		});
-		expect(await stdoutOf("jobs", "purge", "words", "--yes")).toBe("2 waiting jobs are removed.\n");
+		expect(await stdoutOf("jobs", "purge", "words", "--yes")).toBe("Removed 2 queued jobs.\n");
 		expect(JSON.parse(await stdoutOf("jobs", "purge", "words", "--yes", "--json"))).toEqual({
 			removed: 0,
 			status: "completed",

@@ -15,7 +15,7 @@ describe("sluice keys", () => {
 			other: { launcher: { type: "external" } },
 		}));
 		expect(await stdoutOf("keys")).toMatch(
-			/no key but the one of SLUICE_API_KEY.*sluice keys create/,
+			/No API keys besides SLUICE_API_KEY.*sluice keys create/,
 		);
 		const { code, stdout, stderr } = await ask(
 			"keys",
@@ -31,7 +31,7 @@ describe("sluice keys", () => {
 		expect(stdout).toMatch(/^sluice_[0-9a-f]{48}\n$/);
 		const key = stdout.trim();
 		expect(stderr).toMatch(
-			/^Key 'nightly batch' with the id \S+: read, write on words\. It is shown only this once\.\n$/,
+			/^Created key 'nightly batch' with the id \S+: read, write on words\. The key is not shown again\.\n$/,
 		);
 		const id = /the id (\S+):/.exec(stderr)![1]!;
 
@@ -51,12 +51,12 @@ describe("sluice keys", () => {
 		});
 
 		const list = await stdoutOf("keys", "list");
-		expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +MADE +LAST USED\n/);
+		expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +CREATED +LAST USED\n/);
 		expect(list).toMatch(
 			new RegExp(`^${id} +nightly batch +read,write +words +\\S+ \\S+Z +20\\S+ \\S+Z$`, "m"),
 		);
 		expect(list).not.toContain(key);
-		expect(await stdoutOf("keys", "revoke", id)).toBe("Key 'nightly batch' is revoked.\n");
+		expect(await stdoutOf("keys", "revoke", id)).toBe("Revoked key 'nightly batch'.\n");
 		expect(await as(key, "jobs", "list", "words")).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining("not known here"),
@@ -103,7 +103,7 @@ describe("sluice keys", () => {
 		expect(await ask("keys", "create")).toMatchObject({
 			code: 2,
 			stdout: "",
-			stderr: expect.stringContaining("--name is missing"),
+			stderr: expect.stringContaining("Missing option --name"),
 		});
 	});
 });
@@ -120,7 +120,7 @@ describe("sluice webhooks", () => {
 		const { stdoutOf, ask, service, place } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
-		expect(await stdoutOf("webhooks")).toMatch(/no delivery.*"webhook"/);
+		expect(await stdoutOf("webhooks")).toMatch(/No deliveries.*"webhook"/);
 		await service.end();
 		const open = await place.serve({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
 		expect(open.url).toBe(service.url);
@@ -133,13 +133,15 @@ describe("sluice webhooks", () => {
 			const text = await stdoutOf("webhooks", "list", "--endpoint", "words", "--job", json.id);
 			return / delivered /.test(text) && text;
 		});
-		expect(list).toMatch(/^ID +ENDPOINT +STATE +MADE +TRIES +LAST ANSWER +URL\n/);
+		expect(list).toMatch(/^ID +ENDPOINT +STATE +CREATED +TRIES +LAST RESPONSE +URL\n/);
 		const [id = ""] = list.split("\n")[1]!.split(" ");
 		expect(list).toMatch(
 			new RegExp(`^${id} +words +delivered +\\S+ \\S+Z +1 +200 +${webhook}$`, "m"),
 		);
-		expect(await stdoutOf("webhooks", "list", "--state", "failed")).toBe("No delivery fits.\n");
-		expect(await stdoutOf("webhooks", "redeliver", id)).toBe(`Delivery ${id} is sent anew.\n`);
+		expect(await stdoutOf("webhooks", "list", "--state", "failed")).toBe(
+			"No matching deliveries.\n",
+		);
+		expect(await stdoutOf("webhooks", "redeliver", id)).toBe(`Queued delivery ${id} again.\n`);
 		await until("it to come again", () => got.filter((each) => each === id).length === 2);
 		expect(await ask("webhooks", "redeliver", "none")).toMatchObject({
 			code: 1,

@@ -159,13 +159,13 @@ describe("sluice jobs submit, one job", () => {
 	it.concurrent("D36: says what is wrong with its input, exit 2, or what is refused, exit 1", async (test) => {
 		const { ask } = await managed(test, () => ({ words: { launcher: { type: "external" } } }));
 		const cases: [string[], number, RegExp][] = [
-			[[], 2, /^Say what to submit: either --input JSON or --file inputs\.jsonl\.\n$/],
-			[["--input", "{}", "--file", "x"], 2, /^Say what to submit/],
+			[[], 2, /^Pass either --input JSON or --file inputs\.jsonl\.\n$/],
+			[["--input", "{}", "--file", "x"], 2, /^Pass either --input/],
 			[["--input", "{", "--wait"], 2, /^--input: It is not JSON: /],
 			[["--input", "[]"], 2, /^--input: It must be a JSON object/],
-			[["--input", "@absent.json"], 2, /^--input: there is no readable file at absent\.json\.\n$/],
-			[["--file", "absent.jsonl"], 2, /^--file: there is no readable file at absent\.jsonl\.\n$/],
-			[["--input", "{}", "--output", "x"], 2, /^--output has no meaning with --input\.\n$/],
+			[["--input", "@absent.json"], 2, /^--input: cannot read the file absent\.json\.\n$/],
+			[["--file", "absent.jsonl"], 2, /^--file: cannot read the file absent\.jsonl\.\n$/],
+			[["--input", "{}", "--output", "x"], 2, /^--output cannot be combined with --input\.\n$/],
 			[["--input", "{}", "--policy", "soon"], 2, /^--policy takes an object/],
 			[["--input", "{}", "--policy", "{ttl: 5}"], 1, /policy\.ttl/],
 		];
@@ -238,7 +238,7 @@ describe("sluice jobs submit --file", () => {
 			await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--output", "inputs.jsonl"),
 		).toMatchObject({
 			code: 2,
-			stderr: expect.stringMatching(/^inputs\.jsonl holds lines that are no results/),
+			stderr: expect.stringMatching(/^inputs\.jsonl contains lines that are not results/),
 		});
 	});
 
@@ -354,7 +354,7 @@ describe("sluice jobs submit --file", () => {
 		expect({ code, said: stderr }).toMatchObject({
 			code: 0,
 			said: expect.stringMatching(
-				/^Too many jobs wait\. Trying again\.\nThe store is unavailable\. Trying again\.\n1 line: 1 COMPLETED\.\n$/,
+				/^Too many jobs wait\. Retrying\.\nThe store is unavailable\. Retrying\.\n1 line: 1 COMPLETED\.\n$/,
 			),
 		});
 		expect(stdout).toMatch(

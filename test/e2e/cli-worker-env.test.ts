@@ -197,7 +197,7 @@ describe("sluice worker-env", () => {
 			code: 1,
 			stdout: "",
 			stderr: expect.stringMatching(
-				/^What answers at \S+ is not Sluice \(HTTP 200\)\. .*SLUICE_URL.*\n$/,
+				/^The server at \S+ is not Sluice \(HTTP 200\)\. .*SLUICE_URL.*\n$/,
 			),
 		});
 		await new Promise((resolve) => other.close(resolve));

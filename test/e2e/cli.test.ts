@@ -113,7 +113,7 @@ describe("sluice serve", () => {
 		writeFileSync(join(cwd, "broken.yaml"), "endpoints: [");
 		expect(await sluice(test, [...FREE, "--config", "absent.yaml"], { cwd })).toMatchObject({
 			code: 2,
-			stderr: expect.stringMatching(/no readable file at .*absent\.yaml/),
+			stderr: expect.stringMatching(/cannot read the file .*absent\.yaml/),
 		});
 		expect(await sluice(test, [...FREE, "--config", "broken.yaml"], { cwd })).toMatchObject({
 			code: 2,
@@ -170,7 +170,7 @@ describe("sluice", () => {
 		expect(await sluice(test, ["sevre"], around)).toMatchObject({
 			code: 2,
 			stdout: "",
-			stderr: expect.stringMatching(/There is no command 'sevre'.*worker-env/s),
+			stderr: expect.stringMatching(/^Unknown command 'sevre'\..*worker-env/s),
 		});
 		expect(await sluice(test, ["serve", "--prot", "1"], around)).toMatchObject({
 			code: 2,
@@ -179,7 +179,7 @@ describe("sluice", () => {
 		});
 		expect(await sluice(test, ["serve", "now"], around)).toMatchObject({
 			code: 2,
-			stderr: expect.stringContaining("no argument 'now'"),
+			stderr: expect.stringContaining("Unexpected argument 'now'"),
 		});
 		expect(await sluice(test, [], around)).toMatchObject({ code: 2 });
 	});

@@ -180,7 +180,7 @@ describe.concurrent("the key file", { timeout: 90_000 }, () => {
 		expect(existsSync(at.file)).toBe(false);
 		expect(await at.migrate("--new-secret", "--check")).toMatchObject({
 			code: 2,
-			stderr: expect.stringContaining("leave out"),
+			stderr: expect.stringContaining("cannot be combined"),
 		});
 		expect((await at.serve()).refused).toContain("is missing");
 		expect(await at.migrate("--new-secret")).toMatchObject({

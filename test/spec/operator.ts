@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { startApp } from "../../src/compose.ts";
 import type { App } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";
 import { storeIn } from "../support/service-store.ts";
 import { KEY, call, folder } from "../support/service.ts";

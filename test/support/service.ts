@@ -14,7 +14,7 @@ import { systemClock } from "../../src/clock.ts";
 import type { Clock } from "../../src/clock.ts";
 import { startApp } from "../../src/compose.ts";
 import type { App } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";
 import type { EventBus, EventName, Events } from "../../src/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";

@@ -1,30 +1,45 @@
-/** What `sluice dev` says first: addresses for clients and lines that work when pasted. */
+/** What `sluice dev` prints first: addresses for clients, and commands to copy and paste. */
+import { LINK_NOTE } from "../serve.ts";
 
-/** Longest input that stands in the lines themselves, in characters. */
-const LONGEST = 200;
+/** Longest input that is inserted into the commands themselves, characters. */
+const MAX_INLINE = 200;
 
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
 
-/** The greeting. `testInput`: path and text of `test_input.json`, if it is there. */
-export function greeting(q: {
+export function banner(q: {
 	url: string;
 	consoleLink: string | undefined;
 	endpoint: string;
 	key: string;
+	/** What the worker runs. */
 	what: string;
 	folder: string;
+	/** `test_input.json`. */
 	testInput: { path: string; text: string } | undefined;
 	notes: readonly string[];
 }): string {
-	const { url, endpoint, key, testInput } = q;
-	const inline = testInput === undefined ? EXAMPLE : asArgument(testInput.text);
+	const { url, endpoint, key, testInput, consoleLink } = q;
+	const inline = testInput === undefined ? EXAMPLE : inlineJson(testInput.text);
 	const address = `${url}/v2/${endpoint}/runsync`;
 	const file = testInput?.path ?? "";
+	const link = consoleLink === undefined ? "" : `  console    ${consoleLink} ${LINK_NOTE}\n`;
+	const curlBody = shellWord(inline ?? `@${file}`);
+	const pythonBody =
+		inline === undefined
+			? `open(${JSON.stringify(file)}, "rb").read()`
+			: `${JSON.stringify(inline)}.encode()`;
+	const pythonHeaders = `{"Authorization": "Bearer ${key}", "Content-Type": "application/json"}`;
+	const python = `import urllib.request as u; print(u.urlopen(u.Request("${address}", ${pythonBody}, ${pythonHeaders})).read().decode())`;
+	const nodeBody =
+		inline === undefined
+			? `require("fs").readFileSync(${JSON.stringify(file)})`
+			: JSON.stringify(inline);
+	const node = `fetch("${address}", { method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${nodeBody} }).then((r) => r.text()).then(console.log)`;
 	return `Sluice listens on ${url}
   endpoint   ${endpoint}
-  worker     ${q.what}, started anew when a source file in ${q.folder} changes
+  worker     ${q.what}, restarted when a source file in ${q.folder} changes
   API key    ${key}
-${q.consoleLink === undefined ? "" : `  console    ${q.consoleLink} (good once, for 10 minutes; then: sluice console)\n`}${q.notes.map((note) => `  ${note}\n`).join("")}
+${link}${q.notes.map((note) => `  ${note}\n`).join("")}
 Base addresses
   HTTP                   ${url}/v2
   RunPod SDK, Python     RUNPOD_ENDPOINT_BASE_URL=${url}/sdk/v2
@@ -34,20 +49,20 @@ Base addresses
   sluice commands        export SLUICE_URL=${url} SLUICE_API_KEY=${key}
 
 Try it
-  curl -sS ${address} -H 'Authorization: Bearer ${key}' -d ${inline === undefined ? quoted(`@${file}`) : quoted(inline)}
-  python3 -c ${quoted(`import urllib.request as u; print(u.urlopen(u.Request("${address}", ${inline === undefined ? `open(${JSON.stringify(file)}, "rb").read()` : `${JSON.stringify(inline)}.encode()`}, {"Authorization": "Bearer ${key}", "Content-Type": "application/json"})).read().decode())`)}
-  node -e ${quoted(`fetch("${address}", { method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${inline === undefined ? `require("fs").readFileSync(${JSON.stringify(file)})` : JSON.stringify(inline)} }).then((r) => r.text()).then(console.log)`)}
+  curl -sS ${address} -H 'Authorization: Bearer ${key}' -d ${curlBody}
+  python3 -c ${shellWord(python)}
+  node -e ${shellWord(node)}
 
 `;
 }
 
-/** The text on one line, if it is short enough and the same in every language's quotes. */
-function asArgument(text: string): string | undefined {
+/** The JSON text on one line, if it is short and needs no escapes in any of the languages. */
+function inlineJson(text: string): string | undefined {
 	const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
-	return line.length <= LONGEST && /^[\x20-\x7e]*$/.test(line) ? line : undefined;
+	return line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line) ? line : undefined;
 }
 
-/** One word for a shell. */
-function quoted(text: string): string {
+/** Quotes a text as one word for a shell. */
+function shellWord(text: string): string {
 	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

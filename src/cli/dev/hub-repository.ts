@@ -1,49 +1,46 @@
-/**
- * A worker's folder as RunPod's Hub lays it out: its handler, `.runpod/hub.json` and
- * `.runpod/tests.json` (D36). Only reads.
- */
+/** Reads a worker's folder in the layout of RunPod's Hub: handler, hub.json, tests.json (D36). */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { isObject } from "../../core/schema.ts";
-import { CliError } from "../command.ts";
+import { CliError } from "../errors.ts";
 
-/** Where a handler is looked for, the first that is there. */
+/** Candidates for the handler, in order of preference. */
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
 	["", "src/"].flatMap((folder) =>
-		["py", "ts", "js", "mjs"].map((ending) => `${folder}${name}.${ending}`),
+		["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`),
 	),
 );
 
-/** What `.runpod/hub.json` says that has a place here, and what has none. */
+const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';
+
+/** Content of `.runpod/hub.json`. */
 export interface HubSettings {
 	name?: string;
-	/** GPUs that a worker needs. */
+	/** GPUs per worker. */
 	gpus: number;
 	env: Record<string, string>;
-	/** Variables that it asks for and gives no default. */
+	/** Variables without a default. */
 	unset: string[];
-	/** Its members that mean nothing here. */
+	/** Members that Sluice does not support. */
 	ignored: string[];
 }
 
-/** One acceptance test of `.runpod/tests.json`. `timeoutMs` bounds its run. */
+/** A test of `.runpod/tests.json`. */
 export interface HubTest {
 	name: string;
 	input: unknown;
+	/** Longest execution, ms. */
 	timeoutMs: number | undefined;
-	/** The output it must have, where the file says so. */
+	/** Expected output, if the file has one. */
 	expected?: unknown;
 }
 
-/**
- * Path of the handler in a folder: by its name, else the script that the Dockerfile starts. Throws
- * {@link CliError} naming what was looked for.
- */
+/** Path of the handler: by its name, else the script that the Dockerfile starts. */
 export function findHandler(folder: string): string {
 	const named = HANDLERS.find((name) => isFile(join(folder, name))) ?? dockerScript(folder);
 	if (named === undefined)
 		throw new CliError(
-			`No handler is in ${folder}: neither handler.py, handler.ts, handler.js or worker.js, there or in src/, nor a script that a Dockerfile's CMD names. Name the file: sluice dev ${join(folder, "FILE")}`,
+			`No handler found in ${folder}: no handler.py, handler.ts, handler.js or worker.js, there or in src/, and no script in the CMD of a Dockerfile. Pass the file: sluice dev ${join(folder, "FILE")}`,
 		);
 	return join(folder, named);
 }
@@ -63,15 +60,12 @@ function dockerScript(folder: string): string | undefined {
 		.find((name) => isFile(join(folder, name)));
 }
 
-/**
- * Reads `.runpod/hub.json`; nothing when there is none. Throws {@link CliError} when it is no JSON
- * object.
- */
+/** Reads `.runpod/hub.json`; undefined when it does not exist. */
 export function readHub(folder: string): HubSettings | undefined {
 	const hub = readJson(join(folder, ".runpod", "hub.json"));
 	if (hub === undefined) return undefined;
 	if (!isObject(hub))
-		throw new CliError(`${join(folder, ".runpod", "hub.json")} must hold a JSON object.`);
+		throw new CliError(`${join(folder, ".runpod", "hub.json")} must contain a JSON object.`);
 	const config = isObject(hub["config"]) ? hub["config"] : {};
 	const { env, unset } = readEnv(config["env"]);
 	const title = hub["title"];
@@ -90,20 +84,20 @@ export function readHub(folder: string): HubSettings | undefined {
 	};
 }
 
-/** One GPU unless the file has another number, or none where it runs on CPUs. */
+/** One GPU by default, none for workers on CPUs. */
 function gpusOf({ runsOn, gpuCount }: Record<string, unknown>): number {
 	if (runsOn !== "GPU") return 0;
 	return Number.isInteger(gpuCount) && Number(gpuCount) >= 0 ? Number(gpuCount) : 1;
 }
 
-/** `[{key, value}]` and `[{key, input: {type, default}}]` as variables. */
+/** Reads `[{key, value}]` and `[{key, input: {type, default}}]`. */
 function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
 	const env: Record<string, string> = {};
 	const unset: string[] = [];
 	for (const entry of Array.isArray(raw) ? (raw as unknown[]) : []) {
 		if (!isObject(entry) || typeof entry["key"] !== "string" || entry["key"] === "") continue;
 		const input = isObject(entry["input"]) ? entry["input"] : {};
-		const value = entry["value"] ?? chosen(input);
+		const value = entry["value"] ?? defaultOf(input);
 		if (value === undefined || value === null || value === "" || typeof value === "object")
 			unset.push(entry["key"]);
 		else env[entry["key"]] = String(value as string | number | boolean);
@@ -111,34 +105,26 @@ function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
 	return { env, unset };
 }
 
-/** The default of an input, a boolean in the words that the input has for it. */
-function chosen(input: Record<string, unknown>): unknown {
+/** The default of an input; of a boolean the text that the input has for it. */
+function defaultOf(input: Record<string, unknown>): unknown {
 	const value = input["default"];
 	if (typeof value !== "boolean") return value;
 	return (value ? input["trueValue"] : input["falseValue"]) ?? value;
 }
 
-/** Whether the folder has tests to run. */
 export function hasTests(folder: string): boolean {
 	return isFile(join(folder, ".runpod", "tests.json"));
 }
 
-/**
- * Reads `.runpod/tests.json`: its tests and their variables. Throws {@link CliError} when it is
- * missing or says nothing usable.
- */
+/** Reads `.runpod/tests.json`: tests and their variables. Throws {@link CliError}. */
 export function readTests(folder: string): { tests: HubTest[]; env: Record<string, string> } {
 	const path = join(folder, ".runpod", "tests.json");
 	const file = readJson(path);
 	if (file === undefined)
-		throw new CliError(
-			`There is no ${path}. It holds the tests: {"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}`,
-		);
+		throw new CliError(`${path} does not exist. Create it with tests: ${TESTS_EXAMPLE}`);
 	const list = isObject(file) ? file["tests"] : undefined;
 	if (!Array.isArray(list) || list.length === 0)
-		throw new CliError(
-			`${path} must hold at least one test: {"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}`,
-		);
+		throw new CliError(`${path} must contain at least one test: ${TESTS_EXAMPLE}`);
 	const tests = (list as unknown[]).map((test, index) => readTest(test, index, path));
 	const config = (file as Record<string, unknown>)["config"];
 	return { tests, env: readEnv(isObject(config) ? config["env"] : undefined).env };
@@ -149,36 +135,33 @@ function readTest(raw: unknown, index: number, path: string): HubTest {
 		throw new CliError(`${path}: tests[${index}] must have an object as its input.`);
 	const { name, timeout } = raw;
 	if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0))
-		throw new CliError(`${path}: tests[${index}].timeout must be a number of ms above 0.`);
-	const says = ["expected_output", "expectedOutput", "output"].find((member) => member in raw);
+		throw new CliError(`${path}: tests[${index}].timeout must be a number of ms greater than 0.`);
+	const outputName = ["expected_output", "expectedOutput", "output"].find(
+		(member) => member in raw,
+	);
 	return {
 		name: typeof name === "string" ? name : `test ${index + 1}`,
 		input: raw["input"],
 		timeoutMs: timeout,
-		...(says === undefined ? {} : { expected: raw[says] }),
+		...(outputName === undefined ? {} : { expected: raw[outputName] }),
 	};
 }
 
-/**
- * Settings of an endpoint for the repository at `path`, and sentences about what did not fit
- * (`sluice endpoints create --from`).
- */
+/** Endpoint settings for the repository (`--from`), and notes about what was not taken over. */
 export function repositorySettings(path: string): {
 	settings: Record<string, unknown>;
 	notes: string[];
 } {
 	const folder = resolve(path);
 	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-		throw new CliError(`--from takes the folder of a repository; there is none at ${folder}.`);
+		throw new CliError(`--from takes the folder of a repository; ${folder} is not a folder.`);
 	const hub = readHub(folder);
 	const handler = findHandler(folder);
 	const command = [handler.endsWith(".py") ? "python3" : "node", handler];
-	const notes = hub
-		? hubNotes(hub)
-		: ["There is no .runpod/hub.json: the handler is all that was found."];
+	const notes = hub ? hubNotes(hub) : ["No .runpod/hub.json found: only the handler is used."];
 	if (hub && hub.gpus > 0)
 		notes.push(
-			`Each worker gets ${hub.gpus === 1 ? "a GPU" : `${hub.gpus} GPUs`} of those that the service is told of (gpus in sluice.yaml); --set gpusPerWorker=0 lets it see all.`,
+			`Each worker gets ${hub.gpus === 1 ? "one GPU" : `${hub.gpus} GPUs`} of those configured with gpus in sluice.yaml; --set gpusPerWorker=0 gives it access to all.`,
 		);
 	notes.push(`Workers run ${command.join(" ")} on the machine of the service.`);
 	const settings = {
@@ -189,15 +172,15 @@ export function repositorySettings(path: string): {
 	return { settings, notes };
 }
 
-/** What people should know of what was read. */
+/** Sentences about what was read. */
 export function hubNotes({ ignored, unset, env }: HubSettings): string[] {
-	const taken = Object.keys(env);
+	const variables = Object.keys(env);
 	return [
-		...(taken.length > 0 ? [`From .runpod/hub.json: ${taken.join(", ")}.`] : []),
+		...(variables.length > 0 ? [`From .runpod/hub.json: ${variables.join(", ")}.`] : []),
 		...(unset.length > 0
-			? [`Without a default, set them if the handler needs them: ${unset.join(", ")}.`]
+			? [`No default; set them if the handler needs them: ${unset.join(", ")}.`]
 			: []),
-		...(ignored.length > 0 ? [`Ignored, they have no meaning here: ${ignored.join(", ")}.`] : []),
+		...(ignored.length > 0 ? [`Ignored, not supported: ${ignored.join(", ")}.`] : []),
 	];
 }
 

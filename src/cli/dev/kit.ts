@@ -1,23 +1,20 @@
-/**
- * `sluice/worker` as handlers under `sluice dev` see it: the kit itself, which also knows whether
- * it was started.
- */
+/** `sluice/worker` for handlers under `sluice dev`; also knows whether `start` was called. */
 import { start as startWorker } from "../../worker/index.ts";
 import type { StartOptions } from "../../worker/index.ts";
 
 export * from "../../worker/index.ts";
 
-let begun = false;
+let started = false;
 
-/** As the kit's own. */
+/** As in the kit. */
 export function start<Input = any, Output = any>(
 	options: StartOptions<Input, Output>,
 ): Promise<void> {
-	begun = true;
+	started = true;
 	return startWorker(options);
 }
 
-/** Whether the handler's file has called {@link start} itself. */
+/** Whether the handler's file has called {@link start}. */
 export function wasStarted(): boolean {
-	return begun;
+	return started;
 }

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
-import { devLines } from "./log-lines.ts";
+import { printEvents } from "./log-lines.ts";
 
-it("D36: a job is told as queued before it is told as started, once, whichever the service tells first", () => {
+it("D36: a job is printed as queued before it is printed as started, once, in whichever order the events arrive", () => {
 	const events = eventBus();
 	const lines: string[] = [];
-	devLines({
+	printEvents({
 		events,
 		clock: manualClock(),
 		errorOf: async () => undefined,
-		say: (line) => lines.push(line),
+		print: (line) => lines.push(line),
 	});
 	const [endpoint, worker, state] = ["ep", "w", "COMPLETED"] as const;
 	const started = (id: string): void =>
@@ -32,7 +32,7 @@ it("D36: a job is told as queued before it is told as started, once, whichever t
 		"job a started",
 		"job b queued",
 		"job b started",
-		"job b waits again",
+		"job b requeued",
 		"job b started",
 		"job a done in 0 ms",
 		"job a queued",

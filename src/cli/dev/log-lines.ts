@@ -1,12 +1,12 @@
-/** The lines of `sluice dev`: what happens to jobs, what the worker says, what goes wrong. */
+/** What `sluice dev` prints while it runs: steps of jobs, worker output, problems. */
 import type { Clock } from "../../clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventBus, EventName } from "../../events.ts";
 import { log } from "../../log.ts";
-import { plain } from "../table.ts";
+import { printable } from "../table.ts";
 
-/** Events that are told in the words of the service's own log. */
-const AS_LOGGED: ReadonlySet<EventName> = new Set<EventName>([
+/** Events that are printed as in the log of the service. */
+const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 	"webhook.failed",
 	"request.failed",
 	"fault",
@@ -17,97 +17,85 @@ const AS_LOGGED: ReadonlySet<EventName> = new Set<EventName>([
 	"stop.unconfirmed",
 ]);
 
-/** Longest error that is told, in characters. */
-const LONGEST_ERROR = 2000;
+/** Longest error that is printed whole, characters. */
+const MAX_ERROR = 2000;
 
-/** Writes a line for each step of a job. `errorOf` answers the error of a job that failed. */
-export function devLines(q: {
+/** Prints a line for each step of a job. `errorOf` returns the error of a failed job. */
+export function printEvents(q: {
 	events: EventBus;
 	clock: Clock;
 	errorOf: (id: string) => Promise<string | undefined>;
-	say: (line: string) => void;
+	print: (line: string) => void;
 }): void {
-	const { events, clock, say } = q;
-	const begun = new Map<string, number>();
-	/** Told as waiting. */
-	const waiting = new Set<string>();
-	const queued = (id: string): void => say(`job ${id} queued`);
+	const { events, clock, print } = q;
+	const startedAt = new Map<string, number>();
+	/** Jobs whose "queued" line is printed and that have not started since. */
+	const queued = new Set<string>();
 	events.on("job.queued", ({ id }) => {
-		// Its start was told with it: a worker that gets a job is answered before whoever submitted it.
-		if (begun.has(id)) return;
-		waiting.add(id);
-		queued(id);
+		// A worker may get the job before the client gets its answer: then "queued" is printed already.
+		if (startedAt.has(id)) return;
+		queued.add(id);
+		print(`job ${id} queued`);
 	});
 	events.on("job.started", ({ id }) => {
-		if (!waiting.delete(id)) queued(id);
-		begun.set(id, clock.now());
-		say(`job ${id} started`);
+		if (!queued.delete(id)) print(`job ${id} queued`);
+		startedAt.set(id, clock.now());
+		print(`job ${id} started`);
 	});
 	events.on("job.returned", ({ id }) => {
-		begun.delete(id);
-		waiting.add(id);
-		say(`job ${id} waits again`);
+		startedAt.delete(id);
+		queued.add(id);
+		print(`job ${id} requeued`);
 	});
 	events.on("job.settled", ({ id, state }) => {
-		const since = begun.get(id);
-		begun.delete(id);
-		waiting.delete(id);
-		const took = since === undefined ? "" : ` in ${clock.now() - since} ms`;
-		if (state === "COMPLETED") return say(`job ${id} done${took}`);
-		if (state === "CANCELLED") return say(`job ${id} CANCELLED${took}`);
-		void q
-			.errorOf(id)
-			.then((error) =>
-				say(`job ${id} ${state}${took}${error === undefined ? "" : `: ${indented(error)}`}`),
-			);
+		const since = startedAt.get(id);
+		startedAt.delete(id);
+		queued.delete(id);
+		const duration = since === undefined ? "" : ` in ${clock.now() - since} ms`;
+		if (state === "COMPLETED") return print(`job ${id} done${duration}`);
+		if (state === "CANCELLED") return print(`job ${id} CANCELLED${duration}`);
+		void q.errorOf(id).then((error) => {
+			const reason = error === undefined ? "" : `: ${errorText(error)}`;
+			print(`job ${id} ${state}${duration}${reason}`);
+		});
 	});
-	const rest = eventBus();
-	log({ events: rest, clock, write: (line) => say(line.replace(/^\S+ /, "").trimEnd()) });
+	const logged = eventBus();
+	log({ events: logged, clock, write: (line) => print(line.replace(/^\S+ /, "").trimEnd()) });
 	events.onAny((name, facts) => {
-		if (AS_LOGGED.has(name)) rest.emit(name, facts as never);
+		if (SERVICE_LOG.has(name)) logged.emit(name, facts as never);
 	});
 }
 
-/**
- * A worker's line as people read it: that of an SDK, which is JSON, taken apart (protocol
- * B.9).
- */
+/** A line of worker output; the JSON lines of an SDK are reduced to text (protocol B.9). */
 export function workerLine(text: string): string {
 	try {
-		const { requestId, message, level } = JSON.parse(text) as {
-			requestId?: unknown;
-			message?: unknown;
-			level?: unknown;
-		};
-		if (typeof message === "string" && typeof level === "string")
-			return `worker | ${level.padEnd(5)} ${typeof requestId === "string" ? `${requestId} ` : ""}${shown(message)}`;
+		const { requestId, message, level } = JSON.parse(text) as Record<string, unknown>;
+		if (typeof message === "string" && typeof level === "string") {
+			const job = typeof requestId === "string" ? `${requestId} ` : "";
+			return `worker | ${level.padEnd(5)} ${job}${outputText(message)}`;
+		}
 	} catch {
-		// A line of the handler's own.
+		// Not an SDK's line.
 	}
-	return `worker | ${shown(text)}`;
+	return `worker | ${outputText(text)}`;
 }
 
-function shown(text: string): string {
-	return text.split("\n").map(plain).join("\n       | ");
+function outputText(text: string): string {
+	return text.split("\n").map(printable).join("\n       | ");
 }
 
-/** An error as the SDKs send it, a JSON object with a traceback, or as a sentence. */
-function indented(error: string): string {
-	let text = error;
+/** A job's error: a sentence, or the traceback in the JSON object that SDKs send. */
+function errorText(error: string): string {
+	return tracebackOf(error).slice(0, MAX_ERROR).trimEnd().split("\n").map(printable).join("\n    ");
+}
+
+function tracebackOf(error: string): string {
 	try {
-		const {
-			error_type: type,
-			error_message: message,
-			error_traceback: trace,
-		} = JSON.parse(error) as Record<string, unknown>;
-		text =
-			typeof trace === "string"
-				? trace
-				: typeof message === "string"
-					? `${String(type)}: ${message}`
-					: error;
+		const record = JSON.parse(error) as Record<string, unknown>;
+		const { error_type: type, error_message: message, error_traceback: trace } = record;
+		if (typeof trace === "string") return trace;
+		return typeof message === "string" ? `${String(type)}: ${message}` : error;
 	} catch {
-		// A sentence.
+		return error;
 	}
-	return text.slice(0, LONGEST_ERROR).trimEnd().split("\n").map(plain).join("\n    ");
 }

@@ -1,28 +1,27 @@
-/**
- * What `sluice dev` is to run: a handler's file, the folder of a repository, or a command (D36).
- */
+/** What `sluice dev` runs: a handler file, a repository folder, or a command (D36). */
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
-import { CliError } from "../command.ts";
+import { CliError } from "../errors.ts";
 import { findHandler, hasTests, hubNotes, readHub } from "./hub-repository.ts";
 
-/** A worker to be. */
+type Env = Readonly<Record<string, string | undefined>>;
+
 export interface DevTarget {
-	/** For people. */
+	/** Shown in the banner. */
 	what: string;
 	command: readonly string[];
-	/** It runs there, what changes there restarts it, and `.sluice/` is there. */
+	/** Working directory, watched for changes; contains `.sluice/`. */
 	folder: string;
 	/** Endpoint id. */
 	endpoint: string;
-	/** Name for people, where the repository has one. */
+	/** Display name, if the repository has one. */
 	name?: string;
 	env: Readonly<Record<string, string>>;
-	/** Whether it is the kit's own entry, which ends with the pipe to this process. */
+	/** Runs `worker-entry.ts`, which exits when its pipe to this process closes. */
 	kit: boolean;
-	/** `test_input.json`, if it is there. */
+	/** Path of `test_input.json`, if it exists. */
 	testInput: string | undefined;
 	notes: readonly string[];
 }
@@ -30,54 +29,50 @@ export interface DevTarget {
 const PYTHON = [".py"];
 const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 
-/** Names that say nothing about what a worker does: the folder's name is told instead. */
-const COMMON = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
+/** Handlers with these names are named after their folder. */
+const GENERIC_NAMES = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
 
 const WORKER_ENTRY = fileURLToPath(
 	new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url),
 );
 
-/** Without the warnings that a first TypeScript file would begin with. */
+/** Without Node's warnings about TypeScript files. */
 const NODE = [
 	process.execPath,
 	"--disable-warning=ExperimentalWarning",
 	"--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
 ];
 
-/**
- * Reads the arguments; throws {@link CliError} with the way out when they name nothing that can
- * run.
- */
+/** Reads the arguments; throws {@link CliError} when they name nothing that can run. */
 export function devTarget(q: {
 	path: string | undefined;
 	command: readonly string[];
 	endpoint: string | undefined;
 	cwd: string;
-	env: Readonly<Record<string, string | undefined>>;
+	env: Env;
 }): DevTarget {
 	const { path, command, cwd } = q;
 	if (command.length > 0) {
-		const shown = command.join(" ");
 		return {
-			what: shown,
+			what: command.join(" "),
 			command,
 			folder: cwd,
 			endpoint: q.endpoint ?? idOf(basename(cwd)),
 			env: {},
 			kit: false,
-			testInput: inputIn([cwd]),
+			testInput: findTestInput([cwd]),
 			notes: [],
 		};
 	}
 	if (path === undefined)
 		throw new CliError(
-			"dev takes a handler, a folder or a command: sluice dev handler.py, sluice dev handler.ts, sluice dev ., sluice dev -- python3 worker.py",
+			"Pass a handler, a folder or a command: sluice dev handler.py, sluice dev handler.ts, sluice dev ., sluice dev -- python3 worker.py",
 		);
 	const given = resolve(cwd, path);
 	const found = statSync(given, { throwIfNoEntry: false });
 	if (!found)
 		throw new CliError(
-			`There is nothing at ${given}. Name a handler's file: sluice dev handler.py`,
+			`${given} does not exist. Pass the file of a handler: sluice dev handler.py`,
 		);
 	const folder = found.isDirectory() ? given : dirname(given);
 	const handler = found.isDirectory() ? findHandler(given) : given;
@@ -87,59 +82,48 @@ export function devTarget(q: {
 		what: relative(cwd, handler) || handler,
 		...commandOf(handler, q.env, folder),
 		folder,
-		endpoint: q.endpoint ?? idOf(COMMON.includes(name) ? basename(folder) : name),
+		endpoint: q.endpoint ?? idOf(GENERIC_NAMES.includes(name) ? basename(folder) : name),
 		...(hub?.name === undefined ? {} : { name: hub.name }),
 		env: hub?.env ?? {},
-		testInput: inputIn([dirname(handler), folder]),
+		testInput: findTestInput([dirname(handler), folder]),
 		notes: [
 			...(hub ? hubNotes(hub) : []),
-			...(hasTests(folder) ? [`Its tests: sluice dev ${path} --test`] : []),
+			...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : []),
 		],
 	};
 }
 
-function commandOf(
-	handler: string,
-	env: Readonly<Record<string, string | undefined>>,
-	folder: string,
-): Pick<DevTarget, "command" | "kit"> {
+function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
 	const ending = extname(handler);
 	if (SCRIPT.includes(ending)) return { command: [...NODE, WORKER_ENTRY, handler], kit: true };
 	if (PYTHON.includes(ending))
 		return { command: [pythonFor(handler, env, folder), handler], kit: false };
 	throw new CliError(
-		`How to run ${basename(handler)} is not known. Say the whole command: sluice dev -- PROGRAM ${handler}`,
+		`Cannot run ${basename(handler)}: unknown file type. Pass the whole command: sluice dev -- PROGRAM ${handler}`,
 	);
 }
 
-/**
- * The interpreter of a virtual environment beside the handler, else `python3`; checked for the SDK
- * if the handler imports it.
- */
-function pythonFor(
-	handler: string,
-	env: Readonly<Record<string, string | undefined>>,
-	folder: string,
-): string {
-	const own =
+/** The interpreter of a virtual environment in the folder, else `python3`. */
+function pythonFor(handler: string, env: Env, folder: string): string {
+	const venvPython =
 		env["VIRTUAL_ENV"] === undefined
 			? [".venv", "venv"]
 					.map((name) => join(folder, name, "bin", "python"))
 					.find((path) => existsSync(path))
 			: undefined;
-	const python = own ?? "python3";
-	const has = hasModule(python, "runpod", folder);
-	if (has === undefined)
+	const python = venvPython ?? "python3";
+	const hasSdk = hasModule(python, "runpod", folder);
+	if (hasSdk === undefined)
 		throw new CliError(
-			`${python} cannot be run. Install Python 3.10 or newer, or say the whole command: sluice dev -- PROGRAM ${handler}`,
+			`${python} cannot be run. Install Python 3.10 or newer, or pass the whole command: sluice dev -- PROGRAM ${handler}`,
 			1,
 		);
-	if (!has && importsRunpod(handler)) {
-		const needs = existsSync(join(folder, "requirements.txt"))
-			? `-r ${join(folder, "requirements.txt")}`
-			: "runpod";
+	if (!hasSdk && importsRunpod(handler)) {
+		const requirements = join(folder, "requirements.txt");
+		const packages = existsSync(requirements) ? `-r ${requirements}` : "runpod";
+		const venv = join(folder, ".venv");
 		throw new CliError(
-			`${basename(handler)} imports runpod, and ${python} does not have it. Install it beside the handler, where it is found by itself:\n  python3 -m venv ${join(folder, ".venv")} && ${join(folder, ".venv", "bin", "pip")} install ${needs}`,
+			`${basename(handler)} imports runpod, which ${python} does not have. Install it in a virtual environment beside the handler; it is found there:\n  python3 -m venv ${venv} && ${join(venv, "bin", "pip")} install ${packages}`,
 			1,
 		);
 	}
@@ -156,6 +140,6 @@ function idOf(name: string): string {
 	return id === "" ? "dev" : id;
 }
 
-function inputIn(folders: readonly string[]): string | undefined {
+function findTestInput(folders: readonly string[]): string | undefined {
 	return folders.map((folder) => join(folder, "test_input.json")).find((path) => existsSync(path));
 }

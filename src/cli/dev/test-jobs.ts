@@ -1,22 +1,19 @@
-/**
- * Jobs that `sluice dev` sends itself: `test_input.json`, and the acceptance run of
- * `.runpod/tests.json` (D36). They take the way of every client.
- */
+/** Jobs that `sluice dev` sends: `test_input.json`, and the tests of `.runpod/tests.json` (D36). */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
-import { CliError } from "../command.ts";
-import type { HubTest } from "./hub-repository.ts";
+import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
-import { plain, table } from "../table.ts";
+import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
+import { printable, table } from "../table.ts";
+import type { HubTest } from "./hub-repository.ts";
 
-/** Longest output that is shown, in characters. */
-const LONGEST = 4000;
-/** Shortest execution timeout that may be asked for, ms (spec 2.4). */
-const SHORTEST_TIMEOUT_MS = 5001;
+/** Longest output that is printed whole, characters. */
+const MAX_OUTPUT = 4000;
+/** Shortest execution timeout that the service accepts, ms (spec 2.4). */
+const MIN_TIMEOUT_MS = 5001;
 
-/** Submits `test_input.json` and answers a line about its result. */
+/** Runs `test_input.json` as a job. Returns a line about its result. */
 export async function runTestInput(calls: JobCalls, path: string): Promise<string> {
 	const text = readFileSync(path, "utf8");
 	const found = membersOf(text, ["input"]);
@@ -26,36 +23,43 @@ export async function runTestInput(calls: JobCalls, path: string): Promise<strin
 		throw new CliError(
 			`${path} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`,
 		);
-	const job = await calls.ended(await calls.submit(`{"input":${input}}`, randomUUID()));
-	// Why a job failed is told with its end.
-	return job.status === "COMPLETED"
-		? `output ${shown(job.output ?? "none")}`
-		: `no output: the job is ${job.status}`;
+	const { status, output } = await runJob(calls, `{"input":${input}}`);
+	// The reason of a failure is printed with the job's end.
+	return status === "COMPLETED"
+		? `output ${shorten(output ?? "none")}`
+		: `no output: the job is ${status}`;
 }
 
-function shown(text: string): string {
+async function runJob(calls: JobCalls, body: string): Promise<EndedJob> {
+	return await calls.ended(await calls.submit(body, randomUUID()));
+}
+
+function shorten(text: string): string {
 	const line =
-		text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text;
-	return plain(line.replaceAll("\n", " "));
+		text.length > MAX_OUTPUT ? `${text.slice(0, MAX_OUTPUT)}… (${text.length} characters)` : text;
+	return printable(line.replaceAll("\n", " "));
 }
 
-/** Runs the tests one after the other; answers a table and whether all passed. */
+/** Runs the tests one after the other. Returns a table of results, and whether all passed. */
 export async function runTests(
 	calls: JobCalls,
 	tests: readonly HubTest[],
 ): Promise<{ text: string; passed: boolean }> {
 	const rows: (string | number)[][] = [];
 	for (const test of tests) {
-		const policy =
-			test.timeoutMs === undefined
-				? ""
-				: `,"policy":{"executionTimeout":${Math.max(SHORTEST_TIMEOUT_MS, Math.ceil(test.timeoutMs))}}`;
-		const job = await calls.ended(
-			await calls.submit(`{"input":${JSON.stringify(test.input)}${policy}}`, randomUUID()),
-		);
+		const { input, timeoutMs } = test;
+		const executionTimeout =
+			timeoutMs === undefined ? undefined : Math.max(MIN_TIMEOUT_MS, Math.ceil(timeoutMs));
+		const policy = executionTimeout === undefined ? {} : { policy: { executionTimeout } };
+		const job = await runJob(calls, JSON.stringify({ input, ...policy }));
 		const { executionTime } = JSON.parse(job.text) as { executionTime: number };
-		const fault = faultOf(test, job, executionTime);
-		rows.push([fault === undefined ? "passed" : "FAILED", test.name, executionTime, fault ?? ""]);
+		const failure = failureOf(test, job, executionTime);
+		rows.push([
+			failure === undefined ? "passed" : "FAILED",
+			test.name,
+			executionTime,
+			failure ?? "",
+		]);
 	}
 	const failed = rows.filter(([result]) => result !== "passed").length;
 	const verdict =
@@ -63,20 +67,17 @@ export async function runTests(
 	return { text: `${table(["RESULT", "TEST", "MS", ""], rows)}${verdict}\n`, passed: failed === 0 };
 }
 
-/** What is wrong with a test's result; undefined when nothing is. */
-function faultOf(
-	{ timeoutMs, expected }: HubTest,
-	{ status, output, error }: EndedJob,
-	ms: number,
-): string | undefined {
+/** Why a test failed; undefined when it passed. */
+function failureOf(test: HubTest, job: EndedJob, executionMs: number): string | undefined {
+	const { timeoutMs, expected } = test;
+	const { status, output, error } = job;
 	if (status !== "COMPLETED")
-		return `${status}${error === undefined ? "" : `: ${shown(String(JSON.parse(error)))}`}`;
-	if (timeoutMs !== undefined && ms > timeoutMs)
+		return `${status}${error === undefined ? "" : `: ${shorten(String(JSON.parse(error)))}`}`;
+	if (timeoutMs !== undefined && executionMs > timeoutMs)
 		return `took longer than its timeout of ${timeoutMs} ms`;
-	if (expected !== undefined) {
-		const got: unknown = output === undefined ? undefined : JSON.parse(output);
-		if (!isDeepStrictEqual(got, expected))
-			return `expected ${shown(JSON.stringify(expected))}, got ${shown(output ?? "no output")}`;
-	}
-	return undefined;
+	if (expected === undefined) return undefined;
+	const actual: unknown = output === undefined ? undefined : JSON.parse(output);
+	return isDeepStrictEqual(actual, expected)
+		? undefined
+		: `expected ${shorten(JSON.stringify(expected))}, got ${shorten(output ?? "no output")}`;
 }

@@ -1,9 +1,6 @@
-/**
- * Tells when the source files of a folder change. What a worker writes there (data, pictures,
- * databases) is none of them: it would restart itself.
- */
+/** Watches the source files of a folder. Other files are ignored: workers may write them. */
 import { readdirSync, statSync, watch } from "node:fs";
-import type { FSWatcher } from "node:fs";
+import type { Dirent, FSWatcher } from "node:fs";
 import { extname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 
@@ -26,61 +23,57 @@ const SOURCES = new Set([
 ]);
 const SKIPPED = new Set(["node_modules", "venv", "__pycache__", "dist", "build", "target"]);
 
-/**
- * Most folders that are watched; a home folder given by mistake must not use up what the system
- * has.
- */
-const MOST_FOLDERS = 500;
-/** Editors save in several steps, ms. */
+/** A home folder given by mistake must not use up the watches of the system. */
+const MAX_FOLDERS = 500;
+/** Delay after a change, ms: editors save in several steps. */
 const SETTLE_MS = 60;
 
 /**
- * Calls `changed` with the path of a source file that was written, made or removed under `folder`.
- * The answer ends it.
+ * Calls `onChange` with the path of a source file that was written, created or removed. Returns a
+ * function that stops watching.
  */
 export function watchSources({
 	folder,
 	clock,
-	changed,
+	onChange,
 }: {
 	folder: string;
 	clock: Clock;
-	changed: (path: string) => void;
+	onChange: (path: string) => void;
 }): () => void {
 	const watchers = new Map<string, FSWatcher>();
-	const over = new AbortController();
-	let seen = look();
+	const stopped = new AbortController();
+	let versions = scan();
 	let pending = false;
 
-	/** All source files with what tells one version from another; watches folders that are new. */
-	function look(): Map<string, string> {
+	/** All source files with their versions; starts to watch new folders. */
+	function scan(): Map<string, string> {
 		const files = new Map<string, string>();
 		const folders = [folder];
 		for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
-			attend(at);
+			watchFolder(at);
 			for (const entry of entriesOf(at)) {
 				const path = join(at, entry.name);
 				if (entry.name.startsWith(".") || SKIPPED.has(entry.name)) continue;
-				if (entry.isDirectory() && watchers.size + folders.length < MOST_FOLDERS)
-					folders.push(path);
+				if (entry.isDirectory() && watchers.size + folders.length < MAX_FOLDERS) folders.push(path);
 				else if (SOURCES.has(extname(entry.name))) files.set(path, version(path));
 			}
 		}
 		return files;
 	}
 
-	function attend(path: string): void {
+	function watchFolder(path: string): void {
 		if (watchers.has(path)) return;
 		try {
 			const watcher = watch(path, () => void settle());
-			watcher.on("error", () => leave(path));
+			watcher.on("error", () => unwatchFolder(path));
 			watchers.set(path, watcher);
 		} catch {
-			// Gone between the listing and now, or not readable.
+			// Removed since it was listed, or not readable.
 		}
 	}
 
-	function leave(path: string): void {
+	function unwatchFolder(path: string): void {
 		watchers.get(path)?.close();
 		watchers.delete(path);
 	}
@@ -88,35 +81,34 @@ export function watchSources({
 	async function settle(): Promise<void> {
 		if (pending) return;
 		pending = true;
-		await clock.sleep(SETTLE_MS, over.signal);
+		await clock.sleep(SETTLE_MS, stopped.signal);
 		pending = false;
-		if (over.signal.aborted) return;
-		for (const path of watchers.keys()) if (!statSync(path, { throwIfNoEntry: false })) leave(path);
-		const now = look();
-		const path = [...now.keys(), ...seen.keys()].find((each) => now.get(each) !== seen.get(each));
-		seen = now;
-		if (path !== undefined) changed(path);
+		if (stopped.signal.aborted) return;
+		for (const path of watchers.keys())
+			if (!statSync(path, { throwIfNoEntry: false })) unwatchFolder(path);
+		const current = scan();
+		const path = [...current.keys(), ...versions.keys()].find(
+			(each) => current.get(each) !== versions.get(each),
+		);
+		versions = current;
+		if (path !== undefined) onChange(path);
 	}
 
 	return () => {
-		over.abort();
+		stopped.abort();
 		for (const watcher of watchers.values()) watcher.close();
 	};
 }
 
-function entriesOf(folder: string): ReturnType<typeof list> {
+function entriesOf(folder: string): Dirent[] {
 	try {
-		return list(folder);
+		return readdirSync(folder, { withFileTypes: true });
 	} catch {
 		return [];
 	}
 }
 
-function list(folder: string) {
-	return readdirSync(folder, { withFileTypes: true });
-}
-
 function version(path: string): string {
-	const found = statSync(path, { throwIfNoEntry: false });
-	return found ? `${found.mtimeMs} ${found.size}` : "";
+	const stats = statSync(path, { throwIfNoEntry: false });
+	return stats ? `${stats.mtimeMs} ${stats.size}` : "";
 }

@@ -1,6 +1,6 @@
 /**
- * The worker process of `sluice dev` for JavaScript and TypeScript: loads the handler's file, and
- * starts the kit unless the file has done so itself (D36).
+ * Entry point of the worker process for JavaScript and TypeScript: loads the handler's file, and
+ * starts the worker kit unless the file has done so (D36).
  */
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
@@ -10,20 +10,17 @@ import type { StartOptions } from "./kit.ts";
 
 const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
 
-/**
- * The handler that a file exports: as its default, as `handler`, or with options as an object;
- * undefined when it exports none.
- */
-function exported(module: Record<string, unknown>): StartOptions | undefined {
-	for (const found of [module["default"], module["handler"]]) {
-		if (typeof found === "function") return { handler: found as StartOptions["handler"] };
-		if (typeof (found as { handler?: unknown } | undefined)?.handler === "function")
-			return found as StartOptions;
+/** The default export or `handler`: a function, or options with one; undefined when missing. */
+function exportedHandler(module: Record<string, unknown>): StartOptions | undefined {
+	for (const value of [module["default"], module["handler"]]) {
+		if (typeof value === "function") return { handler: value as StartOptions["handler"] };
+		if (typeof (value as { handler?: unknown } | undefined)?.handler === "function")
+			return value as StartOptions;
 	}
 	return undefined;
 }
 
-// A beginner's folder has no package installed: the kit of this installation is there all the same.
+// The handler's folder needs no installed package: the import resolves to this installation.
 registerHooks({
 	resolve: (specifier, context, next) =>
 		specifier === "sluice/worker"
@@ -31,16 +28,16 @@ registerHooks({
 			: next(specifier, context),
 });
 
-// When `sluice dev` is killed outright, its worker must not go on alone.
+// The worker must not outlive a `sluice dev` that is killed.
 process.on("disconnect", () => process.exit());
 process.channel?.unref();
 
 const [, , file = ""] = process.argv;
-// What the handler sees is how it would be run by itself.
+// The handler sees the arguments of a direct run.
 process.argv.splice(1, 2, file);
 const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
 if (!wasStarted()) {
-	const options = exported(module);
+	const options = exportedHandler(module);
 	if (!options) {
 		process.stderr.write(
 			`${file} neither calls start() of sluice/worker nor exports a handler. Add: export default async (job) => ({ hello: job.input });\n`,

@@ -1,6 +1,6 @@
 /**
- * The worker of `sluice dev`: started, ended and started anew; one that ends by itself waits for
- * the next change (D36).
+ * The worker process of `sluice dev`: started, restarted and ended; after a crash it starts again
+ * with the next change of a source file (D36).
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -10,159 +10,154 @@ import type { Clock } from "../../clock.ts";
 import type { DevTarget } from "./target.ts";
 
 /** What the process needs of the service. */
-export interface DevService {
-	/** A new worker's variables; among them its id, `RUNPOD_POD_ID`. */
+export interface WorkerRegistry {
+	/** Variables for a new worker, among them its id, `RUNPOD_POD_ID`. */
 	newWorker(): Promise<Record<string, string>>;
-	/** The worker is dead: what it held waits again. Answers how many jobs that were. */
+	/** The worker is dead: its jobs return to the queue. Returns their number. */
 	workerEnded(id: string): Promise<number>;
-	/** Whether the worker has asked for a job, and has ended one. */
-	sofar(id: string): { asked: boolean; worked: boolean };
+	/** Whether the worker has asked for a job, and has started one. */
+	progress(id: string): { polled: boolean; worked: boolean };
 }
 
-/** The worker of a session. */
 export interface DevWorker {
-	/** Ends the worker at once, if it runs, and starts it anew. Calls that come meanwhile are one. */
+	/** Kills the worker if it runs, and starts it. Calls during a restart are merged. */
 	restart(): void;
-	/** Ends it: asked first, killed after `graceMs`. Nothing starts afterwards. */
+	/** Ends it with SIGTERM, after `graceMs` with SIGKILL. It cannot be started again. */
 	stop(graceMs: number): Promise<void>;
 }
 
-/** How the worker ended by itself. */
+/** An exit of the worker that nobody requested. */
 export interface Crash {
+	/** Such as "exited with code 1". */
 	how: string;
-	asked: boolean;
-	/** Jobs that wait again. */
-	returned: number;
+	/** It had asked for a job. */
+	polled: boolean;
+	/** Number of its jobs that are back in the queue. */
+	requeued: number;
 }
 
-interface Deps {
+interface Options {
 	target: DevTarget;
 	env: Readonly<Record<string, string>>;
-	service: DevService;
+	registry: WorkerRegistry;
 	clock: Clock;
-	/** A line of its output. */
-	line: (text: string) => void;
-	/** It ended by itself, and is started with the next change. */
-	crashed: (crash: Crash) => void;
+	/** Receives each line of its output. */
+	onLine: (text: string) => void;
+	onCrash: (crash: Crash) => void;
 }
 
-/** One life of the worker. `closed`: all its output has been read. */
 interface Run {
 	child: ChildProcess;
 	id: string;
+	/** Resolves when all output has been read. */
 	closed: Promise<void>;
 }
 
-/** How often a group that was told to end is looked at, ms. */
-const LOOK_MS = 20;
-/** How long killed processes get to vanish, ms. */
-const VANISH_MS = 1000;
+/** Interval of checks whether a process group has ended, ms. */
+const CHECK_MS = 20;
+/** Longest wait for killed processes to disappear, ms. */
+const KILL_WAIT_MS = 1000;
 
 /** Nothing runs before the first `restart`. */
-export function devWorker({ target, env, service, clock, line, crashed }: Deps): DevWorker {
-	let running: Run | undefined;
-	let wanted = false;
+export function devWorker(options: Options): DevWorker {
+	const { target, env, registry, clock, onLine, onCrash } = options;
+	let current: Run | undefined;
+	let restartQueued = false;
 	let stopped = false;
-	let turn = Promise.resolve();
+	let lastStep = Promise.resolve();
+
+	/** Runs starts and ends one after the other. */
+	function enqueue(step: () => Promise<void>): Promise<void> {
+		lastStep = lastStep.then(step).catch((error: unknown) => onLine(String(error)));
+		return lastStep;
+	}
 
 	async function launch(): Promise<void> {
-		const variables = await service.newWorker();
-		const id = variables["RUNPOD_POD_ID"]!;
+		const variables = await registry.newWorker();
 		const [file = "", ...args] = target.command;
 		const child = spawn(file, args, {
 			cwd: target.folder,
 			env: { ...env, ...target.env, ...variables, PYTHONUNBUFFERED: "1" },
-			// A group of its own: what the worker started ends with it.
+			// Its own process group: its child processes end with it.
 			detached: true,
 			stdio: target.kit ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
 		});
 		for (const stream of [child.stdout, child.stderr])
-			createInterface({ input: stream! }).on("line", line);
+			createInterface({ input: stream! }).on("line", onLine);
 		const closed = once(child, "close").then(
 			() => {},
 			() => {},
 		);
-		const mine = { child, id, closed };
-		running = mine;
+		const run = { child, id: variables["RUNPOD_POD_ID"]!, closed };
+		current = run;
 		child.on("error", (error: NodeJS.ErrnoException) => {
 			if (child.pid !== undefined) return;
-			line(error.code === "ENOENT" ? `The program '${file}' was not found.` : error.message);
-			void inTurn(() => leave(mine, "could not be started", 1));
+			onLine(error.code === "ENOENT" ? `The program '${file}' was not found.` : error.message);
+			void enqueue(() => onExit(run, "could not be started", 1));
 		});
-		child.on(
-			"exit",
-			(code, signal) =>
-				void inTurn(() =>
-					leave(mine, signal ? `was ended by ${signal}` : `ended with code ${code}`, code),
-				),
-		);
+		child.on("exit", (code, signal) => {
+			const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
+			void enqueue(() => onExit(run, how, code));
+		});
 	}
 
-	/**
-	 * It ended by itself: one that has worked and ended well may do so (`refresh_worker`), others
-	 * wait for a change.
-	 */
-	async function leave(mine: Run, how: string, code: number | null): Promise<void> {
-		if (running !== mine) return;
-		running = undefined;
-		await killGroup(clock, mine.child, 0);
-		// Its last lines come before the word about its end.
-		await Promise.race([mine.closed, clock.sleep(VANISH_MS)]);
-		const { asked, worked } = service.sofar(mine.id);
-		const returned = await service.workerEnded(mine.id);
+	/** A worker that has worked and exits with 0 is replaced at once (`refresh_worker`). */
+	async function onExit(run: Run, how: string, code: number | null): Promise<void> {
+		if (current !== run) return;
+		current = undefined;
+		await killGroup(clock, run.child, 0);
+		// Its last lines are printed before its end.
+		await Promise.race([run.closed, clock.sleep(KILL_WAIT_MS)]);
+		const { polled, worked } = registry.progress(run.id);
+		const requeued = await registry.workerEnded(run.id);
 		if (stopped) return;
-		if (code === 0 && worked && returned === 0) return await launch();
-		crashed({ how, asked, returned });
+		if (code === 0 && worked && requeued === 0) return await launch();
+		onCrash({ how, polled, requeued });
 	}
 
 	async function end(graceMs: number): Promise<void> {
-		const mine = running;
-		running = undefined;
-		if (!mine) return;
-		await killGroup(clock, mine.child, graceMs);
-		await service.workerEnded(mine.id);
-	}
-
-	function inTurn(work: () => Promise<void>): Promise<void> {
-		turn = turn.then(work).catch((error: unknown) => line(String(error)));
-		return turn;
+		const run = current;
+		current = undefined;
+		if (!run) return;
+		await killGroup(clock, run.child, graceMs);
+		await registry.workerEnded(run.id);
 	}
 
 	return {
 		restart() {
-			if (wanted || stopped) return;
-			wanted = true;
-			void inTurn(async () => {
-				wanted = false;
+			if (restartQueued || stopped) return;
+			restartQueued = true;
+			void enqueue(async () => {
+				restartQueued = false;
 				await end(0);
 				if (!stopped) await launch();
 			});
 		},
 		async stop(graceMs) {
 			stopped = true;
-			await inTurn(() => end(graceMs));
+			await enqueue(() => end(graceMs));
 		},
 	};
 }
 
-/** Ends a child and all of its group, and waits until it is gone. */
+/** Ends a child and its process group, and waits until they have disappeared. */
 async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Promise<void> {
 	const { pid } = child;
 	if (pid === undefined) return;
 	const exited =
 		child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : once(child, "exit");
-	if (graceMs > 0 && signalled(pid, "SIGTERM")) {
-		for (let waited = 0; waited < graceMs && signalled(pid, 0); waited += LOOK_MS)
-			await clock.sleep(LOOK_MS);
+	if (graceMs > 0 && signalGroup(pid, "SIGTERM")) {
+		for (let waited = 0; waited < graceMs && signalGroup(pid, 0); waited += CHECK_MS)
+			await clock.sleep(CHECK_MS);
 	}
-	signalled(pid, "SIGKILL");
+	signalGroup(pid, "SIGKILL");
 	await exited;
-	for (let waited = 0; waited < VANISH_MS && signalled(pid, "SIGKILL"); waited += LOOK_MS)
-		await clock.sleep(LOOK_MS);
+	for (let waited = 0; waited < KILL_WAIT_MS && signalGroup(pid, "SIGKILL"); waited += CHECK_MS)
+		await clock.sleep(CHECK_MS);
 }
 
-/** Sends a signal to the group; false when nothing of it is left. */
-function signalled(group: number, signal: NodeJS.Signals | 0): boolean {
+/** Returns false when the group has no processes. */
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
 	try {
 		return process.kill(-group, signal);
 	} catch {

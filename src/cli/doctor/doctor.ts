@@ -1,103 +1,85 @@
-/** `sluice doctor`: says what is wrong with a set-up, each finding with the way out (D36). */
+/** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
 import { systemClock } from "../../clock.ts";
-import { OPTIONS, loadConfig } from "../../config.ts";
-import { JSON_FLAG } from "../common-flags.ts";
-import { CliError, readFlags } from "../command.ts";
-import type { Command } from "../command.ts";
+import { OPTIONS } from "../../config/options.ts";
+import { loadConfig } from "../../config/config.ts";
 import { ok, problem } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
-import { postgresFindings } from "./postgres.ts";
-import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
-import { publicUrlFinding, serviceFindings } from "./service.ts";
+import type { Action, FlagValues } from "../command.ts";
+import { JSON_FLAG } from "../common-flags.ts";
 import { readFile } from "../serve.ts";
-import { callService } from "../service-client.ts";
-import { plain } from "../table.ts";
+import { printable } from "../table.ts";
+import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
+import { postgresFindings } from "./postgres.ts";
+import { checkService, publicUrlFinding } from "./service.ts";
 
-const FLAGS = {
-	config: {
-		value: "FILE",
-		summary: `configuration to look at (default ${OPTIONS.config.schema.default}; SLUICE_CONFIG)`,
-	},
-	store: { value: "STORE", summary: "store to look at, as sluice serve takes it" },
-	...JSON_FLAG,
-};
-
-const SIGNS: Readonly<Record<Finding["level"], string>> = {
+const LEVELS: Readonly<Record<Finding["level"], string>> = {
 	ok: "ok     ",
 	warning: "WARNING",
 	problem: "PROBLEM",
 };
 
-export const doctor: Command = {
+export const doctor: Action = {
 	name: "doctor",
-	summary: "say what is wrong with a set-up, and what to do",
-	synopsis: "[options]",
-	flags: FLAGS,
-	async run(args) {
-		const { help, flags, rest } = readFlags({ ...doctor, args });
-		if (help) return 0;
-		if (rest.length > 0)
-			throw new CliError(`doctor takes no argument '${rest[0]}'; see sluice doctor --help.`);
-		const findings = await examine(flags);
+	summary: "check the setup and suggest fixes",
+	args: [],
+	flags: {
+		config: {
+			value: "FILE",
+			summary: `configuration to check (default ${OPTIONS.config.schema.default}; SLUICE_CONFIG)`,
+		},
+		store: { value: "STORE", summary: "store to check, as for sluice serve" },
+		...JSON_FLAG,
+	},
+	async run({ flags, service }) {
+		const findings = await checkSetup(service.base, flags);
 		const problems = findings.filter(({ level }) => level === "problem").length;
 		if (flags["json"])
 			process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`);
-		else
-			process.stdout.write(
-				`${findings.map(lineOf).join("")}\n${problems === 0 ? "Nothing is wrong." : problems === 1 ? "There is 1 problem." : `There are ${problems} problems.`}\n`,
-			);
+		else process.stdout.write(`${findings.map(findingText).join("")}\n${verdict(problems)}\n`);
 		return problems === 0 ? 0 : 1;
 	},
 };
 
-function lineOf({ check, level, message, fix }: Finding): string {
-	return `${SIGNS[level]}  ${check}: ${plain(message)}\n${fix === undefined ? "" : `         -> ${plain(fix)}\n`}`;
+function findingText({ check, level, message, fix }: Finding): string {
+	const fixLine = fix === undefined ? "" : `         -> ${printable(fix)}\n`;
+	return `${LEVELS[level]}  ${check}: ${printable(message)}\n${fixLine}`;
 }
 
-async function examine(flags: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
+function verdict(problems: number): string {
+	if (problems === 0) return "No problems found.";
+	return problems === 1 ? "Found 1 problem." : `Found ${problems} problems.`;
+}
+
+async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {
 	const { config: file, store } = flags;
-	const loaded = loadConfig({
-		flags: { config: file, store },
-		env: process.env,
-		cwd: process.cwd(),
-		readFile,
-	});
-	const { base } = callService(process.env);
-	const looked = await serviceFindings({
-		base,
-		key: process.env["SLUICE_API_KEY"] || undefined,
-		now: systemClock.now,
-	});
-	const local = isLoopback(base);
+	const { env } = process;
+	const loaded = loadConfig({ flags: { config: file, store }, env, cwd: process.cwd(), readFile });
+	const { now } = systemClock;
+	const service = await checkService({ base, key: env["SLUICE_API_KEY"] || undefined, now });
 	const findings = [nodeFinding(process.versions.node)];
 	if (loaded.ok) {
 		const { config } = loaded;
-		findings.push(ok("configuration", `${config.endpoints.length} endpoints are described.`));
 		findings.push(
+			ok("configuration", `${config.endpoints.length} endpoints are configured.`),
 			...(config.store.kind === "sqlite"
 				? storeFindings(config.store.path)
-				: await postgresFindings({ url: config.store.url, now: systemClock.now })),
+				: await postgresFindings({ url: config.store.url, now })),
 		);
-		if (!looked.there && config.port !== 0) findings.push(await portFinding(config));
-		if (looked.there && config.publicUrl !== undefined)
+		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
+		if (service.answers && config.publicUrl !== undefined)
 			findings.push(await publicUrlFinding(config.publicUrl));
 	} else
 		findings.push(
 			...loaded.problems.map((each) =>
-				problem("configuration", each, "Correct it; docs/reference/config.md has every setting."),
+				problem("configuration", each, "Correct it; see docs/reference/config.md."),
 			),
 		);
-	// What a service elsewhere launches cannot be looked at from here.
-	const described: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
-	const launched = new Map(
-		[...described, ...(local ? looked.endpoints : [])].map((endpoint) => [endpoint.id, endpoint]),
-	);
-	return [
-		...findings,
-		...looked.findings,
-		...(await launcherFindings([...launched.values()], process.env)),
-	];
+	// Launchers of a service on another machine cannot be checked from here.
+	const configured: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
+	const served = isLoopback(base) ? service.endpoints : [];
+	const local = new Map([...configured, ...served].map((endpoint) => [endpoint.id, endpoint]));
+	return [...findings, ...service.findings, ...(await launcherFindings([...local.values()], env))];
 }
 
 function isLoopback(base: string): boolean {

@@ -1,237 +1,215 @@
-/**
- * What `sluice doctor` asks of a running service: whether it is there and ready, the key, the
- * clock, the endpoints and their workers.
- */
+/** What `sluice doctor` checks of a running service: readiness, API key, clock, endpoints. */
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { isManaged } from "../../launchers/index.ts";
-import { path } from "../service-client.ts";
+import { SET_URL, failureReason, noServiceAt, notSluice } from "../errors.ts";
+import { parseJson, path } from "../service-client.ts";
 
-/** How long the service may take to answer, ms. */
-const ANSWER_MS = 5000;
-/** How far two clocks may be apart, ms; the header is exact to a second. */
-const APART_MS = 5000;
+/** Timeout of a request, ms. */
+const REQUEST_TIMEOUT_MS = 5000;
+/** The Date header has a resolution of 1 s. */
+const MAX_CLOCK_DIFFERENCE_MS = 5000;
 
-interface Listed extends EndpointToCheck {
+interface ListedEndpoint extends EndpointToCheck {
 	paused: boolean;
 	jobs: { inQueue: number };
 	workers: Record<"idle" | "initializing" | "running" | "unhealthy", number>;
 }
 
-/** A look at the service. `there`: whether one answers at all; `endpoints` as it lists them. */
 export interface ServiceCheck {
-	there: boolean;
+	/** Whether anything answers at the address. */
+	answers: boolean;
 	findings: Finding[];
+	/** Endpoints that the service lists. */
 	endpoints: readonly EndpointToCheck[];
 }
 
-/** Ways out by the reason for which a job waits (D29). What is not here passes by itself. */
-const WAYS_OUT: Readonly<Record<string, (id: string) => string>> = {
+/** Sends a GET with the API key; a string is the reason why there is no answer. */
+type Fetcher = (path: string) => Promise<Answer | string>;
+
+interface Answer {
+	status: number;
+	json: unknown;
+	/** The sentence of an error response. */
+	error: string | undefined;
+	date: string | null;
+}
+
+/** Fixes by the reason why a job waits (D29). Other reasons pass without help. */
+const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	no_worker_allowed: (id) => `sluice endpoints update ${id} --set workersMax=3`,
 	no_worker: (id) => `Start a worker with the variables of: sluice worker-env ${id}`,
 	workers_crashing: (id) =>
-		`Read what they said last in the service's log, or run the handler by itself: sluice dev HANDLER. Then: sluice endpoints get ${id}`,
+		`Read their last lines in the service's log, or run the handler with: sluice dev HANDLER. Settings: sluice endpoints get ${id}`,
 	no_gpu_free: () =>
-		"Give the service more GPUs with gpus in sluice.yaml, or fewer to others with gpusPerWorker.",
+		"Give the service more GPUs (gpus in sluice.yaml), or other endpoints fewer (gpusPerWorker).",
 	paused: (id) => `sluice endpoints resume ${id}`,
 };
 
-/** Looks at the service at `base`. */
-export async function serviceFindings({
-	base,
-	key,
-	now,
-}: {
+/** Checks the service at `base`. */
+export async function checkService(q: {
 	base: string;
 	key: string | undefined;
 	now: () => number;
 }): Promise<ServiceCheck> {
-	const alive = await get(base, "/healthz");
+	const { base, key, now } = q;
+	const alive = await fetchFrom(base, "/healthz");
+	const failed = (answers: boolean, ...findings: Finding[]): ServiceCheck => ({
+		answers,
+		findings,
+		endpoints: [],
+	});
 	if (typeof alive === "string")
-		return {
-			there: false,
-			findings: [
-				problem(
-					"service",
-					`No service answers at ${base} (${alive}).`,
-					"Start it with 'sluice serve', or set SLUICE_URL to its address.",
-				),
-			],
-			endpoints: [],
-		};
-	if (alive.status !== 200 || alive.json === undefined)
-		return {
-			there: true,
-			findings: [
-				problem(
-					"service",
-					`What answers at ${base} is not Sluice (HTTP ${alive.status}).`,
-					"Set SLUICE_URL to the address of the service.",
-				),
-			],
-			endpoints: [],
-		};
-	const findings: Finding[] = [];
-	const ready = await get(base, "/readyz");
-	if (typeof ready !== "string" && ready.status === 200)
-		findings.push(ok("service", `The service at ${base} is ready.`));
-	else
-		findings.push(
+		return failed(
+			false,
 			problem(
 				"service",
-				`The service at ${base} runs, but is not ready${typeof ready === "string" || ready.error === undefined ? "." : `: ${ready.error}`}`,
-				"It is stopping, or its store cannot be written: see its log.",
+				noServiceAt(base, alive),
+				"Start it with 'sluice serve', or set SLUICE_URL to its address.",
 			),
 		);
-	findings.push(...clockFindings(alive.date, now()));
+	if (alive.status !== 200 || alive.json === undefined)
+		return failed(true, problem("service", notSluice(base, alive.status), SET_URL));
+	const findings = [await readyFinding(base), ...clockFindings(alive.date, now())];
 	if (key === undefined)
-		return {
-			there: true,
-			findings: [
-				...findings,
-				problem(
-					"key",
-					"SLUICE_API_KEY is not set.",
-					"Set it to a key of the service; the first start printed one.",
-				),
-			],
-			endpoints: [],
-		};
-	const list = await get(base, "/v1/endpoints", key);
-	if (typeof list === "string" || list.status !== 200) {
-		const said = typeof list === "string" ? list : (list.error ?? `HTTP ${list.status}`);
-		return {
-			there: true,
-			findings: [
-				...findings,
-				problem(
-					"key",
-					`The key of SLUICE_API_KEY was not accepted: ${said}`,
-					"Make one with an admin key: sluice keys create --name doctor --scope read",
-				),
-			],
-			endpoints: [],
-		};
-	}
-	findings.push(ok("key", "The key of SLUICE_API_KEY is good."));
-	const { endpoints } = list.json as { endpoints: Listed[] };
+		return failed(
+			true,
+			...findings,
+			problem(
+				"key",
+				"SLUICE_API_KEY is not set.",
+				"Set it to an API key of the service; the first start printed one.",
+			),
+		);
+	const get: Fetcher = (target) => fetchFrom(base, target, key);
+	const list = await get("/v1/endpoints");
+	if (typeof list === "string" || list.status !== 200)
+		return failed(
+			true,
+			...findings,
+			problem(
+				"key",
+				`The service rejected SLUICE_API_KEY: ${errorOf(list)}`,
+				"Create one with an admin key: sluice keys create --name doctor --scope read",
+			),
+		);
+	findings.push(ok("key", "SLUICE_API_KEY is valid."));
+	const { endpoints } = list.json as { endpoints: ListedEndpoint[] };
 	if (endpoints.length === 0)
 		findings.push(
 			warning(
 				"endpoints",
-				"There is no endpoint yet.",
+				"No endpoints yet.",
 				"Describe one in sluice.yaml, or: sluice endpoints create hello --from FOLDER",
 			),
 		);
-	for (const endpoint of endpoints) findings.push(...(await endpointFindings(base, key, endpoint)));
-	return { there: true, findings, endpoints };
+	for (const endpoint of endpoints) findings.push(...(await endpointFindings(get, endpoint)));
+	return { answers: true, findings, endpoints };
 }
 
-/** Whether the address that workers and clients are told leads to the service. */
+async function readyFinding(base: string): Promise<Finding> {
+	const ready = await fetchFrom(base, "/readyz");
+	if (typeof ready !== "string" && ready.status === 200)
+		return ok("service", `The service at ${base} is ready.`);
+	const reason = typeof ready === "string" || ready.error === undefined ? "." : `: ${ready.error}`;
+	return problem(
+		"service",
+		`The service at ${base} is running but not ready${reason}`,
+		"It is stopping, or its store is not writable: see its log.",
+	);
+}
+
+/** Whether the address given to workers and clients reaches the service. */
 export async function publicUrlFinding(publicUrl: string): Promise<Finding> {
-	const found = await get(publicUrl, "/healthz");
-	if (typeof found !== "string" && found.status === 200)
-		return ok("publicUrl", `${publicUrl} leads to the service.`);
+	const response = await fetchFrom(publicUrl, "/healthz");
+	if (typeof response !== "string" && response.status === 200)
+		return ok("publicUrl", `${publicUrl} reaches the service.`);
+	const reason = typeof response === "string" ? response : `HTTP ${response.status}`;
 	return problem(
 		"publicUrl",
-		`${publicUrl} does not lead to the service from here (${typeof found === "string" ? found : `HTTP ${found.status}`}).`,
+		`${publicUrl} does not reach the service from here (${reason}).`,
 		"Correct publicUrl: workers and snippets use it.",
 	);
 }
 
 function clockFindings(date: string | null, now: number): Finding[] {
-	const there = Date.parse(date ?? "");
-	if (Number.isNaN(there) || Math.abs(there - now) <= APART_MS) return [];
+	const apartMs = Math.abs(Date.parse(date ?? "") - now);
+	if (Number.isNaN(apartMs) || apartMs <= MAX_CLOCK_DIFFERENCE_MS) return [];
 	return [
 		warning(
 			"clock",
-			`The clock here and that of the service are ${Math.round(Math.abs(there - now) / 1000)} s apart.`,
-			"Set both by NTP: times in lists and webhook signatures are compared with them.",
+			`The clocks of this machine and the service differ by ${Math.round(apartMs / 1000)} s.`,
+			"Synchronise both with NTP: webhook signatures and times in lists depend on them.",
 		),
 	];
 }
 
 async function endpointFindings(
-	base: string,
-	key: string,
-	{ id, paused, jobs, workers, launcher }: Listed,
+	get: Fetcher,
+	{ id, paused, jobs, workers, launcher }: ListedEndpoint,
 ): Promise<Finding[]> {
 	const check = `endpoint ${id}`;
 	const findings: Finding[] = [];
+	const attached = workers.idle + workers.initializing + workers.running;
 	if (workers.unhealthy > 0)
 		findings.push(
 			problem(
 				check,
-				`${workers.unhealthy} of its workers report that they are unfit.`,
-				`See which: sluice workers list ${id}; the service's log says why.`,
+				`${workers.unhealthy} of its workers report that they are unhealthy.`,
+				`List them: sluice workers list ${id}. The service's log has the reasons.`,
 			),
 		);
-	if (jobs.inQueue > 0) findings.push(...(await waitingFindings(base, key, id, jobs.inQueue)));
-	else if (!isManaged(launcher.type) && workers.idle + workers.initializing + workers.running === 0)
+	if (jobs.inQueue > 0) findings.push(...(await waitFindings(get, id, jobs.inQueue)));
+	else if (!isManaged(launcher.type) && attached === 0)
 		findings.push(
-			warning(check, "No worker is attached: jobs will wait.", WAYS_OUT["no_worker"]!(id)),
+			warning(check, "No worker is attached: jobs will wait.", WAIT_FIXES["no_worker"]!(id)),
 		);
 	else if (paused)
-		findings.push(warning(check, "It is paused: jobs will wait.", WAYS_OUT["paused"]!(id)));
-	return findings.length > 0
-		? findings
-		: [
-				ok(
-					check,
-					`${jobs.inQueue} jobs wait, ${workers.running} workers run, ${workers.idle} are idle.`,
-				),
-			];
-}
-
-/** Why the oldest waiting job that is listed waits. */
-async function waitingFindings(
-	base: string,
-	key: string,
-	id: string,
-	waiting: number,
-): Promise<Finding[]> {
-	const query = new URLSearchParams({ status: "IN_QUEUE", limit: "1" });
-	const list = await get(base, path`/v1/endpoints/${id}/jobs?${query}`, key);
-	const job =
-		typeof list === "string"
-			? undefined
-			: (list.json as { jobs?: { id: string }[] } | undefined)?.jobs?.[0]?.id;
-	const one =
-		job === undefined ? undefined : await get(base, path`/v1/endpoints/${id}/jobs/${job}`, key);
-	const reason =
-		one === undefined || typeof one === "string"
-			? undefined
-			: (one.json as { reason?: { code: string; message: string } } | undefined)?.reason;
-	const way = reason && WAYS_OUT[reason.code];
-	if (!reason || !way) return [];
+		findings.push(warning(check, "It is paused: jobs will wait.", WAIT_FIXES["paused"]!(id)));
+	if (findings.length > 0) return findings;
 	return [
-		problem(`endpoint ${id}`, `${waiting} jobs wait: ${reason.message} (${reason.code})`, way(id)),
+		ok(
+			check,
+			`${jobs.inQueue} jobs wait, ${workers.running} workers are busy, ${workers.idle} are idle.`,
+		),
 	];
 }
 
-interface Got {
-	status: number;
-	json: unknown;
-	/** The service's own sentence. */
-	error: string | undefined;
-	date: string | null;
+/** Why one of the waiting jobs waits. */
+async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {
+	const query = new URLSearchParams({ status: "IN_QUEUE", limit: "1" });
+	const list = await read<{ jobs?: { id: string }[] }>(
+		get(path`/v1/endpoints/${id}/jobs?${query}`),
+	);
+	const job = list?.jobs?.[0]?.id;
+	if (job === undefined) return [];
+	const details = await read<{ reason?: { code: string; message: string } }>(
+		get(path`/v1/endpoints/${id}/jobs/${job}`),
+	);
+	const reason = details?.reason;
+	const fix = reason && WAIT_FIXES[reason.code];
+	if (!reason || !fix) return [];
+	const { code, message } = reason;
+	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})`, fix(id))];
 }
 
-/** An answer, or why there is none. */
-async function get(base: string, target: string, key?: string): Promise<Got | string> {
+async function read<Body>(request: Promise<Answer | string>): Promise<Body | undefined> {
+	const response = await request;
+	return typeof response === "string" ? undefined : (response.json as Body | undefined);
+}
+
+function errorOf(response: Answer | string): string {
+	return typeof response === "string" ? response : (response.error ?? `HTTP ${response.status}`);
+}
+
+async function fetchFrom(base: string, target: string, key?: string): Promise<Answer | string> {
 	try {
 		const response = await fetch(base + target, {
 			headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-			signal: AbortSignal.timeout(ANSWER_MS),
+			signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
 		});
-		const text = await response.text();
-		let json: unknown;
-		try {
-			json = JSON.parse(text);
-		} catch {
-			json = undefined;
-		}
+		const json = parseJson(await response.text());
 		const { error } = (json ?? {}) as { error?: unknown };
 		return {
 			status: response.status,
@@ -240,7 +218,6 @@ async function get(base: string, target: string, key?: string): Promise<Got | st
 			date: response.headers.get("date"),
 		};
 	} catch (error) {
-		const { cause, message } = error as Error;
-		return cause instanceof Error && cause.message !== "" ? cause.message : message;
+		return failureReason(error);
 	}
 }

@@ -1,64 +1,59 @@
-/**
- * The body of a submission from what a person gave: the input's text is handed on byte for byte
- * (D5).
- */
+/** The body of a submission; the input's text is sent byte for byte (D5). */
 import { parse } from "yaml";
 import { isObject } from "../../core/schema.ts";
 import { SUBMISSION_JSON } from "../../core/submission.ts";
-import { CliError } from "../command.ts";
+import type { FlagValues } from "../command.ts";
+import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 
-/**
- * Members that stand beside the input, as JSON texts; they win over those of a whole submission.
- */
-export type SubmissionSettings = Readonly<Partial<Record<"policy" | "webhook", string>>>;
+/** Members from flags, as JSON texts; they override those of a whole submission. */
+export type SubmissionMembers = Readonly<Partial<Record<"policy" | "webhook", string>>>;
 
 /** Members of a file such as `test_input.json`, which is a whole submission. */
-const WHOLE = [...SUBMISSION_JSON.members, "id"];
+const SUBMISSION_MEMBERS = [...SUBMISSION_JSON.members, "id"];
 
 /**
- * The body for an input, or for a whole submission (`{"input": {...}}` with nothing but a
- * submission's members); or what is wrong with the text.
+ * The body for a JSON text that is an input, or a whole submission (`{"input": {...}}` with only
+ * members of a submission); or what is wrong with the text.
  */
 export function submissionBody(
 	text: string,
-	beside: SubmissionSettings,
+	overrides: SubmissionMembers,
 ): { ok: true; body: string } | { ok: false; fault: string } {
 	const found = membersOf(text, SUBMISSION_JSON.members, SUBMISSION_JSON);
 	if (!found.ok) return { ok: false, fault: `It is not JSON: ${found.fault}` };
 	if (!found.object)
 		return { ok: false, fault: 'It must be a JSON object, such as {"prompt": "hello"}.' };
 	const value = JSON.parse(text) as Record<string, unknown>;
-	const whole =
-		isObject(value["input"]) && Object.keys(value).every((name) => WHOLE.includes(name));
-	const members = { ...(whole ? found.texts : { input: text.trim() }), ...beside };
-	const parts = Object.entries(members).flatMap(([name, member]) =>
+	const isSubmission =
+		isObject(value["input"]) &&
+		Object.keys(value).every((name) => SUBMISSION_MEMBERS.includes(name));
+	const members = { ...(isSubmission ? found.texts : { input: text.trim() }), ...overrides };
+	const texts = Object.entries(members).flatMap(([name, member]) =>
 		member === undefined ? [] : [`${JSON.stringify(name)}:${member}`],
 	);
-	return { ok: true, body: `{${parts.join(",")}}` };
+	return { ok: true, body: `{${texts.join(",")}}` };
 }
 
-/** `--policy` and `--webhook` as JSON texts; a policy may be written as YAML. */
-export function settingsFrom(
-	flags: Readonly<Record<string, string | undefined>>,
-): SubmissionSettings {
-	const { policy, webhook } = flags;
+/** Reads `--policy` and `--webhook`. */
+export function membersFromFlags({ policy, webhook }: FlagValues): SubmissionMembers {
 	return {
 		...(policy === undefined ? {} : { policy: policyText(policy) }),
 		...(webhook === undefined ? {} : { webhook: JSON.stringify(webhook) }),
 	};
 }
 
-function policyText(given: string): string {
+/** A policy may be written as YAML. */
+function policyText(text: string): string {
 	let value: unknown;
 	try {
-		value = parse(given);
+		value = parse(text);
 	} catch {
 		value = undefined;
 	}
 	if (!isObject(value))
 		throw new CliError(
-			`--policy takes an object, such as '{executionTimeout: 60000, ttl: 600000, lowPriority: true}', not '${given}'.`,
+			`--policy takes an object, such as '{executionTimeout: 60000, ttl: 600000, lowPriority: true}', not '${text}'.`,
 		);
 	return JSON.stringify(value);
 }

@@ -1,127 +1,106 @@
-/**
- * The client's side of a job for commands: submitted once whatever happens on the way, and waited
- * for (D14, D36). Refusals that pass are waited out.
- */
+/** Calls on the jobs of one endpoint, repeated over temporary failures (D14, D36). */
 import type { Clock } from "../../clock.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
-import { CliError } from "../command.ts";
+import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
-import { path } from "../service-client.ts";
+import { parseJson, path } from "../service-client.ts";
 
-/** A job that has ended: its object as it came, and texts of its members. */
 export interface EndedJob {
 	id: string;
 	status: JobState;
-	/** The job object. */
+	/** The job object as JSON text. */
 	text: string;
-	/** JSON texts. */
+	/** JSON text. */
 	output: string | undefined;
+	/** JSON text. */
 	error: string | undefined;
 }
 
-/**
- * The service does not take this one submission, or does not have this job any more; others are not
- * concerned.
- */
+/** The service refused this submission, or no longer has this job. Others may succeed. */
 export class RefusedJob extends Error {}
 
-/**
- * Calls on one endpoint. Both throw {@link RefusedJob}, or {@link CliError} when nothing can go on.
- */
-export interface JobCalls {
-	/**
-	 * Submits under the key and answers the job's id; again after a failure on the way, which gives
-	 * the same job.
-	 */
-	submit(body: string, idempotencyKey: string): Promise<string>;
-	/** Waits for the job's end. */
-	ended(id: string): Promise<EndedJob>;
-	/** One request, with what passes waited out. */
-	request(
-		target: string,
-		init?: { body?: string; headers?: Record<string, string> },
-	): Promise<Response>;
+/** A request to {@link JobCalls.request}; with a body it is a POST. */
+interface Request {
+	body?: string;
+	headers?: Record<string, string>;
 }
 
-/** How long a service that was there may be away, ms. */
-const PATIENCE_MS = 60_000;
-/** First and longest pause while it is away, ms. */
-const AGAIN_MS = [250, 4000] as const;
-/** What `Retry-After` may say at most, ms. */
-const LONGEST_PAUSE_MS = 60_000;
-/** One wait for the end, ms (D8). */
+/** Calls throw {@link RefusedJob}, or {@link CliError} when no other job could succeed either. */
+export interface JobCalls {
+	/** Submits a job and returns its id. Repeats after a failure; the key prevents duplicates. */
+	submit(body: string, idempotencyKey: string): Promise<string>;
+	/** Waits until the job ends. */
+	ended(id: string): Promise<EndedJob>;
+	/** Sends one request; repeats it on 429, 5xx and lost connections. */
+	request(path: string, request?: Request): Promise<Response>;
+}
+
+/** How long requests are repeated while the service is unavailable, ms. */
+const MAX_OUTAGE_MS = 60_000;
+/** Pause between two attempts, doubling, ms. */
+const RETRY_MS = { first: 250, max: 4000 } as const;
+/** Longest `Retry-After` that is respected, ms. */
+const MAX_RETRY_AFTER_MS = 60_000;
+/** Longest wait of one status request, ms (D8). */
 const WAIT_MS = 60_000;
 
-/**
- * Calls for the endpoint. `signal` ends them with its reason; `waiting` is told why a request is
- * repeated.
- */
+/** `signal` aborts all calls with its reason; `onRetry` receives why a request is repeated. */
 export function jobCalls(q: {
 	base: string;
 	key: string;
 	endpoint: string;
 	clock: Clock;
 	signal?: AbortSignal;
-	waiting?: (why: string) => void;
+	onRetry?: (reason: string) => void;
 }): JobCalls {
-	const { base, key, endpoint, clock, signal, waiting = () => {} } = q;
-	let met = false;
+	const { base, key, endpoint, clock, signal, onRetry = () => {} } = q;
+	let hasAnswered = false;
 
-	async function pause(ms: number, why: string): Promise<void> {
-		waiting(why);
+	async function pause(ms: number, reason: string): Promise<void> {
+		onRetry(reason);
 		await clock.sleep(ms, signal);
 		signal?.throwIfAborted();
 	}
 
-	async function request(
-		target: string,
-		init: { body?: string; headers?: Record<string, string> } = {},
-	): Promise<Response> {
-		let awaySince: number | undefined;
+	async function send(target: string, { body, headers }: Request): Promise<Response> {
+		return await fetch(base + target, {
+			method: body === undefined ? "GET" : "POST",
+			headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+			...(body === undefined ? {} : { body }),
+			...(signal ? { signal } : {}),
+		});
+	}
+
+	async function request(target: string, init: Request = {}): Promise<Response> {
+		let unavailableSince: number | undefined;
 		for (let tries = 0; ; tries += 1) {
 			let response: Response | undefined;
-			let why: string;
+			let reason: string;
 			try {
-				response = await fetch(base + target, {
-					method: init.body === undefined ? "GET" : "POST",
-					headers: {
-						authorization: `Bearer ${key}`,
-						"content-type": "application/json",
-						...init.headers,
-					},
-					...(init.body === undefined ? {} : { body: init.body }),
-					...(signal ? { signal } : {}),
-				});
-				met = true;
+				response = await send(target, init);
+				hasAnswered = true;
 				if (response.status !== 429 && response.status < 500) return response;
-				why = sentenceOf(await response.text(), response.status);
-				if (response.status === 429) awaySince = undefined;
-				else awaySince ??= clock.now();
+				reason = errorSentence(await response.text(), response.status);
+				if (response.status === 429) unavailableSince = undefined;
+				else unavailableSince ??= clock.now();
 			} catch (error) {
 				signal?.throwIfAborted();
-				const { cause } = error as Error;
-				why = `No service answers at ${base} (${cause instanceof Error ? cause.message : String(error)}).`;
-				if (!met) throw new CliError(`${why} Start it with 'sluice serve', or set SLUICE_URL.`, 1);
-				awaySince ??= clock.now();
+				reason = noServiceAt(base, failureReason(error));
+				if (!hasAnswered) throw new CliError(`${reason} ${START_SERVICE}`, 1);
+				unavailableSince ??= clock.now();
 			}
-			if (awaySince !== undefined && clock.now() - awaySince > PATIENCE_MS)
-				throw new CliError(`${why} Run the same command again when the service is back.`, 1);
-			const told = Number(response?.headers.get("retry-after") ?? Number.NaN) * 1000;
-			await pause(
-				Number.isFinite(told)
-					? Math.min(Math.max(told, AGAIN_MS[0]), LONGEST_PAUSE_MS)
-					: Math.min(AGAIN_MS[0] * 2 ** Math.min(tries, 10), AGAIN_MS[1]),
-				why,
-			);
+			if (unavailableSince !== undefined && clock.now() - unavailableSince > MAX_OUTAGE_MS)
+				throw new CliError(
+					`${reason} Run the same command again when the service is available.`,
+					1,
+				);
+			await pause(retryPause(response, tries), reason);
 		}
 	}
 
-	/** The body of a success. */
-	async function read(
-		target: string,
-		init?: { body: string; headers: Record<string, string> },
-	): Promise<string> {
+	/** The body of a successful response. */
+	async function read(target: string, init?: Request): Promise<string> {
 		for (;;) {
 			const response = await request(target, init);
 			let text: string;
@@ -129,64 +108,57 @@ export function jobCalls(q: {
 				text = await response.text();
 			} catch {
 				signal?.throwIfAborted();
-				await pause(AGAIN_MS[0], "The answer broke off.");
+				await pause(RETRY_MS.first, "The connection was lost during the response.");
 				continue;
 			}
 			if (response.ok) return text;
-			const { code } = refusal(text);
-			// These hold for every submission: going on would say the same for each.
-			if (response.status === 401 || code === "endpoint_not_found")
-				throw new CliError(sentenceOf(text, response.status), 1);
-			throw new RefusedJob(sentenceOf(text, response.status));
+			const sentence = errorSentence(text, response.status);
+			// These would refuse every other submission too.
+			if (response.status === 401 || errorBody(text).code === "endpoint_not_found")
+				throw new CliError(sentence, 1);
+			throw new RefusedJob(sentence);
 		}
+	}
+
+	/** Texts of the members; throws unless the first of them exists. */
+	function jobMembers(text: string, names: readonly string[]): Record<string, string | undefined> {
+		const found = membersOf(text, names);
+		if (!found.ok || found.texts[names[0]!] === undefined) throw notSluiceError(base, 200);
+		return found.texts;
 	}
 
 	return {
 		request,
 		async submit(body, idempotencyKey) {
-			const text = await read(path`/v2/${endpoint}/run`, {
-				body,
-				headers: { "idempotency-key": idempotencyKey },
-			});
-			return idIn(text, base);
+			const headers = { "idempotency-key": idempotencyKey };
+			const text = await read(path`/v2/${endpoint}/run`, { body, headers });
+			return JSON.parse(jobMembers(text, ["id"])["id"]!) as string;
 		},
 		async ended(id) {
 			const wait = new URLSearchParams({ wait: String(WAIT_MS) });
 			for (;;) {
 				const text = await read(path`/v2/${endpoint}/status-sync/${id}?${wait}`);
-				const found = membersOf(text, ["status", "output", "error"]);
-				if (!found.ok || found.texts["status"] === undefined)
-					throw new CliError(
-						`What answers at ${base} is not Sluice. Set SLUICE_URL to the address of the service.`,
-						1,
-					);
-				const status = JSON.parse(found.texts["status"]) as JobState;
+				const members = jobMembers(text, ["status", "output", "error"]);
+				const status = JSON.parse(members["status"]!) as JobState;
 				if (isFinal(status))
-					return { id, status, text, output: found.texts["output"], error: found.texts["error"] };
+					return { id, status, text, output: members["output"], error: members["error"] };
 			}
 		},
 	};
 }
 
-function idIn(text: string, base: string): string {
-	const found = membersOf(text, ["id"]);
-	if (!found.ok || found.texts["id"] === undefined)
-		throw new CliError(
-			`What answers at ${base} is not Sluice. Set SLUICE_URL to the address of the service.`,
-			1,
-		);
-	return JSON.parse(found.texts["id"]) as string;
+function retryPause(response: Response | undefined, tries: number): number {
+	const retryAfterMs = Number(response?.headers.get("retry-after") ?? Number.NaN) * 1000;
+	if (Number.isFinite(retryAfterMs))
+		return Math.min(Math.max(retryAfterMs, RETRY_MS.first), MAX_RETRY_AFTER_MS);
+	return Math.min(RETRY_MS.first * 2 ** Math.min(tries, 10), RETRY_MS.max);
 }
 
-function refusal(text: string): { error?: unknown; code?: unknown } {
-	try {
-		return (JSON.parse(text) ?? {}) as { error?: unknown; code?: unknown };
-	} catch {
-		return {};
-	}
+function errorBody(text: string): { error?: unknown; code?: unknown } {
+	return (parseJson(text) ?? {}) as { error?: unknown; code?: unknown };
 }
 
-function sentenceOf(text: string, status: number): string {
-	const { error } = refusal(text);
-	return typeof error === "string" ? error : `The service answered ${status}.`;
+function errorSentence(text: string, status: number): string {
+	const { error } = errorBody(text);
+	return typeof error === "string" ? error : `The service answered HTTP ${status}.`;
 }

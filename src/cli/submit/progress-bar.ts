@@ -1,32 +1,40 @@
-/** A bar that shows on a terminal how far a long command is. */
+/** A progress bar on a terminal. */
 const WIDTH = 30;
-/** Shortest time between two drawings, ms: a terminal is slow. */
-const PAUSE_MS = 100;
+/** Shortest time between two redraws, ms. */
+const REDRAW_MS = 100;
 
-/** Draws on standard error; nothing where that is no terminal. */
+export interface ProgressBar {
+	/** `share`: 0 to 1. */
+	show(share: number, text: string): void;
+	/** Prints a line above the bar. */
+	line(text: string): void;
+	clear(): void;
+}
+
+/** Draws to stderr if that is a terminal; lines are printed in any case. */
 export function progressBar({
 	now,
 	stream = process.stderr,
 }: {
 	now: () => number;
 	stream?: NodeJS.WriteStream;
-}): { show(share: number, text: string): void; line(text: string): void; clear(): void } {
+}): ProgressBar {
 	let drawnAt = 0;
-	let last = "";
+	let current = "";
 	const draw = (text: string): void => void (stream.isTTY && stream.write(`\r\u001b[K${text}`));
 	return {
 		show(share, text) {
 			const filled = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
-			last = `[${"#".repeat(filled)}${"-".repeat(WIDTH - filled)}] ${Math.floor(share * 100)} %  ${text}`;
-			if (now() - drawnAt < PAUSE_MS) return;
+			const bar = "#".repeat(filled) + "-".repeat(WIDTH - filled);
+			current = `[${bar}] ${Math.floor(share * 100)} %  ${text}`;
+			if (now() - drawnAt < REDRAW_MS) return;
 			drawnAt = now();
-			draw(last);
+			draw(current);
 		},
-		/** A line above the bar. */
 		line(text) {
 			draw("");
 			stream.write(`${text}\n`);
-			draw(last);
+			draw(current);
 		},
 		clear: () => draw(""),
 	};

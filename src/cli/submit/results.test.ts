@@ -36,7 +36,7 @@ it("D36: zeros inside are refused, and nothing is changed", async () => {
 	const path = join(root, "hole.jsonl");
 	const text = `${line(1)}${"\0".repeat(40)}\n${line(3)}`;
 	writeFileSync(path, text);
-	await expect(fileResults(path)).rejects.toThrow("no results of this command");
+	await expect(fileResults(path)).rejects.toThrow("not results of this command");
 	expect(readFileSync(path, "utf8")).toBe(text);
 });
 

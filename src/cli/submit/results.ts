@@ -1,7 +1,4 @@
-/**
- * The results of `sluice jobs submit --file`: one line for each line of the input, and what a run
- * before this one has already written (D36).
- */
+/** Results of `sluice jobs submit --file`: one JSON line per input line, resumable (D36). */
 import {
 	closeSync,
 	createReadStream,
@@ -14,39 +11,31 @@ import {
 	writeSync,
 } from "node:fs";
 import { flushFile } from "../../durable-file.ts";
-import { CliError } from "../command.ts";
+import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 
-/**
- * One line. `index` is the number of the line in the input, from 1; `output` and `error` are JSON
- * texts.
- */
 export interface Result {
+	/** Line number in the input, from 1. */
 	index: number;
-	/**
-	 * The job's state, or `REFUSED` when the line never became a job or its job can no longer be
-	 * read.
-	 */
+	/** The job's state, or `REFUSED`: the line was refused, or its job can no longer be read. */
 	status: string;
 	id?: string | undefined;
+	/** JSON text. */
 	output?: string | undefined;
+	/** JSON text. */
 	error?: string | undefined;
 	/** Idempotency key. */
 	key: string;
 }
 
-/** Where results go. */
 export interface Results {
-	/** The status that an earlier run wrote for this line. */
+	/** The status that an earlier run has written for this line. */
 	known(index: number, key: string): string | undefined;
 	write(result: Result): void;
 	close(): void;
 }
 
-/**
- * Lines of a file as bytes, with the number of bytes read up to the end of each; the last may have
- * no line end.
- */
+/** Lines of a file; `end`: offset after the line; `whole`: it ends with a newline. */
 export async function* linesOf(
 	file: string,
 ): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
@@ -67,7 +56,7 @@ export async function* linesOf(
 	if (bytes.length > 0) yield { bytes, end: end + bytes.length, whole: false };
 }
 
-/** Results on standard output: nothing is known from before. */
+/** Results on standard output, without those of earlier runs. */
 export function printedResults(): Results {
 	return {
 		known: () => undefined,
@@ -77,8 +66,8 @@ export function printedResults(): Results {
 }
 
 /**
- * Results in a file, after those of earlier runs; a line that a crash left unfinished is removed.
- * Throws {@link CliError} when the file holds something else.
+ * Results in a file, appended to those of earlier runs; an unfinished last line is removed. Throws
+ * {@link CliError} when the file contains anything else.
  */
 export async function fileResults(path: string): Promise<Results> {
 	const known = new Map<string, string>();
@@ -90,7 +79,7 @@ export async function fileResults(path: string): Promise<Results> {
 			const { index, status, key } = found.ok ? found.texts : {};
 			if (index === undefined || status === undefined || key === undefined)
 				throw new CliError(
-					`${path} holds lines that are no results of this command. Name another file with --output.`,
+					`${path} contains lines that are not results of this command. Choose another file with --output.`,
 				);
 			known.set(`${index} ${JSON.parse(key) as string}`, JSON.parse(status) as string);
 			good = end;
@@ -103,7 +92,7 @@ export async function fileResults(path: string): Promise<Results> {
 		file = openSync(path, "a");
 		if (!existed) flushFile(path);
 	} catch (error) {
-		throw new CliError(`The results cannot be written to ${path}: ${(error as Error).message}`);
+		throw new CliError(`Cannot write results to ${path}: ${(error as Error).message}`);
 	}
 	const flusher = openFlusher(file);
 	return {
@@ -116,27 +105,26 @@ export async function fileResults(path: string): Promise<Results> {
 	};
 }
 
-/** What flushing answers for what is no file on a disk. */
-const NO_FLUSH: ReadonlySet<string> = new Set(["EINVAL", "ENOTSUP", "EROFS"]);
+/** Error codes of flushing where there is nothing to flush, such as a pipe. */
+const NOT_FLUSHABLE: ReadonlySet<string> = new Set(["EINVAL", "ENOTSUP", "EROFS"]);
 
 /**
- * Flushes what is written to a file, one flush at a time, and the rest when it is closed: the
- * service erases a result when its retention ends, and then this file has the only copy. A file
- * that cannot be flushed, such as a pipe, is left to the system.
+ * Flushes a file after writes, one flush at a time, and when it is closed: once the service has
+ * erased an expired result, this file is the only copy.
  */
 function openFlusher(file: number): { written(): void; close(): void } {
 	let flushing = false;
 	let pending = false;
 	let closed = false;
-	let fault: NodeJS.ErrnoException | undefined;
+	let failure: NodeJS.ErrnoException | undefined;
 
 	function flush(): void {
 		flushing = true;
 		pending = false;
 		fdatasync(file, (error) => {
 			flushing = false;
-			// The system reports a failure once: a later flush would succeed without what was lost.
-			if (error && !NO_FLUSH.has(error.code ?? "")) fault ??= error;
+			// The system reports a failure only once; a later flush would succeed in spite of it.
+			if (error && !NOT_FLUSHABLE.has(error.code ?? "")) failure ??= error;
 			if (closed) closeSync(file);
 			else if (pending) flush();
 		});
@@ -152,21 +140,21 @@ function openFlusher(file: number): { written(): void; close(): void } {
 			try {
 				fdatasyncSync(file);
 			} catch (error) {
-				if (!NO_FLUSH.has((error as NodeJS.ErrnoException).code ?? ""))
-					fault ??= error as NodeJS.ErrnoException;
+				if (!NOT_FLUSHABLE.has((error as NodeJS.ErrnoException).code ?? ""))
+					failure ??= error as NodeJS.ErrnoException;
 			}
-			// A flush in flight closes it when it ends.
+			// A flush in progress closes the file.
 			if (!flushing) closeSync(file);
-			if (fault)
+			if (failure)
 				throw new CliError(
-					`The results could not be flushed to the disk: ${fault.message}. Keep a copy of the file before it is used again.`,
+					`The results could not be flushed to disk: ${failure.message}. Copy the file before you use it again.`,
 					1,
 				);
 		},
 	};
 }
 
-/** The texts stand as they came, on one line: outside of strings a line end means nothing. */
+/** Payloads keep their text, but on one line: JSON has line ends only between values. */
 function lineOf({ index, status, id, output, error, key }: Result): string {
 	const members = [
 		`"index":${index}`,

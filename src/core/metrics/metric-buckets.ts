@@ -1,28 +1,23 @@
-/**
- * What is counted of an endpoint in one step of time (D40): counts, the most that was seen of what
- * goes up and down, and durations. Tallies add up, over time and over servers.
- */
+/** Metrics of an endpoint for a minute or an hour (D40). Buckets of several servers are added. */
 import type { Histogram } from "./histogram.ts";
 import { addHistogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
 import type { JobState } from "../job-states.ts";
 
-/** Lengths of the steps, ms. */
+/** Lengths of buckets. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const STEPS = [MINUTE_MS, HOUR_MS] as const;
 export type StepMs = (typeof STEPS)[number];
 
-/** How long steps are kept, ms: minutes for a day, hours for 30 days. */
+/** Retention, ms: minutes for a day, hours for 30 days. */
 export const METRICS_KEPT_MS: Readonly<Record<StepMs, number>> = {
 	[MINUTE_MS]: 86_400_000,
 	[HOUR_MS]: 30 * 86_400_000,
 };
 
-/** Ends of jobs. */
 export const OUTCOMES = ["completed", "failed", "timedOut", "cancelled"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The outcome that a final state is. */
 export const OUTCOME_OF: Readonly<Partial<Record<JobState, Outcome>>> = {
 	COMPLETED: "completed",
 	FAILED: "failed",
@@ -31,16 +26,13 @@ export const OUTCOME_OF: Readonly<Partial<Record<JobState, Outcome>>> = {
 };
 
 /**
- * What is counted. `retried`: returns to the queue by `/retry` or by a loss; `coldStarts`: workers
- * launched. Their order is that of the stored text: new ones go to the end.
+ * `retried`: returns to the queue by `/retry` or a loss; `coldStarts`: launched workers. Stored in
+ * this order: append new counters.
  */
 export const COUNTERS = ["submitted", ...OUTCOMES, "retried", "coldStarts"] as const;
 export type Counter = (typeof COUNTERS)[number];
 
-/**
- * Of what goes up and down the most is kept. Workers as in `/health`: one is ready, busy or
- * starting. Their order is that of the stored text.
- */
+/** The maximum of each is kept. Worker states as in `/health`. Stored in this order. */
 export const GAUGES = [
 	"queued",
 	"running",
@@ -53,9 +45,9 @@ export type Gauge = (typeof GAUGES)[number];
 export interface MetricBucket {
 	counts: Record<Counter, number>;
 	most: Record<Gauge, number>;
-	/** Waits in the queue of the jobs that were handed out, ms. */
+	/** Waits in the queue of jobs that were started, ms. */
 	delay: Histogram;
-	/** Runs of the jobs whose workers told their end, ms. */
+	/** Runs of jobs whose workers reported their end, ms. */
 	execution: Histogram;
 }
 
@@ -71,7 +63,7 @@ export function newMetricBucket(): MetricBucket {
 	};
 }
 
-/** Adds what another one has: counts add up, of what goes up and down the most stays. */
+/** Adds `from` to `to`: sums of counts, maxima of gauges. */
 export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
 	for (const name of COUNTERS) to.counts[name] += from.counts[name];
 	for (const name of GAUGES) to.most[name] = Math.max(to.most[name], from.most[name]);
@@ -79,7 +71,6 @@ export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
 	addHistogram(to.execution, from.execution);
 }
 
-/** Whether nothing happened and nothing was seen. */
 export function isEmpty({ counts, most, delay }: MetricBucket): boolean {
 	return (
 		COUNTERS.every((name) => counts[name] === 0) &&
@@ -88,7 +79,6 @@ export function isEmpty({ counts, most, delay }: MetricBucket): boolean {
 	);
 }
 
-/** As JSON text. */
 export function metricBucketText({ counts, most, delay, execution }: MetricBucket): string {
 	return JSON.stringify([
 		COUNTERS.map((name) => counts[name]),
@@ -98,7 +88,7 @@ export function metricBucketText({ counts, most, delay, execution }: MetricBucke
 	]);
 }
 
-/** What {@link metricBucketText} made; what an older version did not count is 0. */
+/** Reads {@link metricBucketText}; counters that an older version did not have are 0. */
 export function readMetricBucket(text: string): MetricBucket {
 	const [counts = [], most = [], delay = [], execution = []] = JSON.parse(text) as number[][];
 	const named = <N extends string>(

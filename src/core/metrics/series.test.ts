@@ -12,23 +12,23 @@ import {
 import type { MetricBucket } from "./metric-buckets.ts";
 
 function tallyOf(completed: number, queued: number, ...delays: number[]): MetricBucket {
-	const tally = newMetricBucket();
-	tally.counts.completed = completed;
-	tally.most.queued = queued;
-	for (const ms of delays) observe(tally.delay, ms);
-	return tally;
+	const bucket = newMetricBucket();
+	bucket.counts.completed = completed;
+	bucket.most.queued = queued;
+	for (const ms of delays) observe(bucket.delay, ms);
+	return bucket;
 }
 
-it("tallies of one minute add up, of what goes up and down the most stays", () => {
+it("buckets of one minute add up, of what goes up and down the most stays", () => {
 	const [one, other] = [tallyOf(2, 7, 100, 100), tallyOf(3, 4, 100, 10_000)];
 	const series = seriesOf({
 		from: 0,
 		to: MINUTE_MS,
 		step: MINUTE_MS,
 		known: new Set([0]),
-		tallies: [
-			{ at: 0, tally: one },
-			{ at: 0, tally: readMetricBucket(metricBucketText(other)) },
+		buckets: [
+			{ at: 0, bucket: one },
+			{ at: 0, bucket: readMetricBucket(metricBucketText(other)) },
 		],
 	});
 	expect(series).toMatchObject({
@@ -48,7 +48,7 @@ it("a minute in which a server looked and nothing happened is 0, one without a s
 		to: 3 * MINUTE_MS,
 		step: MINUTE_MS,
 		known: new Set([MINUTE_MS]),
-		tallies: [{ at: 2 * MINUTE_MS, tally: tallyOf(1, 0) }],
+		buckets: [{ at: 2 * MINUTE_MS, bucket: tallyOf(1, 0) }],
 	});
 	expect([series.completed, series.queued, series.delayMs.p95]).toEqual([
 		[null, 0, 1],

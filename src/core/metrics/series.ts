@@ -1,6 +1,4 @@
-/**
- * Tallies of one endpoint as lines for charts: a value for each step, null where nothing is known.
- */
+/** Buckets of an endpoint as series for charts: one value per step, null where unknown. */
 import type { Histogram } from "./histogram.ts";
 import { percentiles } from "./histogram.ts";
 import { COUNTERS, GAUGES, addMetricBucket, newMetricBucket } from "./metric-buckets.ts";
@@ -8,50 +6,49 @@ import type { Counter, Gauge, StepMs, MetricBucket } from "./metric-buckets.ts";
 
 type Line = (number | null)[];
 
-/** The parts of all whose longest duration is told. */
-const PARTS = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
-type Percentiles = Record<keyof typeof PARTS, Line>;
+const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
+type Percentiles = Record<keyof typeof QUANTILES, Line>;
 
 export type Series = Record<Counter | Gauge, Line> & {
 	delayMs: Percentiles;
 	executionMs: Percentiles;
 };
 
-/** A tally and the beginning of its step, ms since the epoch. */
-export interface Dated {
+/** `at`: start of the bucket, ms since the epoch. */
+export interface DatedBucket {
 	at: number;
-	tally: MetricBucket;
+	bucket: MetricBucket;
 }
 
 /**
- * Lines from the step that begins at `from` until before `to`. Several tallies of a step are added
- * up. `known`: beginnings of the steps in which a server looked; of others nothing is known.
+ * Series from the step that starts at `from` until before `to`. Buckets of the same step are added.
+ * `known`: starts of the steps for which a server has recorded metrics.
  */
 export function seriesOf({
 	from,
 	to,
 	step,
-	tallies,
+	buckets,
 	known,
 }: {
 	from: number;
 	to: number;
 	step: StepMs;
-	tallies: Iterable<Dated>;
+	buckets: Iterable<DatedBucket>;
 	known: ReadonlySet<number>;
 }): Series {
 	const sums = new Map<number, MetricBucket>();
-	for (const { at, tally } of tallies) {
+	for (const { at, bucket } of buckets) {
 		const sum = sums.get(at) ?? newMetricBucket();
-		addMetricBucket(sum, tally);
+		addMetricBucket(sum, bucket);
 		sums.set(at, sum);
 	}
-	const nothing = newMetricBucket();
+	const empty = newMetricBucket();
 	const steps: (MetricBucket | undefined)[] = [];
 	for (let at = from; at < to; at += step)
-		steps.push(sums.get(at) ?? (known.has(at) ? nothing : undefined));
-	const line = (value: (tally: MetricBucket) => number): Line =>
-		steps.map((tally) => (tally ? value(tally) : null));
+		steps.push(sums.get(at) ?? (known.has(at) ? empty : undefined));
+	const line = (value: (bucket: MetricBucket) => number): Line =>
+		steps.map((bucket) => (bucket ? value(bucket) : null));
 	return {
 		...(Object.fromEntries(
 			COUNTERS.map((name) => [name, line(({ counts }) => counts[name])]),
@@ -60,16 +57,19 @@ export function seriesOf({
 			Gauge,
 			Line
 		>),
-		delayMs: percentileLines(steps.map((tally) => tally?.delay)),
-		executionMs: percentileLines(steps.map((tally) => tally?.execution)),
+		delayMs: percentileLines(steps.map((bucket) => bucket?.delay)),
+		executionMs: percentileLines(steps.map((bucket) => bucket?.execution)),
 	};
 }
 
 function percentileLines(histograms: readonly (Histogram | undefined)[]): Percentiles {
 	const values = histograms.map(
-		(histogram) => histogram && percentiles(histogram, Object.values(PARTS)),
+		(histogram) => histogram && percentiles(histogram, Object.values(QUANTILES)),
 	);
 	return Object.fromEntries(
-		Object.keys(PARTS).map((name, index) => [name, values.map((each) => each?.[index] ?? null)]),
+		Object.keys(QUANTILES).map((name, index) => [
+			name,
+			values.map((each) => each?.[index] ?? null),
+		]),
 	) as Percentiles;
 }

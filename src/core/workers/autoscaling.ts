@@ -1,33 +1,30 @@
-/**
- * How many workers an endpoint should have, from one look at it (D20, D27, D28). Pure: sampling and
- * acting are in `engine/scale.ts`.
- */
+/** How many workers an endpoint should have (D20, D27, D28). */
 
-/** What was seen. Jobs of low priority count nowhere but in `busyLow` (D20). Times in ms. */
+/** State of an endpoint. Jobs of low priority count only in `busyLow` (D20). */
 export interface Sample {
-	/** Jobs that wait. */
+	/** Waiting jobs. */
 	waiting: number;
-	/** How long the oldest of them has waited; 0 without one. */
+	/** Wait of the oldest of them; 0 without one. */
 	oldestWaitMs: number;
-	/** Jobs in workers' hands. */
+	/** Running jobs. */
 	inProgress: number;
-	/** Workers with a job, those with jobs of low priority alone included. */
+	/** Workers with jobs of any priority. */
 	busy: number;
-	/** Workers with jobs of low priority alone: no help for the others. */
+	/** Workers with jobs of low priority only: no capacity for others. */
 	busyLow: number;
 	idle: number;
-	/** Idle workers that have been so for at most `scalerValue` s: about to take what waits. */
+	/** Workers idle for at most `scalerValue` s: about to take a waiting job. */
 	idleFresh: number;
 	starting: number;
 	/** Idle workers whose `idleTimeout` has passed. */
 	idleTooLong: number;
-	/** Workers on their way out, which still take a place. */
+	/** Stopping workers, which still count for `workersMax`. */
 	stopping: number;
-	/** Since the last start of a worker; Infinity before the first. */
+	/** Time since the last start of a worker; Infinity before the first. */
 	sinceStartMs: number;
 }
 
-/** The settings that decide (D27). */
+/** Settings of the endpoint (D27). */
 export interface ScaleRule {
 	workersMin: number;
 	workersMax: number;
@@ -37,28 +34,30 @@ export interface ScaleRule {
 }
 
 /**
- * Workers wanted, those on their way out left out. Fewer than present only for idle ones of which
- * enough stay, and for what is above the maximum and not busy; busy ones are never stopped (D28),
- * so the maximum binds only what may be added.
+ * The number of workers, stopping ones excluded. Busy workers are never stopped (D28): the maximum
+ * only limits starts, and idle workers.
  */
 export function desiredWorkers(sample: Sample, rule: ScaleRule): number {
 	const present = sample.busy + sample.idle + sample.starting;
-	const wanted = Math.max(asked(sample, rule, present), present - surplus(sample), rule.workersMin);
+	const wanted = Math.max(
+		demand(sample, rule, present),
+		present - surplus(sample),
+		rule.workersMin,
+	);
 	const bounded = Math.max(Math.min(wanted, rule.workersMax), sample.busy);
 	return bounded <= present
 		? bounded
 		: Math.max(present, Math.min(bounded, rule.workersMax - sample.stopping));
 }
 
-/** Workers that the waiting jobs ask for. */
-function asked(sample: Sample, rule: ScaleRule, present: number): number {
+/** Workers that the jobs need. */
+function demand(sample: Sample, rule: ScaleRule, present: number): number {
 	if (rule.scalerType === "REQUEST_COUNT")
 		return sample.busyLow + Math.ceil((sample.waiting + sample.inProgress) / rule.scalerValue);
 	if (sample.waiting === 0) return 0;
 	if (present === 0) return 1;
-	// One at a time, as far apart as the wait that asks for them, and no more on the way than jobs
-	// wait: a slow start is no reason for another. One that has long been idle is no help: it may
-	// still run an old attempt of what waits (D16 Fence).
+	// One start per delay, and no more starting workers than waiting jobs: a slow start must not cause
+	// another. A worker that stays idle cannot take the jobs: it may run old attempts (D16 Fence).
 	const delayMs = rule.scalerValue * 1000;
 	const late =
 		sample.oldestWaitMs > delayMs &&
@@ -67,10 +66,7 @@ function asked(sample: Sample, rule: ScaleRule, present: number): number {
 	return present + Number(late);
 }
 
-/**
- * Idle workers that may go: none while jobs wait, and while others work one stays warm for the next
- * burst.
- */
+/** Idle workers to stop: none while jobs wait; while others are busy, one stays for bursts. */
 function surplus({ waiting, busy, idle, idleTooLong }: Sample): number {
 	if (waiting > 0) return 0;
 	return Math.min(idleTooLong, busy > 0 ? Math.max(0, idle - 1) : idle);

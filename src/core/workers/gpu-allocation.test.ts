@@ -11,20 +11,20 @@ const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): 
 	gpus,
 	idleSince: NOW - idleMs,
 	readyAt: NOW - MIN_STAY_MS - idleMs,
-	leaving: false,
+	stopping: false,
 });
 const busy = (worker: string, endpoint: string, gpus: number[]): GpuHolder => ({
 	worker,
 	endpoint,
 	gpus,
 	readyAt: 0,
-	leaving: false,
+	stopping: false,
 });
 const ask = (given: Partial<GpuQuery>): GpuQuery => ({
 	total: 2,
 	needed: 1,
 	endpoint: "a",
-	seats: [],
+	holders: [],
 	keep: () => 0,
 	now: NOW,
 	...given,
@@ -32,63 +32,67 @@ const ask = (given: Partial<GpuQuery>): GpuQuery => ({
 
 describe("assignSlots", () => {
 	const cases: [string, Partial<GpuQuery>, object][] = [
-		["the lowest free number", { seats: [busy("w1", "b", [0])] }, { gpus: [1] }],
-		["as many as needed", { total: 4, needed: 2, seats: [busy("w1", "b", [1])] }, { gpus: [0, 2] }],
+		["the lowest free number", { holders: [busy("w1", "b", [0])] }, { gpus: [1] }],
+		[
+			"as many as needed",
+			{ total: 4, needed: 2, holders: [busy("w1", "b", [1])] },
+			{ gpus: [0, 2] },
+		],
 		["none for a worker that needs none", { total: 0, needed: 0 }, { gpus: [] }],
-		["a busy one never makes room", { total: 1, seats: [busy("w1", "b", [0])] }, { evict: [] }],
+		["a busy one never makes room", { total: 1, holders: [busy("w1", "b", [0])] }, { evict: [] }],
 		[
 			"one that starts never makes room",
-			{ total: 1, seats: [{ ...busy("w1", "b", [0]), readyAt: undefined }] },
+			{ total: 1, holders: [{ ...busy("w1", "b", [0]), readyAt: undefined }] },
 			{ evict: [] },
 		],
 		[
 			"an idle one of the same endpoint never makes room",
-			{ total: 1, seats: [idle("w1", "a", [0])] },
+			{ total: 1, holders: [idle("w1", "a", [0])] },
 			{ evict: [] },
 		],
 		[
 			"an idle one of another endpoint makes room",
-			{ total: 1, seats: [idle("w1", "b", [0])] },
+			{ total: 1, holders: [idle("w1", "b", [0])] },
 			{ evict: ["w1"] },
 		],
 		[
 			"the longest idle one goes",
-			{ seats: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
+			{ holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
 			{ evict: ["w2"] },
 		],
 		[
 			"as many go as are needed",
-			{ needed: 2, seats: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
+			{ needed: 2, holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
 			{ evict: ["w2", "w1"] },
 		],
 		[
 			"nobody goes when it would not be enough",
-			{ needed: 2, seats: [idle("w1", "b", [0]), busy("w2", "b", [1])] },
+			{ needed: 2, holders: [idle("w1", "b", [0]), busy("w2", "b", [1])] },
 			{ evict: [] },
 		],
 		[
 			"nobody goes for more than the machine has",
-			{ needed: 3, seats: [idle("w1", "b", [0, 1])] },
+			{ needed: 3, holders: [idle("w1", "b", [0, 1])] },
 			{ evict: [] },
 		],
 		[
 			"nobody goes while enough are coming free",
-			{ total: 2, seats: [{ ...busy("w1", "b", [0]), leaving: true }, idle("w2", "b", [1])] },
+			{ total: 2, holders: [{ ...busy("w1", "b", [0]), stopping: true }, idle("w2", "b", [1])] },
 			{ evict: [] },
 		],
 		[
 			"one that has just started stays",
-			{ total: 1, seats: [{ ...idle("w1", "b", [0]), readyAt: NOW - MIN_STAY_MS + 1 }] },
+			{ total: 1, holders: [{ ...idle("w1", "b", [0]), readyAt: NOW - MIN_STAY_MS + 1 }] },
 			{ evict: [] },
 		],
 		[
 			"workersMin stays",
-			{ seats: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], needed: 2, keep: () => 1 },
+			{ holders: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], needed: 2, keep: () => 1 },
 			{ evict: [] },
 		],
 		[
 			"what is above workersMin goes",
-			{ seats: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], keep: () => 1 },
+			{ holders: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], keep: () => 1 },
 			{ evict: ["w1"] },
 		],
 	];
@@ -96,20 +100,20 @@ describe("assignSlots", () => {
 		expect(allocateGpus(ask(given))).toEqual(expected);
 	});
 
-	const seats = fc
+	const holders = fc
 		.array(
 			fc.record({
 				endpoint: fc.constantFrom("a", "b", "c"),
 				size: fc.integer({ min: 1, max: 3 }),
 				idleMs: fc.option(fc.nat(30_000), { nil: undefined }),
 				readyMs: fc.nat(60_000),
-				leaving: fc.boolean(),
+				stopping: fc.boolean(),
 			}),
 			{ maxLength: 6 },
 		)
 		.map((drawn) => {
 			let next = 0;
-			return drawn.map(({ endpoint, size, idleMs, readyMs, leaving }, at): GpuHolder => {
+			return drawn.map(({ endpoint, size, idleMs, readyMs, stopping }, at): GpuHolder => {
 				const gpus = Array.from({ length: size }, () => next++);
 				return {
 					worker: `w${at}`,
@@ -117,16 +121,16 @@ describe("assignSlots", () => {
 					gpus,
 					idleSince: idleMs === undefined ? undefined : NOW - idleMs,
 					readyAt: NOW - readyMs,
-					leaving,
+					stopping,
 				};
 			});
 		});
 
 	it("D27: gives only what nobody holds, and sends away only who may go and only if that is enough", () => {
 		fc.assert(
-			fc.property(seats, fc.nat(4), fc.nat(4), fc.nat(2), (present, spare, needed, min) => {
+			fc.property(holders, fc.nat(4), fc.nat(4), fc.nat(2), (present, spare, needed, min) => {
 				const held = present.flatMap(({ gpus }) => gpus);
-				const q = ask({ total: held.length + spare, needed, seats: present, keep: () => min });
+				const q = ask({ total: held.length + spare, needed, holders: present, keep: () => min });
 				const answer = allocateGpus(q);
 				if ("gpus" in answer) {
 					expect(new Set(answer.gpus).size).toBe(needed);
@@ -135,18 +139,19 @@ describe("assignSlots", () => {
 				}
 				expect(needed).toBeGreaterThan(spare);
 				const going = present.filter(({ worker }) => answer.evict.includes(worker));
-				for (const seat of going) {
-					expect(seat).toMatchObject({ leaving: false, idleSince: expect.any(Number) });
-					expect(seat.endpoint).not.toBe("a");
-					expect(NOW - seat.readyAt!).toBeGreaterThanOrEqual(MIN_STAY_MS);
+				for (const holder of going) {
+					expect(holder).toMatchObject({ stopping: false, idleSince: expect.any(Number) });
+					expect(holder.endpoint).not.toBe("a");
+					expect(NOW - holder.readyAt!).toBeGreaterThanOrEqual(MIN_STAY_MS);
 					expect(
 						present.filter(
-							(each) => each.endpoint === seat.endpoint && !each.leaving && !going.includes(each),
+							(each) =>
+								each.endpoint === holder.endpoint && !each.stopping && !going.includes(each),
 						).length,
 					).toBeGreaterThanOrEqual(min);
 				}
 				const coming = present
-					.filter((seat) => seat.leaving || going.includes(seat))
+					.filter((holder) => holder.stopping || going.includes(holder))
 					.reduce((sum, { gpus }) => sum + gpus.length, 0);
 				if (going.length > 0) expect(spare + coming).toBeGreaterThanOrEqual(needed);
 			}),

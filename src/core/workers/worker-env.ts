@@ -1,16 +1,13 @@
-/** The environment through which any RunPod worker finds this service (D36, protocol B.1). */
+/** Environment variables that connect a RunPod worker to this service (D36, protocol B.1). */
 
-/**
- * How often a worker pings, ms: often enough for its lease to outlive three lost pings, in whole
- * seconds as the SDK wants it.
- */
+/** A quarter of the lease in whole seconds, 1 to 5: a lease survives three lost pings. */
 export function pingIntervalMs(leaseMs: number): number {
 	return Math.min(5000, Math.max(1000, Math.floor(leaseMs / 4000) * 1000));
 }
 
 /**
- * Variables by name. `$ID` and `$RUNPOD_POD_ID` stand literally: the worker replaces them
- * (protocol B.1). Without `worker` the id comes from elsewhere (`--replicas`).
+ * The worker replaces `$ID` and `$RUNPOD_POD_ID` (protocol B.1). Without `worker` its id is set
+ * elsewhere (`--replicas`).
  */
 export function workerEnv(q: {
 	url: string;

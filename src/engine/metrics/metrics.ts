@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts";
 import { newHistogram, observe } from "../../core/metrics/histogram.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
 import { seriesOf } from "../../core/metrics/series.ts";
-import type { Dated, Series } from "../../core/metrics/series.ts";
+import type { DatedBucket, Series } from "../../core/metrics/series.ts";
 import {
 	isEmpty,
 	MINUTE_MS,
@@ -165,10 +165,10 @@ export function metrics(d: Deps): Metrics {
 			const stored = rows.filter(
 				(row) => row.endpoint !== SERVER && !(row.source === d.source && here.has(row.at)),
 			);
-			const all: Dated[] = [
-				...stored.map(({ at, tally }) => ({ at, tally: readMetricBucket(tally) })),
+			const all: DatedBucket[] = [
+				...stored.map(({ at, tally }) => ({ at, bucket: readMetricBucket(tally) })),
 				...held.flatMap(({ at, tallies: counted }) =>
-					counted.has(endpoint) ? [{ at, tally: counted.get(endpoint)! }] : [],
+					counted.has(endpoint) ? [{ at, bucket: counted.get(endpoint)! }] : [],
 				),
 			];
 			return {
@@ -178,7 +178,7 @@ export function metrics(d: Deps): Metrics {
 					from,
 					to,
 					step,
-					tallies: all,
+					buckets: all,
 					known: new Set([...here, ...rows.map(({ at }) => at)]),
 				}),
 			};

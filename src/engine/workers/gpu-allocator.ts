@@ -31,7 +31,7 @@ export function gpuAllocator(d: {
 			worker: worker.id,
 			endpoint: worker.endpoint,
 			gpus: worker.gpus,
-			leaving: worker.draining,
+			stopping: worker.draining,
 			readyAt: worker.readyAt,
 			idleSince: idle ? worker.idleSince : undefined,
 		};
@@ -43,7 +43,7 @@ export function gpuAllocator(d: {
 				total: d.total,
 				needed: gpusPerWorker,
 				endpoint: id,
-				seats: holders().map(seatOf),
+				holders: holders().map(seatOf),
 				keep: (endpoint) => (d.registry.has(endpoint) ? d.registry.get(endpoint).workersMin : 0),
 				now: d.now(),
 			}),

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { startApp } from "../../../src/compose.ts";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "../../../src/config/config.ts";
 import { eventBus } from "../../../src/events.ts";
 import { storeIn, writtenIn } from "../../support/service-store.ts";
 import { KEY, call, folder, startService } from "../../support/service.ts";

@@ -1,28 +1,30 @@
 /** Flags, environment and file become a configuration, or the full list of what is wrong. */
-import type { ProcessSettings } from "./launchers/process/settings.ts";
+import type { ProcessSettings } from "../launchers/process/settings.ts";
 import { describe, expect, it } from "vitest";
-import { OPTIONS, loadConfig, loadStore } from "./config.ts";
-import type { Config, Option } from "./config.ts";
-import { check } from "./core/schema.ts";
+import { loadConfig, loadStore } from "./config.ts";
+import type { Config } from "./config.ts";
+import { OPTIONS } from "./options.ts";
+import type { Option } from "./options.ts";
+import { check } from "../core/schema.ts";
 
-interface Told {
+interface Setup {
 	flags?: Record<string, string>;
 	env?: Record<string, string>;
 	files?: Record<string, string>;
 }
 
-function load({ flags = {}, env = {}, files = {} }: Told): ReturnType<typeof loadConfig> {
+function load({ flags = {}, env = {}, files = {} }: Setup): ReturnType<typeof loadConfig> {
 	return loadConfig({ flags, env, cwd: "/srv", readFile: (path) => files[path] });
 }
 
-function config(told: Told): Config {
-	const loaded = load(told);
+function config(setup: Setup): Config {
+	const loaded = load(setup);
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	return loaded.config;
 }
 
-function problems(told: Told): string[] {
-	const loaded = load(told);
+function problems(setup: Setup): string[] {
+	const loaded = load(setup);
 	return loaded.ok ? [] : loaded.problems;
 }
 
@@ -125,7 +127,7 @@ describe("loadConfig", () => {
 		]);
 	});
 
-	it("D34: a file that is named must be there; the default one need not", () => {
+	it("D34: a file that is set must exist; the default one need not", () => {
 		expect(problems({ flags: { config: "none.yaml" } })).toEqual([
 			expect.stringContaining("/srv/none.yaml"),
 		]);
@@ -185,10 +187,10 @@ describe("loadConfig", () => {
 		"postgres://u:hidden@/db",
 		"postgres://u:hidden%zz@h/db",
 	])(
-		"D34: the store %j is refused with the forms that are not, and nothing of it is told",
+		"D34: the store %j is refused with the forms that are not, and nothing of it is printed",
 		(store) => {
 			expect(problems({ flags: { store }, env: { SLUICE_SECRET: "s" } })).toEqual([
-				"--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with every special character of user and password as %XX.",
+				"--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with special characters of user and password as %XX.",
 			]);
 			expect(loadStore({ flags: { store }, env: {}, cwd: "/srv" })).toMatchObject({
 				ok: false,
@@ -232,7 +234,7 @@ describe("loadConfig", () => {
 	it("D22: with PostgreSQL SLUICE_SECRET is required", () => {
 		expect(problems({ flags: { store: "postgres://u:hidden@h/db" } })).toEqual([
 			expect.stringMatching(
-				/^SLUICE_SECRET must be set where the store is PostgreSQL, to the same text on all servers: (?!.*hidden)/,
+				/^SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all servers: (?!.*hidden)/,
 			),
 		]);
 		expect(
@@ -240,7 +242,7 @@ describe("loadConfig", () => {
 		).toHaveLength(1);
 	});
 
-	it("D34: the address of one server is told apart from that of all", () => {
+	it("D34: the address of one server differs from that of all", () => {
 		expect(
 			config({
 				env: { SLUICE_ADVERTISE_URL: "http://10.0.0.5:8080/" },
@@ -367,7 +369,7 @@ describe("loadConfig", () => {
 		},
 	);
 
-	it("D34: a problem is told under the name by which the value came", () => {
+	it("D34: a problem names the source of the value", () => {
 		expect(problems({ env: { SLUICE_PORT: "$&" } })).toEqual([
 			"SLUICE_PORT must be a whole number from 0 to 65535, not '$&'.",
 		]);
@@ -385,7 +387,7 @@ describe("loadConfig", () => {
 			"/srv/c.yaml":
 				"bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n",
 		};
-		const told = problems({
+		const found = problems({
 			flags: { config: "c.yaml", port: "x", store: "y" },
 			env: { SLUICE_API_KEY: "short", SLUICE_DRAIN_TIMEOUT: "z" },
 			files,
@@ -402,11 +404,11 @@ describe("loadConfig", () => {
 			"SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'.",
 		]) {
 			expect(
-				told.filter((problem) => problem.includes(field)),
+				found.filter((problem) => problem.includes(field)),
 				field,
 			).toHaveLength(1);
 		}
-		expect(told).toHaveLength(9);
+		expect(found).toHaveLength(9);
 	});
 });
 
@@ -428,7 +430,7 @@ describe("OPTIONS", () => {
 		]);
 	});
 
-	it("D35: every name is there once", () => {
+	it("D35: names are unique", () => {
 		for (const part of ["env", "flag", "file"] as const) {
 			const names = Object.values<Option>(OPTIONS)
 				.map((option) => option[part])

@@ -1,0 +1,33 @@
+/** Errors of the command line, and the sentences that several commands share. */
+
+/** Ends the command: `message` goes to stderr. Exit code 2: wrong usage; 1: the command failed. */
+export class CliError extends Error {
+	readonly exitCode: number;
+	constructor(message: string, exitCode = 2) {
+		super(message);
+		this.exitCode = exitCode;
+	}
+}
+
+/** Why a `fetch` or a socket call failed, in the words of the system. */
+export function failureReason(error: unknown): string {
+	const { cause, message } = error as Error;
+	return cause instanceof Error && cause.message !== "" ? cause.message : message;
+}
+
+export function noServiceAt(base: string, reason: string): string {
+	return `No service answers at ${base} (${reason}).`;
+}
+
+export const START_SERVICE = "Start it with 'sluice serve', or set SLUICE_URL.";
+
+/** For an answer that Sluice cannot have given, such as that of a proxy. */
+export function notSluice(base: string, status: number): string {
+	return `The server at ${base} is not Sluice (HTTP ${status}).`;
+}
+
+export const SET_URL = "Set SLUICE_URL to the address of the service.";
+
+export function notSluiceError(base: string, status: number): CliError {
+	return new CliError(`${notSluice(base, status)} ${SET_URL}`, 1);
+}

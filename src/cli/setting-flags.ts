@@ -1,0 +1,98 @@
+/** Endpoint settings from `--file`, `--set` and `--unset` (D36). The service validates them. */
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
+import { isObject } from "../core/schema.ts";
+import type { Schema } from "../core/schema.ts";
+import type { ActionInput, Flags } from "./command.ts";
+import { CliError } from "./errors.ts";
+
+export const SETTING_FLAGS = {
+	file: {
+		value: "FILE",
+		summary: "settings as YAML or JSON, in the form of endpoints.<id> in sluice.yaml",
+	},
+	set: {
+		value: "NAME=VALUE",
+		many: true,
+		summary:
+			"one setting, such as workersMax=5, env.MODEL=small or 'launcher.command=[node, worker.js]'; may be repeated",
+	},
+} as const satisfies Flags;
+
+/** The settings of `--file`, changed by each `--set`; null for each `--unset`. */
+export function readSettings({ flags, lists }: ActionInput): Record<string, unknown> {
+	const settings = flags["file"] === undefined ? {} : readFile(flags["file"]);
+	for (const assignment of lists["set"] ?? []) {
+		const equals = assignment.indexOf("=");
+		if (equals < 1)
+			throw new CliError(`--set takes NAME=VALUE, such as workersMax=5, not '${assignment}'.`);
+		const name = assignment.slice(0, equals);
+		const value = assignment.slice(equals + 1);
+		const { members, isText } = memberPath(name);
+		put(settings, members, isText ? value : yaml(value, `The value of --set ${name}`));
+	}
+	for (const name of lists["unset"] ?? []) put(settings, memberPath(name).members, null);
+	return settings;
+}
+
+function readFile(file: string): Record<string, unknown> {
+	let text: string;
+	try {
+		text = readFileSync(file, "utf8");
+	} catch {
+		throw new CliError(`Cannot read the file ${file}.`);
+	}
+	const settings = yaml(text, `The file ${file}`);
+	if (!isObject(settings))
+		throw new CliError(`The file ${file} must contain settings, such as workersMax: 5.`);
+	return settings;
+}
+
+function yaml(text: string, source: string): unknown {
+	try {
+		return parse(text);
+	} catch (error) {
+		throw new CliError(`${source} is not valid YAML: ${(error as Error).message.split("\n")[0]}`);
+	}
+}
+
+/**
+ * Splits a dotted name into members. `isText`: the schema wants a string, so the value is not
+ * parsed as YAML: `env.VERSION=1.10` keeps its zero.
+ */
+function memberPath(dotted: string): { members: string[]; isText: boolean } {
+	const members: string[] = [];
+	const parts = dotted.split(".");
+	let schema: Schema | undefined = ENDPOINT_SCHEMA;
+	for (const [index, part] of parts.entries()) {
+		const { additionalProperties: others, properties }: Schema = schema ?? {};
+		if (!properties && isObject(others)) {
+			members.push(parts.slice(index).join("."));
+			schema = others;
+			break;
+		}
+		members.push(part);
+		schema = branches(schema).find((branch) => branch.properties?.[part])?.properties?.[part];
+	}
+	return { members, isText: branches(schema).some(({ type }) => type === "string") };
+}
+
+/** The schema itself and its alternatives. */
+function branches(schema: Schema | undefined): Schema[] {
+	return schema ? [schema, ...(schema.oneOf ?? [])] : [];
+}
+
+function put(settings: Record<string, unknown>, members: readonly string[], value: unknown): void {
+	const [name = "", ...rest] = members;
+	const existing = Object.hasOwn(settings, name) ? settings[name] : undefined;
+	const inner = isObject(existing) ? existing : {};
+	// Not by assignment, which would ignore a member named __proto__.
+	Object.defineProperty(settings, name, {
+		value: rest.length === 0 ? value : inner,
+		enumerable: true,
+		writable: true,
+		configurable: true,
+	});
+	if (rest.length > 0) put(inner, rest, value);
+}

@@ -1,0 +1,134 @@
+/** The configuration of a service, from flags, environment and `sluice.yaml` (D34, D35). */
+import { dirname, resolve } from "node:path";
+import type { Endpoint } from "../core/endpoint.ts";
+import { isObject } from "../core/schema.ts";
+import { readEndpoint } from "../endpoint-settings.ts";
+import { resolvePaths } from "../launchers/index.ts";
+import { OPTIONS } from "./options.ts";
+import { optionText, optionValue, parseFile } from "./sources.ts";
+import type { Sources } from "./sources.ts";
+
+export interface Config {
+	host: string;
+	port: number;
+	store: StoreAddress;
+	/** Local data: output of workers; with PostgreSQL also the identity of the server. */
+	dataDir: string;
+	endpoints: Endpoint[];
+	/** Address for workers and snippets; by default the one the service listens on. */
+	publicUrl?: string | undefined;
+	/** With PostgreSQL: address of this server for the workers that it launches. */
+	advertiseUrl?: string | undefined;
+	/** Admin key of the environment (D30). */
+	apiKey?: string | undefined;
+	/** Text from which the encryption key for secrets is derived (D22). */
+	secret?: string | undefined;
+	/** Time for running jobs at a stop, ms (D34). */
+	drainMs: number;
+	/** GPUs of this machine for launched workers. */
+	gpus: number;
+	/** Origins of web pages that may call `/v2` and `/sdk/v2` (D38). */
+	corsOrigins: "*" | string[];
+	/** Webhooks may go to private, loopback and link-local addresses (D21). */
+	webhooksAllowPrivateNetworks: boolean;
+}
+
+/** Where jobs are stored (D34). A `url` may contain a password. */
+export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
+
+/** Values by the names of {@link OPTIONS}, in their units. */
+interface Values extends Omit<Config, "endpoints" | "store" | "drainMs"> {
+	store: string;
+	drainTimeout: number;
+}
+
+/** The configuration, or a sentence for every problem found. */
+export function loadConfig(
+	sources: Sources,
+): { ok: true; config: Config } | { ok: false; problems: string[] } {
+	const { cwd, readFile } = sources;
+	const problems: string[] = [];
+	const fileOption = optionText(sources, OPTIONS.config);
+	const path = resolve(cwd, fileOption?.text ?? OPTIONS.config.schema.default);
+	const text = readFile(path);
+	if (text === undefined && fileOption)
+		problems.push(`${fileOption.source}: cannot read the file ${path}.`);
+	const file = text === undefined ? {} : parseFile(text, path, problems);
+	const endpoints = readEndpoints(file["endpoints"], path, problems);
+
+	const values = Object.fromEntries(
+		Object.entries(OPTIONS).map(([name, option]) => [
+			name,
+			optionValue(sources, option, problems, file),
+		]),
+	) as unknown as Values;
+	const store = storeAddress(values.store, cwd);
+	if (store.kind === "postgres" && values.secret === undefined)
+		problems.push(
+			"SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all servers: the key for stored secrets is derived from it. To generate one: openssl rand -hex 32",
+		);
+	if (problems.length > 0) return { ok: false, problems };
+
+	const { host, port, apiKey, secret, gpus, webhooksAllowPrivateNetworks, corsOrigins } = values;
+	return {
+		ok: true,
+		config: {
+			host,
+			port,
+			store,
+			endpoints,
+			apiKey,
+			secret,
+			gpus,
+			webhooksAllowPrivateNetworks,
+			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),
+			publicUrl: withoutSlash(values.publicUrl),
+			advertiseUrl: withoutSlash(values.advertiseUrl),
+			drainMs: values.drainTimeout * 1000,
+			corsOrigins: corsOrigins === "*" ? corsOrigins : corsOrigins.map(normalizedOrigin),
+		},
+	};
+}
+
+/** Only the store, for commands that need nothing else; or the problems of its option. */
+export function loadStore(
+	sources: Omit<Sources, "readFile">,
+): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
+	const problems: string[] = [];
+	const value = optionValue(sources, OPTIONS.store, problems);
+	return problems.length > 0
+		? { ok: false, problems }
+		: { ok: true, store: storeAddress(String(value), sources.cwd) };
+}
+
+function storeAddress(value: string, cwd: string): StoreAddress {
+	return value.startsWith("postgres")
+		? { kind: "postgres", url: value }
+		: { kind: "sqlite", path: resolve(cwd, value.slice("sqlite:".length)) };
+}
+
+function withoutSlash(url: string | undefined): string | undefined {
+	return url?.replace(/\/+$/, "");
+}
+
+/** An origin as browsers send it: lower case, without the default port. */
+function normalizedOrigin(origin: string): string {
+	const url = new URL(origin);
+	return url.origin === "null" ? origin : url.origin;
+}
+
+function readEndpoints(raw: unknown, path: string, problems: string[]): Endpoint[] {
+	const endpoints: Endpoint[] = [];
+	for (const [id, settings] of isObject(raw) ? Object.entries(raw) : []) {
+		const read = readEndpoint(id, settings ?? {});
+		if (!read.ok) {
+			for (const { field, message } of read.faults)
+				problems.push(`${path}: endpoints.${id}${field === "" ? "" : `.${field}`} ${message}`);
+			continue;
+		}
+		// Absolute, since the store outlives this working directory.
+		const launcher = resolvePaths(read.endpoint.launcher, dirname(path));
+		endpoints.push({ ...read.endpoint, launcher });
+	}
+	return endpoints;
+}

@@ -1,0 +1,177 @@
+/** The options of `sluice serve` as one table: names, types, defaults, descriptions. */
+import type { Schema } from "../core/schema.ts";
+
+/** A flag overrides the environment, which overrides the file. */
+export interface Option {
+	/** Flag of `sluice serve`, without its dashes. */
+	readonly flag?: string;
+	/** Environment variable; an empty one counts as unset. */
+	readonly env: string;
+	/** Member of `sluice.yaml`, such as `cors.origins`. */
+	readonly file?: string;
+	/** Type, bounds, default and description. `writeOnly`: a secret. */
+	readonly schema: Schema;
+}
+
+/** All options but the endpoints of `sluice.yaml` (D34, D35, D30, D22, D21, D38). */
+export const OPTIONS = {
+	config: {
+		flag: "config",
+		env: "SLUICE_CONFIG",
+		schema: {
+			type: "string",
+			minLength: 1,
+			default: "sluice.yaml",
+			description:
+				"File with settings and endpoints. A file that is set must exist; the default one need not.",
+		},
+	},
+	host: {
+		flag: "host",
+		env: "SLUICE_HOST",
+		schema: {
+			type: "string",
+			minLength: 1,
+			default: "127.0.0.1",
+			description: "Address to listen on.",
+		},
+	},
+	port: {
+		flag: "port",
+		env: "SLUICE_PORT",
+		schema: {
+			type: "integer",
+			minimum: 0,
+			maximum: 65_535,
+			default: 8080,
+			description: "Port to listen on; 0 for a free one.",
+		},
+	},
+	store: {
+		flag: "store",
+		env: "SLUICE_STORE",
+		schema: {
+			type: "string",
+			pattern:
+				"^(?:sqlite:.|postgres(?:ql)?://(?:[^\\s/?#%]|%[0-9a-fA-F]{2})*/(?:[^\\s/?#%]|%[0-9a-fA-F]{2})+(?:\\?[^\\s#]*)?$)",
+			default: "sqlite:./data/sluice.db",
+			description:
+				"Where jobs are stored: a SQLite file for one server, or a PostgreSQL database that several servers may share (postgres://user:password@host:5432/database; set it in the environment, since other users can see command lines).",
+			"x-message":
+				"must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with special characters of user and password as %XX.",
+		},
+	},
+	dataDir: {
+		flag: "data-dir",
+		env: "SLUICE_DATA_DIR",
+		schema: {
+			type: "string",
+			minLength: 1,
+			default: "./data",
+			description:
+				"Folder for the local data of a server with PostgreSQL: its identity and the output of its workers. Each server needs its own. With SQLite it is the folder of the file.",
+		},
+	},
+	publicUrl: {
+		flag: "public-url",
+		env: "SLUICE_PUBLIC_URL",
+		file: "publicUrl",
+		schema: {
+			type: "string",
+			format: "uri",
+			pattern: "^[^\\s?#]+$",
+			description:
+				"Address at which workers and clients reach this service. Default: the address it listens on.",
+			examples: ["http://192.168.1.10:8080"],
+			"x-message":
+				"must be an http or https address without query, such as http://192.168.1.10:8080.",
+		},
+	},
+	advertiseUrl: {
+		flag: "advertise-url",
+		env: "SLUICE_ADVERTISE_URL",
+		schema: {
+			type: "string",
+			format: "uri",
+			pattern: "^[^\\s?#]+$",
+			description:
+				"Address of this server for the workers that it launches, where several servers share a PostgreSQL database; publicUrl is then the address of all. Default: the address it listens on.",
+			"x-message": "must be an http or https address without query, such as http://10.0.0.5:8080.",
+		},
+	},
+	drainTimeout: {
+		flag: "drain-timeout",
+		env: "SLUICE_DRAIN_TIMEOUT",
+		schema: {
+			type: "integer",
+			minimum: 0,
+			maximum: 86_400,
+			"x-unit": "seconds",
+			default: 30,
+			description: "Time for running jobs to finish at a stop.",
+		},
+	},
+	gpus: {
+		env: "SLUICE_GPUS",
+		file: "gpus",
+		schema: {
+			type: "integer",
+			minimum: 0,
+			maximum: 64,
+			default: 0,
+			description:
+				"GPUs of this machine, numbered from 0, for launched workers: each worker gets exclusive use of gpusPerWorker of them and cannot see the others.",
+		},
+	},
+	corsOrigins: {
+		env: "SLUICE_CORS_ORIGINS",
+		file: "cors.origins",
+		schema: {
+			oneOf: [{ const: "*" }, { type: "array", items: { type: "string", format: "origin" } }],
+			default: "*",
+			description:
+				"Origins of web pages that may call /v2 and /sdk/v2: * for all, or a list; comma-separated in the environment.",
+			examples: [["https://app.example.com", "http://localhost:3000"]],
+			"x-message": "must be * or a list of origins such as https://app.example.com.",
+		},
+	},
+	webhooksAllowPrivateNetworks: {
+		env: "SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS",
+		file: "webhooks.allowPrivateNetworks",
+		schema: {
+			type: "boolean",
+			default: false,
+			description:
+				"Whether webhooks may go to private, loopback, link-local and metadata addresses. If so, clients can make the service call hosts that only it can reach.",
+		},
+	},
+	apiKey: {
+		env: "SLUICE_API_KEY",
+		schema: {
+			type: "string",
+			minLength: 8,
+			pattern: "^\\S*$",
+			writeOnly: true,
+			description:
+				"An admin key, valid while it is set. If there is no key at all, the first start creates one.",
+			"x-message": "must have at least 8 characters and no white space.",
+		},
+	},
+	secret: {
+		env: "SLUICE_SECRET",
+		schema: {
+			type: "string",
+			writeOnly: true,
+			description:
+				"Text from which the encryption key for stored secrets is derived. With SQLite, a key file beside the database is created when it is not set; with PostgreSQL it is required, the same on all servers.",
+		},
+	},
+} as const satisfies Record<string, Option>;
+
+/** Variables with secrets of the service, which workers must not see. */
+export const OWN_VARIABLES: readonly string[] = [
+	"SLUICE_API_KEY",
+	"SLUICE_SECRET",
+	"SLUICE_STORE",
+	"PGPASSWORD",
+];

@@ -1,0 +1,118 @@
+/** Reads option values from flags, environment and `sluice.yaml`; collects problems as sentences. */
+import { parse } from "yaml";
+import { check, isAbsent, isObject } from "../core/schema.ts";
+import type { Schema } from "../core/schema.ts";
+import { OPTIONS } from "./options.ts";
+import type { Option } from "./options.ts";
+
+export interface Sources {
+	/** Flags of the command line by name. */
+	flags: Readonly<Record<string, string | undefined>>;
+	env: Readonly<Record<string, string | undefined>>;
+	cwd: string;
+	/** Reads a text file; undefined when it cannot be read. */
+	readFile: (path: string) => string | undefined;
+}
+
+type TextSources = Pick<Sources, "flags" | "env">;
+
+/** `sluice.yaml` as a whole; its endpoints are checked by `endpoint-settings.ts`. */
+const FILE_SCHEMA: Schema = section({
+	endpoints: {
+		type: "object",
+		description: "Settings by endpoint id.",
+		"x-message": "must be an object of endpoint ids to settings.",
+	},
+	publicUrl: OPTIONS.publicUrl.schema,
+	gpus: OPTIONS.gpus.schema,
+	cors: section({ origins: OPTIONS.corsOrigins.schema }),
+	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
+});
+
+function section(properties: Record<string, Schema>): Schema {
+	return {
+		type: "object",
+		additionalProperties: false,
+		properties,
+		"x-message": `must be an object with ${Object.keys(properties).join(", ")}.`,
+	};
+}
+
+/** The text of an option from flag or environment, and the name of that source. */
+export function optionText(
+	{ flags, env }: TextSources,
+	{ flag, env: variable }: Option,
+): { source: string; text: string } | undefined {
+	const flagText = flag === undefined ? undefined : flags[flag];
+	if (flagText !== undefined) return { source: `--${flag}`, text: flagText };
+	return env[variable] ? { source: variable, text: env[variable] } : undefined;
+}
+
+/** The value of an option, or its default. Has the type of the schema if there are no problems. */
+export function optionValue(
+	sources: TextSources,
+	option: Option,
+	problems: string[],
+	file: Record<string, unknown> = {},
+): unknown {
+	const { schema } = option;
+	const given = optionText(sources, option);
+	if (!given)
+		return (option.file === undefined ? undefined : memberAt(file, option.file)) ?? schema.default;
+	const { source, text } = given;
+	const value = fromText(schema, text);
+	const faults = check(schema, value, source);
+	if (option === OPTIONS.store && faults.length === 0 && !isStoreAddress(text))
+		faults.push({ field: source, message: schema["x-message"] ?? "" });
+	// Other types may be secrets, which must not be printed.
+	const isPrintable = schema.type === "integer" || schema.type === "boolean";
+	for (const { field, message } of faults)
+		problems.push(
+			isPrintable ? `${field} ${message.slice(0, -1)}, not '${text}'.` : `${field} ${message}`,
+		);
+	return value;
+}
+
+/** The pattern of the schema accepts some texts that are no URL, such as a port above 65535. */
+function isStoreAddress(text: string): boolean {
+	return !text.startsWith("postgres") || URL.canParse(text);
+}
+
+/** Converts a text to the type of the schema; unconvertible text is returned for the check. */
+function fromText({ type, oneOf }: Schema, text: string): unknown {
+	if (type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
+	if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+	if (oneOf && !oneOf.some((branch) => branch.const === text))
+		return text
+			.split(",")
+			.map((item) => item.trim())
+			.filter((item) => item !== "");
+	return text;
+}
+
+/** The value at a dotted path; `null` counts as missing at the callers. */
+function memberAt(file: Record<string, unknown>, path: string): unknown {
+	return path
+		.split(".")
+		.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), file);
+}
+
+/** The members of a configuration file, checked except for the endpoints. */
+export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
+	const file = readYaml(text, path, problems);
+	for (const { field, message } of check(FILE_SCHEMA, file))
+		problems.push(`${path}: ${field} ${message}`);
+	return file;
+}
+
+function readYaml(text: string, path: string, problems: string[]): Record<string, unknown> {
+	try {
+		const value: unknown = parse(text);
+		if (isAbsent(value)) return {};
+		if (isObject(value)) return value;
+		problems.push(`${path}: must be a mapping with 'endpoints'.`);
+	} catch (error) {
+		problems.push(`${path}: is not valid YAML: ${(error as Error).message.split("\n")[0]}`);
+	}
+	return {};
+}
