@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { launchersIn, settingsIn } from "../../console/src/settings-form.ts";
 import { config as reference } from "../../scripts/gen/config.ts";
 import { launcherFindings } from "../../src/cli/doctor/machine.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
 import { KEY, call, folder, startService } from "../support/service.ts";
