@@ -37,11 +37,14 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 
 	async function send(
 		path: string,
-		{ headers, ...init }: RequestInit & { headers?: Record<string, string> } = {},
+		init: { method?: string; body?: string } = {},
 	): Promise<Response> {
-		const authorization = `Bearer ${apiKey()}`;
+		const headers = {
+			authorization: `Bearer ${apiKey()}`,
+			...(init.body === undefined ? {} : { "content-type": "application/json" }),
+		};
 		try {
-			return await fetch(base + path, { ...init, headers: { authorization, ...headers } });
+			return await fetch(base + path, { ...init, headers });
 		} catch (error) {
 			throw new CliError(`${noServiceAt(base, failureReason(error))} ${START_SERVICE}`, 1);
 		}
@@ -65,14 +68,7 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 		base,
 		apiKey,
 		async request(method, path, body) {
-			const init =
-				body === undefined
-					? { method }
-					: {
-							method,
-							headers: { "content-type": "application/json" },
-							body: JSON.stringify(body),
-						};
+			const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
 			return await read(await send(path, init));
 		},
 		async *streamLines(path) {

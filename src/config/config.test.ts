@@ -1,32 +1,8 @@
 /** Flags, environment and file become a configuration, or the full list of what is wrong. */
 import type { ProcessSettings } from "../launchers/process/settings.ts";
 import { describe, expect, it } from "vitest";
-import { loadConfig, loadStore } from "./config.ts";
+import { config, problems } from "../../test/support/load-config.ts";
 import type { Config } from "./config.ts";
-import { OPTIONS } from "./options.ts";
-import type { Option } from "./options.ts";
-import { check } from "../core/schema.ts";
-
-interface Setup {
-	flags?: Record<string, string>;
-	env?: Record<string, string>;
-	files?: Record<string, string>;
-}
-
-function load({ flags = {}, env = {}, files = {} }: Setup): ReturnType<typeof loadConfig> {
-	return loadConfig({ flags, env, cwd: "/srv", readFile: (path) => files[path] });
-}
-
-function config(setup: Setup): Config {
-	const loaded = load(setup);
-	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-	return loaded.config;
-}
-
-function problems(setup: Setup): string[] {
-	const loaded = load(setup);
-	return loaded.ok ? [] : loaded.problems;
-}
 
 describe("loadConfig", () => {
 	it("D34: the defaults need no file", () => {
@@ -166,80 +142,6 @@ describe("loadConfig", () => {
 		expect(problems({ flags: { "drain-timeout": "86401" } })).toEqual([
 			expect.stringContaining("--drain-timeout"),
 		]);
-	});
-
-	it.each([
-		"sqlite:",
-		"data.db",
-		"",
-		"mysql://h/db",
-		"postgres:h/db",
-		"postgres://h",
-		"postgres://h/",
-		"postgres://h/db/more",
-		"postgres://h/db#x",
-		" postgres://h/db",
-		"postgres://h/d b",
-		"postgres://u:hid/den@h/db",
-		"postgres://u:hid?den@h/db",
-		"postgres://u:hid#den@h/db",
-		"postgres://u:hidden@h:99999/db",
-		"postgres://u:hidden@/db",
-		"postgres://u:hidden%zz@h/db",
-	])(
-		"D34: the store %j is refused with the forms that are not, and nothing of it is printed",
-		(store) => {
-			expect(problems({ flags: { store }, env: { SLUICE_SECRET: "s" } })).toEqual([
-				"--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with special characters of user and password as %XX.",
-			]);
-			expect(loadStore({ flags: { store }, env: {}, cwd: "/srv" })).toMatchObject({
-				ok: false,
-				problems: [expect.not.stringContaining("hid")],
-			});
-		},
-	);
-
-	it.each([
-		"postgres://h/db",
-		"postgresql://u:p%40ss@h:5432/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
-		"postgres:///db?host=/var/run/postgresql",
-		"postgres://[::1]:5433/db",
-		"postgres://u@10.0.0.1/a%20b",
-	])(
-		"D34: the store %j is a PostgreSQL, and what a server keeps is in a folder of its own",
-		(url) => {
-			const env = { SLUICE_SECRET: "s", SLUICE_STORE: url };
-			expect(config({ env })).toMatchObject({
-				store: { kind: "postgres", url },
-				dataDir: "/srv/data",
-			});
-			expect(
-				config({ env: { ...env, SLUICE_DATA_DIR: "e" }, flags: { "data-dir": "one" } }).dataDir,
-			).toBe("/srv/one");
-			expect(loadStore({ flags: {}, env, cwd: "/srv" })).toEqual({
-				ok: true,
-				store: { kind: "postgres", url },
-			});
-		},
-	);
-
-	it("D34: with SQLite the folder is the one of the file", () => {
-		expect(config({ flags: { store: "sqlite:x/y.db", "data-dir": "z" } }).dataDir).toBe("/srv/x");
-		expect(loadStore({ flags: {}, env: {}, cwd: "/srv" })).toEqual({
-			ok: true,
-			store: { kind: "sqlite", path: "/srv/data/sluice.db" },
-		});
-	});
-
-	it("D22: with PostgreSQL SLUICE_SECRET is required", () => {
-		expect(problems({ flags: { store: "postgres://u:hidden@h/db" } })).toEqual([
-			expect.stringMatching(
-				/^SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all servers: (?!.*hidden)/,
-			),
-		]);
-		expect(
-			problems({ flags: { store: "postgres://h/db" }, env: { SLUICE_SECRET: "" } }),
-		).toHaveLength(1);
 	});
 
 	it("D34: the address of one server differs from that of all", () => {
@@ -409,33 +311,5 @@ describe("loadConfig", () => {
 			).toHaveLength(1);
 		}
 		expect(found).toHaveLength(9);
-	});
-});
-
-describe("OPTIONS", () => {
-	it.each(Object.entries<Option>(OPTIONS))(
-		"D34: %s has all that a reference page needs, and a default that fits",
-		(_, { env, schema }) => {
-			expect(env).toMatch(/^SLUICE_[A-Z_]+$/);
-			expect(schema.description).toMatch(/\.$/);
-			if (schema.default !== undefined) expect(check(schema, schema.default)).toEqual([]);
-		},
-	);
-
-	it("D30, D22: what is secret comes from the environment alone", () => {
-		const secrets = Object.values<Option>(OPTIONS).filter(({ schema }) => schema.writeOnly);
-		expect(secrets.map(({ env, flag, file }) => [env, flag, file])).toEqual([
-			["SLUICE_API_KEY", undefined, undefined],
-			["SLUICE_SECRET", undefined, undefined],
-		]);
-	});
-
-	it("D35: names are unique", () => {
-		for (const part of ["env", "flag", "file"] as const) {
-			const names = Object.values<Option>(OPTIONS)
-				.map((option) => option[part])
-				.filter((name) => name !== undefined);
-			expect(new Set(names).size).toBe(names.length);
-		}
 	});
 });
