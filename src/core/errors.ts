@@ -1,7 +1,4 @@
-/**
- * Every error a client can get, as one table: code, HTTP status, sentence (D2, D3). The reference
- * page is made from it.
- */
+/** Every error that a client can get: code, HTTP status and sentence (D2, D3). */
 
 interface Entry {
 	status: number;
@@ -57,19 +54,19 @@ export const ERRORS = {
 	worker_not_found: {
 		status: 404,
 		sentence:
-			"No log is kept of a worker '{worker}' of endpoint '{endpoint}': its id is unknown, it is started by somebody else, or its end is long ago.",
+			"There is no log of worker '{worker}' of endpoint '{endpoint}': the id is unknown, the worker is external, or it exited too long ago.",
 	},
 	worker_gone: {
 		status: 404,
 		sentence:
-			"Endpoint '{endpoint}' has no worker '{worker}' now. GET /v1/endpoints/{endpoint}/workers lists those it has.",
+			"Endpoint '{endpoint}' has no worker '{worker}'. GET /v1/endpoints/{endpoint}/workers lists its workers.",
 	},
 	path_not_found: {
 		status: 404,
 		sentence:
-			"There is nothing at {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",
+			"There is no operation {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",
 	},
-	method_not_allowed: { status: 405, sentence: "{method} is not possible here; use {allow}." },
+	method_not_allowed: { status: 405, sentence: "{method} is not allowed here; use {allow}." },
 	job_not_retryable: {
 		status: 409,
 		sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried.",
@@ -81,37 +78,37 @@ export const ERRORS = {
 	idempotency_expired: {
 		status: 409,
 		sentence:
-			"The job of this Idempotency-Key {fate} and is never run again. Use a new key to submit it anew.",
+			"The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
 	},
 	endpoint_exists: {
 		status: 409,
 		sentence:
-			"There is an endpoint '{endpoint}' already{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id.",
+			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id.",
 	},
 	delivery_pending: {
 		status: 409,
 		sentence:
-			"Delivery '{delivery}' is under way; it can be sent anew once it was delivered or has failed.",
+			"Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",
 	},
 	last_admin_key: {
 		status: 409,
 		sentence:
-			"This is the last admin key: without it nobody could manage the service. Create another one first.",
+			"This is the last admin key; without one the service cannot be managed. Create another one first.",
 	},
 	worker_not_launched: {
 		status: 409,
 		sentence:
-			"Worker '{worker}' was started by somebody else; stop it where it was started. To give it no more jobs, pause endpoint '{endpoint}'.",
+			"Worker '{worker}' is external: stop it where it was started. To send it no more jobs, pause endpoint '{endpoint}'.",
 	},
 	duplicate_worker_id: {
 		status: 409,
 		sentence:
-			"Another process is already polling as worker '{worker}'. Give each worker an id of its own in RUNPOD_POD_ID.",
+			"Another process is already polling as worker '{worker}'. Give each worker its own id in RUNPOD_POD_ID.",
 	},
 	body_too_large: {
 		status: 413,
 		sentence:
-			"The body has {size} bytes; at most {limit} are taken here. Put large files into storage and send their URLs.",
+			"The body has {size} bytes; at most {limit} are accepted. Put large files into storage and send their URLs.",
 	},
 	headers_too_large: {
 		status: 431,
@@ -120,46 +117,46 @@ export const ERRORS = {
 	},
 	request_timeout: {
 		status: 408,
-		sentence: "The request did not arrive whole in time; send it again.",
+		sentence: "The request did not arrive completely in time; send it again.",
 	},
 	rate_limited: {
 		status: 429,
 		sentence:
-			"Endpoint '{endpoint}' takes {limit} requests of '{operation}' in any 10 s, and they are used up. Try again after the time in Retry-After, then with exponential backoff.",
+			"Endpoint '{endpoint}' allows {limit} requests of '{operation}' in any 10 s. Try again after the time in Retry-After, then with exponential backoff.",
 		retryAfter: 1,
 	},
 	too_many_at_once: {
 		status: 429,
 		sentence:
-			"Endpoint '{endpoint}' takes {limit} requests of '{operation}' at once, and so many are under way. Try again when some have ended.",
+			"Endpoint '{endpoint}' allows {limit} concurrent requests of '{operation}'. Try again when some have ended.",
 		retryAfter: 1,
 	},
 	queue_full: {
 		status: 429,
 		sentence:
-			"The queue of endpoint '{endpoint}' is full: {limit} jobs wait already. Try again later with exponential backoff, or raise workersMax.",
+			"The queue of endpoint '{endpoint}' is full: {limit} jobs are waiting. Try again later with exponential backoff, or raise workersMax.",
 		retryAfter: 5,
 	},
 	draining: {
 		status: 429,
-		sentence: "This server is shutting down and hands out no more jobs.",
+		sentence: "This server is shutting down and sends no more jobs to workers.",
 		retryAfter: 5,
 	},
 	internal: {
 		status: 500,
 		sentence:
-			"The service made a mistake with this request; its log has the details under {reference}.",
+			"The request failed because of an internal error; the log has the details under {reference}.",
 	},
 	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
 	store_unavailable: {
 		status: 503,
-		sentence: "The store cannot take this now ({why}). Nothing was accepted; send it again.",
+		sentence: "The store is unavailable ({why}). Nothing was accepted; send it again.",
 		retryAfter: 2,
 	},
 	outcome_unknown: {
 		status: 503,
 		sentence:
-			"The store was lost while it took this ({why}). It may have been accepted: look before you send it again, or send it with its Idempotency-Key.",
+			"The store became unavailable during this request ({why}). It may have been accepted: check before you send it again, or send it with its Idempotency-Key.",
 		retryAfter: 2,
 	},
 } as const satisfies Record<string, Entry>;
@@ -174,16 +171,13 @@ export interface Fault {
 	message: string;
 }
 
-/**
- * A refusal with its place in the table. Thrown by the engine and the HTTP layer, answered by
- * `http/reply.ts`.
- */
+/** An error of the table, thrown by the engine and the HTTP layer. */
 export class ApiError extends Error {
 	readonly code: ErrorCode;
 	readonly details: readonly Fault[] | undefined;
 	/** Methods for the `Allow` header of a 405. */
 	readonly allow: string | undefined;
-	/** Seconds for `Retry-After`: the value of that name, or what the table has. */
+	/** Seconds for `Retry-After`: the value of that name, else that of the table. */
 	readonly retryAfter: number | undefined;
 
 	constructor(
@@ -208,7 +202,7 @@ export class ApiError extends Error {
 	}
 }
 
-/** The error body: never a member `status` or `id` (D3). */
+/** The body has no member `status` or `id` (D3). */
 export function errorBody(error: ApiError): string {
 	return JSON.stringify({
 		error: error.message,
@@ -217,7 +211,7 @@ export function errorBody(error: ApiError): string {
 	});
 }
 
-/** The 400 for a query parameter that cannot be understood; `bound` says what it must be. */
+/** The 400 for a query parameter that is not valid; `bound`: what it must be. */
 export function badQuery(name: string, value: string, bound: string): ApiError {
 	const shown = JSON.stringify(value.slice(0, 80));
 	return new ApiError("bad_query", { name, value: shown, bound }, [

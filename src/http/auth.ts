@@ -1,6 +1,6 @@
 /**
- * Who calls: a key holder (D30), by the key or by a session of the console (D31), or a worker
- * (D26). The key is checked before the endpoint (D3).
+ * Authentication: a key (D30), a console session (D31), or a worker's token (D26). The key is
+ * checked before the endpoint (D3).
  */
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
@@ -10,16 +10,13 @@ import type { Principal } from "../engine/access/keys.ts";
 import type { Call } from "./call.ts";
 import { fromCookie } from "./console/session-cookie.ts";
 
-/** Refused polls are answered after this long, ms: SDK workers ask again at once (D26). */
+/** Delay of refused polls, ms: SDK workers poll again at once (D26). */
 export const REFUSED_POLL_MS = 5000;
 
-/**
- * A wrong key at the console is told after this long, ms: who types one is not hurt, who tries many
- * is slowed (D31).
- */
+/** Delay of a refused sign-in, ms: slows down guessing (D31). */
 export const REFUSED_SIGN_IN_MS = 1000;
 
-/** The secret of the header, whose scheme word may be missing and in any case (spec 5). */
+/** The secret in the header; the scheme word is optional and in any case (spec 5). */
 export function presented(call: Call): string | undefined {
 	const header = call.req.headers.authorization;
 	if (header === undefined) return undefined;
@@ -28,8 +25,8 @@ export function presented(call: Call): string | undefined {
 }
 
 /**
- * Sets `principal`, or throws 401: key missing, wrong, or without permission. A key counts before a
- * session. `changes`: whether the request changes something, though it is a GET.
+ * Sets `principal`, or throws 401: key missing, wrong, or without permission. A key takes
+ * precedence over a session. `changes`: whether the request changes something though it is a GET.
  */
 export async function identify(
 	call: Call,
@@ -43,32 +40,29 @@ export async function identify(
 			: await call.engine.access.keys.identify(key);
 	if (!principal)
 		throw new ApiError("unauthorized", {
-			why: key === undefined ? "The request carries no API key." : "The API key is not known here.",
+			why: key === undefined ? "The request carries no API key." : "The API key is unknown.",
 		});
 	permit(principal, scope, call.params.endpoint || undefined);
 	call.principal = principal;
 }
 
-/**
- * Throws 401 for a caller that may not do something of this scope, on this endpoint where one is
- * given; the sentence says what it lacks (D30).
- */
+/** Throws 401 for a caller without this scope, or without access to this endpoint (D30). */
 export function permit(principal: Principal, scope: Scope, endpoint?: string): void {
 	if (may(principal, scope, endpoint)) return;
 	const { scopes, endpoints = [] } = principal;
 	const why = may(principal, scope)
-		? `The API key is good for ${endpoints.length === 1 ? "endpoint" : "endpoints"} ${endpoints.join(", ")} only.`
+		? `The API key is valid for ${endpoints.length === 1 ? "endpoint" : "endpoints"} ${endpoints.join(", ")} only.`
 		: `This needs an API key with the scope ${scope}; the one sent has ${scopes.join(", ")}.`;
 	throw new ApiError("unauthorized", { why });
 }
 
-/** The key holder behind the call; only for routes whose row asks for a scope. */
+/** The caller; only for routes that need a scope. */
 export function principalOf({ principal }: Call): Principal {
-	if (!principal) throw new Error("The route identifies no key holder.");
+	if (!principal) throw new Error("The route has no scope.");
 	return principal;
 }
 
-/** Sets `worker`, or throws 401 for a token that is not good for this worker of this endpoint. */
+/** Sets `worker`, or throws 401 for a token that is not valid for it. */
 export async function identifyWorker(call: Call): Promise<void> {
 	const { endpoint, worker } = call.params;
 	const token = presented(call);
@@ -79,15 +73,15 @@ export async function identifyWorker(call: Call): Promise<void> {
 			"The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.",
 		);
 	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker })))
-		throw refused("The worker's token is not good for this worker id and endpoint.");
+		throw refused("The worker's token is not valid for this worker id and endpoint.");
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
 	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });
 }
 
-/** Waits so long, ms, before a refusal, unless the caller hangs up. */
-export async function pace(clock: Clock, call: Call, ms: number): Promise<void> {
-	const gone = new AbortController();
-	call.caller.left = () => gone.abort();
-	await clock.sleep(ms, gone.signal);
+/** Delays a refusal, unless the caller disconnects. */
+export async function delayRefusal(clock: Clock, call: Call, ms: number): Promise<void> {
+	const left = new AbortController();
+	call.caller.left = () => left.abort();
+	await clock.sleep(ms, left.signal);
 }

@@ -1,7 +1,4 @@
-/**
- * Reads request bodies: capped before they are buffered (D3), scanned as JSON while they arrive,
- * never parsed into values (D5).
- */
+/** Reads request bodies: bounded (D3), scanned as JSON while they arrive, not parsed (D5). */
 import { ApiError } from "../core/errors.ts";
 import { jsonScanner } from "../core/json/json-scan.ts";
 import type { JsonMember, JsonScan } from "../core/json/json-scan.ts";
@@ -9,24 +6,24 @@ import { BLOCK_BYTES, LARGE_BYTES, cut, release } from "../core/json/json-text.t
 import type { JsonText } from "../core/json/json-text.ts";
 import type { Call } from "./call.ts";
 
-/** Bytes scanned in one turn of the event loop at most, so that others get theirs. */
+/** Most bytes scanned in one turn of the event loop. */
 const TURN_BYTES = 262_144;
 
-/** A part of a body, such as a member of its object, as offsets. */
+/** Offsets of a part of a body, such as a member of its object. */
 type Part = Pick<JsonMember, "start" | "end">;
 
-/** A body, whole, with what the scan found. */
+/** A complete body with the result of its scan. */
 export interface ScannedBody {
-	/** All of it: one block when it is small. */
+	/** The bytes; one block if small. */
 	blocks: readonly Buffer[];
-	/** Its bytes. */
+	/** In bytes. */
 	size: number;
 	scan: JsonScan;
-	/** Text of a part as it stands in the body; undefined for none. */
+	/** The text of a part; undefined for none. */
 	text(part: Part | undefined): string | undefined;
-	/** Its bytes in one. */
+	/** The bytes of a part as one buffer. */
 	bytes(part: Part): Buffer;
-	/** Its text, as blocks of this body when it is large. */
+	/** The text of a part, as blocks of this body if large. */
 	payload(part: Part | undefined): JsonText | undefined;
 }
 
@@ -37,7 +34,7 @@ export interface ScanOptions {
 	maxDigits?: number;
 }
 
-/** Thrown when a body exceeds its cap; `size` is undefined when the client did not say it. */
+/** Thrown for a body over its bound; `size` is undefined if the client did not declare it. */
 export class BodyTooLarge extends ApiError {
 	readonly size: number | undefined;
 	constructor(size: number | undefined, limit: number) {
@@ -46,9 +43,7 @@ export class BodyTooLarge extends ApiError {
 	}
 }
 
-/**
- * The body as JSON text, scanned. Throws {@link BodyTooLarge}; a fault in the JSON is in `scan`.
- */
+/** The scanned body. Throws {@link BodyTooLarge}; a fault in the JSON is in `scan`. */
 export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody> {
 	const scanner = jsonScanner(options);
 	return received(
@@ -58,7 +53,7 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
 	);
 }
 
-/** The body in one, of which nothing was looked at. Throws {@link BodyTooLarge}. */
+/** The body as one buffer, not scanned. Throws {@link BodyTooLarge}. */
 export function readBytes(call: Call): Promise<Buffer> {
 	return received(
 		call,
@@ -67,29 +62,26 @@ export function readBytes(call: Call): Promise<Buffer> {
 	);
 }
 
-/** A part of a body that is JSON text by itself, scanned. */
+/** Scans a part of a body that is JSON text. */
 export function scanBytes(bytes: Buffer, options: ScanOptions): ScannedBody {
 	const scanner = jsonScanner(options);
 	scanner.push(bytes);
 	return scanned([bytes], bytes.length, scanner.finish());
 }
 
-/**
- * Reads a body up to its cap: `look` sees each piece, `whole` makes something of all of them and
- * their size.
- */
+/** Reads a body up to its bound: `onPiece` gets each piece, `finish` returns the result. */
 function received<T>(
 	call: Call,
-	look: (piece: Buffer) => void,
-	whole: (blocks: Buffer[], size: number) => T,
+	onPiece: (piece: Buffer) => void,
+	finish: (blocks: Buffer[], size: number) => T,
 ): Promise<T> {
 	const { req, maxBody } = call;
 	const declared = req.headers["content-length"];
 	const size = declared === undefined ? undefined : Number(declared);
 	if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
 	const gathered = gather(size);
-	// Emptied at the end: a request lives with its listeners until it is answered, and who can settle
-	// a promise holds on to its value.
+	// Released at the end: a request keeps its listeners until it is answered, which may take minutes,
+	// and the resolvers of a promise keep its value.
 	let reading: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
 	const { promise } = reading;
 	let length = 0;
@@ -101,7 +93,7 @@ function received<T>(
 	}
 
 	function ended(): void {
-		reading?.resolve(whole(gathered.blocks(), length));
+		reading?.resolve(finish(gathered.blocks(), length));
 		reading = undefined;
 	}
 
@@ -113,7 +105,7 @@ function received<T>(
 			req.resume();
 			return fail(new BodyTooLarge(undefined, maxBody));
 		}
-		look(piece);
+		onPiece(piece);
 		gathered.add(piece);
 		turn += piece.length;
 		if (turn < TURN_BYTES) return;
@@ -121,7 +113,7 @@ function received<T>(
 		req.pause();
 		setImmediate(() => req.resume());
 	});
-	// One that announces no body has ended before anybody could listen.
+	// A request without a body has already ended.
 	if (req.readableEnded) ended();
 	req.on("end", ended);
 	req.on("error", fail);
@@ -129,7 +121,7 @@ function received<T>(
 		if (!req.complete)
 			fail(
 				new ApiError("bad_json", {
-					why: "the connection closed before the body was whole.",
+					why: "the connection closed before the end of the body.",
 					type: "",
 				}),
 			);
@@ -137,7 +129,6 @@ function received<T>(
 	return promise;
 }
 
-/** What can be had of text in blocks and of what the scan found in it. */
 function scanned(blocks: readonly Buffer[], size: number, scan: JsonScan): ScannedBody {
 	const encoding = scan.ok && scan.ascii ? "latin1" : "utf8";
 	const bytes = ({ start, end }: Part): Buffer => {
@@ -156,8 +147,8 @@ function scanned(blocks: readonly Buffer[], size: number, scan: JsonScan): Scann
 }
 
 /**
- * Gathers the pieces of a body: a small one in one block, a large one in blocks of {@link
- * BLOCK_BYTES}. `size` is that of the body, where it is known.
+ * Collects the pieces of a body: a small one in one block, a large one in blocks of {@link
+ * BLOCK_BYTES}. `size`: of the body, if known.
  */
 function gather(size: number | undefined): {
 	add(piece: Buffer): void;
@@ -181,8 +172,7 @@ function gather(size: number | undefined): {
 			filled += copied;
 			if (filled === open.length) close();
 		}
-		// It came with memory of its own, which a body of many pieces should not wait for garbage
-		// collection to reuse.
+		// A piece with its own memory: reused now rather than after a garbage collection.
 		if (piece.buffer.byteLength === piece.length) release([piece]);
 	}
 
@@ -203,15 +193,15 @@ function gather(size: number | undefined): {
 		},
 		blocks() {
 			close();
-			const whole =
+			const blocks =
 				small === undefined
 					? full.splice(0)
 					: small.length === 1
 						? small
 						: [Buffer.concat(small, bytes)];
-			// The request holds on to this until it is answered, which may take minutes (D40).
+			// The request keeps this closure until it is answered, which may take minutes (D40).
 			small = undefined;
-			return whole;
+			return blocks;
 		},
 		drop() {
 			full.length = 0;

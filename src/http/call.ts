@@ -1,6 +1,4 @@
-/**
- * One request on its way through a route: what was matched, who calls, and where the answer goes.
- */
+/** A request with its route, its caller and its response. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PathParams } from "../api/route.ts";
 import type { Engine } from "../engine/api.ts";
@@ -9,7 +7,7 @@ import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { Bundle } from "./console/bundle.ts";
 
-/** What a handler gets. Path parameters are decoded; absent ones are "". */
+/** Path parameters are decoded; absent ones are "". */
 export interface Call {
 	req: IncomingMessage;
 	res: ServerResponse;
@@ -23,17 +21,17 @@ export interface Call {
 	maxBody: number;
 	/** Form of errors, if not ours (D32). */
 	errorForm?: "openai" | undefined;
-	/** Address of the service as operators told it, which may differ from `Host` behind a proxy. */
+	/** The configured address of the service: may differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
 	/** The built console. */
 	bundle: Bundle;
-	/** Set for routes of key holders. */
+	/** Set for routes with a scope. */
 	principal?: Principal;
 	/** Set for routes of workers. */
 	worker?: Worker;
-	/** Gives back the place of a request that was admitted within limits (D24). */
+	/** Releases the concurrency slot of an admitted request (D24). */
 	release?: (() => void) | undefined;
-	/** Tells waiting operations that the client has hung up. */
+	/** Notifies waiting operations of a disconnect. */
 	caller: Caller;
 }
 
@@ -42,16 +40,13 @@ export function query(call: Call): URLSearchParams {
 	return new URLSearchParams(call.queryText);
 }
 
-/** Whether an answer can still reach the client. */
+/** Whether the client is still connected. */
 export function connected({ req, res }: Call): boolean {
-	// The request's socket: of pipelined requests only the first one's answer has a socket yet.
+	// Of pipelined requests only the first response has a socket, so that of the request is read.
 	return !res.destroyed && !req.socket.destroyed && req.socket.writable;
 }
 
-/**
- * Resolves when the client has read what was written, or is gone: who writes much waits for it
- * after each write that answers false.
- */
+/** Resolves when the client has read what was written, or has disconnected. */
 export function drained(call: Call): Promise<void> {
 	const { req, res } = call;
 	if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();

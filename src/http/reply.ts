@@ -1,7 +1,4 @@
-/**
- * Answers: JSON text with its length, errors as the table has them. The only place that knows
- * status codes (D1 to D3).
- */
+/** Sends answers and errors (D1 to D3). */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ApiError, errorBody } from "../core/errors.ts";
@@ -14,8 +11,8 @@ import type { Call } from "./call.ts";
 const JSON_TYPE = "application/json";
 
 /**
- * Sends JSON text, pieces as fast as the client reads them. `headers` are name, value, name, value.
- * With `open` the whole answer goes out, but the caller must still `end` it.
+ * Sends JSON text, pieces as fast as the client reads them. `headers`: name, value, name, value.
+ * With `open` the caller must `end` the response.
  */
 export function json(
 	res: ServerResponse,
@@ -34,16 +31,13 @@ export function json(
 	else res.end(text);
 }
 
-/** Sends an empty answer: 204, for workers' polls only (D1). */
+/** 204, for workers' polls only (D1). */
 export function nothing(res: ServerResponse): void {
 	res.writeHead(204);
 	res.end();
 }
 
-/**
- * Sends JSON text and tells whether it was handed to a living connection completely (D7 Delivery,
- * D16).
- */
+/** Sends JSON text; whether all of it was written to an open connection (D7 Delivery, D16). */
 export function jsonWritten(
 	call: Call,
 	text: JsonPieces,
@@ -51,7 +45,7 @@ export function jsonWritten(
 ): Promise<boolean> {
 	const { res } = call;
 	return new Promise((resolve) => {
-		// A write to a destroyed socket finishes without an error: the socket is looked at too.
+		// A write to a destroyed socket finishes without an error, so the socket is checked too.
 		res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
 		res.once("close", () =>
 			resolve(res.writableFinished && !call.req.errored && !call.caller.gone),
@@ -60,17 +54,14 @@ export function jsonWritten(
 	});
 }
 
-/**
- * Tells what is left of the rate limit (D24), on whatever the answer will be: the numbers are those
- * of the moment when the request was admitted or refused.
- */
+/** Headers of the rate limit as of the admission or refusal of the request (D24). */
 export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Quota): void {
 	res.setHeader("RateLimit-Limit", limit);
 	res.setHeader("RateLimit-Remaining", remaining);
 	res.setHeader("RateLimit-Reset", reset);
 }
 
-/** The refusal that an exception stands for; anything unknown is our own fault. */
+/** The error of an exception; an unknown one is `internal`. */
 export function refusalOf(error: unknown, reference: () => string): ApiError {
 	if (error instanceof ApiError) return error;
 	if (error instanceof StoreUnavailable)
@@ -81,8 +72,8 @@ export function refusalOf(error: unknown, reference: () => string): ApiError {
 }
 
 /**
- * Answers with an error, where there is still somebody to answer: in our form, or in OpenAI's
- * (D32). With `close` the caller must `end` the answer, which closes the connection.
+ * Sends an error in our form or in OpenAI's (D32), unless an answer was begun. With `close` the
+ * caller must `end` the response, which closes the connection.
  */
 export function refuse(
 	res: ServerResponse,

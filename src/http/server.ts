@@ -1,7 +1,4 @@
-/**
- * The HTTP server: listens, matches a row, identifies the caller, runs the handler, answers errors.
- * Knows nothing of jobs.
- */
+/** The HTTP server: finds the route, authenticates the caller, runs the handler, sends errors. */
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -13,7 +10,13 @@ import { ApiError, errorBody } from "../core/errors.ts";
 import type { Admission } from "../engine/limits/admission.ts";
 import type { Engine } from "../engine/api.ts";
 import type { EventBus } from "../events.ts";
-import { REFUSED_POLL_MS, REFUSED_SIGN_IN_MS, identify, identifyWorker, pace } from "./auth.ts";
+import {
+	REFUSED_POLL_MS,
+	REFUSED_SIGN_IN_MS,
+	delayRefusal,
+	identify,
+	identifyWorker,
+} from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
 import type { Call } from "./call.ts";
 import { bundle } from "./console/bundle.ts";
@@ -25,21 +28,18 @@ import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 
 /**
- * Longer than workers reuse an idle connection, so that no result is posted into a closing one
+ * Longer than workers reuse an idle connection, so that no result is sent into a closing one
  * (protocol B.6), ms.
  */
 const KEEP_ALIVE_MS = 75_000;
 
-/**
- * Largest request line and headers together, bytes: a ping names every job of its worker in its
- * path.
- */
+/** Largest request line and headers, bytes: a ping names every job of its worker in its query. */
 const HEADERS_LIMIT = 128 * 1024;
 
-/** How long the rest of a refused body is read away, ms. */
-const READ_AWAY_MS = 30_000;
+/** How long the rest of a refused body is read and discarded, ms. */
+const DISCARD_MS = 30_000;
 
-/** Where refusals have OpenAI's form whatever follows (D32). */
+/** Paths whose errors have OpenAI's form, even without a route (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 const NO_PARAMS: Readonly<PathParams> = {
@@ -58,9 +58,9 @@ export interface HttpServer {
 	readonly host: string;
 	readonly port: number;
 	/**
-	 * No new connections; idle ones are closed, busy ones after their answer. Resolves when all are
-	 * closed or after `ms`. Before that it answers for `lingerMs` whatever comes, each as the last of
-	 * its connection: whoever keeps connections learns it, and sends nothing into a closing one.
+	 * Closes idle connections, and others after their answer; resolves when all are closed or after
+	 * `ms`. For `lingerMs` before that it still answers, each time with `Connection: close`, so that
+	 * clients with persistent connections do not send into a closing one.
 	 */
 	close(ms: number, lingerMs?: number): Promise<void>;
 }
@@ -69,32 +69,29 @@ export interface HttpOptions {
 	engine: Engine;
 	clock: Clock;
 	events: EventBus;
-	/** A short random word that ties an answer of 500 to the log. */
+	/** A short random word that relates a 500 to the log. */
 	reference: () => string;
 	host: string;
 	port: number;
-	/** Whose pages may call (D38); all by default. */
+	/** Origins whose pages may call (D38); all by default. */
 	corsOrigins?: CorsOrigins;
-	/**
-	 * Address under which clients reach it, where that is another one: pages of the console may come
-	 * from there too (D31).
-	 */
+	/** The address for clients, if another one: pages of the console may come from there (D31). */
 	publicUrl?: string | undefined;
 	/** Folder of the built console. */
 	consoleFolder: string;
 }
 
-/** Listens; rejects when the address cannot be had. */
+/** Listens; rejects when the address is not available. */
 export async function listen(o: HttpOptions): Promise<HttpServer> {
 	const match = matcher(ROUTES);
 	const sockets = new Set<Socket>();
-	/** Polls of workers that are not answered yet, refused ones too. */
+	/** Open polls of workers, delayed refusals included. */
 	const polls = new RotatingSet<Call>();
 	const origins = o.corsOrigins ?? "*";
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
 	const consoleBundle = bundle(o.consoleFolder);
 	let closing = false;
-	/** The last connection was closed, while no more are wanted. */
+	/** Aborted when the last connection is closed while the server closes. */
 	const unused = new AbortController();
 
 	function onRequest(req: IncomingMessage, res: ServerResponse): void {
@@ -122,7 +119,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			publicUrl,
 			bundle: consoleBundle,
 			params: found?.params ?? NO_PARAMS,
-			// Also for a method that has no row here, and for a path below /openai that has none.
+			// Also for methods and paths without a route.
 			errorForm: found
 				? found.byMethod.values().next().value?.errorForm
 				: OPENAI_PATH.test(path)
@@ -154,18 +151,15 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 				endpoint && route.limit
 					? call.engine.limits.admit({ endpoint, operation: route.limit })
 					: undefined;
-			// One server alone knows at once: nobody waits for nothing.
-			if (admission) letIn(call, admission instanceof Promise ? await admission : admission);
+			// A single server decides synchronously: no await without need.
+			if (admission) admit(call, admission instanceof Promise ? await admission : admission);
 		}
 		const answer = await route.handle(call);
 		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
 	}
 
-	/**
-	 * Holds a place for the request until its answer has gone out or the connection is closed, or
-	 * throws 429 (D24).
-	 */
-	function letIn(call: Call, admission: Admission): void {
+	/** Holds the concurrency slot until the response is closed, or throws 429 (D24). */
+	function admit(call: Call, admission: Admission): void {
 		if (admission.quota) quotaHeaders(call.res, admission.quota);
 		if (admission.refusal) throw admission.refusal;
 		if (call.caller.gone) admission.release?.();
@@ -206,25 +200,22 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			: route?.signIn && refusal.code === "unauthorized"
 				? REFUSED_SIGN_IN_MS
 				: 0;
-		if (wait > 0 && !closing && !call.res.headersSent) await pace(o.clock, call, wait);
+		if (wait > 0 && !closing && !call.res.headersSent) await delayRefusal(o.clock, call, wait);
 		const tooLarge =
 			refusal instanceof BodyTooLarge ||
 			(!call.req.complete &&
 				Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
 		refuse(call.res, refusal, { close: tooLarge, form: call.errorForm });
-		if (tooLarge) readAway(call);
+		if (tooLarge) discardBody(call);
 	}
 
-	/**
-	 * A client that is still sending would miss the answer if the connection were cut: what it sends
-	 * is read away for a while.
-	 */
-	function readAway({ req, res }: Call): void {
+	/** A client that is still sending would miss the answer if the connection were closed. */
+	function discardBody({ req, res }: Call): void {
 		const ended = new AbortController();
 		if (req.readableEnded) ended.abort();
 		for (const event of ["end", "close"]) req.once(event, () => ended.abort());
 		req.resume();
-		void o.clock.sleep(READ_AWAY_MS, ended.signal).then(() => res.end());
+		void o.clock.sleep(DISCARD_MS, ended.signal).then(() => res.end());
 	}
 
 	const server = createServer(
@@ -239,7 +230,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		},
 		onRequest,
 	);
-	// Node's own refusals of a missing Host and of an unknown Expect have no JSON body (D2).
+	// Node's own errors for a missing Host and an unknown Expect have no JSON body (D2).
 	server.on("checkExpectation", onRequest);
 	server.headersTimeout = 60_000;
 	server.requestTimeout = 300_000;
@@ -263,7 +254,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			),
 		);
 	});
-	// Without a listener the connection would be closed without a word (D2).
+	// Without a listener Node closes the connection without an answer (D2).
 	server.on("connect", ({ url = "" }, socket) =>
 		refuseSocket(
 			socket,
@@ -299,10 +290,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	};
 }
 
-/**
- * Path and query of a request target. A client that takes the service for a proxy puts scheme and
- * host before them (RFC 9112, 3.2.2).
- */
+/** Path and query of a request target, which may be absolute (RFC 9112, 3.2.2). */
 function targetOf(url: string): { path: string; queryText: string } {
 	const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
 	const mark = target.indexOf("?");
@@ -311,10 +299,14 @@ function targetOf(url: string): { path: string; queryText: string } {
 		: { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
 }
 
-/** Refuses where there is no request that could be answered, and closes the connection. */
+/** Answers an error on a connection without a readable request, and closes it. */
 function refuseSocket(socket: Duplex, refusal: ApiError): void {
 	const body = errorBody(refusal);
-	socket.end(
-		`HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-	);
+	const head = [
+		`HTTP/1.1 ${refusal.status} Refused`,
+		"Content-Type: application/json",
+		`Content-Length: ${Buffer.byteLength(body)}`,
+		"Connection: close",
+	];
+	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

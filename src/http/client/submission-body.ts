@@ -1,4 +1,4 @@
-/** Reads what `/run` and `/runsync` are sent (spec 2.3, D4), and its `Idempotency-Key` (D14). */
+/** Bodies of `/run` and `/runsync` (spec 2.3, D4) and their `Idempotency-Key` (D14). */
 import { createHash } from "node:crypto";
 import { badRequest } from "../../core/errors.ts";
 import type { Operation } from "../../core/job.ts";
@@ -9,8 +9,8 @@ import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 
-/** Most characters of an `Idempotency-Key`. */
-const KEY_LONGEST = 255;
+/** Maximum length of an `Idempotency-Key`. */
+const MAX_KEY_LENGTH = 255;
 
 /** Members besides `input`, whose size is bounded. */
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
@@ -66,13 +66,13 @@ function idempotencyKey({ req }: Call): string | undefined {
 	if (
 		typeof key === "string" &&
 		/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) &&
-		key.length <= KEY_LONGEST
+		key.length <= MAX_KEY_LENGTH
 	)
 		return key;
 	throw badRequest([
 		{
 			field: "Idempotency-Key",
-			message: `must be 1 to ${KEY_LONGEST} printable ASCII characters.`,
+			message: `must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
 		},
 	]);
 }

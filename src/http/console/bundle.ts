@@ -1,4 +1,4 @@
-/** The built console: a folder of files, read once, when somebody first asks for one. */
+/** The files of the built console, read at the first request. */
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
@@ -6,16 +6,16 @@ import { extname, join, sep } from "node:path";
 /** A file of the bundle. */
 export interface BundleFile {
 	type: string;
-	/** Of the content as it is, in the form of an ETag without its quotes. */
+	/** ETag of the uncompressed content, without quotes. */
 	tag: string;
-	/** Its name holds a hash of its content, so that it never changes. */
+	/** Its name contains a hash of its content: it never changes. */
 	hashed: boolean;
 	bytes: Buffer;
-	/** The same, compressed when the console was built. */
+	/** The content as compressed by the build. */
 	packed: ReadonlyMap<"br" | "gzip", Buffer>;
 }
 
-/** Files of the bundle by their paths, with `/` between folders; undefined while there is none. */
+/** Files by path, with `/` between folders; undefined while the console is not built. */
 export interface Bundle {
 	files(): Promise<ReadonlyMap<string, BundleFile> | undefined>;
 }
@@ -35,10 +35,10 @@ const TYPES: Readonly<Record<string, string>> = {
 	".webmanifest": "application/manifest+json",
 };
 
-/** Endings of compressed forms that stand beside a file. */
+/** Endings of the compressed copies of a file. */
 const PACKED = { ".br": "br", ".gz": "gzip" } as const;
 
-/** Where the build puts files whose names hold a hash. */
+/** Where the build puts files with a hash in their names. */
 const HASHED = "assets/";
 
 /** The bundle in this folder. */
@@ -62,7 +62,7 @@ export function bundle(folder: string): Bundle {
 	};
 }
 
-/** All files; undefined where there is no page. */
+/** All files; undefined if there is no page. */
 async function readFolder(folder: string): Promise<ReadonlyMap<string, BundleFile> | undefined> {
 	const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
 	const paths = entries

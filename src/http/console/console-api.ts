@@ -1,21 +1,25 @@
-/**
- * `/console/`: the web console as files, and the ways to it (D31, D38). It is a client of `/v1` and
- * `/v2` like any other.
- */
+/** `/console/`: the files of the web console, and redirects to it (D31, D38). */
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../call.ts";
 import type { BundleFile } from "./bundle.ts";
 
 const INDEX = "index.html";
 
-/**
- * Nothing of others, no scripts or styles in the page itself; pictures and sound of results come as
- * data.
- */
-const POLICY =
-	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+/** Only own files, no inline scripts or styles; images and audio of results are data URLs. */
+const POLICY = [
+	"default-src 'none'",
+	"script-src 'self'",
+	"style-src 'self'",
+	"connect-src 'self'",
+	"img-src 'self' data: blob:",
+	"media-src 'self' data: blob:",
+	"font-src 'self'",
+	"frame-ancestors 'none'",
+	"base-uri 'none'",
+	"form-action 'self'",
+].join("; ");
 
-const SAFETY = [
+const SECURITY_HEADERS = [
 	"Content-Security-Policy",
 	POLICY,
 	"X-Content-Type-Options",
@@ -24,8 +28,11 @@ const SAFETY = [
 	"no-referrer",
 ];
 
-/** What is told where the console was not built. */
-const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>The console is not built</h1><p>Run <code>npm run build</code> in the folder of the service, then load this page again.</p></html>\n`;
+/** The page while the console is not built. */
+const NOT_BUILT = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>The console is not built</h1>
+<p>Run <code>npm run build</code> in the folder of the service, then load this page again.</p></html>
+`;
 
 /** GET /console/: the page. */
 export async function page(call: Call): Promise<void> {
@@ -38,10 +45,7 @@ export async function page(call: Call): Promise<void> {
 		]);
 }
 
-/**
- * GET below /console/: a file. What has no dot is no file: it leads to the page, whose addresses
- * are relative to the folder.
- */
+/** GET below /console/: a file. A path without a dot redirects to the page. */
 export async function file(call: Call): Promise<void> {
 	const { path, params } = call;
 	const found = (await call.bundle.files())?.get(params.rest);
@@ -54,21 +58,19 @@ export async function file(call: Call): Promise<void> {
 	redirect(call, "../".repeat(path.split("/").length - 3) || "./");
 }
 
-/** GET /console: the page's addresses are relative to the folder. */
+/** GET /console: redirects to the folder, to which the addresses in the page are relative. */
 export function folder(call: Call): void {
 	redirect(call, "console/");
 }
 
-/** GET /: a person with a browser wants the console; for machines nothing is here. */
+/** GET /: redirects browsers to the console; 404 for other clients. */
 export function root(call: Call): void {
 	if (!/\btext\/html\b/.test(call.req.headers.accept ?? ""))
 		throw new ApiError("path_not_found", { method: call.req.method ?? "", path: "/" });
 	redirect(call, "console/");
 }
 
-/**
- * Leads to an address that is relative to the present one, so that it is right behind a proxy too.
- */
+/** Redirects to a relative address, which is right behind a proxy too. */
 export function redirect({ res }: Call, to: string): void {
 	res.writeHead(303, [
 		"Location",
@@ -83,7 +85,7 @@ export function redirect({ res }: Call, to: string): void {
 	res.end();
 }
 
-/** The file in the best form that the browser takes, or 304 when it has it. */
+/** Sends the file in the best coding that the browser accepts, or 304 if it has the file. */
 function sendFile(call: Call, { type, tag, hashed, bytes, packed }: BundleFile): void {
 	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = call.req.headers;
 	const coding = (["br", "gzip"] as const).find(
@@ -108,7 +110,7 @@ function sendFile(call: Call, { type, tag, hashed, bytes, packed }: BundleFile):
 	]);
 }
 
-/** Node leaves the body out for HEAD. */
+/** Node omits the body for HEAD. */
 function send(
 	{ res }: Call,
 	{ type, bytes }: { type: string; bytes: Buffer },
@@ -119,13 +121,13 @@ function send(
 		type,
 		"Content-Length",
 		String(bytes.length),
-		...SAFETY,
+		...SECURITY_HEADERS,
 		...headers,
 	]);
 	res.end(bytes);
 }
 
-/** Whether a content coding stands in `Accept-Encoding` and is not refused there. */
+/** Whether `Accept-Encoding` lists the coding without refusing it. */
 function takes(accepted: string, coding: string): boolean {
 	return accepted.split(",").some((each) => {
 		const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());

@@ -1,6 +1,6 @@
 /**
- * Where a request of a browser comes from (D31): a cookie counts only for pages of this very
- * service. What the browser says of itself is looked at, never what a proxy adds.
+ * Which page a browser's request comes from (D31): a cookie is valid only for pages of this
+ * service. Only headers of the browser are read, never those of a proxy.
  */
 import type { IncomingMessage } from "node:http";
 import type { SignInOrigin } from "../../engine/access/sessions.ts";
@@ -8,28 +8,21 @@ import type { Call } from "../call.ts";
 
 const HOST = /^[a-zA-Z0-9.:[\]_-]{1,255}$/;
 
-/**
- * `own`: a page of this service. `foreign`: a page of another origin. `untold`: no page, or a
- * browser that does not say.
- */
-export type Source = "own" | "foreign" | "untold";
+/** A page of this service, a page of another origin, or no page that the headers name. */
+export type Source = "own" | "foreign" | "unknown";
 
-/**
- * Who sent the request. Own are the origin with the request's `Host`, and that of `publicUrl`, for
- * a proxy that changes the `Host`.
- */
+/** Own are the origin of the request's `Host`, and that of `publicUrl`: a proxy may change `Host`. */
 export function sourceOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Source {
 	const { origin, "sec-fetch-site": site } = req.headers;
-	// A page on another port or scheme of this host is `same-site`, and gets cookies with its
-	// requests.
+	// A page on another port or scheme of this host is `same-site`, and its requests have cookies.
 	if (site !== undefined && site !== "same-origin" && site !== "none") return "foreign";
 	if (origin !== undefined) return isOwn(origin, req, publicUrl) ? "own" : "foreign";
-	return site === "same-origin" ? "own" : "untold";
+	return site === "same-origin" ? "own" : "unknown";
 }
 
 /**
- * Where a cookie set by this answer shall count: the path of `publicUrl` for those who came by it,
- * the whole host otherwise; `Secure` when the page itself was loaded by https.
+ * Where a cookie set by this answer is valid: under the path of `publicUrl` if the request used it,
+ * else on the whole host; `Secure` if the page was loaded by https.
  */
 export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): SignInOrigin {
 	const { origin, host } = req.headers;
@@ -52,8 +45,7 @@ function isOwn(
 	if (!URL.canParse(origin)) return false;
 	const page = new URL(origin);
 	if (page.origin === publicUrl?.origin) return true;
-	// Its scheme may be https: a proxy that ends TLS and passes Host on. A port that the scheme
-	// implies is the same as none.
+	// The scheme may be https behind a proxy that ends TLS. Default ports equal none.
 	return (
 		/^https?:$/.test(page.protocol) &&
 		HOST.test(host) &&

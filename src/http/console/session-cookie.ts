@@ -1,30 +1,24 @@
-/**
- * The cookie that holds a session of the console (D31): read from a request, set with an answer,
- * and what it allows.
- */
+/** The cookie of a console session (D31): read, set, and what it permits. */
+import { parseCookie, stringifySetCookie } from "cookie";
 import { ApiError } from "../../core/errors.ts";
 import type { Principal } from "../../engine/access/keys.ts";
-import type { SignInOrigin, Session } from "../../engine/access/sessions.ts";
+import type { Session, SignInOrigin } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
 import { sourceOf } from "./origin.ts";
 
-/** Methods that change nothing, but for routes that say so. */
+/** Methods that change nothing, except for routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
 /** The token in the cookie of this service. */
 export function tokenIn({ req, engine }: Call): string | undefined {
-	const start = `${engine.access.sessions.cookie}=`;
-	return req.headers.cookie
-		?.split(/; */)
-		.find((each) => each.startsWith(start))
-		?.slice(start.length);
+	const { cookie } = req.headers;
+	return cookie === undefined ? undefined : parseCookie(cookie)[engine.access.sessions.cookie];
 }
 
 /**
- * The caller behind the cookie, undefined without one. A session that is used goes on. Throws 401
- * for a session that is over, and where the cookie may not count: for a page of another origin, and
- * for a change by a request that does not show its origin. `changes`: whether it changes something
- * though it is a GET.
+ * The caller behind the cookie, undefined without one; renews the session. Throws 401 for a session
+ * that has ended, for a page of another origin, and for a change by a request that does not show
+ * its origin. `changes`: whether the request changes something though it is a GET.
  */
 export async function fromCookie(
 	call: Call,
@@ -36,48 +30,42 @@ export async function fromCookie(
 	const resumed = await call.engine.access.sessions.resume(token);
 	if (!resumed)
 		throw new ApiError("unauthorized", {
-			why: "The session of the console is over, or its key has ended: sign in again.",
+			why: "The console session has ended, or its key was revoked: sign in again.",
 		});
 	if (resumed.renewed) setCookie(call, resumed.renewed);
 	return resumed.principal;
 }
 
-/**
- * Throws 401 unless the request may be one of the console's own pages; a request that changes
- * something must show it.
- */
+/** Throws 401 unless the request comes from the console; one that changes something must show it. */
 export function requireOwn(call: Call, changes: boolean): void {
 	const { method = "", headers } = call.req;
 	const unsafe = !SAFE.includes(method);
 	const source = sourceOf(call);
 	if (source === "own" && (!unsafe || headers.origin !== undefined)) return;
-	if (source === "untold" && !unsafe && !changes) return;
+	if (source === "unknown" && !unsafe && !changes) return;
 	throw new ApiError("unauthorized", {
 		why:
 			source === "foreign"
-				? "The session of the console counts for its own pages only; this request came from another origin."
-				: "With the session of the console this needs a header Origin that is its own, as browsers send it.",
+				? "A console session is valid for the console's own pages only; this request came from another origin."
+				: "With a console session this needs the header Origin of the console, as browsers send it.",
 	});
 }
 
-/** Sets the cookie, in place of the one before. */
+/** Sets the cookie, replacing an existing one. */
 export function setCookie(call: Call, { token, until, place }: Session): void {
 	put(call, place, token, Math.floor((until - call.engine.now()) / 1000));
 }
 
-/** Takes the cookie away. */
+/** Removes the cookie. */
 export function clearCookie(call: Call, place: SignInOrigin): void {
 	put(call, place, "", 0);
 }
 
-function put(
-	{ res, engine }: Call,
-	{ path, secure }: SignInOrigin,
-	value: string,
-	maxAge: number,
-): void {
+function put({ res, engine }: Call, q: SignInOrigin, value: string, maxAge: number): void {
+	const { path, secure } = q;
+	const name = engine.access.sessions.cookie;
 	res.setHeader(
 		"Set-Cookie",
-		`${engine.access.sessions.cookie}=${value}; Max-Age=${maxAge}; Path=${path}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`,
+		stringifySetCookie({ name, value, maxAge, path, secure, httpOnly: true, sameSite: "strict" }),
 	);
 }

@@ -1,16 +1,10 @@
-/**
- * The text format of Prometheus: families of samples, each told once with what it is. Written by
- * hand: a library would bring its own registry and count everything a second time.
- */
+/** The text format of Prometheus (decision 0026 on libraries). */
 import { atMost, sizeOfHistogram } from "../../core/metrics/histogram.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
 
-/** Media type of the text. */
-export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-
 type Labels = Readonly<Record<string, string>>;
 
-/** Numbers under one name. Absent ones are left out. */
+/** Numbers under one name; undefined ones are omitted. */
 export interface Family {
 	name: string;
 	type: "counter" | "gauge";
@@ -18,7 +12,7 @@ export interface Family {
 	samples: readonly (readonly [labels: Labels, value: number | undefined])[];
 }
 
-/** Durations under one name, told in seconds. */
+/** Durations under one name, in seconds. */
 export interface Durations {
 	name: string;
 	type: "histogram";
@@ -26,10 +20,7 @@ export interface Durations {
 	samples: readonly (readonly [labels: Labels, histogram: Histogram])[];
 }
 
-/**
- * Bounds of the buckets are 2^power ms, from a millisecond to 70 minutes: exact, since durations
- * are counted in finer ones.
- */
+/** Bounds of the buckets are 2^power ms, 1 ms to 70 min: each is a bound of the finer histogram. */
 const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
 
 /** The text of all families. */
@@ -72,9 +63,9 @@ function durations(name: string, labels: Labels, histogram: Histogram): string[]
 }
 
 function line(name: string, labels: Labels, value: number): string {
-	const told = Object.entries(labels).map(
+	const pairs = Object.entries(labels).map(
 		([label, text]) =>
 			`${label}="${text.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`))}"`,
 	);
-	return `${name}${told.length === 0 ? "" : `{${told.join(",")}}`} ${value}`;
+	return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
 }

@@ -1,8 +1,9 @@
 /**
- * `/metrics` for Prometheus (D40). It needs a key with the scope read, as everything that names
- * endpoints does; a limited key sees its own. What is now (jobs, workers) is of all servers; what
- * was counted is of the server that answers, since its start: scrape each one and add up.
+ * `/metrics` for Prometheus (D40): a key for some endpoints gets those. Gauges of jobs and workers
+ * are of all servers; counters are of the server that answers, since its start: scrape each one and
+ * add up.
  */
+import { EXPOSITION_TYPE } from "../../api/metrics.ts";
 import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -11,10 +12,10 @@ import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
-import { EXPOSITION_TYPE, exposition } from "./exposition.ts";
+import { exposition } from "./exposition.ts";
 import type { Durations, Family } from "./exposition.ts";
 
-/** GET /metrics. While the store is away it tells what this server knows. */
+/** GET /metrics; without the gauges while the store is unavailable. */
 export async function metrics(call: Call): Promise<void> {
 	const { engine, res } = call;
 	const sees = (endpoint: string): boolean => may(principalOf(call), "read", endpoint);
@@ -43,7 +44,7 @@ export async function metrics(call: Call): Promise<void> {
 		{
 			name: "sluice_store_seconds",
 			type: "histogram",
-			help: "How long the store took for a look at all counts, and for writing metrics.",
+			help: "Time of the store for reading all counts, and for writing metrics.",
 			samples: Object.entries(engine.metrics.storeMs).map(
 				([operation, histogram]) => [{ operation }, histogram] as const,
 			),
@@ -63,7 +64,7 @@ export async function metrics(call: Call): Promise<void> {
 
 function ofPresent(all: readonly EndpointSnapshot[]): Family[] {
 	const each = (
-		labels: (present: EndpointSnapshot) => readonly (readonly [state: string, count: number])[],
+		labels: (snapshot: EndpointSnapshot) => readonly (readonly [state: string, count: number])[],
 	): Family["samples"] =>
 		all.flatMap((present) =>
 			labels(present).map(
@@ -94,7 +95,7 @@ function ofPresent(all: readonly EndpointSnapshot[]): Family[] {
 		{
 			name: "sluice_endpoint_paused",
 			type: "gauge",
-			help: "Whether jobs are queued and not handed out.",
+			help: "Whether jobs are queued but not sent to workers.",
 			samples: all.map(
 				({ endpoint, paused }) => [{ endpoint: endpoint.id }, Number(paused)] as const,
 			),
@@ -126,7 +127,7 @@ function ofTotals(
 		{
 			name: "sluice_jobs_ended_total",
 			type: "counter",
-			help: "Jobs that this server brought to their end.",
+			help: "Jobs whose end this server recorded.",
 			samples: totals.flatMap(([endpoint, { counts }]) =>
 				OUTCOMES.map((outcome) => [{ endpoint, outcome }, counts[outcome]] as const),
 			),
@@ -143,18 +144,18 @@ function ofTotals(
 		),
 		durations(
 			"sluice_job_delay_seconds",
-			"Waits in the queue of jobs handed out by this server.",
+			"Waits in the queue of jobs sent to workers by this server.",
 			"delay",
 		),
 		durations(
 			"sluice_job_execution_seconds",
-			"Runs whose end a worker told this server.",
+			"Runs whose end a worker reported to this server.",
 			"execution",
 		),
 	];
 }
 
-/** Of the process, under the names that all exporters use. */
+/** Of the process, under the usual names of exporters. */
 function ofProcess(): Family[] {
 	const { rss, heapUsed, external } = process.memoryUsage();
 	const { user, system } = process.cpuUsage();

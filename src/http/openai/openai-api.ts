@@ -1,7 +1,4 @@
-/**
- * `/openai/*`: OpenAI's API in front of a queue (D32, protocol C). A request is a job; its
- * answer is the job's result.
- */
+/** `/openai/*`: OpenAI's API (D32, protocol C). A request is a job, its answer the result. */
 import { ApiError } from "../../core/errors.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
@@ -16,18 +13,18 @@ import {
 import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
-import { LOOK_MS, answerFailure } from "./openai-reply.ts";
+import { CHECK_MS, answerFailure } from "./openai-reply.ts";
 import type { JobName } from "./openai-reply.ts";
 import { streamed } from "./openai-stream.ts";
 import { json } from "../reply.ts";
 
 /**
- * POST or GET /openai/{route}. `Idempotency-Key` means nothing here: the official clients send one
- * with each try, and an answer is not kept for another.
+ * POST or GET /openai/{route}. `Idempotency-Key` is ignored: the official clients send one with
+ * each attempt, and results are not kept for another.
  */
 export async function openai(call: Call): Promise<void> {
 	const { engine, params } = call;
-	const { input, stream } = await readAsked(call);
+	const { input, stream } = await readRequest(call);
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const endpoint = engine.endpoints.get(params.endpoint);
 	const id = engine.jobs.newId("openai");
@@ -48,13 +45,13 @@ export async function openai(call: Call): Promise<void> {
 		answerFailure(call, failureByEnd("removed"));
 		ended = true;
 	} finally {
-		// Nobody but this client can ask for the result: without it the work is for nothing.
+		// Only this client could get the result.
 		if (!ended) engine.jobs.abandon(job);
 	}
 }
 
-/** The input of the job and whether its answer is to be streamed; throws 400 and 413. */
-async function readAsked(call: Call): Promise<{ input: JsonText; stream: boolean }> {
+/** The input of the job, and whether to stream the answer; throws 400 and 413. */
+async function readRequest(call: Call): Promise<{ input: JsonText; stream: boolean }> {
 	const route = `/${call.params.rest}`;
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
 	const { size, scan, payload } = await readJson(call, { ...SUBMISSION_JSON, members: ["stream"] });
@@ -63,14 +60,11 @@ async function readAsked(call: Call): Promise<{ input: JsonText; stream: boolean
 	return { input: openaiInput(route, body), stream: scan.members["stream"]?.kind === "true" };
 }
 
-/**
- * Waits for the end and answers with one JSON body. True when the job has ended, false when the
- * client has left before.
- */
+/** Waits for the end and answers with one JSON body; false if the client disconnects before. */
 async function whole(call: Call, job: JobName): Promise<boolean> {
 	const { engine, caller } = call;
 	for (;;) {
-		const found = await engine.jobs.statusSync({ ...job, ms: LOOK_MS, caller });
+		const found = await engine.jobs.statusSync({ ...job, ms: CHECK_MS, caller });
 		if (isFinal(found.job.state)) {
 			if (found.job.state !== "COMPLETED") answerFailure(call, failureOfJob(found));
 			else await answer(call, found.output === undefined ? undefined : stringOf(found.output), job);
@@ -91,10 +85,7 @@ async function answer(call: Call, output: JsonText | undefined, job: JobName): P
 	else json(call.res, body);
 }
 
-/**
- * What a generator gave that does not gather its items: the only chunk's output, or the list of
- * all; undefined without chunks.
- */
+/** The output of the only chunk, or the list of all; undefined without chunks. */
 async function chunksAsResult({ engine, caller }: Call, job: JobName): Promise<string | undefined> {
 	const outputs: string[] = [];
 	for (let from = 0; ; ) {

@@ -1,4 +1,4 @@
-/** Failures of `/openai/*` on the wire (D32), and what its two ways of answering share. */
+/** What both forms of answers of `/openai/*` share (D32). */
 import { failureBody } from "../../core/openai/openai-error.ts";
 import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import type { Call } from "../call.ts";
@@ -11,14 +11,14 @@ export interface JobName {
 }
 
 /**
- * A waiting request looks at its job at least this often, ms, and then writes a comment into a
- * stream, so that proxies keep the connection.
+ * A waiting request checks its job at least this often, ms, and then writes a comment into a
+ * stream: proxies close idle connections.
  */
-export const LOOK_MS = 15_000;
+export const CHECK_MS = 15_000;
 
 /**
- * Answers with a failure of the job. The official clients repeat 409, 429 and 5xx by themselves:
- * only where another try may do better are they let.
+ * Answers with a failure of the job. The official clients retry 409, 429 and 5xx automatically;
+ * they are allowed to only where a retry may succeed.
  */
 export function answerFailure({ res }: Call, failure: OpenAIFailure): void {
 	const { status, retryAfter } = failure;

@@ -1,7 +1,4 @@
-/**
- * The streaming answers of `/openai/*` (D32): a worker's chunks as server-sent events while they
- * come.
- */
+/** Streaming answers of `/openai/*` (D32): chunks as server-sent events while they arrive. */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { stringOf } from "../../core/json/json-text.ts";
@@ -19,20 +16,15 @@ import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
-import { LOOK_MS, answerFailure } from "./openai-reply.ts";
+import { CHECK_MS, answerFailure } from "./openai-reply.ts";
 import type { JobName } from "./openai-reply.ts";
 import { refusalOf } from "../reply.ts";
-
-const EVENT_STREAM = {
-	"Content-Type": "text/event-stream",
-	"Cache-Control": "no-cache",
-	"X-Accel-Buffering": "no",
-};
+import { EVENT_STREAM } from "../server-sent-events.ts";
 
 /**
- * Streams the job. The 200 goes out with the first chunk or the end, so that an early failure is a
- * real HTTP error; a later one is the last event. It reads by its own position and moves no cursor
- * (D7). True when the job has ended, false when nobody waits for it any more.
+ * Streams the job; false if the client disconnects or the stream fails before its end. The 200 is
+ * sent with the first chunk or the end, so that an early failure is an HTTP error; a later one is
+ * the last event. Reads by offset, without moving the cursor (D7).
  */
 export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	const { engine, res, caller } = call;
@@ -49,7 +41,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		else answerFailure(call, failure);
 	}
 
-	/** Sends outputs until one is a failure, which ends the stream, or the client leaves. */
+	/** Sends outputs; false after a failure, which ends the stream, or a disconnect. */
 	async function sendAll(outputs: readonly string[]): Promise<boolean> {
 		for (const output of outputs) {
 			const failure = failureInOutput(output);
@@ -66,7 +58,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	async function follow(): Promise<boolean> {
 		let attempt = 0;
 		for (let at = 0; ; ) {
-			const found = await engine.jobs.streamFrom({ ...job, from: at, waitMs: LOOK_MS, caller });
+			const found = await engine.jobs.streamFrom({ ...job, from: at, waitMs: CHECK_MS, caller });
 			const now = await engine.jobs.status(job);
 			if (caller.gone) return false;
 			if (now.job.attempt !== attempt || waitsAgain(now.job)) {
@@ -74,8 +66,8 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 					fail(failureByEnd("broken"));
 					return false;
 				}
-				// Nothing has gone out, so a new attempt does no harm. Its chunks are read again: these may
-				// be the ones of the lost attempt.
+				// Nothing was sent yet, so a new attempt may start. Its chunks are read again: these may
+				// belong to the lost attempt.
 				attempt = now.job.attempt;
 				if (waitsAgain(now.job)) at = found.next;
 			} else {
@@ -103,13 +95,13 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	} catch (error) {
 		if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable))
 			throw error;
-		const gone = error instanceof ApiError && error.code === "job_not_found";
-		fail(gone ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
+		const removed = error instanceof ApiError && error.code === "job_not_found";
+		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
 		return false;
 	}
 }
 
-/** A job whose attempt was lost or returned. */
+/** Whether the attempt was lost or the job returned to the queue. */
 function waitsAgain({ state, attempt }: Job): boolean {
 	return state === "IN_QUEUE" && attempt > 0;
 }

@@ -1,27 +1,21 @@
-/**
- * What only another server can tell or do, because it is on its machine: the request is put to each
- * of them until one answers.
- */
+/** Forwards a request about a worker of another server to the other servers until one answers. */
 import { request as httpRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
 import type { Call } from "../call.ts";
 
-/** Tells that the request comes from another server: it is not passed on again. */
+/** Marks a forwarded request: it is not forwarded again. */
 const FORWARDED = "sluice-forwarded";
 
-/** Headers of the request that go along. */
+/** Headers of the request that are forwarded. */
 const SENT = ["authorization", "accept", "last-event-id"] as const;
-/**
- * Those that a session of the console needs (D31): its cookie counts for pages of the host that the
- * browser asked.
- */
+/** Also forwarded with a console session (D31): its cookie is valid for the host of the page. */
 const SENT_WITH_COOKIE = ["cookie", "origin", "host"] as const;
-/** Headers of the answer that come back. */
+/** Headers of the answer that are returned. */
 const RETURNED = ["content-type", "cache-control", "x-accel-buffering"] as const;
 
-/** Has one of the other servers answer a request without a body; false when none of them could. */
+/** Has another server answer a request without a body; false if none could. */
 export async function answeredElsewhere(call: Call): Promise<boolean> {
 	const { engine, req, res, caller } = call;
 	if (req.headers[FORWARDED] !== undefined) return false;
@@ -41,7 +35,7 @@ export async function answeredElsewhere(call: Call): Promise<boolean> {
 			),
 		);
 		res.flushHeaders();
-		// A client that leaves, or a server that dies, ends the other side.
+		// A disconnect on one side ends the other.
 		await pipeline(answer, res).catch(() => {});
 		return true;
 	}

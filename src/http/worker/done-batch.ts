@@ -1,7 +1,4 @@
-/**
- * Results of several jobs in one post: what a worker that runs many short jobs at once would post
- * one by one.
- */
+/** Results of several jobs in one post, from workers that run many short jobs at once. */
 import type { AnswerOf } from "../../api/route.ts";
 import type { JOB_DONE_BATCH } from "../../api/worker-protocol.ts";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
@@ -16,35 +13,35 @@ import { reportOf } from "./report-body.ts";
 
 const NEWLINE = 0x0a;
 
-/** What is looked for in a line. */
+/** Members to find in a line. */
 const LINE_JSON = { members: [...REPORT_MEMBERS, "id"] };
 
-/** What a line says of which job. */
-interface Told {
+/** A line: a job and its report. */
+interface LineReport {
 	id: string;
 	report: Report;
 }
 
 /**
- * POST /job-done-batch/{worker}: a line for each job, answered with the status that each would have
- * got alone. Throws 400 for too many lines.
+ * POST /job-done-batch/{worker}: one line per job; returns the status that each would get alone.
+ * Throws 400 for too many lines.
  */
 export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BATCH>> {
 	const lines = await readLines(call);
-	return await Promise.all(lines.map((told) => kept(call, told)));
+	return await Promise.all(lines.map((line) => accept(call, line)));
 }
 
 /**
- * What each line says; undefined for one that names no job. By itself, so that nothing of the body
- * is kept while the store is away.
+ * The reports; undefined for a line without a job. A function of its own, so that the body is not
+ * kept in memory while the store is unavailable.
  */
-async function readLines(call: Call): Promise<(Told | undefined)[]> {
+async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 	return linesOf(await readBytes(call)).map(readLine);
 }
 
 /**
- * Lines that are not empty. Large ones own their memory: a part that travels to the database's
- * thread takes along all that it lies in.
+ * Lines that are not empty. Large ones are copied: a part that is transferred to the database
+ * thread takes the whole underlying memory with it.
  */
 function linesOf(body: Buffer): Buffer[] {
 	const lines: Buffer[] = [];
@@ -66,7 +63,7 @@ function linesOf(body: Buffer): Buffer[] {
 	return lines;
 }
 
-function readLine(line: Buffer): Told | undefined {
+function readLine(line: Buffer): LineReport | undefined {
 	const body = scanBytes(line, LINE_JSON);
 	const id = body.scan.ok ? body.scan.members["id"] : undefined;
 	return id?.kind === "string"
@@ -74,14 +71,11 @@ function readLine(line: Buffer): Told | undefined {
 		: undefined;
 }
 
-/**
- * Keeps one report, and tells its status. What is our own fault fails the whole post, which may be
- * repeated.
- */
-async function kept({ engine, worker }: Call, told: Told | undefined): Promise<number> {
-	if (!told) return 400;
+/** The status of one report. An internal error fails the whole post, which may be repeated. */
+async function accept({ engine, worker }: Call, line: LineReport | undefined): Promise<number> {
+	if (!line) return 400;
 	try {
-		await engine.jobs.report({ worker: worker!, ...told });
+		await engine.jobs.report({ worker: worker!, ...line });
 		return 200;
 	} catch (error) {
 		if (error instanceof ApiError || error instanceof StoreUnavailable)

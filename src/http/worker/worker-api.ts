@@ -28,19 +28,19 @@ import { reportOf } from "./report-body.ts";
 
 const POSTED = "{}";
 
-/** Tells who takes several jobs that their results may come together, and how many at most. */
-const TOGETHER = ["Sluice-Job-Done-Batch", String(RESULTS_TOGETHER)];
+/** Workers that take several jobs may post this many results together. */
+const BATCH_HEADERS = ["Sluice-Job-Done-Batch", String(RESULTS_TOGETHER)];
 
 /** GET /job-take/{worker}: one job, held until there is one. */
 export async function take(call: Call): Promise<void> {
-	await handOut(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)));
+	await dispatch(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)));
 }
 
 /** GET /job-take-batch/{worker}?batch_size=N: up to N jobs as an array. */
 export async function takeBatch(call: Call): Promise<void> {
 	const size = Number(query(call).get("batch_size") ?? 1);
 	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
-	await handOut(
+	await dispatch(
 		call,
 		limit,
 		(jobs) =>
@@ -49,7 +49,7 @@ export async function takeBatch(call: Call): Promise<void> {
 				...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])),
 				"]",
 			),
-		TOGETHER,
+		BATCH_HEADERS,
 	);
 }
 
@@ -81,12 +81,11 @@ export async function chunk(call: Call): Promise<void> {
 	const held = worker.held.get(params.job);
 	if ("report" in read) await engine.jobs.report({ worker, id: params.job, report: read.report });
 	else {
-		// Other posts of an external worker may have gone to other servers: a chunk that comes twice is
-		// better than one that is dropped.
+		// An external worker may have posted to other servers, too: a duplicate is better than a loss.
 		const bound = !engine.cluster.others() || worker.launcher !== "external";
 		const number = bound ? postNumber(call) : undefined;
 		const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
-		// Numbered posts from before this server's start are not known here: the text decides once.
+		// Posts from before this server's start are unknown here: the text is compared once.
 		const unsure =
 			held === undefined
 				? !engine.cluster.shared
@@ -99,13 +98,13 @@ export async function chunk(call: Call): Promise<void> {
 	if (held) held.unsure = !written;
 }
 
-/** Our own kit numbers the chunk posts of an attempt, so that a repeat is known for certain. */
+/** The worker kit numbers the chunk posts of an attempt, so that repeats are recognised. */
 function postNumber(call: Call): number | undefined {
 	const value = query(call).get("chunk");
 	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
-/** GET /ping/{worker}?job_id=a,b: proof of life (D16). */
+/** GET /ping/{worker}?job_id=a,b: a heartbeat (D16). */
 export async function ping(call: Call): Promise<void> {
 	const q = query(call);
 	const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
@@ -113,8 +112,10 @@ export async function ping(call: Call): Promise<void> {
 		q.get("status") === "unhealthy"
 			? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500)
 			: undefined;
-	const said = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
-	await withCaller(call, (signal) => call.engine.jobs.ping({ worker: call.worker!, said, signal }));
+	const reported = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
+	await withCaller(call, (signal) =>
+		call.engine.jobs.ping({ worker: call.worker!, said: reported, signal }),
+	);
 	json(call.res, POSTED);
 }
 
@@ -126,7 +127,7 @@ function jobText({ id, input, s3Config }: DispatchedJob): JsonText[] {
 	];
 }
 
-async function handOut(
+async function dispatch(
 	call: Call,
 	limit: number,
 	text: (jobs: DispatchedJob[]) => JsonPieces,
@@ -140,7 +141,7 @@ async function handOut(
 	if (jobs.length === 0) return nothing(call.res);
 	const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
 	if (!written) return await call.engine.jobs.requeueUndelivered(worker, jobs);
-	// The store keeps the inputs; here nobody has them any more.
+	// The store keeps the inputs.
 	for (const { input } of jobs) release(input);
 }
 
@@ -148,11 +149,11 @@ async function withCaller<T>(
 	{ caller }: Call,
 	wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-	const gone = new AbortController();
-	caller.left = () => gone.abort();
-	if (caller.gone) gone.abort();
+	const left = new AbortController();
+	caller.left = () => left.abort();
+	if (caller.gone) left.abort();
 	try {
-		return await wait(gone.signal);
+		return await wait(left.signal);
 	} finally {
 		caller.left = undefined;
 	}
@@ -180,7 +181,7 @@ async function readDone(call: Call): Promise<Report> {
 	return "report" in body ? body.report : reportOf(body);
 }
 
-/** Others get their turns while a large output is split. */
+/** Yields to other requests while a large output is split. */
 async function piecesOfOutput(output: Uint8Array): Promise<SplitOutput> {
 	const steps = splitOutput(output, CHUNK_LIMIT);
 	let step = steps.next();
