@@ -38,7 +38,8 @@ const ATTEMPT = {
 		stop: {
 			enum: STOP_STEPS,
 			description:
-				"How a run that was to stop ended: confirmed by the worker, by the end of its process (killed), or not known yet.",
+				"How a run that was to stop ended: confirmed by the worker, by the end of its process " +
+				"(killed), or not known yet.",
 		},
 	},
 } as const;

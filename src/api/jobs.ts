@@ -152,7 +152,8 @@ const SDK_STREAM = {
 
 const STREAM_FORMS = {
 	events:
-		"one event per chunk, with its number as id, which Last-Event-ID resumes after; restart when the attempt was lost; end with the job at the end",
+		"one event per chunk, with its number as id, which Last-Event-ID resumes after; restart when " +
+		"the attempt was lost; end with the job at the end",
 	headers: {
 		"Sluice-Job-Status": "State of the job; IN_PROGRESS while chunks remain.",
 		"Sluice-Next-Offset": "Number of the next chunk.",
@@ -172,7 +173,8 @@ export const TTL = whole("ttl", {
 	minimum: 0,
 	maximum: Number.MAX_SAFE_INTEGER,
 	description:
-		"Keep the result for at most this long after the end of the job, ms. Only shortens; if that time has already passed, this answer is the last.",
+		"Keep the result for at most this long after the end of the job, ms. Only shortens; if that " +
+		"time has already passed, this answer is the last.",
 });
 
 /** `/stream?offset=`: read from this chunk on without moving the cursor (D7 Delivery). */
@@ -245,7 +247,9 @@ export const STREAM = route({
 	summary: "The chunks of a job that were not delivered yet, or those from an offset on.",
 	answer: {
 		description:
-			"The chunks, in order; [] when none is left. SDKs get an object with status and stream: those with a User-Agent that begins with RunPod-, an X-Request-ID that is the job id, or POST.",
+			"The chunks, in order; [] when none is left. SDKs get an object with status and stream: " +
+			"those with a User-Agent that begins with RunPod-, an X-Request-ID that is the job id, or " +
+			"POST.",
 		schema: { oneOf: [list(CHUNK), SDK_STREAM] },
 		example: [CHUNK_EXAMPLE],
 		...STREAM_FORMS,

@@ -44,7 +44,9 @@ export const METRICS = {
 		},
 	},
 	description:
-		"Counts of what happened in each step; for queued, running and workers the maximum. delayMs: waits of jobs that were started; executionMs: runs whose end the worker reported; both within 5 %.",
+		"Counts of what happened in each step; for queued, running and workers the maximum. delayMs: " +
+		"waits of jobs that were started; executionMs: runs whose end the worker reported; both " +
+		"within 5 %.",
 } as const;
 export type Metrics = Static<typeof METRICS>;
 
@@ -76,7 +78,8 @@ export const TO = moment("to", "End; now if absent.");
 export const STEP: Param<StepMs> = {
 	name: "step",
 	description:
-		"Length of the steps, ms: minutes are kept for a day, hours for 30 days. Without it, minutes if they are still kept for that time, else hours.",
+		"Length of the steps, ms: minutes are kept for a day, hours for 30 days. Without it, minutes " +
+		"if they are still kept for that time, else hours.",
 	bound: `${MINUTE_MS} (a minute) or ${HOUR_MS} (an hour)`,
 	schema: { type: "integer", enum: STEPS },
 	read: (value) => STEPS.find((step) => String(step) === value),
@@ -124,7 +127,9 @@ export const FEED = route({
 	answer: {
 		description: "Has no end.",
 		events:
-			"overview with {at, endpoints}: id, name, paused, queue and workers as in /health, perMinute (jobs ended in the last 60 s by outcome) and spark (jobs ended in each of the last 30 minutes); a comment after 15 s without a change",
+			"overview with {at, endpoints}: id, name, paused, queue and workers as in /health, " +
+			"perMinute (jobs ended in the last 60 s by outcome) and spark (jobs ended in each of the " +
+			"last 30 minutes); a comment after 15 s without a change",
 	},
 	errors: ["endpoint_not_found", "not_ready"],
 	query: [ENDPOINT_FILTER, INTERVAL],
@@ -141,7 +146,8 @@ export const PROMETHEUS = route({
 	summary: "Jobs, workers, store and process for Prometheus.",
 	answer: {
 		description:
-			"Families of samples in the text format of Prometheus. Jobs and workers are those of all servers; counters are of the server that answers, since its start.",
+			"Families of samples in the text format of Prometheus. Jobs and workers are those of all " +
+			"servers; counters are of the server that answers, since its start.",
 		media: EXPOSITION_TYPE,
 	},
 });

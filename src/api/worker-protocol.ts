@@ -91,7 +91,8 @@ export const JOB_DONE = route({
 	answer: ACCEPTED,
 	body: {
 		description:
-			"output: the result. With status IN_PROGRESS it is progress; with an error the job has failed. stopPod: restart the worker.",
+			"output: the result. With status IN_PROGRESS it is progress; with an error the job has " +
+			"failed. stopPod: restart the worker.",
 		schema: {
 			type: "object",
 			properties: { output: {}, error: {}, status: TEXT, stopPod: { type: "boolean" } },
@@ -116,7 +117,9 @@ export const JOB_DONE_BATCH = route({
 		example: [200, 200],
 	},
 	body: {
-		description: `Up to ${RESULTS_TOGETHER} lines, each a JSON object without line breaks: the body of a job-done, and the job's id.`,
+		description:
+			`Up to ${RESULTS_TOGETHER} lines, each a JSON object without line breaks: the body of a ` +
+			"job-done, and the job's id.",
 		schema: TEXT,
 		media: "application/x-ndjson",
 		example: '{"id":"0190a0b0-0000-7000-8000-000000000001","output":{"greeting":"hello"}}',

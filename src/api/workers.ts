@@ -74,7 +74,8 @@ export const WORKER_LOGS = route({
 	summary: "The output of a launched worker: the last lines, then new ones.",
 	answer: {
 		description:
-			"One object per line: {text, position}, with job and level when the worker's SDK provides them. A very long line is split.",
+			"One object per line: {text, position}, with job and level when the worker's SDK provides " +
+			"them. A very long line is split.",
 		media: "application/x-ndjson",
 		events:
 			"one event per line, with its position as id, which Last-Event-ID resumes after; end at the end",

@@ -295,7 +295,7 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is not a setting; known are endpoints, publicUrl, gpus, cors, webhooks.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, publicUrl, gpus, cors, webhooks.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

@@ -1,7 +1,4 @@
-/**
- * The body of `POST /v1/endpoints/{endpoint}/jobs/cancel` and `/retry` (D39): a schema, and the
- * reader that checks against it.
- */
+/** The body of `POST /v1/endpoints/{endpoint}/jobs/cancel` and `/retry` (D39). */
 import type { Fault } from "./errors.ts";
 import { JOB_STATES } from "./job-states.ts";
 import type { JobState } from "./job-states.ts";
@@ -32,7 +29,7 @@ export const BULK_SCHEMA = {
 					type: "string",
 					minLength: 1,
 					maxLength: 128,
-					description: "Only jobs whose present or last attempt is on this worker.",
+					description: "Only jobs whose current or last attempt is on this worker.",
 				},
 				from: { ...MOMENT, description: "Only jobs submitted at this moment or later." },
 				to: { ...MOMENT, description: "Only jobs submitted before this moment." },
@@ -43,14 +40,14 @@ export const BULK_SCHEMA = {
 			type: "string",
 			minLength: 1,
 			maxLength: 200,
-			description: "next of the answer before: goes on after the jobs that were looked at there.",
+			description: "next of the previous answer: continues after the jobs that it checked.",
 		},
 	},
 	additionalProperties: false,
 	"x-message": "must be an object with filter, dryRun and cursor, each optional.",
 } as const satisfies Schema;
 
-/** Which jobs, and what to do with them. Moments are ms since the epoch. */
+/** Moments are ms since the epoch. */
 export interface BulkRequest {
 	filter: {
 		states?: JobState[] | undefined;
@@ -73,7 +70,7 @@ interface Raw {
 	cursor?: string | null;
 }
 
-/** Reads the body, or lists every fault. */
+/** Reads the body, or returns every fault. */
 export function readBulkRequest(
 	raw: unknown,
 ): { ok: true; request: BulkRequest } | { ok: false; faults: [Fault, ...Fault[]] } {

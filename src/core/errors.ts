@@ -31,7 +31,8 @@ export const ERRORS = {
 	console_link_over: {
 		status: 401,
 		sentence:
-			"This sign-in link has expired or was already used. Run 'sluice console' for a new one, or sign in with an API key at /console/.",
+			"This sign-in link has expired or was already used. Run 'sluice console' for a new one, or " +
+			"sign in with an API key at /console/.",
 	},
 	endpoint_not_found: {
 		status: 404,
@@ -54,7 +55,8 @@ export const ERRORS = {
 	worker_not_found: {
 		status: 404,
 		sentence:
-			"There is no log of worker '{worker}' of endpoint '{endpoint}': the id is unknown, the worker is external, or it exited too long ago.",
+			"There is no log of worker '{worker}' of endpoint '{endpoint}': the id is unknown, the " +
+			"worker is external, or it exited too long ago.",
 	},
 	worker_gone: {
 		status: 404,
@@ -83,7 +85,8 @@ export const ERRORS = {
 	endpoint_exists: {
 		status: 409,
 		sentence:
-			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH /v1/endpoints/{endpoint}, or choose another id.",
+			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
+			"/v1/endpoints/{endpoint}, or choose another id.",
 	},
 	delivery_pending: {
 		status: 409,
@@ -98,7 +101,8 @@ export const ERRORS = {
 	worker_not_launched: {
 		status: 409,
 		sentence:
-			"Worker '{worker}' is external: stop it where it was started. To send it no more jobs, pause endpoint '{endpoint}'.",
+			"Worker '{worker}' is external: stop it where it was started. To send it no more jobs, " +
+			"pause endpoint '{endpoint}'.",
 	},
 	duplicate_worker_id: {
 		status: 409,
@@ -122,7 +126,8 @@ export const ERRORS = {
 	rate_limited: {
 		status: 429,
 		sentence:
-			"Endpoint '{endpoint}' allows {limit} requests of '{operation}' in any 10 s. Try again after the time in Retry-After, then with exponential backoff.",
+			"Endpoint '{endpoint}' allows {limit} requests of '{operation}' in any 10 s. Try again " +
+			"after the time in Retry-After, then with exponential backoff.",
 		retryAfter: 1,
 	},
 	too_many_at_once: {
@@ -134,7 +139,8 @@ export const ERRORS = {
 	queue_full: {
 		status: 429,
 		sentence:
-			"The queue of endpoint '{endpoint}' is full: {limit} jobs are waiting. Try again later with exponential backoff, or raise workersMax.",
+			"The queue of endpoint '{endpoint}' is full: {limit} jobs are waiting. Try again later " +
+			"with exponential backoff, or raise workersMax.",
 		retryAfter: 5,
 	},
 	draining: {
@@ -156,7 +162,8 @@ export const ERRORS = {
 	outcome_unknown: {
 		status: 503,
 		sentence:
-			"The store became unavailable during this request ({why}). It may have been accepted: check before you send it again, or send it with its Idempotency-Key.",
+			"The store became unavailable during this request ({why}). It may have been accepted: " +
+			"check before you send it again, or send it with its Idempotency-Key.",
 		retryAfter: 2,
 	},
 } as const satisfies Record<string, Entry>;

@@ -1,18 +1,17 @@
 /**
- * A job as clients see it: the same text for `/status`, `/runsync` and the webhook (D6). Built as
- * text, so that `output` stays as produced (D5).
+ * The job object of `/status`, `/runsync` and webhooks (D6). Built as text, so that `output` stays
+ * byte for byte (D5). Its shape is `JOB` in `src/api/jobs.ts`.
  */
 import type { Job } from "./job.ts";
 import { piecesOf } from "./json/json-text.ts";
 import type { JsonPieces, JsonText } from "./json/json-text.ts";
 import type { JobState } from "./job-states.ts";
 
-/** A job with the texts that belong in its answers. */
 export interface JobResult {
 	job: Job;
 	/** The result, or the latest progress value of a running job. */
 	output?: JsonText | undefined;
-	/** The failure as a sentence or as the worker sent it. */
+	/** A sentence, or what the worker sent. */
 	error?: string | undefined;
 }
 
@@ -28,14 +27,16 @@ export function executionTime(job: Job, now: number): number {
 		: Math.max(0, Math.round((job.endedAt ?? now) - job.startedAt));
 }
 
-/** The job object of D6 as JSON text on one line; in pieces when its output is large. */
+/** JSON text on one line; in pieces if the output is large. */
 export function jobView(result: JobResult & { output?: string | undefined }, now: number): string;
 export function jobView(result: JobResult, now: number): JsonPieces;
 export function jobView({ job, output, error }: JobResult, now: number): JsonPieces {
 	const shown =
 		output !== undefined &&
 		(job.state === "COMPLETED" || job.state === "IN_PROGRESS" || job.state === "FAILED");
-	let text = `{"id":"${job.id}","status":"${job.state}","delayTime":${delayTime(job, now)},"executionTime":${executionTime(job, now)}`;
+	let text =
+		`{"id":"${job.id}","status":"${job.state}","delayTime":${delayTime(job, now)}` +
+		`,"executionTime":${executionTime(job, now)}`;
 	const head = shown && typeof output !== "string" ? [`${text},"output":`, output] : undefined;
 	if (head) text = "";
 	else if (shown) text += `,"output":${output as string}`;

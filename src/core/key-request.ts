@@ -1,10 +1,10 @@
-/** The body of `POST /v1/keys` (D30, D39): a schema, and the reader that checks against it. */
+/** The body of `POST /v1/keys` (D30, D39). */
 import { ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
 import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** What a key may allow: `admin` everything, `write` also reading (D30). */
+/** Scopes of a key: `admin` allows everything, `write` includes `read` (D30). */
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -25,7 +25,7 @@ export const KEY_REQUEST_SCHEMA = {
 			minItems: 1,
 			items: { enum: SCOPES },
 			description:
-				"read looks at jobs and endpoints; write also submits, cancels and retries; admin may everything.",
+				"read: jobs and endpoints; write: also submit, cancel and retry; admin: everything.",
 			examples: [["write"]],
 			"x-message": "must be a list of one or more of read, write and admin.",
 		},
@@ -34,15 +34,15 @@ export const KEY_REQUEST_SCHEMA = {
 			minItems: 1,
 			items: ENDPOINT_ID,
 			description:
-				"Ids of the only endpoints it is good for; absent: all. Not with the scope admin.",
+				"Ids of the only endpoints it is valid for; absent: all. Not with the scope admin.",
 			examples: [["thumbnail"]],
 			"x-message": "must be a list of one or more endpoint ids; leave it out for all endpoints.",
 		},
 	},
-	"x-message": "must be an object with name, scopes and perhaps endpoints.",
+	"x-message": "must be an object with name, scopes and optionally endpoints.",
 } as const satisfies Schema;
 
-/** A key as wished. */
+/** A requested key. */
 export interface KeyRequest {
 	name: string;
 	scopes: (typeof SCOPES)[number][];
@@ -50,10 +50,7 @@ export interface KeyRequest {
 	endpoints?: string[];
 }
 
-/**
- * Reads the body of `POST /v1/keys`, or lists every fault. Repeated scopes and endpoints count
- * once.
- */
+/** Reads the body, or returns every fault. Repeated scopes and endpoints count once. */
 export function readKeyRequest(
 	raw: unknown,
 ): { ok: true; request: KeyRequest } | { ok: false; faults: [Fault, ...Fault[]] } {
@@ -69,7 +66,8 @@ export function readKeyRequest(
 				{
 					field: "endpoints",
 					message:
-						"cannot go with the scope admin: such a key could make itself one without the limit. Leave out endpoints, or admin.",
+						"cannot go with the scope admin: such a key could make itself one without the limit. " +
+						"Leave out endpoints, or admin.",
 				},
 			],
 		};

@@ -1,10 +1,8 @@
-/**
- * What a worker's post means (protocol B.5, D19): a progress value, a result, or a failure.
- */
+/** Posts of workers (protocol B.5, D19): progress, a result, or a failure. */
 
 import type { JsonText } from "./json/json-text.ts";
 
-/** Largest result that is kept, bytes (D19). */
+/** Largest result, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
 
 /** Most results in one post to job-done-batch, and its largest body, bytes. */
@@ -14,25 +12,25 @@ export const RESULTS_BODY_LIMIT = 1024 * 1024;
 /** Largest chunk of JSON text in the stream, bytes; larger outputs are split (spec 2.7, D7). */
 export const CHUNK_LIMIT = 1_000_000;
 
-/** Top-level members of a post to job-done that mean something. */
+/** Members of a post to job-done that are read. */
 export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
 
-/** Top-level members of a post to job-stream. */
+/** Members of a post to job-stream that are read. */
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
-/** Texts of the members as found; absent ones undefined. */
+/** JSON texts of the members; absent ones undefined. */
 export type ReportParts = Partial<
 	Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>
 > & { output?: JsonText };
 
-/** A worker's post, understood. */
+/** A parsed post. */
 export type Report =
 	| { kind: "progress"; value: JsonText }
 	| {
 			kind: "end";
 			on: "complete" | "fail";
 			output?: JsonText;
-			error?: string /** The worker asks to be started anew. */;
+			error?: string /** The worker requests a restart. */;
 			restart: boolean;
 	  };
 
@@ -50,18 +48,20 @@ export function readReport(parts: ReportParts): Report {
 	return { kind: "end", on: "fail", ...output, error, restart };
 }
 
-/** The failure of a result that is too large to keep (D19). */
+/** The failure of a job whose result is too large (D19). */
 export function tooLarge(bytes: number | undefined): Report {
 	const size = bytes === undefined ? `over ${RESULT_LIMIT} bytes` : `${bytes} bytes`;
 	return {
 		kind: "end",
 		on: "fail",
-		error: `The worker's result has ${size}; at most ${RESULT_LIMIT} bytes are kept. Put large results into storage and return their URLs.`,
+		error:
+			`The worker's result has ${size}; at most ${RESULT_LIMIT} bytes are kept. Put large results ` +
+			"into storage and return their URLs.",
 		restart: false,
 	};
 }
 
-/** The failure of a result that is not JSON (D19). */
+/** The failure of a job whose result is not JSON (D19). */
 export function notJson(why: string, bytes: number): Report {
 	return {
 		kind: "end",

@@ -189,7 +189,7 @@ describe("check", () => {
 
 	it("D2: unknown members are faults where the schema is closed, and the known ones are named", () => {
 		expect(check(object({ a: {}, b: {} }), { c: 1 })).toEqual([
-			{ field: "c", message: "is not a setting; known are a, b." },
+			{ field: "c", message: "is unknown; expected one of a, b." },
 		]);
 		expect(check({ type: "object", properties: { a: {} } }, { c: 1 })).toEqual([]);
 	});
@@ -205,7 +205,7 @@ describe("check", () => {
 			{ field: "a", message: "must be a whole number." },
 			{
 				field: "bb",
-				message: "has a name that cannot be: it must be text of at most 1 characters.",
+				message: "has an invalid name: it must be text of at most 1 characters.",
 			},
 			{ field: "c", message: "must be a whole number." },
 		]);
@@ -246,7 +246,7 @@ describe("check", () => {
 			{ field: "x", message: "is missing; it must be a whole number." },
 		]);
 		expect(check(schema, { type: "b", x: 1 })).toEqual([
-			{ field: "x", message: "is not a setting; known are type." },
+			{ field: "x", message: "is unknown; expected one of type." },
 		]);
 		expect(check(schema, { type: "c" })).toEqual([{ field: "type", message: "must be a or b." }]);
 		expect(check(schema, {})).toEqual([
@@ -400,7 +400,7 @@ describe("any schema", () => {
 					{
 						field: at,
 						message: expect.stringMatching(
-							/^(must be|is missing; it must be|is not a setting; known are) .*\.$/s,
+							/^(must be|is missing; it must be|is unknown; expected one of) .*\.$/s,
 						),
 					},
 				]);

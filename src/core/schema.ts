@@ -1,17 +1,16 @@
 /**
- * Schemas as plain data, in the form of JSON Schema 2020-12, and the one checker that reads them.
- * The same data validates what comes in and is printed into the OpenAPI file and the reference
- * pages, so the two cannot differ. In one thing they are wider than JSON Schema: an optional member
- * that is `null` counts as absent (D4).
+ * Checks values against JSON Schema 2020-12, with sentences for people (decisions 0010 and 0026).
+ * The same schemas are in the OpenAPI document and the reference. One difference to JSON Schema: an
+ * optional member that is `null` counts as absent (D4).
  */
 import type { Fault } from "./errors.ts";
 
-/** The part of JSON Schema that is used here, with two members of our own. */
+/** The part of JSON Schema that is checked, with members of our own (`x-`). */
 export interface Schema {
 	readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
 	readonly properties?: Readonly<Record<string, Schema>>;
 	readonly required?: readonly string[];
-	/** `false`: members not in `properties` are faults. A schema: they must fit it. */
+	/** For members that are not in `properties`: `false` forbids them. */
 	readonly additionalProperties?: boolean | Schema;
 	readonly propertyNames?: Schema;
 	readonly enum?: readonly (string | number | boolean)[];
@@ -27,16 +26,14 @@ export interface Schema {
 	readonly items?: Schema;
 	readonly minItems?: number;
 	readonly maxItems?: number;
-	/**
-	 * Branches of which one must fit; several objects among them differ in one member with a `const`.
-	 */
+	/** Several branches with objects differ in one member with a `const`. */
 	readonly oneOf?: readonly Schema[];
 	readonly default?: unknown;
 	/** Short label. A launcher's setting that has one is a field of the console's form. */
 	readonly title?: string;
 	readonly description?: string;
 	readonly examples?: readonly unknown[];
-	/** Taken, never shown. */
+	/** Accepted, but not in answers. */
 	readonly writeOnly?: boolean;
 	/** Of a launcher: whether Sluice starts and stops its workers. */
 	readonly "x-managed"?: boolean;
@@ -46,19 +43,13 @@ export interface Schema {
 	readonly "x-message"?: string;
 }
 
-/**
- * Formats of text: what they are called in sentences, and their test. `uri` is narrower than in
- * JSON Schema.
- */
+/** Formats of text: their noun in sentences, and their test. `uri` means http and https only. */
 const FORMATS = {
 	uri: { noun: "an absolute http or https URL", fits: isWebUrl },
 	origin: { noun: "an origin such as https://app.example.com, without a path", fits: isOrigin },
 } as const;
 
-/**
- * Everything in `value` that does not fit, each with the path of its field (from `field` on) and a
- * sentence that names every bound; empty when all fits.
- */
+/** Every fault in `value`, with the path of its field and a sentence that names every bound. */
 export function check(schema: Schema, value: unknown, field = ""): Fault[] {
 	const faults: Fault[] = [];
 	visit(schema, value, field, faults);
@@ -66,8 +57,8 @@ export function check(schema: Schema, value: unknown, field = ""): Fault[] {
 }
 
 /**
- * The value with the defaults of absent members put in, without members that are `null`. For values
- * that {@link check} accepts; looks into `properties`, not into `oneOf`.
+ * A value that {@link check} accepts, with the defaults of absent members and without members that
+ * are `null`. Reads `properties`, not `oneOf`.
  */
 export function withDefaults(schema: Schema, value: unknown): unknown {
 	if (!schema.properties || !isObject(value)) return value;
@@ -79,7 +70,7 @@ export function withDefaults(schema: Schema, value: unknown): unknown {
 	return Object.fromEntries(filled);
 }
 
-/** What a value must be, as a sentence: `must be a whole number from 0 to 1000.` */
+/** What a value must be: `must be a whole number from 0 to 1000.` */
 export function sentence(schema: Schema): string {
 	return schema["x-message"] ?? `must be ${expected(schema)}.`;
 }
@@ -89,7 +80,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether an optional member counts as not there (D4). */
+/** Whether an optional member counts as absent (D4). */
 export function isAbsent(value: unknown): value is undefined | null {
 	return value === undefined || value === null;
 }
@@ -102,10 +93,7 @@ function visit(schema: Schema, value: unknown, field: string, faults: Fault[]): 
 	if (schema.type === "object" && isObject(value)) visitMembers(schema, value, field, faults);
 }
 
-/**
- * A list or an object is held against the branch of its kind, so that the fault names the member
- * and not the whole.
- */
+/** Checks a list or an object against the branch of its kind, so that the fault names a member. */
 function visitOneOf(
 	schema: Schema,
 	branches: readonly Schema[],
@@ -154,18 +142,18 @@ function visitMembers(
 		if (additionalProperties === false)
 			faults.push({
 				field: at,
-				message: `is not a setting; known are ${Object.keys(properties).join(", ")}.`,
+				message: `is unknown; expected one of ${Object.keys(properties).join(", ")}.`,
 			});
 		else if (propertyNames && !fits(propertyNames, name))
 			faults.push({
 				field: at,
-				message: `has a name that cannot be: it ${sentence(propertyNames)}`,
+				message: `has an invalid name: it ${sentence(propertyNames)}`,
 			});
 		else if (additionalProperties !== true) visit(additionalProperties, member, at, faults);
 	}
 }
 
-/** Whether a value fits by itself, whatever it holds. */
+/** Whether a value fits, without its members. */
 function fits(schema: Schema, value: unknown): boolean {
 	if (schema.const !== undefined && value !== schema.const) return false;
 	if (schema.enum && !schema.enum.some((word) => word === value)) return false;
@@ -198,10 +186,7 @@ function fitsNumber(
 	return value >= minimum && value <= maximum && value > exclusiveMinimum;
 }
 
-/**
- * Lengths come first: what is too long is not held against a pattern, and not even counted when it
- * is far too long.
- */
+/** Lengths are checked first, so that no pattern runs over a text that is far too long. */
 function fitsText(
 	{ minLength = 0, maxLength = Infinity, pattern, format }: Schema,
 	text: string,

@@ -1,33 +1,26 @@
-/**
- * What may be submitted (spec 2.3 to 2.5, D4, D15): one schema, and the reader that checks a body
- * against it and names every fault.
- */
+/** The body of `/run` and `/runsync` (spec 2.3 to 2.5, D4, D15). */
 import { DEFAULT_TTL_MS, ENDPOINT_DEFAULTS } from "./endpoint.ts";
 import type { Fault } from "./errors.ts";
 import type { JsonKind } from "./json/json-scan.ts";
 import { check, isAbsent, sentence } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
-/**
- * Deepest nesting and longest integer a submission may hold: more would break Python's parser in a
- * worker (D4).
- */
+/** Maximum nesting and digits of an integer: more would break Python's parser in a worker (D4). */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
 
-/**
- * Largest `webhook`, `policy` and `s3Config`, bytes of JSON each: they are read whole, and an
- * `s3Config` stays with the record of its job, in memory too.
- */
+/** Largest `webhook`, `policy` and `s3Config`, bytes of JSON each: they are kept in memory. */
 export const SETTING_LIMIT = 65_536;
 
-/** The body of `/run` and `/runsync`; other members are ignored, at the top and inside (D4). */
+/** Other members are ignored, nested ones too (D4). */
 export const SUBMISSION_SCHEMA = {
 	type: "object",
 	required: ["input"],
 	properties: {
 		input: {
 			type: "object",
-			description: `Parameters for the worker, handed on byte for byte. Nested at most ${BOUNDS.maxDepth} deep, integers of at most ${BOUNDS.maxDigits} digits.`,
+			description:
+				`Parameters for the worker, handed on byte for byte. Nested at most ${BOUNDS.maxDepth} ` +
+				`deep, integers of at most ${BOUNDS.maxDigits} digits.`,
 			examples: [{ prompt: "hello" }],
 			"x-message": 'must be an object, such as {"input": {"prompt": "hello"}}.',
 		},
@@ -35,7 +28,7 @@ export const SUBMISSION_SCHEMA = {
 			type: "string",
 			format: "uri",
 			maxLength: 8192,
-			description: "Where the job is POSTed to when it has reached a final state.",
+			description: "URL that gets a POST of the job when it has reached a final state.",
 			examples: ["https://app.example.com/jobs"],
 			"x-message":
 				"must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook.",
@@ -63,7 +56,7 @@ export const SUBMISSION_SCHEMA = {
 				lowPriority: {
 					type: "boolean",
 					default: false,
-					description: "Taken after the other jobs, and no reason to start a worker.",
+					description: "Started after the other jobs; does not cause a worker to start.",
 				},
 			},
 			description: `Execution policy of this job; at most ${SETTING_LIMIT} bytes of JSON.`,
@@ -84,37 +77,35 @@ export const SUBMISSION_SCHEMA = {
 				},
 			},
 			writeOnly: true,
-			description: `Storage for the worker, at most ${SETTING_LIMIT} bytes of JSON. Handed to the worker and shown nowhere else; the worker does the storing.`,
+			description:
+				`Storage for the worker, at most ${SETTING_LIMIT} bytes of JSON. Handed to the worker and ` +
+				"shown nowhere else; the worker does the storing.",
 			"x-message": "must be an object with accessId, accessSecret, bucketName and endpointUrl.",
 		},
 	},
 } as const satisfies Schema;
 
-/** What the scan of a submission looks for, and its bounds. */
+/** Members that the scan of a submission finds, and its bounds. */
 export const SUBMISSION_JSON = {
 	members: Object.keys(SUBMISSION_SCHEMA.properties),
 	...BOUNDS,
 } as const;
 
-/**
- * The members as found: the kind of `input`, the parsed values of the others (undefined: not
- * there).
- */
+/** The kind of `input` and the parsed values of the other members; undefined if absent. */
 export interface SubmissionParts {
 	input: JsonKind | undefined;
 	webhook?: unknown;
 	policy?: unknown;
-	/** Parsed value; the text itself is what is kept. */
 	s3Config?: unknown;
 }
 
-/** A submission as wished; absent members take the endpoint's defaults. */
+/** Absent members have the defaults of the endpoint. */
 export interface SubmissionOptions {
 	webhook?: string;
 	lowPriority: boolean;
 	ttlMs?: number;
 	executionTimeoutMs?: number;
-	/** Whether there is an `s3Config` to keep. */
+	/** Whether the submission has one. */
 	s3Config: boolean;
 }
 
@@ -125,12 +116,12 @@ type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & {
 
 const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
 
-/** Checks the members of a submission; lists every fault with its field and bound. */
+/** Checks the members, or returns every fault with its field and bound. */
 export function readSubmission(
 	parts: SubmissionParts,
 ): { ok: true; wish: SubmissionOptions } | { ok: false; faults: [Fault, ...Fault[]] } {
 	const { input, webhook, policy, s3Config } = parts;
-	// Most submissions are an input and nothing else.
+	// Most submissions have only an input.
 	if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined)
 		return { ok: true, wish: { lowPriority: false, s3Config: false } };
 
@@ -154,7 +145,7 @@ export function readSubmission(
 	return { ok: true, wish };
 }
 
-/** `input` is never parsed: its kind comes from the scan (D5). */
+/** `input` is not parsed: its kind comes from the scan (D5). */
 function inputFault(kind: JsonKind | undefined): string {
 	if (kind === undefined) return `is missing; it ${sentence(SUBMISSION_SCHEMA.properties.input)}`;
 	return `must be an object, not ${article(kind)}.`;

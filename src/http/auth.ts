@@ -82,6 +82,6 @@ export async function identifyWorker(call: Call): Promise<void> {
 /** Delays a refusal, unless the caller disconnects. */
 export async function delayRefusal(clock: Clock, call: Call, ms: number): Promise<void> {
 	const left = new AbortController();
-	call.caller.left = () => left.abort();
+	call.caller.onDisconnect = () => left.abort();
 	await clock.sleep(ms, left.signal);
 }

@@ -48,7 +48,7 @@ export function jsonWritten(
 		// A write to a destroyed socket finishes without an error, so the socket is checked too.
 		res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
 		res.once("close", () =>
-			resolve(res.writableFinished && !call.req.errored && !call.caller.gone),
+			resolve(res.writableFinished && !call.req.errored && !call.caller.disconnected),
 		);
 		json(res, text, headers);
 	});

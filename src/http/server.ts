@@ -96,13 +96,13 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 
 	function onRequest(req: IncomingMessage, res: ServerResponse): void {
 		const { path, queryText } = targetOf(req.url ?? "/");
-		const caller: Call["caller"] = { gone: false };
+		const caller: Call["caller"] = { disconnected: false };
 		res.on("close", () => {
 			polls.delete(call);
 			call.release?.();
 			if (res.writableFinished) return;
-			caller.gone = true;
-			caller.left?.();
+			caller.disconnected = true;
+			caller.onDisconnect?.();
 		});
 		if (closing) res.shouldKeepAlive = false;
 		const { origin } = req.headers;
@@ -162,7 +162,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	function admit(call: Call, admission: Admission): void {
 		if (admission.quota) quotaHeaders(call.res, admission.quota);
 		if (admission.refusal) throw admission.refusal;
-		if (call.caller.gone) admission.release?.();
+		if (call.caller.disconnected) admission.release?.();
 		else call.release = admission.release;
 	}
 
@@ -279,7 +279,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			if (sockets.size > 0) await o.clock.sleep(lingerMs, unused.signal);
 			for (const { caller, res } of polls) {
 				res.shouldKeepAlive = false;
-				caller.left?.();
+				caller.onDisconnect?.();
 			}
 			const over = new AbortController();
 			server.close(() => over.abort());

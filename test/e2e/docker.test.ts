@@ -233,7 +233,7 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 			await sluice(test, ["workers", "logs", place.id, "none"], { cwd: place.folder.path, env }),
 		).toMatchObject({
 			code: 1,
-			stderr: expect.stringContaining("No log is kept of a worker 'none'"),
+			stderr: expect.stringContaining("There is no log of worker 'none'"),
 		});
 	});
 });

@@ -28,7 +28,7 @@ function result(id: string): JobResult {
 function sample() {
 	const clock = manualClock();
 	const waits = completionWaiters(clock);
-	const caller = (): Caller => ({ gone: false });
+	const caller = (): Caller => ({ disconnected: false });
 	const log: string[] = [];
 	const end = (id: string, ms: number, of = caller()) => {
 		const wait = waits.forEnd({ endpoint: "ep", id, ms, caller: of });
@@ -90,19 +90,20 @@ describe("waiting", () => {
 		const leaving = caller();
 		end("a", 1000, leaving);
 		end("a", 2000);
-		leaving.left?.();
+		leaving.onDisconnect?.();
 		await clock.advance(0);
 		expect(log).toEqual(["a/1000 lapsed"]);
 		waits.ended(result("a"));
 		await clock.advance(0);
 		expect(log).toEqual(["a/1000 lapsed", "a/2000 ended"]);
-		expect(leaving.left).toBeUndefined();
+		expect(leaving.onDisconnect).toBeUndefined();
 	});
 
 	it("a caller that is gone, and a wait of no time, end at once", async () => {
 		const { waits, caller } = sample();
 		expect(
-			await waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: { gone: true } }).result,
+			await waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: { disconnected: true } })
+				.result,
 		).toBeUndefined();
 		expect(await waits.forNews({ endpoint: "ep", id: "a", ms: 0, caller: caller() }).result).toBe(
 			false,

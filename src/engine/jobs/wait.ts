@@ -6,13 +6,10 @@ import type { Clock } from "../../clock.ts";
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
 import type { JobResult } from "../../core/job-view.ts";
 
-/**
- * Somebody at the other end of a connection. `left` is called once when the connection closes
- * before its answer.
- */
+/** A client connection. `onDisconnect` is called once if it closes before its answer. */
 export interface Caller {
-	gone: boolean;
-	left?: (() => void) | undefined;
+	disconnected: boolean;
+	onDisconnect?: (() => void) | undefined;
 }
 
 /** A wait under way. `leave` ends it early, with `undefined` or false. */
@@ -131,14 +128,14 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 		lapsed: T,
 		make: (finish: (value: T) => void) => Pick<Waiter, "ended" | "news">,
 	): CompletionWait<T> {
-		if (home || q.caller.gone || q.ms <= 0)
+		if (home || q.caller.disconnected || q.ms <= 0)
 			return { result: Promise.resolve(lapsed), leave: () => {}, stored: () => {} };
 		let leave = (): void => {};
 		let stored = (): void => {};
 		const result = new Promise<T>((resolve) => {
 			const finish = (value: T): void => {
 				if (!remove(waiter)) return;
-				if (q.caller.left === leave) q.caller.left = undefined;
+				if (q.caller.onDisconnect === leave) q.caller.onDisconnect = undefined;
 				resolve(value);
 			};
 			leave = () => finish(lapsed);
@@ -153,7 +150,7 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 			stored = () => (waiter.stored = true);
 			add(waiter);
 		});
-		q.caller.left = leave;
+		q.caller.onDisconnect = leave;
 		return { result, leave, stored };
 	}
 

@@ -71,7 +71,7 @@ async function events(call: Call, from: number): Promise<void> {
 	let losses = first.job.returns;
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
-	for (let at = from; !call.caller.gone; ) {
+	for (let at = from; !call.caller.disconnected; ) {
 		const found = await engine.jobs.streamFrom({
 			endpoint,
 			id,
@@ -87,13 +87,13 @@ async function events(call: Call, from: number): Promise<void> {
 		for (const [index, chunk] of found.chunks.entries()) {
 			if (!res.write(`id: ${firstNumber + index}\ndata: ${inLines(chunk)}\n\n`))
 				await drained(call);
-			if (call.caller.gone) return;
+			if (call.caller.disconnected) return;
 		}
 		at = Math.max(at, found.next);
 		if (found.chunks.length === 0 && !isFinal(found.state)) res.write(": waiting\n\n");
 		if (isFinal(found.state)) break;
 	}
-	if (call.caller.gone) return;
+	if (call.caller.disconnected) return;
 	const last = await engine.jobs.status({ endpoint, id });
 	await endWith(call, jobView(last, engine.now()));
 }

@@ -1,14 +1,13 @@
-/** An operation as a line for a shell. What differs from caller to caller stands in variables. */
+/** An operation as a curl command; values of the caller are shell variables. */
 import type { Operation } from "./openapi-types.ts";
 
-/** Where the line goes. */
 export interface Target {
 	/** Address of the service, without a slash at the end. */
 	address: string;
 	endpoint: string;
 }
 
-/** What stands for a parameter of the path. */
+/** Values of path parameters. */
 const IN_PATH: Readonly<Record<string, string>> = {
 	job: "$JOB",
 	worker: "$RUNPOD_POD_ID",
@@ -22,7 +21,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 	workerToken: "$RUNPOD_AI_API_KEY",
 };
 
-/** The line. `path` is the template of the operation. */
+/** The command. `path` is the template of the operation. */
 export function curlOf(
 	q: { method: string; path: string; operation: Operation },
 	{ address, endpoint }: Target,
@@ -37,7 +36,7 @@ export function curlOf(
 	const path = q.path.replace(/\{(\w+)\}/g, (_, name: string) =>
 		name === "endpoint" ? endpoint : name === "route" ? route : IN_PATH[name]!,
 	);
-	// The one kind of parameter that is needed is an address of this service.
+	// The only required query parameters are addresses of this service.
 	const needed = parameters
 		.filter((each) => each.in === "query" && each.required)
 		.map(({ name }) => `${name}=${address}`);

@@ -1,16 +1,12 @@
-/**
- * HTML that is safe by how it is made: what is put into a template is escaped, unless it is HTML
- * itself.
- */
+/** HTML templates that escape every value except HTML. */
 
-/** Text that is HTML. */
 export interface Html {
 	readonly html: string;
 }
 
 type Part = Html | string | number | undefined | readonly Part[];
 
-/** A template; strings in it are escaped, `undefined` is nothing. */
+/** Escapes strings; `undefined` is omitted. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
 	return { html: texts.reduce((all, text, at) => all + rendered(parts[at - 1]) + text) };
 }
@@ -21,7 +17,7 @@ function rendered(part: Part): string {
 	return escaped(String(part));
 }
 
-/** Text as it stands in HTML, in attributes too. */
+/** Text escaped for HTML and its attributes. */
 export function escaped(text: string): string {
 	return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }

@@ -44,7 +44,8 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 	[
 		"Console",
 		/^\/(?:$|console|v1\/console-link)/,
-		"The web console, and signing in to it. Its cookie replaces the key on every path of clients and operators; a request that changes something must have an Origin of the service's own.",
+		"The web console, and signing in to it. Its cookie replaces the key on every path of clients " +
+			"and operators; a request that changes something must have an Origin of the service's own.",
 	],
 	["Service", /^\//, "Health of the process, and these pages."],
 ];
@@ -82,7 +83,9 @@ const IDEMPOTENCY: Parameter = {
 
 /** Errors of the job behind a request (D32). */
 const OPENAI_ENDS =
-	" A failure of the job: the status that its worker reported; 504 when it ran too long, 503 when no worker took it in time, 409 when it was cancelled or removed, 500 when its worker was lost.";
+	" A failure of the job: the status that its worker reported; 504 when it ran too long, 503 " +
+	"when no worker took it in time, 409 when it was cancelled or removed, 500 when its worker was " +
+	"lost.";
 
 export const HEADERS = {
 	"RateLimit-Limit": "Requests of this operation that the endpoint takes in any 10 s.",
@@ -218,7 +221,8 @@ function failure(route: RouteDefinition, status: string, codes: readonly ErrorCo
 	return {
 		description:
 			status === "default"
-				? `Malformed HTTP (400), timeout (408), headers too large (431), or an internal error (500).${openai ? OPENAI_ENDS : ""}`
+				? "Malformed HTTP (400), timeout (408), headers too large (431), or an internal error " +
+					`(500).${openai ? OPENAI_ENDS : ""}`
 				: codes.join(", "),
 		...(Object.keys(headers).length > 0 ? { headers } : {}),
 		content: {

@@ -8,9 +8,13 @@ import type { OpenApi } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";
 import { exampleBody } from "./refusals.ts";
 
-const INTRODUCTION = `Durable job endpoints on your own machines, wire-compatible with RunPod Serverless.
-
-Send the API key as \`Authorization: Bearer <key>\`, or bare. Every error is \`{"error": sentence, "code": word}\`, for a 400 with \`details\` of each bad field. Times are in ms, numbers are whole. RunPod's SDKs take the base address with \`/sdk/v2\`.`;
+const INTRODUCTION = [
+	"Durable job endpoints on your own machines, wire-compatible with RunPod Serverless.",
+	"",
+	"Send the API key as `Authorization: Bearer <key>`, or bare. " +
+		'Every error is `{"error": sentence, "code": word}`, for a 400 with `details` of each bad field. ' +
+		"Times are in ms, numbers are whole. RunPod's SDKs take the base address with `/sdk/v2`.",
+].join("\n");
 
 const SECURITY_SCHEMES: OpenApi["components"]["securitySchemes"] = {
 	bearer: {

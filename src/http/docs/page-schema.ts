@@ -1,19 +1,16 @@
-/**
- * Schemas on the reading page: a table of members; what is nested is folded, what has a name is a
- * link.
- */
+/** Schemas on `/docs`: a table of members; nested ones are folded, named shapes are links. */
 import { html, inline } from "./html.ts";
 import type { Html } from "./html.ts";
 import { boundTexts, descriptionOf, membersOf, nameOf, typeText } from "./schema-text.ts";
 import type { Member } from "./schema-text.ts";
 import type { JsonSchema } from "../../api/schema.ts";
 
-/** A table of members with their types, bounds and what they mean. */
 export function memberTable(members: readonly Member[]): Html {
-	return html`<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${members.map(row)}</tbody></table>`;
+	return html`<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead>
+<tbody>${members.map(row)}</tbody></table>`;
 }
 
-/** What a body holds: its table of members, or its type where it has none. */
+/** The members of a schema as a table, or its type if it has none. */
 export function schemaHtml(schema: JsonSchema): Html {
 	const members = membersOf(schema);
 	const type = html`<p class="type">${typeHtml(schema)}</p>`;
@@ -28,12 +25,12 @@ export function schemaAnchor(name: string): string {
 
 function row({ name, required, schema }: Member): Html {
 	const inner = membersOf(schema);
-	const folded =
-		inner.length === 0
-			? undefined
-			: html`<details><summary>${inner.length === 1 ? "1 member" : `${inner.length} members`}</summary>${memberTable(inner)}</details>`;
+	const count = inner.length === 1 ? "1 member" : `${inner.length} members`;
+	const folded = html`<details><summary>${count}</summary>${memberTable(inner)}</details>`;
 	const bounds = boundTexts(schema).map((bound) => html`<span class="bound">${bound}</span>`);
-	return html`<tr><td><code>${name}</code>${required ? html` <span class="needed">required</span>` : undefined}</td><td class="type">${typeHtml(schema)}${bounds}</td><td>${inline(descriptionOf(schema))}${folded}</td></tr>`;
+	const needed = required ? html` <span class="needed">required</span>` : undefined;
+	return html`<tr><td><code>${name}</code>${needed}</td><td class="type">${typeHtml(schema)}${bounds}</td>
+<td>${inline(descriptionOf(schema))}${inner.length === 0 ? undefined : folded}</td></tr>`;
 }
 
 function typeHtml(schema: JsonSchema): Html {

@@ -1,7 +1,4 @@
-/**
- * `/docs`: the OpenAPI document as a page to read. HTML and CSS alone: no script, no request to
- * anywhere.
- */
+/** `/docs`: the OpenAPI document as a page of HTML and CSS, without scripts or other requests. */
 import { curlOf } from "./curl.ts";
 import type { Target } from "./curl.ts";
 import { DOCS_CSS } from "./page-css.ts";
@@ -9,19 +6,17 @@ import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
 import { html, inline, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { descriptionOf } from "./schema-text.ts";
-import type { OpenApi, Operation, Response } from "./openapi-types.ts";
+import type { OpenApi, Operation, Parameter, Response } from "./openapi-types.ts";
 import { twinOf } from "./twins.ts";
 
 const JSON_TYPE = "application/json";
 
-/** An operation with its place. */
 interface Placed {
 	method: string;
 	path: string;
 	operation: Operation;
 }
 
-/** The page as a text. */
 export function docsPage(document: OpenApi, target: Target): string {
 	const operations: Placed[] = Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
@@ -47,12 +42,18 @@ export function docsPage(document: OpenApi, target: Target): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<header class="top"><a class="brand" href="#content">${MARK}${info.title}</a><span class="version">API ${info.version}</span><a class="raw" href="openapi.json">openapi.json</a></header>
+<header class="top"><a class="brand" href="#content">${MARK}${info.title}</a>
+<span class="version">API ${info.version}</span><a class="raw" href="openapi.json">openapi.json</a></header>
 <div class="columns">
-<nav aria-label="Operations"><details open><summary>Operations</summary>${own.map(group)}<h2><a href="#group-schemas">Shapes</a></h2></details></nav>
+<nav aria-label="Operations"><details open><summary>Operations</summary>${own.map(group)}
+<h2><a href="#group-schemas">Shapes</a></h2></details></nav>
 <main id="content">
 <section class="intro"><h1>${info.title} API</h1>${prose(info.description)}${before(target)}</section>
-${groups.map(({ name, description, members }) => html`<section class="group" aria-labelledby="${anchor(name)}"><h2 id="${anchor(name)}">${name}</h2><p>${description}</p>${members.map((each) => article(each, document, target))}</section>`)}
+${groups.map(
+	({ name, description, members }) => html`<section class="group" aria-labelledby="${anchor(name)}">
+<h2 id="${anchor(name)}">${name}</h2><p>${description}</p>
+${members.map((each) => article(each, document, target))}</section>`,
+)}
 ${schemas(document)}
 </main>
 </div>
@@ -61,26 +62,38 @@ ${schemas(document)}
 `.html;
 }
 
-/** A sluice gate, half open. */
-const ICON =
-	"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%230b7285'/%3E%3Cpath d='M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0' fill='none' stroke='white' stroke-width='2.4'/%3E%3C/svg%3E";
-const MARK = html`<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect width="32" height="32" rx="7"/><path d="M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0"/></svg>`;
+/** A half-open sluice gate. */
+const GATE = "M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0";
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+	`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b7285"/>` +
+		`<path d="${GATE}" fill="none" stroke="white" stroke-width="2.4"/></svg>`,
+)}`;
+const MARK = html`<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+<rect width="32" height="32" rx="7"/><path d="${GATE}"/></svg>`;
 
 function group({ name, members }: { name: string; members: readonly Placed[] }): Html {
-	return html`<h2><a href="#${anchor(name)}">${name}</a></h2><ul>${members.map(({ method, path, operation }) => html`<li><a href="#${operation.operationId}"><span class="verb ${method}">${method}</span><span>${pathParts(shortPath(path))}</span></a></li>`)}</ul>`;
+	const items = members.map(
+		({ method, path, operation }) => html`<li><a href="#${operation.operationId}">
+<span class="verb ${method}">${method}</span><span>${pathParts(shortPath(path))}</span></a></li>`,
+	);
+	return html`<h2><a href="#${anchor(name)}">${name}</a></h2><ul>${items}</ul>`;
 }
 
-/** What the lines below need, and the form that puts an endpoint into them. */
+/** What the commands need, and the form that sets their endpoint. */
 function before({ address, endpoint }: Target): Html {
 	const lines = [
 		"export SLUICE_API_KEY=...   # your key",
-		`JOB=$(curl -s "${address}/v2/${endpoint}/run" -H "Authorization: Bearer $SLUICE_API_KEY" -d '{"input":{}}' | cut -d '"' -f 4)`,
+		`JOB=$(curl -s "${address}/v2/${endpoint}/run" -H "Authorization: Bearer $SLUICE_API_KEY" ` +
+			`-d '{"input":{}}' | cut -d '"' -f 4)`,
 	];
 	return html`<h2 id="before">Before you paste</h2>
-<p>The lines on this page call <strong>${address}</strong>. Click one to select it whole.</p>
-<form method="get"><label for="endpoint">Endpoint in the lines</label><input id="endpoint" name="endpoint" value="${endpoint}" pattern="[a-zA-Z0-9_\\-]{1,64}" maxlength="64" required autocomplete="off" spellcheck="false"><button>Use it</button></form>
+<p>The commands on this page call <strong>${address}</strong>. Click one to select all of it.</p>
+<form method="get"><label for="endpoint">Endpoint of the commands</label>
+<input id="endpoint" name="endpoint" value="${endpoint}" pattern="[a-zA-Z0-9_\\-]{1,64}" maxlength="64"
+required autocomplete="off" spellcheck="false"><button>Use it</button></form>
 <pre tabindex="0"><code>${lines.join("\n")}</code></pre>
-<p>Lines of operators take <code>$DELIVERY</code> and <code>$KEY_ID</code> from the lists; lines of workers take theirs from <code>eval "$(npx sluice worker-env ${endpoint} --format shell)"</code>.</p>`;
+<p>Commands of operators take <code>$DELIVERY</code> and <code>$KEY_ID</code> from the lists; commands of
+workers take theirs from <code>eval "$(npx sluice worker-env ${endpoint} --format shell)"</code>.</p>`;
 }
 
 function article(placed: Placed, document: OpenApi, target: Target): Html {
@@ -88,17 +101,35 @@ function article(placed: Placed, document: OpenApi, target: Target): Html {
 	const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
 	const twin = twinOf(placed, document);
 	const details = twin
-		? html`<p class="twin">Takes and answers the same as <a href="#${twin}">${twin}</a>.</p>`
-		: html`${parameters.length > 0 ? fold("Parameters", memberTable(parameters.map(({ name, required, schema, description: text, in: place }) => ({ name, required: required && place !== "path", schema: { ...schema, description: place === "header" ? `Header. ${text}` : text } })))) : undefined}
-${requestBody ? fold("Body", html`<p>${inline(requestBody.description)}</p>${schemaHtml(Object.values(requestBody.content)[0]!.schema)}`) : undefined}
+		? html`<p class="twin">Takes and returns the same as <a href="#${twin}">${twin}</a>.</p>`
+		: html`${parameters.length > 0 ? fold("Parameters", parameterTable(parameters)) : undefined}
+${requestBody ? fold("Body", bodyHtml(requestBody)) : undefined}
 ${Object.entries(responses)
 	.filter(([status]) => status.startsWith("2"))
 	.map(([status, response]) => fold(`Answer ${status}`, answer(response)))}
 ${fold("Errors", errors(responses))}`;
-	return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}"><span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
+	return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}">
+<span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
 <p class="summary">${summary}</p><p class="notes">${description}</p>
 <pre class="curl" tabindex="0"><code>${curlOf(placed, target)}</code></pre>
 ${details}</article>`;
+}
+
+function parameterTable(parameters: readonly Parameter[]): Html {
+	return memberTable(
+		parameters.map(({ name, required, schema, description, in: place }) => ({
+			name,
+			required: required && place !== "path",
+			schema: {
+				...schema,
+				description: place === "header" ? `Header. ${description}` : description,
+			},
+		})),
+	);
+}
+
+function bodyHtml({ description, content }: NonNullable<Operation["requestBody"]>): Html {
+	return html`<p>${inline(description)}</p>${schemaHtml(Object.values(content)[0]!.schema)}`;
 }
 
 function fold(title: string, content: Html): Html {
@@ -106,25 +137,44 @@ function fold(title: string, content: Html): Html {
 }
 
 function answer({ description, headers = {}, content = {} }: Response): Html {
-	const own = Object.entries(headers).filter(([, { description: text }]) => text !== undefined);
-	return html`<p>${inline(description)}</p>${Object.entries(content).map(([type, { schema, example }]) => html`<p class="media">${type}</p>${type === JSON_TYPE ? schemaHtml(schema) : html`<p>${descriptionOf(schema)}</p>`}${example === undefined ? undefined : html`<pre tabindex="0"><code>${JSON.stringify(example, undefined, 2)}</code></pre>`}`)}${own.length > 0 ? html`<ul>${own.map(([name, header]) => html`<li><code>${name}</code>: ${(header as { description: string }).description}</li>`)}</ul>` : undefined}`;
+	const media = Object.entries(content).map(([type, { schema, example }]) => {
+		const shape = type === JSON_TYPE ? schemaHtml(schema) : html`<p>${descriptionOf(schema)}</p>`;
+		const text = JSON.stringify(example, undefined, 2);
+		return html`<p class="media">${type}</p>${shape}
+${example === undefined ? undefined : html`<pre tabindex="0"><code>${text}</code></pre>`}`;
+	});
+	const items = Object.entries(headers)
+		.filter(([, header]) => header.description !== undefined)
+		.map(([name, header]) => html`<li><code>${name}</code>: ${String(header.description)}</li>`);
+	return html`<p>${inline(description)}</p>${media}
+${items.length > 0 ? html`<ul>${items}</ul>` : undefined}`;
 }
 
 function errors(responses: Operation["responses"]): Html {
-	const rows = Object.entries(responses).filter(([status]) => !status.startsWith("2"));
-	return html`<table><thead><tr><th>Status</th><th>Codes</th></tr></thead><tbody>${rows.map(([status, { content = {} }]) => html`<tr><td>${status === "default" ? "others" : status}</td><td>${Object.keys(Object.values(content)[0]?.examples ?? {}).map((code) => html`<code>${code}</code> `)}</td></tr>`)}</tbody></table>`;
+	const rows = Object.entries(responses)
+		.filter(([status]) => !status.startsWith("2"))
+		.map(([status, { content = {} }]) => {
+			const codes = Object.keys(Object.values(content)[0]?.examples ?? {});
+			return html`<tr><td>${status === "default" ? "others" : status}</td>
+<td>${codes.map((code) => html`<code>${code}</code> `)}</td></tr>`;
+		});
+	return html`<table><thead><tr><th>Status</th><th>Codes</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The shapes that answers are made of, each once. */
+/** The named shapes. */
 function schemas({ components }: OpenApi): Html {
-	const cards = Object.entries(components.schemas).map(
-		([name, schema]) =>
-			html`<article id="${schemaAnchor(name)}"><h3><a href="#${schemaAnchor(name)}">${name}</a></h3>${descriptionOf(schema) === "" ? undefined : html`<p class="notes">${descriptionOf(schema)}</p>`}${schemaHtml(schema)}</article>`,
-	);
-	return html`<section class="group" aria-labelledby="group-schemas"><h2 id="group-schemas">Shapes</h2><p>What answers are made of. Members that are not required may be missing; later versions may add some.</p>${cards}</section>`;
+	const cards = Object.entries(components.schemas).map(([name, schema]) => {
+		const id = schemaAnchor(name);
+		const text = descriptionOf(schema);
+		return html`<article id="${id}"><h3><a href="#${id}">${name}</a></h3>
+${text === "" ? undefined : html`<p class="notes">${text}</p>`}${schemaHtml(schema)}</article>`;
+	});
+	return html`<section class="group" aria-labelledby="group-schemas"><h2 id="group-schemas">Shapes</h2>
+<p>What answers consist of. Members that are not required may be missing; later versions may add some.</p>
+${cards}</section>`;
 }
 
-/** Parameters of a path stand out. */
+/** Emphasises the parameters of a path. */
 function pathParts(path: string): Html[] {
 	return path
 		.split(/(\{\w+\})/)
@@ -133,7 +183,7 @@ function pathParts(path: string): Html[] {
 		);
 }
 
-/** The path without what all of its group have. */
+/** The path without the prefix of its group. */
 function shortPath(path: string): string {
 	return path.replace(/^(\/sdk)?\/v2\/\{endpoint\}|^\/worker\/\{endpoint\}|^\/v1/, "");
 }

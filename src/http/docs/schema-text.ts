@@ -1,14 +1,13 @@
-/** JSON Schemas in words, for the pages about the API: types, bounds and defaults, on one line. */
+/** JSON Schemas in words: types, bounds and defaults, for `/docs` and the reference. */
 import type { JsonSchema } from "../../api/schema.ts";
 
-/** A member of an object as it is listed. */
 export interface Member {
 	name: string;
 	required: boolean;
 	schema: JsonSchema;
 }
 
-/** What is read of a schema. */
+/** The keywords that are read. */
 interface Facts {
 	$ref?: string;
 	oneOf?: readonly JsonSchema[];
@@ -77,7 +76,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 	origin: "origin",
 };
 
-/** Bounds and default: `10000 to 604800000`, `default 5`; each by itself. */
+/** Bounds and default: `10000 to 604800000`, `default 5`. */
 export function boundTexts(schema: JsonSchema): string[] {
 	const {
 		minimum,
@@ -89,33 +88,33 @@ export function boundTexts(schema: JsonSchema): string[] {
 		pattern,
 		default: otherwise,
 	} = schema as Facts;
-	const told: string[] = [];
-	if (exclusiveMinimum !== undefined) told.push(`above ${exclusiveMinimum}`);
+	const parts: string[] = [];
+	if (exclusiveMinimum !== undefined) parts.push(`above ${exclusiveMinimum}`);
 	const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
-	if (minimum !== undefined && high !== undefined) told.push(`${minimum} to ${high}`);
-	else if (minimum !== undefined) told.push(`${minimum} or more`);
-	else if (high !== undefined) told.push(`at most ${high}`);
+	if (minimum !== undefined && high !== undefined) parts.push(`${minimum} to ${high}`);
+	else if (minimum !== undefined) parts.push(`${minimum} or more`);
+	else if (high !== undefined) parts.push(`at most ${high}`);
 	if (maxLength !== undefined)
-		told.push(
+		parts.push(
 			minLength === undefined
 				? `at most ${maxLength} characters`
 				: `${minLength} to ${maxLength} characters`,
 		);
-	else if (minLength !== undefined) told.push(`${minLength} or more characters`);
-	if (minItems !== undefined) told.push(`${minItems} or more`);
-	// A long pattern says nothing to people; the sentences that refuse do.
-	if (pattern !== undefined && pattern.length < 60) told.push(`matches ${pattern}`);
+	else if (minLength !== undefined) parts.push(`${minLength} or more characters`);
+	if (minItems !== undefined) parts.push(`${minItems} or more`);
+	// Long patterns do not help readers; the error sentences do.
+	if (pattern !== undefined && pattern.length < 60) parts.push(`matches ${pattern}`);
 	if (otherwise !== undefined)
-		told.push(`default ${typeof otherwise === "string" ? otherwise : JSON.stringify(otherwise)}`);
-	return told;
+		parts.push(`default ${typeof otherwise === "string" ? otherwise : JSON.stringify(otherwise)}`);
+	return parts;
 }
 
-/** What a schema says of itself in words; "" when nothing. */
+/** The description of a schema; "" if it has none. */
 export function descriptionOf(schema: JsonSchema): string {
 	return (schema as Facts).description ?? "";
 }
 
-/** A member of several branches is one of what it is in each, and required where all require it. */
+/** The members of branches, each once: required if all branches require it. */
 function merged(branches: readonly (readonly Member[])[]): Member[] {
 	const byName = Map.groupBy(branches.flat(), ({ name }) => name);
 	return [...byName].map(([name, same]) => {
@@ -131,9 +130,7 @@ function merged(branches: readonly (readonly Member[])[]): Member[] {
 	});
 }
 
-/**
- * The members of an object; of a list, those of its items; of branches, those of all, each once.
- */
+/** The members of an object, of the items of a list, or of all branches. */
 export function membersOf(schema: JsonSchema): Member[] {
 	const { properties = {}, required = [], items, oneOf } = schema as Facts;
 	if (items) return membersOf(items);

@@ -1,10 +1,7 @@
-/** Operations that equal another one, which the pages about the API need not tell twice. */
+/** Finds operations that equal another one, so that the documentation describes them once. */
 import type { OpenApi, Operation } from "./openapi-types.ts";
 
-/**
- * The operationId of the one that this equals: under the specification's prefix, or with the first
- * method at its path.
- */
+/** The operationId of the equal operation: under `/v2`, or with the first method of the path. */
 export function twinOf(
 	{ path, method, operation }: { path: string; method: string; operation: Operation },
 	{ paths }: OpenApi,

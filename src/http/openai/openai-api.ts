@@ -70,7 +70,7 @@ async function whole(call: Call, job: JobName): Promise<boolean> {
 			else await answer(call, found.output === undefined ? undefined : stringOf(found.output), job);
 			return true;
 		}
-		if (caller.gone) return false;
+		if (caller.disconnected) return false;
 		if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	}
 }

@@ -50,7 +50,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 				return false;
 			}
 			await send(text.chunk(output));
-			if (caller.gone) return false;
+			if (caller.disconnected) return false;
 		}
 		return true;
 	}
@@ -60,7 +60,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		for (let at = 0; ; ) {
 			const found = await engine.jobs.streamFrom({ ...job, from: at, waitMs: CHECK_MS, caller });
 			const now = await engine.jobs.status(job);
-			if (caller.gone) return false;
+			if (caller.disconnected) return false;
 			if (now.job.attempt !== attempt || waitsAgain(now.job)) {
 				if (res.headersSent) {
 					fail(failureByEnd("broken"));
@@ -71,7 +71,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 				attempt = now.job.attempt;
 				if (waitsAgain(now.job)) at = found.next;
 			} else {
-				if (!(await sendAll(found.chunks.map(outputOf)))) return !caller.gone;
+				if (!(await sendAll(found.chunks.map(outputOf)))) return !caller.disconnected;
 				at = found.next;
 				if (isFinal(found.state)) {
 					if (now.job.state !== "COMPLETED") fail(failureOfJob(now));

@@ -21,10 +21,10 @@ export async function feed(call: Call): Promise<void> {
 		await engine.endpoints.find(endpoint);
 	}
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
-	if (caller.gone) return;
+	if (caller.disconnected) return;
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
-	caller.left = engine.metrics.listen({
+	caller.onDisconnect = engine.metrics.listen({
 		keyId: principal.keyId,
 		endpoint,
 		intervalMs,

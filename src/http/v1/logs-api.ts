@@ -15,8 +15,8 @@ import { answeredElsewhere } from "./other-servers.ts";
 export async function logs(call: Call): Promise<void> {
 	const { engine, params, req, res, caller } = call;
 	const left = new AbortController();
-	caller.left = () => left.abort();
-	if (caller.gone) return;
+	caller.onDisconnect = () => left.abort();
+	if (caller.disconnected) return;
 	const lines = await engine.workers
 		.logs({
 			endpoint: params.endpoint,
@@ -41,7 +41,7 @@ export async function logs(call: Call): Promise<void> {
 	res.flushHeaders();
 	for await (const entries of lines) {
 		if (!res.write(events ? eventsOf(entries) : linesOf(entries))) await drained(call);
-		if (caller.gone) return;
+		if (caller.disconnected) return;
 	}
 	res.end(events ? "event: end\ndata: {}\n\n" : undefined);
 }

@@ -20,7 +20,7 @@ export async function answeredElsewhere(call: Call): Promise<boolean> {
 	const { engine, req, res, caller } = call;
 	if (req.headers[FORWARDED] !== undefined) return false;
 	for (const { self, url } of engine.cluster.members()) {
-		if (self || caller.gone) continue;
+		if (self || caller.disconnected) continue;
 		const answer = await ask(url, call).catch(() => undefined);
 		if (answer?.statusCode !== 200) {
 			answer?.resume();

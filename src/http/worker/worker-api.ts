@@ -150,12 +150,12 @@ async function withCaller<T>(
 	wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
 	const left = new AbortController();
-	caller.left = () => left.abort();
-	if (caller.gone) left.abort();
+	caller.onDisconnect = () => left.abort();
+	if (caller.disconnected) left.abort();
 	try {
 		return await wait(left.signal);
 	} finally {
-		caller.left = undefined;
+		caller.onDisconnect = undefined;
 	}
 }
 
