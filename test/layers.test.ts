@@ -64,6 +64,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"clock.ts",
 		"events.ts",
 		"version.ts",
+		"cookie",
 		"node",
 	],
 	"worker/": ["worker/", "node", "undici"],

@@ -258,7 +258,7 @@ describe("loadConfig", () => {
 		["publicUrl", { publicUrl: 7 }],
 	])("D35, D38, D21: a file in which %s is wrong is refused: %j", (field, file) => {
 		expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify(file) } })).toEqual([
-			expect.stringMatching(`^/srv/sluice\\.yaml: ${field} (must be|is not a setting)`),
+			expect.stringMatching(`^/srv/sluice\\.yaml: ${field} (must be|is unknown)`),
 		]);
 	});
 

@@ -117,7 +117,7 @@ describe("sluice doctor", () => {
 				message.replace(/^\S+: /, ""),
 			]),
 		).toEqual([
-			["problem", expect.stringContaining("colour is not a setting")],
+			["problem", expect.stringContaining("colour is unknown")],
 			["problem", "endpoints.words.workersMin must not be over workersMax (2)."],
 		]);
 		const { stdout } = await sluice(test, ["doctor"], around);

@@ -50,7 +50,7 @@ describe("sluice endpoints", () => {
 		expect(json.env).toEqual(["VERSION", "A.B", "__proto__"]);
 		expect(await ask("endpoints", "update", "words", "--set", "__proto__.x=1")).toMatchObject({
 			code: 1,
-			stderr: expect.stringContaining("__proto__ is not a setting"),
+			stderr: expect.stringContaining("__proto__ is unknown"),
 		});
 
 		const listed = (await stdoutOf("endpoints", "list")).split("\n");
@@ -157,7 +157,7 @@ describe("sluice endpoints", () => {
 			"3 bad fields",
 			"- workersMin must not be over workersMax (2).",
 			"- idleTimeout must be a whole number",
-			"- colour is not a setting",
+			"- colour is unknown",
 		])
 			expect(stderr).toContain(part);
 	});

@@ -42,7 +42,7 @@ describe("sluice keys", () => {
 		expect(await as(key, "jobs", "list", "other")).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: expect.stringContaining("good for endpoint words only"),
+			stderr: expect.stringContaining("valid for endpoint words only"),
 		});
 		expect(await as(key, "keys", "list")).toMatchObject({
 			code: 1,
@@ -59,7 +59,7 @@ describe("sluice keys", () => {
 		expect(await stdoutOf("keys", "revoke", id)).toBe("Revoked key 'nightly batch'.\n");
 		expect(await as(key, "jobs", "list", "words")).toMatchObject({
 			code: 1,
-			stderr: expect.stringContaining("not known here"),
+			stderr: expect.stringContaining("is unknown"),
 		});
 		expect(await ask("keys", "revoke", id)).toMatchObject({
 			code: 1,

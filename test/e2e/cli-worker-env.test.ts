@@ -188,7 +188,7 @@ describe("sluice worker-env", () => {
 				cwd,
 				env: { SLUICE_URL: service.url, SLUICE_API_KEY: "not-a-key" },
 			}),
-		).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("not known here") });
+		).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("is unknown") });
 		const other = createServer((_, res) => void res.end("<html>")).listen(0, "127.0.0.1");
 		test.onTestFinished(() => void other.close());
 		const { port } = await until("a port", () => other.address() as AddressInfo);

@@ -93,7 +93,7 @@ describe("sluice serve", () => {
 		expect(code).toBe(2);
 		expect(stdout).toBe("");
 		for (const part of [
-			"colour is not a setting",
+			"colour is unknown",
 			"endpoints.bad id",
 			"words.workersMin must not be over workersMax (2)",
 			"words.idleTimeout must be a whole number of seconds from 1 to 3600",

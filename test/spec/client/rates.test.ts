@@ -156,7 +156,7 @@ describe("the rate", () => {
 		for (let index = 0; index < per10s!; index += 1)
 			expect((await call(service.url, path, { method })).status).not.toBe(429);
 		expect429(await call(service.url, path, { method }), "rate_limited", [
-			`'plain' takes ${per10s} requests of '${operation}'`,
+			`'plain' allows ${per10s} requests of '${operation}'`,
 		]);
 	});
 

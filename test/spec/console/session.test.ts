@@ -219,7 +219,7 @@ describe("the end of a session", () => {
 		expect(page.cookie).not.toBe(first);
 		expect((await later(SESSION_MS - 1)).status).toBe(200);
 		expect(expectError(await later(SESSION_MS), 401, "unauthorized").error).toContain(
-			"The session of the console is over",
+			"The console session has ended",
 		);
 		await endWith(own, clock);
 	});
@@ -231,7 +231,7 @@ describe("the end of a session", () => {
 		await operator(service).remove(`/keys/${id}`);
 		for (const page of pages)
 			expect(expectError(await page.send("/v1/endpoints"), 401, "unauthorized").error).toContain(
-				"its key has ended",
+				"its key was revoked",
 			);
 	});
 

@@ -122,7 +122,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 			expect(here?.status).toBe(401);
 		} else if (path.includes(":endpoint")) {
 			expect(elsewhere.status).toBe(401);
-			expect(elsewhere.text).toContain("good for endpoints other, third only");
+			expect(elsewhere.text).toContain("valid for endpoints other, third only");
 			if (here) expect(here.status).not.toBe(401);
 		}
 	});
