@@ -82,7 +82,7 @@ describe("requests at once", () => {
 		];
 		const taken = (await worker.take())!;
 		const refused = await call(service.url, "/v2/held/runsync", INPUT);
-		expect429(refused, "too_many_at_once", ["'held'", "'runsync'", "2 concurrent requests", "at once"]);
+		expect429(refused, "too_many_at_once", ["'held'", "'runsync'", "2 concurrent requests"]);
 		expect(refused.headers.get("retry-after")).toBe("1");
 		// Refused for the number in flight, it has not used up any of the rate.
 		expect(quota(refused)).toEqual(["2000", "1998", "10"]);
