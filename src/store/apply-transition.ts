@@ -28,7 +28,7 @@ export interface TransitionParts<Row extends JobRow> {
 		list(row: Row): Attempt[];
 		remove(row: Row): void;
 	};
-	texts: {
+	payloads: {
 		setResult(row: Row, result: Result): void /** Removes input and result. */;
 		erase(row: Row): void;
 	};
@@ -66,7 +66,7 @@ export function openTransitions<Row extends JobRow>({
 	queues,
 	records,
 	attempts,
-	texts,
+	payloads,
 	chunks,
 	deliveries,
 	signal,
@@ -81,7 +81,7 @@ export function openTransitions<Row extends JobRow>({
 	}
 
 	/**
-	 * Writes a step. `result` are the texts a job ends with. Undefined when nothing of the job is
+	 * Writes a step. `result` is what a job ends with. Undefined when nothing of the job is
 	 * left.
 	 */
 	function write(row: Row, taken: TransitionStep, result: Result): Row | undefined {
@@ -91,10 +91,10 @@ export function openTransitions<Row extends JobRow>({
 		if (taken.closed) attempts.add(row, taken.closed);
 		const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
 		const place: Partial<JobRow> = taken.place ? queues.join(row, taken.place) : {};
-		if (taken.erase || taken.remove) texts.erase(row);
+		if (taken.erase || taken.remove) payloads.erase(row);
 		// Leaving the running state takes the progress value away; the end of a wait leaves a sentence.
 		else if (taken.clear || taken.from === RUNNING || result.error !== undefined)
-			texts.setResult(row, result);
+			payloads.setResult(row, result);
 		if (!taken.remove)
 			return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor }));
 		attempts.remove(row);
@@ -151,12 +151,43 @@ export function openTransitions<Row extends JobRow>({
 		}
 	}
 
+	/**
+	 * Takes running jobs back, those that left the queue last first, so that they wait in their old
+	 * order. Announces what the caller cannot know; returns the ids that wait again.
+	 */
+	function takeBack(rows: readonly Row[], context: EventContext): string[] {
+		const back: string[] = [];
+		for (const row of rows.toSorted((a, b) => b.rank - a.rank)) {
+			// A lease that ended was lost at its end, however late that is noticed.
+			const now = Math.min(context.now, row.job.dueAt);
+			const applied = apply(row, lossOf(row.job), { ...context, now });
+			if (!applied) continue;
+			announce(applied.step);
+			const after = applied.row && pass(applied.row, context.now);
+			if (after?.job.state === WAITING) back.push(row.job.id);
+		}
+		return back.toReversed();
+	}
+
 	return {
 		apply,
 		announce,
-
 		pass,
+		takeBack,
 		renewed,
+
+		/**
+		 * Settles what has passed for jobs, in the order given; lost ones together, so that they keep
+		 * their order in the queue.
+		 */
+		settleAll(rows: readonly Row[], now: number): void {
+			const lost: Row[] = [];
+			for (const row of rows) {
+				if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
+				else pass(row, now);
+			}
+			takeBack(lost, { now });
+		},
 
 		/**
 		 * Renews the lease of a running job; `missed` are the pings that did not name it so far,
@@ -164,26 +195,6 @@ export function openTransitions<Row extends JobRow>({
 		 */
 		renew(row: Row, now: number, missed = row.job.missed): Row {
 			return records.update(row, changeOf<Row>({ job: renewed({ ...row.job, missed }, now) }));
-		},
-
-		/**
-		 * Takes running jobs back, those that left the queue last first, so that they wait in their old
-		 * order. Announces what the caller cannot know; answers the ids that wait again.
-		 */
-		takeBack(rows: readonly Row[], context: EventContext): string[] {
-			const back: string[] = [];
-			for (const row of rows.toSorted((a, b) => b.rank - a.rank)) {
-				// A lease that ended was lost at its end, however late that is noticed.
-				const applied = apply(row, lossOf(row.job), {
-					...context,
-					now: Math.min(context.now, row.job.dueAt),
-				});
-				if (!applied) continue;
-				announce(applied.step);
-				const after = applied.row && pass(applied.row, context.now);
-				if (after?.job.state === WAITING) back.push(row.job.id);
-			}
-			return back.toReversed();
 		},
 
 		/**

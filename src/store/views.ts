@@ -1,5 +1,5 @@
 /**
- * What is shown of a job: its record with its texts, as if all that has passed for it were settled
+ * What is shown of a job: its record with its payloads, as if all that has passed for it were settled
  * (D15).
  */
 import type { Attempt } from "../core/job.ts";
@@ -10,24 +10,31 @@ import type { JobRow, Result } from "./row.ts";
 import { WAITING } from "./states.ts";
 import type { JobRecord } from "./contract/jobs.ts";
 
-/** What {@link openViews} works on: the rows of a dialect with their texts, all at hand at once. */
+/** What {@link openViews} works on: the rows of a dialect with their payloads, all at hand at once. */
 export interface ViewParts<Row extends JobRow> {
 	/** Ended attempts, oldest first. */
 	attempts: { list(row: Row): Attempt[] };
-	texts: {
+	payloads: {
 		result(row: Row): Result /** The error alone. */;
 		error(row: Row): string | undefined;
 		input(row: Row): JsonText | undefined;
 	};
 	/** The first number that a loss of the running attempt takes away. */
 	chunks: { undelivered(row: Row): number };
-	moves: Transitions<Row>;
+	transitions: Transitions<Row>;
 }
 
-export function openViews<Row extends JobRow>({ attempts, texts, chunks, moves }: ViewParts<Row>) {
+export type Views<Row extends JobRow> = ReturnType<typeof openViews<Row>>;
+
+export function openViews<Row extends JobRow>({
+	attempts,
+	payloads,
+	chunks,
+	transitions,
+}: ViewParts<Row>) {
 	/** The job as it is stored. */
 	function stored(row: Row): JobResult {
-		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...texts.result(row) };
+		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...payloads.result(row) };
 	}
 
 	function shown(row: Row, { job, steps, error }: Projection): JobResult {
@@ -39,29 +46,29 @@ export function openViews<Row extends JobRow>({ attempts, texts, chunks, moves }
 
 		/** The job now; undefined when it is erased or gone. */
 		result(row: Row, now: number): JobResult | undefined {
-			const projected = moves.project(row, now);
+			const projected = transitions.project(row, now);
 			return projected && !projected.job.erased ? shown(row, projected) : undefined;
 		},
 
 		/** The job now without its output, erased or not; undefined when it is gone. */
 		listed(row: Row, now: number): JobResult | undefined {
-			const projected = moves.project(row, now);
+			const projected = transitions.project(row, now);
 			if (!projected) return undefined;
 			const { job, steps } = projected;
 			if (steps.length > 0) return shown(row, projected);
-			return { job, error: job.endedAt === undefined ? undefined : texts.error(row) };
+			return { job, error: job.endedAt === undefined ? undefined : payloads.error(row) };
 		},
 
 		/** All that is known of the job now; undefined when it is gone. */
 		record(row: Row, now: number): JobRecord | undefined {
-			const projected = moves.project(row, now);
+			const projected = transitions.project(row, now);
 			if (!projected) return undefined;
 			const { steps } = projected;
 			const dropped = (which: "undelivered" | "all"): boolean =>
 				steps.some((step) => step.chunks === which);
 			return {
 				...shown(row, projected),
-				input: projected.job.erased ? undefined : texts.input(row),
+				input: projected.job.erased ? undefined : payloads.input(row),
 				attempts: [...attempts.list(row), ...steps.flatMap(({ closed }) => closed ?? [])],
 				chunks: {
 					written: row.nextChunk,

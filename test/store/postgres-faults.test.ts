@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { SESSION_LOCKS } from "../../src/store/postgres/chunks.ts";
+import { SESSION_LOCKS } from "../../src/store/postgres/rows/session-liveness.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";

@@ -16,7 +16,7 @@ export interface Place {
 	/** Signals sent to other servers, and to listeners of this one. */
 	others: Signal[];
 	own: Signal[];
-	tellOthers: (sent: Signal) => void;
+	notifyOthers: (sent: Signal) => void;
 	signal: (sent: Signal) => void;
 }
 
@@ -39,7 +39,7 @@ export async function place({
 		another,
 		others,
 		own,
-		tellOthers: (sent) => void others.push(sent),
+		notifyOthers: (sent) => void others.push(sent),
 		signal: (sent) => void own.push(sent),
 	};
 }

@@ -15,7 +15,7 @@ import { T0 } from "./site.ts";
 
 const ROWS = 5;
 const SOME = 2;
-const silent = { signal: () => undefined, tellOthers: () => undefined };
+const silent = { signal: () => undefined, notifyOthers: () => undefined };
 
 /**
  * Ways to join: a planner that has only one of them runs a subquery once, or once for every row of

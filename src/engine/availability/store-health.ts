@@ -8,27 +8,13 @@ import type { EpochMs } from "../../core/time.ts";
 import type { EventBus, EventName, Events } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
+import { isRead } from "../../store/operations/table.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Store } from "../../store/contract/store.ts";
 
 /** Time between two attempts to reach an unavailable store, ms, and the pause while it is fine. */
 const PROBE_MS = 250;
 const IDLE_MS = 60_000;
-
-/** Operations that work while nothing can be written (D40). */
-const READS: ReadonlySet<string> = new Set([
-	"get",
-	"counts",
-	"allCounts",
-	"waiting",
-	"list",
-	"record",
-	"running",
-	"unstopped",
-	"attempts",
-	"read",
-	"find",
-]);
 
 /** Groups that concern no job and need no order: heartbeats. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster"]);
@@ -123,11 +109,11 @@ export function storeHealth({
 
 	function gated(name: string, method: Method): Method {
 		const call = watched(method);
-		const isRead = READS.has(name);
+		const readable = isRead(name);
 		return (...q) => {
 			if (takeGap()) outage = { ...outage };
 			// Without an outage the call must be made at once: operations keep their order.
-			return outage === undefined || (isRead && outage.error?.why === "full")
+			return outage === undefined || (readable && outage.error?.why === "full")
 				? call(...q)
 				: recovered().then(() => call(...q));
 		};
@@ -141,7 +127,7 @@ export function storeHealth({
 				Object.fromEntries(
 					Object.entries(methods as Record<string, Method>).map(([name, method]) => [
 						name,
-						UNGATED.has(group) ? watched(method) : gated(name, method),
+						UNGATED.has(group) ? watched(method) : gated(`${group}.${name}`, method),
 					]),
 				),
 			];

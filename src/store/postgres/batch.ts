@@ -5,43 +5,33 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
-import { sizeOf } from "../../core/json/json-text.ts";
-import { OPS } from "../operations.ts";
-import type { Answer, Query } from "../operations.ts";
+import type { Answer, Operation, Query, Reads } from "../operations/operation.ts";
+import { OPERATIONS } from "../operations/table.ts";
+import type { SharedWriteName } from "../operations/table.ts";
+import { weightOf } from "../operations/weight.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import type { Claim } from "../contract/jobs.ts";
-import { openChunks } from "./chunks.ts";
 import { openClaims } from "./claim.ts";
 import type { ClaimQuery } from "./claim.ts";
 import { faultOf, OutcomeUnknown } from "./connection/errors.ts";
 import type { Database } from "./connection/database.ts";
-import { openJobs } from "./jobs.ts";
-import type { JobSteps } from "./jobs.ts";
-import type { ChunkSteps } from "./chunks.ts";
 import { openUnconfirmedClaims } from "./unconfirmed-claims.ts";
 import { purge } from "./purge.ts";
 import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
 import { transaction } from "./connection/transaction.ts";
-import { loadRows, emptyReadSet, addReads } from "./rows/read-set.ts";
-import { openWorkers } from "./workers.ts";
+import { addReads, emptyReadSet, loadFollowUp, loadRows } from "./rows/read-set.ts";
 import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
 import type { Hints } from "./rows/run-unit-of-work.ts";
-import type { WorkerSteps } from "./workers.ts";
 
 /** Most operations in one transaction, and most characters of payload. */
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;
 
 /** An operation that shares transactions; a purge has one of its own, in its turn. */
-export type SharedOp =
-	| `jobs.${keyof JobSteps}`
-	| "jobs.claim"
-	| "jobs.purge"
-	| `chunks.${keyof ChunkSteps}`
-	| `workers.${keyof WorkerSteps}`;
+export type BatchedName = SharedWriteName | "jobs.claim" | "jobs.purge";
 
 interface Waiter {
-	name: SharedOp;
+	name: BatchedName;
 	q: unknown;
 	/** When it was asked, ms since the epoch. */
 	at: number;
@@ -51,33 +41,28 @@ interface Waiter {
 
 /** Runs operations in shared transactions. */
 export interface Batches {
-	call<N extends SharedOp>(name: N, q: Query<N>): Promise<Answer<N>>;
+	call<N extends BatchedName>(name: N, q: Query<N>): Promise<Answer<N>>;
 	/** Waits for those under way; later calls throw {@link StoreUnavailable}. */
 	close(): Promise<void>;
 }
 
-/** Characters of payload that an operation carries. */
-function weightOf(q: unknown): number {
-	const { input, value, outcome, chunks } = q as Partial<
-		Query<"jobs.insert"> & Query<"jobs.progress"> & Query<"jobs.report"> & Query<"chunks.append">
-	>;
-	return (
-		sizeOf(input ?? "") +
-		sizeOf(value ?? "") +
-		sizeOf(outcome?.output ?? "") +
-		(chunks?.reduce((sum, chunk) => sum + chunk.length, 0) ?? 0)
-	);
+/** What an operation declares to read; of a claim its endpoint. */
+function readsOf(name: BatchedName, q: unknown): Reads {
+	const operation = OPERATIONS[name] as Operation<SharedWriteName>;
+	return operation.apply
+		? operation.reads(q as never)
+		: { endpoints: [(q as Query<"jobs.claim">).endpoint] };
 }
 
 export function openBatches({
 	database,
 	clock,
-	kept,
+	server,
 	hints,
 }: {
 	database: Database;
 	clock: Clock;
-	kept: ServerMemory;
+	server: ServerMemory;
 	hints: Hints;
 }): Batches {
 	let waiting: Waiter[] = [];
@@ -86,39 +71,36 @@ export function openBatches({
 	let closed = false;
 	let idle: (() => void) | undefined;
 
-	/** The answers of `ops` in their order, done in the transaction of `parts`. */
-	async function perform(parts: UnitOfWork, ops: readonly Waiter[]): Promise<unknown[]> {
+	/** The answers of `ops` in their order, done in the transaction of `unit`. */
+	async function perform(unit: UnitOfWork, ops: readonly Waiter[]): Promise<unknown[]> {
 		const [first] = ops;
-		if (first?.name === "jobs.purge") return [await purge(parts, first.q as Query<"jobs.purge">)];
-		const wants = emptyReadSet();
-		for (const { name, q } of ops) addReads(wants, name, q as never);
-		const { queues, records, idempotency } = parts;
+		if (first?.name === "jobs.purge") return [await purge(unit, first.q as Query<"jobs.purge">)];
+		const reads = emptyReadSet();
+		for (const { name, q } of ops) addReads(reads, readsOf(name, q), (q as { now?: number }).now);
+		const { queues, records, idempotency } = unit;
 		const asked = [
 			...Map.groupBy(
-				ops.keys().filter((at) => OPS[ops[at]!.name] === "claim"),
+				ops.keys().filter((at) => OPERATIONS[ops[at]!.name].kind === "claim"),
 				(at) => (ops[at]!.q as ClaimQuery).endpoint,
 			),
 		];
-		const claims = openClaims(parts);
+		const claims = openClaims(unit);
 		const queriesOf = (places: readonly number[]): ClaimQuery[] =>
 			places.map((at) => ops[at]!.q as ClaimQuery);
 		// All leave in one go, and each sees what the locks before it protect.
 		await Promise.all([
-			queues.read(wants.endpoints, wants.now),
-			idempotency.load(wants.keys),
-			loadRows(records, wants),
+			queues.read(reads.endpoints, reads.now),
+			idempotency.load(reads.keys),
+			loadRows(records, reads),
 			...asked.map(([endpoint, places]) => claims.ahead(endpoint, queriesOf(places))),
 		]);
-		const groups = {
-			jobs: openJobs(parts),
-			chunks: openChunks(parts),
-			workers: openWorkers(parts),
-		} as unknown as Record<string, Record<string, (q: unknown) => Promise<unknown>>>;
 		const answers: unknown[] = [];
 		for (const [at, { name, q }] of ops.entries()) {
-			if (OPS[name] === "claim") continue;
-			const [group = "", method = ""] = name.split(".");
-			answers[at] = await groups[group]?.[method]?.(q);
+			const operation = OPERATIONS[name] as Operation<SharedWriteName>;
+			if (operation.kind !== "write" || !operation.apply) continue;
+			const followUp = operation.follow?.(unit, q as never);
+			if (followUp) await loadFollowUp(unit, followUp);
+			answers[at] = operation.apply(unit, q as never);
 		}
 		for (const [endpoint, places] of asked) {
 			const found = await claims.answer(endpoint, queriesOf(places));
@@ -135,17 +117,19 @@ export function openBatches({
 				{
 					transact: (work) => transaction({ connection: database.hot, clock, since }, work),
 					slot: () => database.hotSlot,
-					kept,
+					server,
 					hints,
 				},
-				async (parts) => (answers = await perform(parts, ops)),
+				async (unit) => (answers = await perform(unit, ops)),
 			);
 		} catch (error) {
 			if (error instanceof OutcomeUnknown)
 				lostClaims.add({
 					marker: error.marker,
 					jobs: ops.flatMap(({ name }, at) =>
-						OPS[name] === "claim" ? (answers[at] as Claim).jobs.map(({ job }) => job) : [],
+						OPERATIONS[name].kind === "claim"
+							? (answers[at] as Claim).jobs.map(({ job }) => job)
+							: [],
 					),
 				});
 			throw error;
@@ -158,7 +142,7 @@ export function openBatches({
 			// As in SQLite: a worker that gets jobs asks again while the other answers go out.
 			for (const first of [true, false])
 				for (const [at, { name, resolve }] of ops.entries())
-					if ((OPS[name] === "claim") === first) resolve(answers[at]);
+					if ((OPERATIONS[name].kind === "claim") === first) resolve(answers[at]);
 		} catch (error) {
 			const fault = faultOf(error, database.name);
 			if (ops.length === 1 || fault instanceof StoreUnavailable)
@@ -174,7 +158,10 @@ export function openBatches({
 		const fit = waiting.findIndex(
 			({ name, q }, at) =>
 				at > 0 &&
-				(alone || name === "jobs.purge" || at >= MOST_OPS || (weight += weightOf(q)) > MOST_WEIGHT),
+				(alone ||
+					name === "jobs.purge" ||
+					at >= MOST_OPS ||
+					(weight += weightOf(name, q)) > MOST_WEIGHT),
 		);
 		return waiting.splice(0, fit < 0 ? waiting.length : fit);
 	}
@@ -188,7 +175,7 @@ export function openBatches({
 		idle?.();
 	}
 
-	function call<N extends SharedOp>(name: N, q: Query<N>): Promise<Answer<N>> {
+	function call<N extends BatchedName>(name: N, q: Query<N>): Promise<Answer<N>> {
 		return new Promise<Answer<N>>((resolve, reject) => {
 			if (closed) return reject(new StoreUnavailable("closed", "The store is closed."));
 			waiting.push({

@@ -1,11 +1,14 @@
 /**
- * Hands waiting jobs to workers: which job runs next is decided here. The claims of a transaction
- * on one endpoint are answered together.
+ * Finds the waiting jobs for claims: which job runs next is decided here. The claims of a
+ * transaction on one endpoint are answered together.
  */
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
+import { offer, pendingClaim } from "../operations/claim.ts";
+import type { ClaimParts, PendingClaim } from "../operations/claim.ts";
+import type { Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
-import type { Claim, JobStore } from "../contract/jobs.ts";
+import type { Claim } from "../contract/jobs.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { earlier } from "./rows/rank-allocator.ts";
 import { COLUMNS } from "./rows/job-records.ts";
@@ -15,7 +18,7 @@ import { statement } from "./connection/statement.ts";
 import type { Answer } from "./connection/statement.ts";
 import type { QueueMemory } from "./rows/queues.ts";
 
-export type ClaimQuery = Parameters<JobStore["claim"]>[0];
+export type ClaimQuery = Query<"jobs.claim">;
 
 /** Inputs up to this long are read along with their jobs, bytes: they lie in the row itself. */
 const SHORT = 1500;
@@ -49,15 +52,8 @@ const SEARCH_ANYWAY_MS = 10_000;
 const SEARCH_BACK_MS = 30_000;
 const SEARCH_ALL_MS = 60_000;
 
-/** A claim while it is filled. */
-interface Open {
-	q: ClaimQuery;
-	jobs: { row: Row; size: number }[];
-	fenced: boolean;
-	/** Characters that still fit. */
-	room: number;
-	full: boolean;
-}
+/** A claim with the sizes of the inputs; those that were not read with their rows are read last. */
+type Open = PendingClaim<Row, number>;
 
 /** A stretch of a queue. */
 interface Stretch {
@@ -83,10 +79,10 @@ export function openClaims({
 	queues,
 	records,
 	attempts,
-	texts,
-	moves,
+	payloads,
+	transitions,
 	due,
-	kept,
+	server,
 }: UnitOfWork) {
 	const sizes = new Map<string, number>();
 	const ahead = new Map<string, Ahead>();
@@ -129,37 +125,35 @@ export function openClaims({
 		return rows.map(([size, input, ...values]) => {
 			const row = records.take(values);
 			sizes.set(keyOf(row.job), Number(size));
-			if (input !== null) texts.known(row, String(input));
+			if (input !== null) payloads.known(row, String(input));
 			return row;
 		});
 	}
 
+	const parts: ClaimParts<Row, number> = {
+		transitions,
+		isFenced: attempts.isOpen,
+		inputs: {
+			take(row, most) {
+				const input = payloads.inputAtHand(row);
+				const size = input === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(input);
+				return size > most ? undefined : size;
+			},
+			size: (size) => size,
+		},
+	};
+
 	/** Gives a job to the first claim that may have it. */
 	function give(row: Row, claims: readonly Open[]): boolean {
-		const given = texts.inputAtHand(row);
-		const size = given === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(given);
 		for (const claim of claims) {
-			if (claim.full) continue;
-			if (attempts.isOpen(row, claim.q.worker)) {
-				claim.fenced = true;
-				continue;
-			}
-			if (claim.jobs.length > 0 && size > claim.room) {
-				claim.full = true;
-				continue;
-			}
-			claim.room -= size;
-			const applied = moves.apply(row, "claim", { now: claim.q.now, worker: claim.q.worker });
-			if (!applied?.row) return false;
-			claim.jobs.push({ row: applied.row, size });
-			claim.full = claim.jobs.length >= claim.q.limit;
-			return true;
+			const outcome = claim.full ? "full" : offer(parts, claim, row);
+			if (outcome === "taken" || outcome === "refused") return outcome === "taken";
 		}
 		return false;
 	}
 
 	const opened = (asked: readonly ClaimQuery[]): Open[] =>
-		asked.map((q) => ({ q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 }));
+		asked.map((q) => pendingClaim<Row, number>(q));
 	const latest = (asked: readonly ClaimQuery[]): number => Math.max(...asked.map(({ now }) => now));
 	const wanted = (claims: readonly Open[]): number =>
 		claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
@@ -255,7 +249,7 @@ export function openClaims({
 		 * saves a round trip.
 		 */
 		async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
-			const { waiting, epoch, purgedTo, claimedTo, searchedAt } = kept.memories.of(endpoint);
+			const { waiting, epoch, purgedTo, claimedTo, searchedAt } = server.queueMemories.of(endpoint);
 			const now = latest(asked);
 			const limit = wanted(opened(asked));
 			if (waiting <= 0 || limit === 0 || now < searchedAt || now - searchedAt >= SEARCH_MS) return;
@@ -273,13 +267,15 @@ export function openClaims({
 			const now = latest(asked);
 			await due.freshen(queue, now);
 			const claims = opened(asked);
-			const memory = kept.memories.of(endpoint);
-			queues.onUndo(() => kept.memories.forgetOne(endpoint));
+			const memory = server.queueMemories.of(endpoint);
+			queues.onUndo(() => server.queueMemories.forgetOne(endpoint));
 			await search(queue, memory, claims, now);
 			const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
-			const inputs = await texts.inputs(rows.filter((row) => texts.inputAtHand(row) === undefined));
+			const inputs = await payloads.inputs(
+				rows.filter((row) => payloads.inputAtHand(row) === undefined),
+			);
 			const inputOf = (row: Row): JsonText =>
-				texts.inputAtHand(row) ?? inputs.get(keyOf(row.job)) ?? "null";
+				payloads.inputAtHand(row) ?? inputs.get(keyOf(row.job)) ?? "null";
 			return claims.map(({ jobs, fenced }) => ({
 				jobs: jobs
 					.filter(({ row }) => row.job.state === RUNNING)

@@ -53,17 +53,17 @@ const VERSIONS = statement(`
     (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM keys) || ' ' || (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM tokens)`);
 
 /**
- * `prompt` is a connection of its own, which nothing slow holds up; `tellOthers` is called after a
+ * `prompt` is a connection of its own, which nothing slow holds up; `notifyOthers` is called after a
  * change.
  */
 export function openCluster({
 	prompt: { run },
 	read,
-	tellOthers,
+	notifyOthers,
 }: {
 	prompt: Runner;
 	read: Runner;
-	tellOthers: (signal: Signal) => void;
+	notifyOthers: (signal: Signal) => void;
 }): ClusterStore {
 	async function alive(now: number, known: ReadonlyMap<string, number>): Promise<ServerRow[]> {
 		const { rows } = await run(ALIVE, [
@@ -96,7 +96,7 @@ export function openCluster({
 			]);
 			const made = beat.rows[0]?.[0];
 			if (made === undefined) return undefined;
-			if (made === true || first) tellOthers({ kind: "servers" });
+			if (made === true || first) notifyOthers({ kind: "servers" });
 			return {
 				servers,
 				leases: leases.rows.map(([name, leader]) => ({
@@ -108,7 +108,7 @@ export function openCluster({
 
 		async leave({ server, run: start }) {
 			const { count } = await run(LEAVE, [server, start]);
-			if (count > 0) tellOthers({ kind: "servers" });
+			if (count > 0) notifyOthers({ kind: "servers" });
 		},
 
 		async lead({ names, atMost, server, run: start }) {
@@ -119,7 +119,7 @@ export function openCluster({
 
 		async yield({ names, server }) {
 			const { count } = await run(YIELD, [server, texts(names)]);
-			if (count > 0) tellOthers({ kind: "servers" });
+			if (count > 0) notifyOthers({ kind: "servers" });
 		},
 
 		async clock() {

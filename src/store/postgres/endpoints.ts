@@ -31,14 +31,14 @@ const FORGET = statement("DELETE FROM endpoints WHERE id = $1");
 /** Jobs settled in one step before an endpoint is forgotten. */
 const SETTLE_LIMIT = 500;
 
-/** `tellOthers` is called after the commit. `settle` is the one of the contract. */
+/** `notifyOthers` is called after the commit. `settle` is the one of the contract. */
 export function openEndpoints({
 	database,
-	tellOthers,
+	notifyOthers,
 	settle,
 }: {
 	database: Database;
-	tellOthers: (signal: Signal) => void;
+	notifyOthers: (signal: Signal) => void;
 	settle: JobStore["settle"];
 }): EndpointStore {
 	const { read, write } = database;
@@ -49,7 +49,7 @@ export function openEndpoints({
 		values: readonly (string | number | boolean | null)[],
 	): Promise<boolean> {
 		const { count } = await write((run) => run.run(asked, values));
-		if (count > 0) tellOthers({ kind: "endpoints" });
+		if (count > 0) notifyOthers({ kind: "endpoints" });
 		return count > 0;
 	}
 
@@ -97,7 +97,7 @@ export function openEndpoints({
 				return "gone";
 			});
 			if (outcome === "gone")
-				for (const kind of ["endpoints", "keys"] as const) tellOthers({ kind });
+				for (const kind of ["endpoints", "keys"] as const) notifyOthers({ kind });
 			return outcome !== "kept";
 		},
 	};

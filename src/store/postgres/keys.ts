@@ -2,6 +2,7 @@
  * API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are told of what
  * ends, since they remember what they found; nobody remembers that something was not there.
  */
+import { removal } from "../operations/keys.ts";
 import type { KeyRow, KeyStore } from "../contract/keys.ts";
 import type { Signal } from "../contract/store.ts";
 import type { TokenStore } from "../contract/workers.ts";
@@ -24,13 +25,13 @@ const USED = statement(
 );
 const REMOVE = statement("DELETE FROM keys WHERE id = $1");
 
-/** `tellOthers` is called after the commit. */
+/** `notifyOthers` is called after the commit. */
 export function openKeys({
 	database: { read, write },
-	tellOthers,
+	notifyOthers,
 }: {
 	database: Database;
-	tellOthers: (signal: Signal) => void;
+	notifyOthers: (signal: Signal) => void;
 }): KeyStore {
 	return {
 		insert: ({ row, ifNone }) =>
@@ -63,15 +64,11 @@ export function openKeys({
 			if (!isStorable(id)) return "missing";
 			const outcome = await write(async ({ run }) => {
 				await run(ALONE);
-				const keys = (await run(ALL)).rows.map(keyFrom);
-				const key = keys.find((each) => each.id === id);
-				if (!key) return "missing";
-				const kept = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
-				if (kept.length === 1 && kept[0] === key) return "last";
-				await run(REMOVE, [id]);
-				return "removed";
+				const found = removal((await run(ALL)).rows.map(keyFrom), { id, keep });
+				if (found === "removed") await run(REMOVE, [id]);
+				return found;
 			});
-			if (outcome === "removed") tellOthers({ kind: "keys" });
+			if (outcome === "removed") notifyOthers({ kind: "keys" });
 			return outcome;
 		},
 	};
@@ -104,13 +101,13 @@ const REPLACE_TOKEN = statement(`
 const FIND_TOKEN = statement("SELECT endpoint, worker, created_at FROM tokens WHERE hash = $1");
 const REMOVE_TOKENS = statement("DELETE FROM tokens WHERE worker = $1");
 
-/** `tellOthers` is called after the commit. */
+/** `notifyOthers` is called after the commit. */
 export function openTokens({
 	database: { read, write },
-	tellOthers,
+	notifyOthers,
 }: {
 	database: Database;
-	tellOthers: (signal: Signal) => void;
+	notifyOthers: (signal: Signal) => void;
 }): TokenStore {
 	return {
 		async put({ hash, endpoint, worker, createdAt }) {
@@ -126,7 +123,7 @@ export function openTokens({
 
 		async remove({ worker }) {
 			const { count } = await write((run) => run.run(REMOVE_TOKENS, [worker]));
-			if (count > 0) tellOthers({ kind: "keys" });
+			if (count > 0) notifyOthers({ kind: "keys" });
 		},
 	};
 }

@@ -7,6 +7,8 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
+import { rateWindow, WINDOW_MS } from "../../core/rate-window.ts";
+import type { RateWindow } from "../../core/rate-window.ts";
 import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
 import { openConnection } from "./connection/connection.ts";
 import type { Connection } from "./connection/connection.ts";
@@ -16,7 +18,6 @@ import { timeoutRunner } from "./connection/timeouts.ts";
 import { prepareSchema } from "./schema.ts";
 
 const T0 = 1_800_000_000_000;
-const WINDOW_MS = 10_000;
 const ALIVE_MS = 9000;
 const SERVERS = ["a", "b", "c"];
 
@@ -148,6 +149,54 @@ describe("take", () => {
 				}
 			}),
 			{ numRuns: 60 },
+		);
+	});
+
+	/** What one server without PostgreSQL does (`engine/limits/admission.ts`), request by request. */
+	function byCore(
+		window: RateWindow,
+		q: { now: number; per10s: number; count: number },
+	): LimitAnswer {
+		const { now, per10s, count } = q;
+		let granted = 0;
+		for (; granted < count && window.used(now) < per10s; granted += 1) window.add(now);
+		const used = window.used(now);
+		const wait = window.wait(per10s, now);
+		return {
+			granted,
+			used,
+			oldest: used > 0 ? now + window.wait(used, now) - WINDOW_MS : undefined,
+			freeAt: wait > 0 ? now + wait : undefined,
+		};
+	}
+
+	it("D24: the function in PostgreSQL and core/rate-window.ts are the same rule", async () => {
+		const request = fc.record({
+			server: fc.nat(2),
+			// Often exactly at the end of a window, or within one millisecond.
+			wait: fc.oneof(
+				fc.nat(2),
+				fc.nat(4000),
+				fc.constantFrom(WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1),
+			),
+			count: fc.integer({ min: 1, max: 6 }),
+			per10s: fc.option(fc.nat(12), { freq: 3, nil: undefined }),
+		});
+		await fc.assert(
+			fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 40 }), async (requests) => {
+				const endpoint = fresh();
+				const window = rateWindow();
+				let now = T0;
+				let per10s = 5;
+				for (const { server, wait, count, ...change } of requests) {
+					now += wait;
+					per10s = change.per10s ?? per10s;
+					expect(await take({ endpoint, server, now, count, per10s })).toEqual(
+						byCore(window, { now, per10s, count }),
+					);
+				}
+			}),
+			{ numRuns: 100 },
 		);
 	});
 

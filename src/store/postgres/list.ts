@@ -4,7 +4,8 @@
  */
 import { isFinal } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import type { Answer, Query } from "../operations.ts";
+import { fits, MOST_CHARACTERS } from "../operations/list.ts";
+import type { Answer, Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";
 import { VIEWS, readModelColumns, readModelFrom } from "./rows/read-model.ts";
@@ -18,9 +19,6 @@ type ListQuery = Query<"jobs.list">;
 /** Rows that a page looks at, at most, and those read at once. */
 const MOST_LOOKED = 20_000;
 const STRIDE = 200;
-
-/** Characters of errors with which a page is full: each may be as long as a result. */
-const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 const SHOWN = readModelColumns({ input: "NULL", output: "NULL" });
 
@@ -142,18 +140,6 @@ export function openList({
 		}
 		return { jobs };
 	};
-}
-
-function fits(
-	{ job }: JobResult,
-	{ filter: { states, worker, from, to }, erased }: ListQuery,
-): boolean {
-	if (job.erased && !erased) return false;
-	if (states && !states.includes(job.state)) return false;
-	if (worker !== undefined && job.worker !== worker) return false;
-	return (
-		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
-	);
 }
 
 /** Several descending walks as one. */

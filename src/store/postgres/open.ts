@@ -1,12 +1,14 @@
 /** Opens a store in a PostgreSQL database, which several servers may do at once. */
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../clock.ts";
-import type { Answer, Query } from "../operations.ts";
+import type { Answer, Operation, OpName, Query } from "../operations/operation.ts";
+import { memberOf, OPERATIONS, storeOf } from "../operations/table.ts";
+import type { AllDialectMethods, SharedReadName, SharedWriteName } from "../operations/table.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import type { Store } from "../contract/store.ts";
 import { openSessionLiveness } from "./rows/session-liveness.ts";
 import { openBatches } from "./batch.ts";
-import type { SharedOp } from "./batch.ts";
+import type { BatchedName } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
 import { addressOf, openDatabase } from "./connection/database.ts";
 import { openEndpoints } from "./endpoints.ts";
@@ -22,7 +24,6 @@ import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
-import { isStorable } from "./rows/storable.ts";
 import { openSweeps } from "./sweeps.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { openWorkerRows } from "./rows/worker-rows.ts";
@@ -55,7 +56,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 	const control = database.another();
 	const counting = database.another();
 	const signals = openSignals({ clock, session, database });
-	const order = openBarrier();
+	const barrier = openBarrier();
 	let closed = false;
 
 	async function close(): Promise<void> {
@@ -66,17 +67,17 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 		await Promise.all([signals, control, counting].map((each) => each.close()));
 	}
 
-	const kept = {
-		memories: openQueueMemories(),
-		places: openRankAllocator(),
+	const server = {
+		queueMemories: openQueueMemories(),
+		ranks: openRankAllocator(),
 		session,
-		absences: openSessionLiveness(clock),
+		sessions: openSessionLiveness(clock),
 	};
 	const { hints } = signals;
-	const batches = openBatches({ database, clock, kept, hints });
-	const sweeps = openSweeps({ database, kept, hints });
+	const batches = openBatches({ database, clock, server, hints });
+	const sweeps = openSweeps({ database, server, hints });
 	const reads = openReads({ database, sweeps });
-	const tellOthers = (signal: Parameters<typeof hints.others>[0][number]): void =>
+	const notifyOthers = (signal: Parameters<typeof hints.others>[0][number]): void =>
 		hints.others([signal]);
 	const signal = (told: Parameters<typeof hints.own>[0][number]): void => hints.own([told]);
 	let meta: Awaited<ReturnType<typeof openMeta>>;
@@ -88,75 +89,65 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 		throw error;
 	}
 
-	/** The operation, for those whose ids the database can hold: nothing is found by others. */
-	const shared =
-		<N extends SharedOp>(op: N) =>
-		(q: Query<N>): Promise<Answer<N>> =>
-			order.after(() => batches.call(op, q));
 	const open =
 		<Q extends unknown[], A>(ask: (...q: Q) => Promise<A>) =>
 		async (...q: Q): Promise<A> => {
 			if (closed) throw new StoreUnavailable("closed", "The store is closed.");
-			return await order.after(() => ask(...q));
+			return await barrier.after(() => ask(...q));
 		};
-	const found = <Q extends { id: string }, A>(ask: (q: Q) => Promise<A>) =>
-		open(async (q: Q): Promise<A | undefined> => (isStorable(q.id) ? await ask(q) : undefined));
-	const reserveOnce = shared("chunks.reserve");
-	const reserve: typeof reserveOnce = async (q) => {
-		await signals.shown();
-		const found = await reserveOnce(q);
-		// Others' readers may be over with their server: then the range is free.
-		return found?.busy && (await kept.absences.settled()) ? await reserveOnce(q) : found;
-	};
-	const list = openList({ database, sweeps });
+	const batched =
+		<N extends BatchedName>(name: N) =>
+		(q: Query<N>): Promise<Answer<N>> =>
+			barrier.after(() => batches.call(name, q));
 	const cluster = openCluster({
 		prompt: timeoutRunner({ connection: control, name, clock, silentMs: PROMPT_MS }),
 		read: database.read,
-		tellOthers,
+		notifyOthers,
 	});
-	const { put, list: listWorkers, remove } = openWorkerRows({ database });
-
-	return {
+	const own: AllDialectMethods = {
 		jobs: {
-			insert: shared("jobs.insert"),
-			claim: shared("jobs.claim"),
-			report: shared("jobs.report"),
-			progress: shared("jobs.progress"),
-			move: shared("jobs.move"),
-			retain: shared("jobs.retain"),
-			get: found(reads.get),
-			record: found(reads.record),
-			attempts: open(reads.attempts),
-			running: open(reads.running),
-			unstopped: open(reads.unstopped),
-			counts: open(reads.counts),
-			allCounts: open(reads.allCounts),
-			waiting: open(reads.waiting),
-			list: open(list),
-			purge: shared("jobs.purge"),
+			claim: batched("jobs.claim"),
+			purge: batched("jobs.purge"),
+			running: open(reads.own.running),
+			unstopped: open(reads.own.unstopped),
+			counts: open(reads.own.counts),
+			allCounts: open(reads.own.allCounts),
+			waiting: open(reads.own.waiting),
+			list: open(openList({ database, sweeps })),
 			cancelAll: open(sweeps.cancelAll),
 			settle: open(sweeps.settle),
-			extendAll: (q) => order.first(() => sweeps.extendAll(q)),
+			extendAll: (q) => barrier.first(() => sweeps.extendAll(q)),
 		},
-		chunks: {
-			append: shared("chunks.append"),
-			read: found(reads.read),
-			reserve,
-			deliver: shared("chunks.deliver"),
-		},
-		endpoints: openEndpoints({ database, tellOthers, settle: sweeps.settle }),
-		workers: {
-			put,
-			list: listWorkers,
-			remove,
-			ping: shared("workers.ping"),
-			idle: shared("workers.idle"),
-			renew: shared("workers.renew"),
-		},
-		tokens: openTokens({ database, tellOthers }),
-		keys: openKeys({ database, tellOthers }),
-		webhooks: openWebhooks({ database, signal, tellOthers }),
+		chunks: {},
+		endpoints: openEndpoints({ database, notifyOthers, settle: sweeps.settle }),
+		workers: openWorkerRows({ database }),
+		tokens: openTokens({ database, notifyOthers }),
+		keys: openKeys({ database, notifyOthers }),
+		webhooks: openWebhooks({ database, signal, notifyOthers }),
 		metrics: openMetrics({ database }),
+		identity: meta.identity,
+		ping: open(meta.ping),
+	};
+	const operations = storeOf((name) => {
+		const { apply, kind } = OPERATIONS[name] as Operation<OpName>;
+		if (!apply) return memberOf(own, name) as (q: never) => Promise<unknown>;
+		return kind === "read"
+			? open((q: never) => reads.shared(name as SharedReadName, q))
+			: batched(name as SharedWriteName);
+	});
+	const { reserve } = operations.chunks;
+
+	return {
+		...operations,
+		chunks: {
+			...operations.chunks,
+			async reserve(q) {
+				await signals.shown();
+				const found = await reserve(q);
+				// The server of another reader may have ended: then the range is free.
+				return found?.busy && (await server.sessions.settled()) ? await reserve(q) : found;
+			},
+		},
 		cluster: {
 			...cluster,
 			async beat(q) {
@@ -168,8 +159,6 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 		limits: openLimits({
 			run: timeoutRunner({ connection: counting, name, clock, silentMs: PROMPT_MS }),
 		}),
-		identity: meta.identity,
-		ping: open(meta.ping),
 		onSignal: signals.onSignal,
 		close,
 	};

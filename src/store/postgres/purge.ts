@@ -45,7 +45,7 @@ const REMOVE = statement(`
  * are.
  */
 export async function purge(
-	{ run, queues, due, flush, signal, tellOthers }: UnitOfWork,
+	{ run, queues, due, flush, signal, notifyOthers }: UnitOfWork,
 	{ endpoint, now }: { endpoint: string; now: number },
 ): Promise<number> {
 	// Alone from here on: nobody else writes to the queue.
@@ -58,7 +58,7 @@ export async function purge(
 	if (removed === 0) return 0;
 	const last = (await run(LAST, [endpoint])).rows[0]?.[0] ?? 0;
 	await Promise.all([run(MARK, [endpoint, last]), run(UNCOUNT, [endpoint])]);
-	for (const tell of [signal, tellOthers]) tell({ kind: "purged", endpoint });
+	for (const tell of [signal, notifyOthers]) tell({ kind: "purged", endpoint });
 	return removed;
 }
 

@@ -1,15 +1,22 @@
 /** Operations that read jobs and write nothing, but for the lists. */
-import { RUNNING, WAITING } from "../states.ts";
-import type { ChunkStore } from "../contract/chunks.ts";
+import { RUNNING, STOPPED, WAITING } from "../states.ts";
+import type {
+	Answer,
+	Query,
+	Reads as OperationReads,
+	SharedRead,
+} from "../operations/operation.ts";
+import { OPERATIONS } from "../operations/table.ts";
+import type { SharedReadName } from "../operations/table.ts";
+import type { JobKey } from "../operations/unit-of-work.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import { texts } from "./connection/arrays.ts";
-import { STOPPED } from "./rows/attempts.ts";
-import { rangeOf, seenOf } from "./chunks.ts";
 import type { Database } from "./connection/database.ts";
 import { keyOf } from "./rows/row.ts";
-import type { JobKey } from "./rows/row.ts";
-import { READ_MODEL_MOVES, VIEWS, readModelColumns, readModelFrom } from "./rows/read-model.ts";
+import { readRange } from "./rows/chunk-rows.ts";
+import { readModelColumns, readModelFrom, readUnit } from "./rows/read-model.ts";
 import type { ReadModelRow } from "./rows/read-model.ts";
+import { isStorable } from "./rows/storable.ts";
 import { statement } from "./connection/statement.ts";
 import type { Runner } from "./connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
@@ -60,11 +67,11 @@ const OLDEST = statement(`
     (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
 const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
 
-export type Reads = Pick<
-	JobStore,
-	"get" | "record" | "attempts" | "running" | "unstopped" | "counts" | "allCounts" | "waiting"
-> &
-	Pick<ChunkStore, "read">;
+/** Reads of one job whose rules hold in every dialect, and those that are PostgreSQL's own. */
+export interface Reads {
+	shared<N extends SharedReadName>(name: N, q: Query<N>): Promise<Answer<N>>;
+	own: Pick<JobStore, "running" | "unstopped" | "counts" | "allCounts" | "waiting">;
+}
 
 /** Rows of one question. */
 const MOST_ROWS = 128;
@@ -135,22 +142,26 @@ export function openReads({
 		return { counts: { inQueue, inProgress, completed, failed, retried }, low };
 	}
 
-	return {
-		async get(q) {
-			const row = await results.row(q);
-			return row && VIEWS.result(row, q.now);
-		},
+	/** The row that an operation reads; none for an id that the database cannot hold. */
+	async function rowFor({ jobs = [], payloads }: OperationReads) {
+		const [key] = jobs;
+		if (!key || !isStorable(key.id)) return undefined;
+		if (payloads === "output") return await results.row(key);
+		return await shown(payloads === "all" ? RECORD : BARE, key);
+	}
 
-		async record(q) {
-			const row = await shown(RECORD, q);
-			return row && VIEWS.record(row, q.now);
-		},
+	async function shared<N extends SharedReadName>(name: N, q: Query<N>): Promise<Answer<N>> {
+		const operation = OPERATIONS[name] as unknown as SharedRead<N>;
+		const row = await rowFor(operation.reads(q));
+		const unit = readUnit(row);
+		const range = operation.follow?.(unit, q)?.range;
+		return operation.apply(
+			range ? readUnit(row, await readRange(read.run, range.row.job, range)) : unit,
+			q,
+		);
+	}
 
-		async attempts(q) {
-			const row = await shown(BARE, q);
-			return row ? [...row.past] : [];
-		},
-
+	const own: Reads["own"] = {
 		async running() {
 			const { rows } = await read.run(ALL_RUNNING);
 			return rows.map(([endpoint, id, worker, attempt, startedAt]) => ({
@@ -198,11 +209,6 @@ export function openReads({
 			const oldest = (await read.run(OLDEST, [q.endpoint, purgedTo, epoch])).rows[0]?.[0] ?? null;
 			return oldest === null ? { jobs } : { jobs, oldestQueuedAt: Number(oldest) };
 		},
-
-		async read({ endpoint, id, from, maxBytes, now }) {
-			const row = await shown(BARE, { endpoint, id });
-			const seen = row && seenOf(row, READ_MODEL_MOVES.project(row, now));
-			return seen && { state: seen.state, ...(await rangeOf(read.run, seen, { from, maxBytes })) };
-		},
 	};
+	return { shared, own };
 }

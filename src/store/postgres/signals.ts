@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts";
 import type { Signal } from "../contract/store.ts";
 import type { Hints } from "./rows/run-unit-of-work.ts";
 import { texts } from "./connection/arrays.ts";
-import { SESSION_LOCKS } from "./chunks.ts";
+import { SESSION_LOCKS } from "./rows/session-liveness.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Database } from "./connection/database.ts";
 import { late } from "./connection/timeouts.ts";

@@ -1,8 +1,7 @@
 /**
  * Operations on many jobs at once: each is a transaction of its own, beside those that jobs share.
  */
-import { dueAt } from "../../core/job-transitions.ts";
-import { isFinal } from "../../core/job-states.ts";
+import { cancelEach, extendLease } from "../operations/bulk.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import type { Database } from "./connection/database.ts";
@@ -52,29 +51,23 @@ export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
 
 export function openSweeps({
 	database,
-	kept,
+	server,
 	hints,
 }: {
 	database: Database;
-	kept: ServerMemory;
+	server: ServerMemory;
 	hints: Hints;
 }): Sweeps {
 	const step = <T>(work: (parts: UnitOfWork, runner: Runner) => Promise<T>): Promise<T> =>
-		runUnitOfWork({ transact: database.write, slot: () => database.slowSlot, kept, hints }, work);
+		runUnitOfWork({ transact: database.write, slot: () => database.slowSlot, server, hints }, work);
 
 	return {
 		cancelAll: ({ endpoint, limit, now }) =>
-			step(async ({ queues, records, moves }) => {
+			step(async ({ queues, records, transitions }) => {
 				await queues.read([endpoint], now);
 				const queue = queues.of(endpoint);
-				let cancelled = 0;
-				for (const row of await records.query(LIVE, [endpoint, limit, queue.epoch])) {
-					const passed = isFinal(row.job.state) ? undefined : moves.pass(row, now);
-					const applied = passed && moves.apply(passed, "cancel", { now });
-					if (!applied) continue;
-					moves.announce(applied.step);
-					cancelled += 1;
-				}
+				const rows = await records.query(LIVE, [endpoint, limit, queue.epoch]);
+				const cancelled = cancelEach({ transitions }, rows, now);
 				return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
 			}),
 
@@ -116,10 +109,7 @@ export function openSweeps({
 				await step(async ({ queues, records }, { run }) => {
 					await queues.read([String(endpoint)], now);
 					for (const row of await records.query(RUNNING_ROWS, [String(endpoint)])) {
-						if (row.job.state !== RUNNING) continue;
-						const leaseUntil = Math.max(row.job.leaseUntil ?? 0, now + row.job.leaseMs);
-						const job = { ...row.job, leaseUntil, missed: 0 };
-						records.update(row, { job: { ...job, dueAt: dueAt(job) } });
+						if (row.job.state === RUNNING) extendLease({ records }, row, now);
 					}
 					await run(FORGET_MISSED, [String(endpoint)]);
 				});

@@ -1,12 +1,11 @@
 /** The operations on webhook deliveries (D21). */
-import { DELIVERY_HISTORY } from "../../core/delivery.ts";
-import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
+import type { DeliveryState } from "../../core/delivery.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
+import { afterTry, withoutNumber } from "../operations/webhooks.ts";
 import type { Signal } from "../contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
-import type { NumberedDelivery } from "./rows/deliveries.ts";
 import { jsonTextOf } from "./rows/buffer-transfer.ts";
 import { statement } from "./connection/statement.ts";
 import type { Statement } from "./connection/statement.ts";
@@ -27,10 +26,10 @@ const CLAIM = statement(`
   RETURNING ${DELIVERY_COLUMNS}, body, place`);
 const NEXT_DUE = statement("SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL");
 const PENDING = statement(
-	"SELECT tries FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE",
+	`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
 );
 const TRIED = statement(
-	"UPDATE deliveries SET tries = $2, used = used + 1, state = $3, due_at = CASE WHEN $3 = 'pending' THEN coalesce($4, due_at) END WHERE id = $1",
+	"UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5 WHERE id = $1",
 );
 const REDELIVER = statement(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
@@ -47,35 +46,20 @@ const EXPIRE = statement(`
 /** Above every number of a row. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** The delivery as callers know it. */
-function shown({
-	id,
-	endpoint,
-	job,
-	url,
-	state,
-	tries,
-	used,
-	createdAt,
-	dueAt,
-}: NumberedDelivery): DeliveryRow {
-	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
-}
-
 /** What signals go to, after the commit: this server's listeners, and the other servers. */
 interface Heard {
 	signal: (told: Signal) => void;
-	tellOthers: (told: Signal) => void;
+	notifyOthers: (told: Signal) => void;
 }
 
 export function openWebhooks({
 	database: { read, write },
 	signal,
-	tellOthers,
+	notifyOthers,
 }: { database: Database } & Heard): WebhookStore {
 	async function find(id: string): Promise<DeliveryRow | undefined> {
 		const [found] = isStorable(id) ? (await read.run(FIND, [id])).rows : [];
-		return found && shown(deliveryFrom(found));
+		return found && withoutNumber(deliveryFrom(found));
 	}
 
 	return {
@@ -90,20 +74,18 @@ export function openWebhooks({
 			const due = rows
 				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
 				.map((values) => ({
-					...shown(deliveryFrom(values)),
+					...withoutNumber(deliveryFrom(values)),
 					body: jsonTextOf(String(values.at(-2))),
 				}));
 			return { due, nextDueAt: nextDueAt ?? undefined };
 		},
 
-		async tried({ id, tried, state, dueAt }) {
+		async tried(q) {
 			await write(async ({ run }) => {
-				const [found] = (await run(PENDING, [id])).rows;
+				const [found] = (await run(PENDING, [q.id])).rows;
 				if (!found) return;
-				const tries = [...(JSON.parse(String(found[0])) as DeliveryTry[]), tried].slice(
-					-DELIVERY_HISTORY,
-				);
-				await run(TRIED, [id, JSON.stringify(tries), state, dueAt ?? null]);
+				const { id, tries, used, state, dueAt } = afterTry(deliveryFrom(found), q);
+				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
 			});
 		},
 
@@ -111,7 +93,7 @@ export function openWebhooks({
 			if (!isStorable(id)) return "missing";
 			const { count } = await write((run) => run.run(REDELIVER, [id, now]));
 			if (count === 0) return (await find(id)) ? "pending" : "missing";
-			for (const tell of [signal, tellOthers]) tell({ kind: "delivery" });
+			for (const tell of [signal, notifyOthers]) tell({ kind: "delivery" });
 			return "due";
 		},
 
@@ -130,7 +112,7 @@ export function openWebhooks({
 			const page = found.slice(0, limit);
 			const last = page.at(-1);
 			return {
-				deliveries: page.map(shown),
+				deliveries: page.map(withoutNumber),
 				next: last && found.length > limit ? cursorOf(last.number) : undefined,
 			};
 		},

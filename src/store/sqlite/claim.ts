@@ -1,19 +1,14 @@
-/** Hands waiting jobs to a worker: which job runs next is decided here. */
+/** Finds the waiting jobs for a claim: which job runs next is decided here. */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { Claim } from "../contract/jobs.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
+import { offer, pendingClaim } from "../operations/claim.ts";
+import type { PendingClaim } from "../operations/claim.ts";
+import type { Handler } from "../operations/operation.ts";
 import type { Lane } from "./rows/fence.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { FIRST, unpurged } from "./rows/row.ts";
 import type { Row } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
-
-interface ClaimQuery {
-	endpoint: string;
-	worker: string;
-	limit: number;
-	maxBytes: number;
-	now: number;
-}
 
 /**
  * So many rows are looked up first, and then together: a claim of one job looks at the next as
@@ -23,7 +18,17 @@ const FIRST_FEW = 2;
 const AT_ONCE = 32;
 
 /** The `claim` of the contract. */
-export function openClaim({ db, queues, records, attempts, texts, moves, due, fence }: UnitOfWork) {
+export function openClaim({
+	db,
+	queues,
+	records,
+	attempts,
+	payloads,
+	transitions,
+	due,
+	fence,
+}: UnitOfWork): Handler<"jobs.claim"> {
+	const inputs = { take: payloads.input, size: sizeOf };
 	// A literal LIMIT: with a parameter SQLite would plan the statement again for each value. The one
 	// statement on `jobs` that does not write new rows first (R2): they are last (R3).
 	const nextWaiting = (most: number) => ({
@@ -71,35 +76,25 @@ export function openClaim({ db, queues, records, attempts, texts, moves, due, fe
 		return false;
 	}
 
-	/** Walks one priority of the queue and adds jobs to `claim`. False when no more fit. */
-	function walk({
-		lane,
-		q,
-		claim,
-		room,
-	}: {
-		lane: Lane;
-		q: ClaimQuery;
-		claim: Claim;
-		room: { left: number };
-	}): boolean {
-		const fencing = attempts.anyOpen(q.worker);
+	/** Walks one priority of the queue and fills the claim. False when no more fit. */
+	function walk(lane: Lane, claim: PendingClaim<Row, JsonText>): boolean {
+		if (claim.full) return false;
+		const { worker, now } = claim.q;
+		const fencing = attempts.anyOpen(worker);
+		const parts = {
+			transitions,
+			isFenced: (row: Row) => fencing && row.job.attempt > 0 && attempts.isOpen(row, worker),
+			inputs,
+		};
 		const walked = fencing ? fence.walked(lane) : FIRST;
-		if (walked > FIRST && waitsUpTo(lane, walked, q.now)) claim.fenced = true;
+		if (walked > FIRST && waitsUpTo(lane, walked, now)) claim.fenced = true;
 		let fencedTo = walked;
 		try {
-			for (const row of waiting(lane, q.now, walked)) {
-				if (claim.jobs.length >= q.limit) return false;
-				if (fencing && row.job.attempt > 0 && attempts.isOpen(row, q.worker)) {
-					claim.fenced = true;
-					fencedTo = row.rank;
-					continue;
-				}
-				const input = texts.input(row, claim.jobs.length > 0 ? room.left : Infinity);
-				if (input === undefined) return false;
-				room.left -= sizeOf(input);
-				const applied = moves.apply(row, "claim", { now: q.now, worker: q.worker });
-				if (applied?.row) claim.jobs.push({ job: applied.row.job, input });
+			for (const row of waiting(lane, now, walked)) {
+				if (claim.full) return false;
+				const outcome = offer(parts, claim, row);
+				if (outcome === "full") return false;
+				if (outcome === "fenced") fencedTo = row.rank;
 			}
 			return true;
 		} finally {
@@ -107,18 +102,18 @@ export function openClaim({ db, queues, records, attempts, texts, moves, due, fe
 		}
 	}
 
-	return (q: ClaimQuery): Claim => {
-		const claim: Claim = { jobs: [], fenced: false };
+	return (q) => {
+		const claim = pendingClaim<Row, JsonText>(q);
+		const { worker } = q;
 		due.freshen(q.now);
 		const queue = queues.find(q.endpoint);
-		if (!queue || queue.counts.inQueue === 0 || q.limit <= 0) return claim;
-		const room = { left: q.maxBytes };
-		if (
-			walk({ lane: { worker: q.worker, queue, low: 0 }, q, claim, room }) &&
-			queue.lowInQueue > 0
-		) {
-			walk({ lane: { worker: q.worker, queue, low: 1 }, q, claim, room });
+		if (queue && queue.counts.inQueue > 0) {
+			const more = walk({ worker, queue, low: 0 }, claim);
+			if (more && queue.lowInQueue > 0) walk({ worker, queue, low: 1 }, claim);
 		}
-		return claim;
+		return {
+			jobs: claim.jobs.map(({ row, input }) => ({ job: row.job, input })),
+			fenced: claim.fenced,
+		};
 	};
 }

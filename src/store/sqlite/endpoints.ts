@@ -1,9 +1,9 @@
 /** Endpoints as stored. */
 import type { EndpointRow } from "../contract/endpoints.ts";
-import type { GroupHandlers } from "../operations.ts";
+import type { DialectHandlers } from "../operations/table.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-export function openEndpoints({ db, queues, due }: UnitOfWork): GroupHandlers<"endpoints"> {
+export function openEndpoints({ db, queues, due }: UnitOfWork): DialectHandlers<"endpoints"> {
 	const put = db.prepare(`
     INSERT INTO endpoints (id, settings, secret, created_at) VALUES (?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, secret = coalesce(excluded.secret, secret), removing = 0`);

@@ -1,10 +1,11 @@
 /** API keys (D30) and the tokens of workers (D26), by their hashes. */
+import { removal } from "../operations/keys.ts";
 import type { KeyRow } from "../contract/keys.ts";
 import type { Value } from "./database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
-import type { GroupHandlers } from "../operations.ts";
+import type { DialectHandlers } from "../operations/table.ts";
 
-export function openKeys({ db }: UnitOfWork): GroupHandlers<"keys"> {
+export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 	const any = db.prepare("SELECT 1 FROM keys LIMIT 1");
 	const insert = db.prepare(
 		"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -41,14 +42,10 @@ export function openKeys({ db }: UnitOfWork): GroupHandlers<"keys"> {
 			used.run(now, id, now);
 		},
 
-		remove({ id, keep }) {
-			const keys = all.all().map(keyFrom);
-			const key = keys.find((each) => each.id === id);
-			if (!key) return "missing";
-			const kept = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
-			if (kept.length === 1 && kept[0] === key) return "last";
-			remove.run(id);
-			return "removed";
+		remove(q) {
+			const outcome = removal(all.all().map(keyFrom), q);
+			if (outcome === "removed") remove.run(q.id);
+			return outcome;
 		},
 	};
 }
@@ -74,7 +71,7 @@ function keyFrom(values: Value[]): KeyRow {
 	};
 }
 
-export function openTokens({ db }: UnitOfWork): GroupHandlers<"tokens"> {
+export function openTokens({ db }: UnitOfWork): DialectHandlers<"tokens"> {
 	const replace = db.prepare(
 		"INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)",
 	);

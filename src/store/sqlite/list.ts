@@ -5,7 +5,8 @@
 import { isFinal, JOB_STATES } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
-import type { Answer, Query } from "../operations.ts";
+import { fits, MOST_CHARACTERS } from "../operations/list.ts";
+import type { Answer, Query } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";
 import type { Queue } from "./rows/row.ts";
@@ -13,9 +14,6 @@ import { RUNNING, WAITING } from "../states.ts";
 
 /** Rows of one index that a page looks at, at most. */
 export const MOST_LOOKED = 20_000;
-
-/** Characters of errors with which a page is full: each may be as long as a result. */
-const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /** Rows taken from an index at once. */
 const STRIDE = 200;
@@ -149,18 +147,6 @@ export function openList({
 		}
 		return floor > 0 ? { jobs, next: cursorOf(floor) } : { jobs };
 	};
-}
-
-function fits(
-	{ job }: JobResult,
-	{ filter: { states, worker, from, to }, erased }: ListQuery,
-): boolean {
-	if (job.erased && !erased) return false;
-	if (states && !states.includes(job.state)) return false;
-	if (worker !== undefined && job.worker !== worker) return false;
-	return (
-		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
-	);
 }
 
 function downwards(

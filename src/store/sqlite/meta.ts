@@ -1,6 +1,6 @@
 /** What the store knows of itself: its identity, and whether it can be written. */
 import { randomUUID } from "node:crypto";
-import type { Answer } from "../operations.ts";
+import type { Answer } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 /** Bytes that a trial write needs; more than the free rest of a page. */

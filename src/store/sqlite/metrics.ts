@@ -1,10 +1,10 @@
 /** What was counted of endpoints over time (D40). */
 import type { MetricsRow } from "../contract/metrics.ts";
-import type { GroupHandlers } from "../operations.ts";
+import type { DialectHandlers } from "../operations/table.ts";
 import type { Value } from "./database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-export function openMetrics({ db }: UnitOfWork): GroupHandlers<"metrics"> {
+export function openMetrics({ db }: UnitOfWork): DialectHandlers<"metrics"> {
 	const columns = "endpoint, step, at, source, tally";
 	const replace = db.prepare(`INSERT OR REPLACE INTO metrics (${columns}) VALUES (?, ?, ?, ?, ?)`);
 	const one = db.prepare(

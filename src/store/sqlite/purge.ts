@@ -15,7 +15,7 @@ export interface PurgeParts {
 	queues: Queues;
 	records: Records;
 	attempts: Attempts;
-	texts: Payloads;
+	payloads: Payloads;
 	chunks: ChunkRows;
 }
 
@@ -24,7 +24,7 @@ const MOST_BYTES = 64_000_000;
 
 export type Purge = ReturnType<typeof openPurge>;
 
-export function openPurge({ queues, records, attempts, texts, chunks }: PurgeParts) {
+export function openPurge({ queues, records, attempts, payloads, chunks }: PurgeParts) {
 	const purgedOf = records.prepare(
 		`SELECT seq, (SELECT octet_length(input) FROM inputs WHERE inputs.seq = jobs.seq) FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank BETWEEN ? AND ? LIMIT ?`,
 	);
@@ -32,7 +32,7 @@ export function openPurge({ queues, records, attempts, texts, chunks }: PurgePar
 	/** Removes all that is stored of a purged job; the counts are without it already. */
 	function discard(seq: number): void {
 		chunks.removeAll(seq);
-		texts.erase({ seq });
+		payloads.erase({ seq });
 		attempts.remove({ seq });
 		records.remove({ seq });
 	}

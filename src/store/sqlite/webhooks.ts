@@ -1,33 +1,17 @@
 /** The operations on webhook deliveries (D21). Each runs inside a batch of the database thread. */
-import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import type { DeliveryState } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
+import { afterTry, withoutNumber } from "../operations/webhooks.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
-import type { NumberedDelivery } from "./rows/deliveries.ts";
-import type { GroupHandlers } from "../operations.ts";
+import type { DialectHandlers } from "../operations/table.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";
 
-/** The delivery as callers know it. */
-function shown({
-	id,
-	endpoint,
-	job,
-	url,
-	state,
-	tries,
-	used,
-	createdAt,
-	dueAt,
-}: NumberedDelivery): DeliveryRow {
-	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
-}
-
-export function openWebhooks({ db, deliveries, signal }: UnitOfWork): GroupHandlers<"webhooks"> {
+export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHandlers<"webhooks"> {
 	const due = db.prepare(`
     SELECT ${DELIVERY_COLUMNS}, (SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
     FROM deliveries WHERE due_at <= ? ORDER BY due_at, number LIMIT ?`);
@@ -62,7 +46,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): GroupHandl
 				room -= size;
 				const row = { ...deliveryFrom(values), dueAt: now + holdMs };
 				deliveries.update(row);
-				claimed.push({ ...shown(row), body: deliveries.body(row.number) });
+				claimed.push({ ...withoutNumber(row), body: deliveries.body(row.number) });
 			}
 			return {
 				due: claimed,
@@ -70,17 +54,9 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): GroupHandl
 			};
 		},
 
-		tried({ id, tried, state, dueAt }) {
-			const row = deliveries.find(id);
-			if (row?.state !== "pending") return;
-			const tries = [...row.tries, tried].slice(-DELIVERY_HISTORY);
-			deliveries.update({
-				...row,
-				state,
-				tries,
-				used: row.used + 1,
-				dueAt: state === "pending" ? (dueAt ?? row.dueAt) : undefined,
-			});
+		tried(q) {
+			const row = deliveries.find(q.id);
+			if (row?.state === "pending") deliveries.update(afterTry(row, q));
 		},
 
 		redeliver({ id, now }) {
@@ -94,7 +70,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): GroupHandl
 
 		find({ id }) {
 			const row = deliveries.find(id);
-			return row && shown(row);
+			return row && withoutNumber(row);
 		},
 
 		list({ cursor, limit, ...filter }) {
@@ -105,7 +81,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): GroupHandl
 			const page = found.slice(0, limit);
 			const last = page.at(-1);
 			return {
-				deliveries: page.map(shown),
+				deliveries: page.map(withoutNumber),
 				next: last && found.length > limit ? cursorOf(last.number) : undefined,
 			};
 		},

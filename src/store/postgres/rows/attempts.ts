@@ -5,17 +5,11 @@
 import type { Attempt, AttemptEnd } from "../../../core/job.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { keyOf } from "./row.ts";
-import type { JobKey, Row } from "./row.ts";
+import type { JobKey } from "../../operations/unit-of-work.ts";
+import type { Row } from "./row.ts";
+import { openColumn, openMembers } from "../../states.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
-
-/** Ends after which the worker is told to stop (D18). */
-export const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];
-
-/** The column `open`: over by its worker's word, open, over with its worker's process. */
-const OVER = 0;
-const OPEN = 1;
-const KILLED = 2;
 
 const INSERT = statement(`
   INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed)
@@ -46,9 +40,8 @@ export function attemptsFrom(json: string | null): Attempt[] {
 			startedAt,
 			endedAt,
 			end,
-			open: open === OPEN,
 			missed,
-			...(open === KILLED && { killed: true }),
+			...openMembers(open),
 		}),
 	);
 }
@@ -146,7 +139,7 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 						number(({ startedAt }) => startedAt),
 						number(({ endedAt }) => endedAt),
 						text(({ end }) => end),
-						number(({ open, killed }) => (open ? OPEN : killed ? KILLED : OVER)),
+						number(openColumn),
 						number(({ missed }) => missed),
 					]),
 				);

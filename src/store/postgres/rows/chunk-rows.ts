@@ -4,7 +4,11 @@
  */
 import { numbers, texts } from "../connection/arrays.ts";
 import { keyOf } from "./row.ts";
-import type { JobKey, Row } from "./row.ts";
+import type { JobKey, RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
+import type { ChunkRead } from "../../contract/chunks.ts";
+import { SESSION_LOCKS } from "./session-liveness.ts";
+import type { SessionLiveness } from "./session-liveness.ts";
+import type { Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
 
@@ -18,6 +22,39 @@ const LAST = statement(
 	"SELECT body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number",
 );
 
+/** Most chunks of one answer; one more is looked at, to know whether there are more. */
+const MOST_CHUNKS = 4096;
+
+const RANGE = statement(`
+  SELECT number, body, last FROM (
+    SELECT number, body, sum(octet_length(body)) OVER (ORDER BY number) AS bytes, row_number() OVER (ORDER BY number) AS nth, max(number) OVER () AS last
+    FROM (SELECT number, body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number LIMIT ${MOST_CHUNKS + 1}) AS found
+  ) AS numbered WHERE (bytes <= $5 OR nth = 1) AND nth <= ${MOST_CHUNKS} ORDER BY number`);
+
+/** Whether the server of a session lives: it holds a lock of its own. */
+const LIVES = statement(
+	`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = ${SESSION_LOCKS} AND objid = $1::int8::oid AND granted`,
+);
+
+/** Reads chunks of a range from the first that exists, without a gap. */
+export async function readRange(
+	run: Runner["run"],
+	{ endpoint, id }: JobKey,
+	{ from, end, maxBytes }: RangeQuery,
+): Promise<Omit<ChunkRead, "state">> {
+	const { rows } = await run(RANGE, [endpoint, id, from, end, maxBytes]);
+	const first = Number(rows[0]?.[0] ?? from);
+	let next = first;
+	const chunks: string[] = [];
+	for (const [number, body] of rows) {
+		if (number !== next) break;
+		chunks.push(String(body));
+		next += 1;
+	}
+	if (chunks.length === 0) return { from, next: from, chunks, more: false };
+	return { from: first, next, chunks, more: Number(rows[0]?.[2]) >= next };
+}
+
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
 /**
@@ -28,7 +65,19 @@ export function undelivered({ cursor, reader }: Row): number {
 }
 
 /** Chunks of the rows of one transaction. */
-export function openChunkRows({ run }: { run: Runner["run"] }) {
+export function openChunkRows({
+	run,
+	session,
+	sessions,
+}: {
+	run: Runner["run"];
+	/** This server's session, and which of the others are over. */
+	session: number;
+	sessions: SessionLiveness;
+}) {
+	/** What was read for the operation that runs next, by job. */
+	const last = new Map<string, string[]>();
+	const ranges = new Map<string, Omit<ChunkRead, "state"> | "busy">();
 	const inserted: { key: JobKey; number: number; body: string }[] = [];
 	const dropped = new Map<string, { key: JobKey; first: number }>();
 
@@ -50,16 +99,49 @@ export function openChunkRows({ run }: { run: Runner["run"] }) {
 			inserted.push({ key: { endpoint, id }, number, body });
 		},
 
-		/** The last `count` chunks of the row, if all of them are still there. */
-		async last(row: Row, count: number): Promise<string[] | undefined> {
-			const first = row.nextChunk - count;
-			const { rows } = await run(LAST, [row.job.endpoint, row.job.id, first, row.nextChunk]);
+		/** Reads the last `count` chunks of the row, for {@link ChunkRows.last}. */
+		async loadLast({ job, nextChunk }: Row, count: number): Promise<void> {
+			const { rows } = await run(LAST, [job.endpoint, job.id, nextChunk - count, nextChunk]);
+			last.set(
+				keyOf(job),
+				rows.map(([body]) => String(body)),
+			);
+		},
+
+		/** The last `count` chunks of the row, if all of them are still stored. */
+		last({ job, nextChunk }: Row, count: number): string[] | undefined {
+			const key = keyOf(job);
 			const fresh = inserted
-				.filter(({ key, number }) => keyOf(key) === keyOf(row.job) && number >= first)
+				.filter((each) => keyOf(each.key) === key && each.number >= nextChunk - count)
 				.map(({ body }) => body);
-			const found = [...rows.map(([body]) => String(body)), ...fresh];
+			const found = [...taken(last, key), ...fresh];
 			return found.length === count ? found : undefined;
 		},
+
+		/**
+		 * Reads a range, for {@link ChunkRows.range}; with `reader` also whether another reader's
+		 * reservation is in force, which it is while its server lives.
+		 */
+		async loadRange({ row, reader, ...q }: RangeQuery & { row: Row; reader?: string }) {
+			const other = reader !== undefined && row.reader?.reader !== reader ? row.reader : undefined;
+			const busy =
+				other !== undefined &&
+				(other.session === session ||
+					!sessions.isOver(other.session, (await run(LIVES, [other.session])).rows.length > 0));
+			ranges.set(keyOf(row.job), busy ? "busy" : await readRange(run, row.job, q));
+		},
+
+		isBusy: ({ job }: Row): boolean => ranges.get(keyOf(job)) === "busy",
+
+		range({ job }: Row): Omit<ChunkRead, "state"> {
+			const range = taken(ranges, keyOf(job));
+			if (range === "busy") throw new Error(`The chunks of job ${keyOf(job)} are reserved.`);
+			return range;
+		},
+
+		undelivered,
+
+		reservation: ({ reader }: Row): Reservation | undefined => reader,
 
 		/** Drops chunks and answers where the cursor is then. */
 		drop(row: Row, which: "undelivered" | "all"): number {
@@ -96,4 +178,12 @@ export function openChunkRows({ run }: { run: Runner["run"] }) {
 			return writes;
 		},
 	};
+}
+
+/** Takes out what was read for an operation. */
+function taken<T>(read: Map<string, T>, key: string): T {
+	const value = read.get(key);
+	if (value === undefined) throw new Error(`The chunks of job ${key} were not read.`);
+	read.delete(key);
+	return value;
 }

@@ -1,14 +1,9 @@
 /** Webhook deliveries as rows (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
-import type { DeliveryRow } from "../../contract/webhooks.ts";
+import type { NumberedDelivery } from "../../operations/webhooks.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner, Value } from "../connection/statement.ts";
-
-/** A delivery and its place in lists. */
-export interface NumberedDelivery extends DeliveryRow {
-	number: number;
-}
 
 /** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
 export const DELIVERY_COLUMNS =

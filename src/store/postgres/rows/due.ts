@@ -2,7 +2,6 @@
  * Finds the jobs for which something has passed, so that counts and claims are right without the
  * sweeper (D15).
  */
-import { dueEvent } from "../../../core/job-transitions.ts";
 import type { Transitions } from "../../apply-transition.ts";
 import type { Queues } from "./queues.ts";
 import { COLUMNS } from "./job-records.ts";
@@ -28,24 +27,14 @@ const ENDED = statement(`
 export function openDue({
 	queues,
 	records,
-	moves,
+	transitions,
 	flush,
 }: {
 	queues: Queues;
 	records: Records;
-	moves: Transitions<Row>;
+	transitions: Transitions<Row>;
 	flush: () => Promise<void>;
 }) {
-	/** Settles rows in due order; a group of lost ones keeps its order among itself. */
-	function settleAll(rows: readonly Row[], now: number): void {
-		const lost: Row[] = [];
-		for (const row of rows.toSorted((a, b) => a.job.dueAt - b.job.dueAt)) {
-			if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
-			else moves.pass(row, now);
-		}
-		moves.takeBack(lost, { now });
-	}
-
 	async function settle(
 		queue: Queue,
 		q: { now: number; limit: number; ended: boolean },
@@ -55,8 +44,9 @@ export function openDue({
 		const rows = await (q.ended
 			? records.query(ENDED, asked)
 			: records.query(LIVE, [...asked, queue.epoch]));
-		settleAll(
-			rows.flatMap((row) => records.now(row) ?? []),
+		const current = rows.flatMap((row) => records.now(row) ?? []);
+		transitions.settleAll(
+			current.toSorted((a, b) => a.job.dueAt - b.job.dueAt),
 			q.now,
 		);
 		return rows.length;

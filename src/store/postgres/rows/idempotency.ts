@@ -4,23 +4,10 @@
  * one after the other.
  */
 import type { Operation } from "../../../core/job.ts";
+import type { KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
-
-/** Whose key it is. */
-export interface KeyPlace {
-	endpoint: string;
-	operation: Operation;
-	key: string;
-}
-
-/** What a key was used for. */
-export interface KeyUse {
-	bodyHash: string;
-	/** Id of the job, which may be gone. */
-	job: string;
-}
 
 /** First number of the advisory locks on keys. */
 const KEY_LOCKS = 0x534c_0002;

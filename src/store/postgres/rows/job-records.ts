@@ -13,9 +13,10 @@ import { compile } from "../../positional.ts";
 import { flags, numbers, texts as textArray } from "../connection/arrays.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Queues } from "./queues.ts";
-import { WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../states.ts";
 import { isPurged, keyOf } from "./row.ts";
-import type { JobKey, Queue, Row } from "./row.ts";
+import type { JobKey, WorkerKey } from "../../operations/unit-of-work.ts";
+import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner, Statement, Value } from "../connection/statement.ts";
 import type { Payloads } from "./payloads.ts";
@@ -139,12 +140,12 @@ export function openRecords({
 	run,
 	queues,
 	attempts,
-	texts,
+	payloads,
 }: {
 	run: Runner["run"];
 	queues: Queues;
 	attempts: Attempts;
-	texts: Payloads;
+	payloads: Payloads;
 }) {
 	const tracked = new Map<string, Tracked>();
 
@@ -167,6 +168,13 @@ export function openRecords({
 		for (const key of fresh)
 			tracked.set(keyOf(key), { row: undefined, stored: false, changed: false });
 		return fresh;
+	}
+
+	/** All rows of an endpoint that were read or added so far. */
+	function of(endpoint: string): Row[] {
+		return [...tracked.values()].flatMap(({ row }) =>
+			row && row.job.endpoint === endpoint && !isPurged(row) ? [row] : [],
+		);
 	}
 
 	return {
@@ -192,17 +200,21 @@ export function openRecords({
 			return rows.map(take);
 		},
 
-		/** The row of a job, erased or not; none of a purged one. */
-		async find(key: JobKey): Promise<Row | undefined> {
-			if (!tracked.has(keyOf(key))) await this.load([key]);
-			const row = tracked.get(keyOf(key))?.row;
-			return row && !isPurged(row) ? row : undefined;
+		/** The row of a job that was read, erased or not; none of a purged one. */
+		find(key: JobKey): Row | undefined {
+			const known = tracked.get(keyOf(key));
+			if (!known) throw new Error(`The row of job ${keyOf(key)} was not read.`);
+			return known.row && !isPurged(known.row) ? known.row : undefined;
 		},
 
 		/** The row as it is now in this transaction; undefined when nothing is left of it. */
 		now: (row: Row): Row | undefined => tracked.get(keyOf(row.job))?.row,
 
-		insert({ job, queue, rank }: { job: Job; queue: Queue; rank: number }): Row {
+		/** Adds a waiting job at the back of its queue, and counts it. */
+		insert(job: Job): Row {
+			const queue = queues.of(job.endpoint);
+			const rank = queues.nextBack(queue, job.queuedAt);
+			queues.added(queue, job.lowPriority);
 			const row: Row = {
 				job,
 				queue,
@@ -243,17 +255,11 @@ export function openRecords({
 		/** Whether a job of this transaction waits at the end of it. */
 		waits: (key: JobKey): boolean => tracked.get(keyOf(key))?.row?.job.state === WAITING,
 
-		/** All rows of an endpoint that were read or added so far. */
-		of: (endpoint: string): Row[] =>
-			[...tracked.values()].flatMap(({ row }) =>
-				row && row.job.endpoint === endpoint && !isPurged(row) ? [row] : [],
-			),
+		of,
 
-		/** A text of the row changed, though nothing else of it. */
-		touch(row: Row): void {
-			const known = tracked.get(keyOf(row.job));
-			if (known) known.changed = true;
-		},
+		/** The jobs that were read and run on a worker as stored: a deadline may have passed. */
+		runningOn: ({ endpoint, worker }: WorkerKey): Row[] =>
+			of(endpoint).filter(({ job }) => job.state === RUNNING && job.worker === worker),
 
 		/** Writes what changed. */
 		flush(): Promise<unknown>[] {
@@ -276,7 +282,7 @@ export function openRecords({
 						...keys(inserted),
 						...packed(inserted, ALL),
 						past(inserted),
-						...texts.ofNew(inserted),
+						...payloads.ofNew(inserted),
 					]),
 				);
 			if (updated.length > 0)
@@ -285,7 +291,7 @@ export function openRecords({
 						...keys(updated),
 						...packed(updated, CHANGING),
 						past(updated),
-						...texts.ofChanged(updated),
+						...payloads.ofChanged(updated),
 					]),
 				);
 			if (removed.length > 0) {

@@ -7,7 +7,8 @@ import type { Result } from "../../row.ts";
 import { flags, texts as textArray } from "../connection/arrays.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
 import { keyOf } from "./row.ts";
-import type { JobKey, Row } from "./row.ts";
+import type { JobKey } from "../../operations/unit-of-work.ts";
+import type { Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
 
@@ -44,6 +45,8 @@ export type Payloads = ReturnType<typeof openPayloads>;
 export function openPayloads({ run }: { run: Runner["run"] }) {
 	const changes = new Map<string, Change>();
 	const inputs = new Map<string, JsonText>();
+	/** Results as they are stored. */
+	const results = new Map<string, Result>();
 
 	function change({ job }: { job: JobKey }): Change {
 		const key = keyOf(job);
@@ -84,13 +87,19 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 			change(row).result = result;
 		},
 
-		async result({ job }: Row): Promise<Result> {
-			const changed = changes.get(keyOf(job));
-			if (changed?.erase) return {};
-			if (changed?.result) return changed.result;
+		/** Reads a result, for {@link Payloads.result}. */
+		async loadResult({ job }: Row): Promise<void> {
 			const [output = null, error = null] =
 				(await run(RESULT, [job.endpoint, job.id])).rows[0] ?? [];
-			return readResult(output as string | null, error as string | null);
+			results.set(keyOf(job), readResult(output as string | null, error as string | null));
+		},
+
+		result({ job }: Row): Result {
+			const changed = changes.get(keyOf(job));
+			if (changed?.erase) return {};
+			const result = changed?.result ?? results.get(keyOf(job));
+			if (!result) throw new Error(`The result of job ${keyOf(job)} was not read.`);
+			return result;
 		},
 
 		/** Removes input and result. */
@@ -98,8 +107,11 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 			changes.set(keyOf(row.job), { erase: true });
 		},
 
-		/** The changes are written: from now on the texts are read. */
-		written: (): void => changes.clear(),
+		/** The changes are written: from now on the payloads are read. */
+		written(): void {
+			changes.clear();
+			results.clear();
+		},
 
 		/** Columns `input`, `output` and `error` of new rows. */
 		ofNew(rows: readonly Row[]): Buffer[] {

@@ -216,6 +216,9 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 			}
 		},
 
+		/** A place at the back of a queue for a job that begins to wait at a time. */
+		nextBack: (queue: Queue, at: number): number => places.back(at, queue.purgedTo),
+
 		/** Counts a job that was just added. */
 		added(queue: Queue, lowPriority: boolean): void {
 			count(queue, { inQueue: 1, lowInQueue: Number(lowPriority) });

@@ -6,6 +6,8 @@ import type { Attempt } from "../../../core/job.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import { openTransitions } from "../../apply-transition.ts";
 import type { Result } from "../../row.ts";
+import type { ReadUnit } from "../../operations/unit-of-work.ts";
+import type { ChunkRead } from "../../contract/chunks.ts";
 import { openViews } from "../../views.ts";
 import { attemptsFrom } from "./attempts.ts";
 import { undelivered } from "./chunk-rows.ts";
@@ -55,17 +57,31 @@ export function readModelFrom([epoch, input, output, error, ...values]: Value[])
 	};
 }
 
+/** The unit of work of an operation that reads one row; `range`: chunks that were read for it. */
+export function readUnit(
+	row: ReadModelRow | undefined,
+	range?: Omit<ChunkRead, "state">,
+): ReadUnit<ReadModelRow> {
+	return {
+		records: { find: () => row },
+		attempts: { list: ({ past }) => [...past] },
+		chunks: { range: () => range ?? never(), undelivered },
+		transitions: READ_MODEL_TRANSITIONS,
+		views: VIEWS,
+	};
+}
+
 /** What is only read is never written. */
 function never(): never {
-	throw new Error("A row that is only shown was to be changed.");
+	throw new Error("An operation that only reads asked for something else.");
 }
 
 /** The steps of a row that is only read: what has passed for it can be told, not written. */
-export const READ_MODEL_MOVES = openTransitions<ReadModelRow>({
+export const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
 	queues: { moved: never, join: never },
 	records: { update: never, remove: never },
 	attempts: { add: never, list: ({ past }) => [...past], remove: never },
-	texts: { setResult: never, erase: never },
+	payloads: { setResult: never, erase: never },
 	chunks: { drop: never },
 	deliveries: { add: never },
 	signal: never,
@@ -74,11 +90,11 @@ export const READ_MODEL_MOVES = openTransitions<ReadModelRow>({
 /** What is shown of a row, as if all that has passed for it were settled (D15). */
 export const VIEWS = openViews<ReadModelRow>({
 	attempts: { list: ({ past }) => [...past] },
-	texts: {
+	payloads: {
 		result: ({ result }) => result,
 		error: ({ result }) => result.error,
 		input: ({ input }) => input,
 	},
 	chunks: { undelivered },
-	moves: READ_MODEL_MOVES,
+	transitions: READ_MODEL_TRANSITIONS,
 });

@@ -1,65 +1,43 @@
 /**
- * What each operation on jobs will look at, so that a transaction reads for all of its operations
- * at once. An operation may still ask for more.
+ * What the operations of a transaction declare to read, together: it is read for all of them at
+ * once.
  */
-import type { OpName, Query } from "../../operations.ts";
+import type { FollowUp, Reads } from "../../operations/operation.ts";
+import type { JobKey, KeyPlace, WorkerKey } from "../../operations/unit-of-work.ts";
 import { texts } from "../connection/arrays.ts";
-import type { KeyPlace } from "./idempotency.ts";
 import { COLUMNS } from "./job-records.ts";
 import type { Records } from "./job-records.ts";
-import type { JobKey } from "./row.ts";
+import type { Row } from "./row.ts";
+import type { UnitOfWork } from "./unit-of-work.ts";
 import { statement } from "../connection/statement.ts";
 import { RUNNING } from "../../states.ts";
 
-/** What operations will look at. */
+/** The rows of all operations of a transaction. */
 export interface ReadSet {
 	endpoints: Set<string>;
 	jobs: JobKey[];
-	/** Workers with all they run or may still run. */
-	workers: { endpoint: string; worker: string }[];
+	workers: WorkerKey[];
 	keys: KeyPlace[];
 	/** The latest time that an operation names, ms since the epoch. */
 	now: number;
 }
 
-const job = (wants: ReadSet, { endpoint, id }: JobKey): unknown =>
-	wants.jobs.push({ endpoint, id });
-const worker = (
-	wants: ReadSet,
-	{ endpoint, worker: id }: { endpoint: string; worker: string },
-): unknown => wants.workers.push({ endpoint, worker: id });
-
-const WANTS: { [N in OpName]?: (wants: ReadSet, q: Query<N>) => unknown } = {
-	"jobs.insert": (wants, { submission, idempotency }) =>
-		idempotency &&
-		wants.keys.push({
-			endpoint: submission.endpoint,
-			operation: submission.operation,
-			key: idempotency.key,
-		}),
-	"jobs.report": job,
-	"jobs.progress": job,
-	"jobs.move": job,
-	"jobs.retain": job,
-	"chunks.append": job,
-	"chunks.reserve": job,
-	"chunks.deliver": job,
-	"workers.ping": worker,
-	"workers.idle": worker,
-	"workers.renew": worker,
-};
-
 export function emptyReadSet(): ReadSet {
 	return { endpoints: new Set(), jobs: [], workers: [], keys: [], now: Number.MIN_SAFE_INTEGER };
 }
 
-/** Adds what an operation will look at. */
-export function addReads<N extends OpName>(wants: ReadSet, name: N, q: Query<N>): void {
-	const asked = q as { endpoint?: string; submission?: { endpoint: string }; now?: number };
-	const endpoint = asked.endpoint ?? asked.submission?.endpoint;
-	if (endpoint !== undefined) wants.endpoints.add(endpoint);
-	wants.now = Math.max(wants.now, asked.now ?? wants.now);
-	WANTS[name]?.(wants, q);
+/** Adds the rows that an operation will read; `now` is its time, if it has one. */
+export function addReads(
+	set: ReadSet,
+	{ jobs = [], workers = [], keys = [], endpoints = [] }: Reads,
+	now: number | undefined,
+): void {
+	set.jobs.push(...jobs);
+	set.workers.push(...workers);
+	set.keys.push(...keys);
+	for (const endpoint of endpoints) set.endpoints.add(endpoint);
+	for (const row of [...jobs, ...workers, ...keys]) set.endpoints.add(row.endpoint);
+	if (now !== undefined) set.now = Math.max(set.now, now);
 }
 
 /**
@@ -88,4 +66,18 @@ export async function loadRows(records: Records, { jobs, workers }: ReadSet): Pr
 		workers.map((each) => each.worker),
 	];
 	await records.query(ROWS, names.map(texts));
+}
+
+/** Reads what an operation will read besides, right before it. */
+export async function loadFollowUp(
+	{ records, payloads, chunks, queues, due }: UnitOfWork,
+	{ jobs, result, lastChunks, range, waiting }: FollowUp<Row>,
+): Promise<void> {
+	if (jobs) await records.load(jobs);
+	if (result) await payloads.loadResult(result);
+	if (lastChunks) await chunks.loadLast(lastChunks.row, lastChunks.count);
+	if (range) await chunks.loadRange(range);
+	if (!waiting) return;
+	const queue = queues.of(waiting.endpoint);
+	while (queue.counts.inQueue > waiting.most && queue.due) await due.freshen(queue, waiting.now);
 }

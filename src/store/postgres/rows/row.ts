@@ -1,5 +1,6 @@
 /** A job's row and the queue of its endpoint, as one transaction sees and changes them. */
 import type { Counts } from "../../../core/job-transitions.ts";
+import type { JobKey, Reservation } from "../../operations/unit-of-work.ts";
 import type { JobRow } from "../../row.ts";
 import { WAITING } from "../../states.ts";
 
@@ -11,16 +12,11 @@ export interface Row extends JobRow {
 	/** The epoch of the queue when the job began to wait. */
 	readonly epoch: number;
 	/** Who is writing chunks to its client. */
-	readonly reader?: Reservation | undefined;
+	readonly reader?: ServerReservation | undefined;
 }
 
-/**
- * Chunks up to `end`, not included, that a reader is writing to its client; `session` is its
- * server's, whose end frees them.
- */
-export interface Reservation {
-	readonly reader: string;
-	readonly end: number;
+/** A reservation; `session` is its server's, whose end frees the chunks. */
+export interface ServerReservation extends Reservation {
 	readonly session: number;
 }
 
@@ -41,12 +37,6 @@ export interface Queue {
 	readonly change: Counts & { lowInQueue: number };
 	/** Something may have passed for one of its jobs that is not written yet. */
 	due: boolean;
-}
-
-/** Where a job is. */
-export interface JobKey {
-	endpoint: string;
-	id: string;
 }
 
 /** A job's place in a map. */

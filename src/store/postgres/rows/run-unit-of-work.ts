@@ -18,7 +18,7 @@ export interface Hints {
 interface PartsOptions<T> {
 	transact: (work: Work<T>) => Promise<T>;
 	slot: () => number;
-	kept: ServerMemory;
+	server: ServerMemory;
 	hints: Hints;
 }
 
@@ -27,14 +27,14 @@ interface PartsOptions<T> {
  * was learnt then.
  */
 export async function runUnitOfWork<T>(
-	{ transact, slot, kept, hints }: PartsOptions<T>,
+	{ transact, slot, server, hints }: PartsOptions<T>,
 	work: (parts: UnitOfWork, runner: Runner) => Promise<T>,
 ): Promise<T> {
 	let parts: UnitOfWork | undefined;
 	try {
 		const result = await transact(async (runner, ending) => {
 			parts?.undo();
-			parts = openUnitOfWork({ run: runner.run, kept, slot: slot() });
+			parts = openUnitOfWork({ run: runner.run, server, slot: slot() });
 			const done = await work(parts, runner);
 			ending.writes(parts.flush());
 			return done;

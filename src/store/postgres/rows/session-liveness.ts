@@ -6,6 +6,12 @@
 import type { Clock } from "../../../clock.ts";
 
 /**
+ * First number of the advisory locks that server sessions hold as long as they live; the second is
+ * the session's.
+ */
+export const SESSION_LOCKS = 0x534c_0003;
+
+/**
  * How long a server has to show itself again, ms: a connection that was cut is made anew in less.
  */
 const BACK_MS = 1000;

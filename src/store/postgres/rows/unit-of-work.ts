@@ -1,8 +1,11 @@
 /** Everything the operations of one transaction work on. */
+import type { Attempt } from "../../../core/job.ts";
 import type { TransitionStep } from "../../../core/job-transitions.ts";
 import type { NewDelivery } from "../../../core/delivery.ts";
 import { openTransitions, signalsOf } from "../../apply-transition.ts";
+import type { Reservation, WorkerKey } from "../../operations/unit-of-work.ts";
 import type { Signal } from "../../contract/store.ts";
+import { openViews } from "../../views.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";
@@ -19,12 +22,12 @@ import { openPayloads } from "./payloads.ts";
 
 /** What outlives transactions on this server. */
 export interface ServerMemory {
-	memories: QueueMemories;
-	places: RankAllocator;
+	queueMemories: QueueMemories;
+	ranks: RankAllocator;
 	/** This server's session, whose end frees what its readers have reserved. */
 	session: number;
 	/** Which sessions of others are over. */
-	absences: SessionLiveness;
+	sessions: SessionLiveness;
 }
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
@@ -32,11 +35,11 @@ export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 /** The parts of one transaction. `slot`: where its connection counts. */
 export function openUnitOfWork({
 	run,
-	kept,
+	server,
 	slot,
 }: {
 	run: Runner["run"];
-	kept: ServerMemory;
+	server: ServerMemory;
 	slot: number;
 }) {
 	const own: Signal[] = [];
@@ -49,60 +52,89 @@ export function openUnitOfWork({
 	}
 
 	/** Tells other servers. */
-	function tellOthers(told: Signal): void {
+	function notifyOthers(told: Signal): void {
 		if (told.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery"))
 			others.push(told);
 	}
 
-	const queues = openQueues({ run, memories: kept.memories, places: kept.places, slot });
+	const queues = openQueues({ run, memories: server.queueMemories, places: server.ranks, slot });
 	const attempts = openAttempts({ run });
-	const texts = openPayloads({ run });
-	const chunks = openChunkRows({ run });
+	const payloads = openPayloads({ run });
+	const chunks = openChunkRows({ run, session: server.session, sessions: server.sessions });
 	const idempotency = openIdempotencyKeys({ run });
-	const records = openRecords({ run, queues, attempts, texts });
+	const records = openRecords({ run, queues, attempts, payloads });
 	const deliveries = {
 		add(delivery: NewDelivery): void {
 			delivered.push(delivery);
-			tellOthers({ kind: "delivery" });
+			notifyOthers({ kind: "delivery" });
 		},
 	};
 	// Whose return it was only matters where it was noticed.
 	const written = (step: TransitionStep): void =>
 		signalsOf(step).forEach((told) =>
-			tellOthers(told.kind === "queued" ? { ...told, worker: undefined } : told),
+			notifyOthers(told.kind === "queued" ? { ...told, worker: undefined } : told),
 		);
-	const moves = openTransitions<Row>({
+	const transitions = openTransitions<Row>({
 		queues,
 		records,
 		attempts,
-		texts,
+		payloads,
 		chunks,
 		deliveries,
 		signal,
 		written,
 	});
-	const due = openDue({ queues, records, moves, flush });
+	const due = openDue({ queues, records, transitions, flush });
 
 	async function flush(): Promise<void> {
 		const writes = [records, attempts, chunks, idempotency, queues].flatMap((part) => part.flush());
-		texts.written();
+		payloads.written();
 		writes.push(insertDeliveries(run, delivered.splice(0)));
 		await Promise.all(writes);
 	}
+
+	const views = openViews<Row>({
+		attempts,
+		payloads: {
+			result: payloads.result,
+			error: (row) => payloads.result(row).error,
+			input: () => undefined,
+		},
+		chunks,
+		transitions,
+	});
 
 	return {
 		run,
 		queues,
 		records,
-		attempts,
-		texts,
-		chunks,
+		payloads,
 		idempotency,
-		moves,
+		transitions,
+		views,
 		due,
 		signal,
-		tellOthers,
-		kept,
+		notifyOthers,
+		server,
+
+		attempts: {
+			...attempts,
+			/** Old attempts that the worker may still run. */
+			openOf: ({ endpoint, worker }: WorkerKey): { row: Row; past: Attempt }[] =>
+				records
+					.of(endpoint)
+					.flatMap((row) => attempts.openOf(row, worker).map((past) => ({ row, past }))),
+		},
+
+		chunks: {
+			...chunks,
+			reserve: (row: Row, reservation: Reservation): Row =>
+				records.update(row, { reader: { ...reservation, session: server.session } }),
+			release: (row: Row): Row => records.update(row, { reader: undefined }),
+		},
+
+		/** How many jobs of the endpoint wait; the follow-up of the operation has settled others. */
+		waiting: ({ endpoint }: { endpoint: string }): number => queues.of(endpoint).counts.inQueue,
 
 		/** Writes all that changed since the last time, in one round trip. */
 		flush,

@@ -1,22 +1,11 @@
 /** The history of attempts, and which of them may still run at their worker (D16 Fence). */
 import type { Attempt, AttemptEnd } from "../../../core/job.ts";
-import type { Database } from "../database.ts";
-
-/** An attempt that its worker may still be running. */
-export interface OpenAttempt {
-	seq: number;
-	attempt: number;
-	startedAt: number;
-	missed: number;
-}
-
-/** Ends after which the worker is told to stop (D18). */
-const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];
-
-/** The column `open`: over by its worker's word, open, over with its worker's process. */
-const OVER = 0;
-const OPEN = 1;
-const KILLED = 2;
+import type { WorkerKey } from "../../operations/unit-of-work.ts";
+import { openColumn, openMembers, STOPPED } from "../../states.ts";
+import type { Database, Value } from "../database.ts";
+import type { Records } from "./job-records.ts";
+import { isPurged } from "./row.ts";
+import type { Row } from "./row.ts";
 
 /** What belongs to a row of jobs. */
 export interface Numbered {
@@ -25,14 +14,35 @@ export interface Numbered {
 
 export type Attempts = ReturnType<typeof openAttempts>;
 
-/** `ended` is told each worker whose old attempts came to be over. */
-export function openAttempts({ db, ended }: { db: Database; ended: (worker: string) => void }) {
+const COLUMNS = "attempt, worker, started_at, ended_at, outcome, open, missed";
+
+function attemptFrom(values: Value[]): Attempt {
+	const [attempt, worker, startedAt, endedAt, end, open, missed] = values;
+	return {
+		attempt: Number(attempt),
+		worker: String(worker),
+		startedAt: Number(startedAt),
+		endedAt: Number(endedAt),
+		end: end as AttemptEnd,
+		missed: Number(missed),
+		...openMembers(open),
+	};
+}
+
+/** `ended` is called with each worker whose old attempts came to be over. */
+export function openAttempts({
+	db,
+	records,
+	ended,
+}: {
+	db: Database;
+	records: Pick<Records, "at">;
+	ended: (worker: string) => void;
+}) {
 	const insert = db.prepare(
-		"INSERT INTO attempts (seq, attempt, worker, started_at, ended_at, outcome, open, missed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 	);
-	const select = db.prepare(
-		"SELECT attempt, worker, started_at, ended_at, outcome, open, missed FROM attempts WHERE seq = ? ORDER BY attempt",
-	);
+	const select = db.prepare(`SELECT ${COLUMNS} FROM attempts WHERE seq = ? ORDER BY attempt`);
 	const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
 	const anyAtAll = db.prepare("SELECT 1 FROM attempts WHERE open = 1 LIMIT 1");
 	const openOfJob = db.prepare(
@@ -40,7 +50,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
 	);
 	const ofWorker = db.prepare("SELECT 1 FROM attempts WHERE seq = ? AND worker = ? LIMIT 1");
 	const openOfWorker = db.prepare(
-		"SELECT seq, attempt, started_at, missed FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt",
+		`SELECT ${COLUMNS}, seq FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt`,
 	);
 	const openByEnd = db.prepare(
 		"SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?)",
@@ -66,24 +76,13 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
 				past.startedAt,
 				past.endedAt,
 				past.end,
-				Number(past.open),
+				openColumn(past),
 				past.missed,
 			);
 		},
 
 		/** Ended attempts of a job, oldest first. */
-		list({ seq }: Numbered): Attempt[] {
-			return select.all(seq).map(([attempt, worker, startedAt, endedAt, end, open, missed]) => ({
-				attempt: Number(attempt),
-				worker: String(worker),
-				startedAt: Number(startedAt),
-				endedAt: Number(endedAt),
-				end: end as AttemptEnd,
-				open: open === OPEN,
-				missed: Number(missed),
-				...(open === KILLED && { killed: true }),
-			}));
-		},
+		list: ({ seq }: Numbered): Attempt[] => select.all(seq).map(attemptFrom),
 
 		/** Whether the worker may still run old attempts of anything. */
 		anyOpen: (worker: string): boolean => some && anyOpen.get(worker) !== undefined,
@@ -97,13 +96,13 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
 			ofWorker.get(seq, worker) !== undefined,
 
 		/** Old attempts that the worker may still run. */
-		openOf: (worker: string): OpenAttempt[] =>
-			openOfWorker.all(worker).map(([seq, attempt, startedAt, missed]) => ({
-				seq: Number(seq),
-				attempt: Number(attempt),
-				startedAt: Number(startedAt),
-				missed: Number(missed),
-			})),
+		openOf: ({ endpoint, worker }: WorkerKey): { row: Row; past: Attempt }[] =>
+			openOfWorker.all(worker).flatMap((values) => {
+				const row = records.at(Number(values.at(-1)));
+				return row.job.endpoint === endpoint && !isPurged(row)
+					? [{ row, past: attemptFrom(values) }]
+					: [];
+			}),
 
 		/** Attempts of all workers that were to stop and may still run. */
 		unstopped: (): { seq: number; worker: string }[] =>
@@ -111,7 +110,7 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
 				.all(...STOPPED)
 				.map(([seq, worker]) => ({ seq: Number(seq), worker: String(worker) })),
 
-		setMissed({ seq, attempt }: OpenAttempt, missed: number): void {
+		setMissed({ seq }: Numbered, { attempt }: Attempt, missed: number): void {
 			setMissed.run(missed, seq, attempt);
 		},
 
@@ -119,8 +118,8 @@ export function openAttempts({ db, ended }: { db: Database; ended: (worker: stri
 		forgetMissed: (): void => void forgetMissed.run(),
 
 		/** The attempt is known to be over at its worker; `killed`: with its process. */
-		close({ seq, attempt }: OpenAttempt, worker: string, killed = false): void {
-			close.run(killed ? KILLED : OVER, seq, attempt);
+		close({ seq }: Numbered, { attempt, worker }: Attempt, killed = false): void {
+			close.run(openColumn({ open: false, killed }), seq, attempt);
 			ended(worker);
 		},
 

@@ -9,8 +9,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { openBatches } from "../thread/batch.ts";
 import { openDatabase } from "../database.ts";
 import type { Database } from "../database.ts";
-import { OP_NAMES } from "../../operations.ts";
-import type { OpName } from "../../operations.ts";
+import { OP_NAMES } from "../../operations/table.ts";
+import type { OpName } from "../../operations/operation.ts";
 import { openUnitOfWork } from "./unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
 import { CODECS } from "../thread/codecs.ts";
@@ -193,7 +193,7 @@ describe("blocks of large texts", () => {
 					run: noted((...values) => statement.run(...values)),
 				};
 			};
-			const { transaction, texts } = openUnitOfWork({
+			const { transaction, payloads } = openUnitOfWork({
 				path: db.path,
 				prepare,
 				exec: db.exec,
@@ -204,13 +204,13 @@ describe("blocks of large texts", () => {
 			});
 			executed.length = 0;
 			transaction(() => {
-				texts.setInput({ seq: 1 }, "{}");
-				texts.setResult({ seq: 1 }, { output: "1" });
-				expect([texts.input({ seq: 1 }), texts.result({ seq: 1 })]).toEqual([
+				payloads.setInput({ seq: 1 }, "{}");
+				payloads.setResult({ seq: 1 }, { output: "1" });
+				expect([payloads.input({ seq: 1 }), payloads.result({ seq: 1 })]).toEqual([
 					"{}",
 					{ output: "1", error: undefined },
 				]);
-				texts.erase({ seq: 1 });
+				payloads.erase({ seq: 1 });
 			});
 			expect(executed.filter((sql) => /typeof|blocks/.test(sql))).toEqual([]);
 			expect(blocks()).toBe(0);

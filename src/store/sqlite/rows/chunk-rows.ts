@@ -2,22 +2,10 @@
  * The chunks of streams as rows, and which reader reserved which range. Reservations live in memory
  * only (R8): they must end with the process (D7 Delivery).
  */
+import type { RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
+import type { ChunkRead } from "../../contract/chunks.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "./row.ts";
-
-/** Chunks up to `end`, not included, that a reader is writing to its client. */
-export interface Reservation {
-	reader: string;
-	end: number;
-}
-
-/** Some chunks in a row, from number `from`. */
-export interface Range {
-	from: number;
-	next: number;
-	chunks: string[];
-	more: boolean;
-}
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
@@ -51,7 +39,8 @@ export function openChunkRows({
 	}
 
 	return {
-		insert: (seq: number, number: number, body: string): void => void insert.run(seq, number, body),
+		insert: ({ seq }: Row, number: number, body: string): void =>
+			void insert.run(seq, number, body),
 
 		/** The last `count` chunks of the row, if all of them are still there. */
 		last(row: Row, count: number): string[] | undefined {
@@ -63,10 +52,15 @@ export function openChunkRows({
 		 * Chunks below number `end`, from the first there is at or after `from`, without a gap,
 		 * together at most `maxBytes` bytes but at least one.
 		 */
-		range(q: { seq: number; from: number; end: number; maxBytes: number }): Range {
-			const range: Range = { from: q.from, next: q.from, chunks: [], more: false };
+		range({ seq }: Row, q: RangeQuery): Omit<ChunkRead, "state"> {
+			const range: Omit<ChunkRead, "state"> = {
+				from: q.from,
+				next: q.from,
+				chunks: [],
+				more: false,
+			};
 			let bytes = 0;
-			for (const [at, body, size] of select.iterate(q.seq, q.from, q.end)) {
+			for (const [at, body, size] of select.iterate(seq, q.from, q.end)) {
 				const number = Number(at);
 				bytes += Number(size);
 				const first = range.chunks.length === 0;
@@ -101,11 +95,26 @@ export function openChunkRows({
 			release(seq);
 		},
 
-		reservation: (seq: number): Reservation | undefined => reservations.get(seq),
+		reservation: ({ seq }: Row): Reservation | undefined => reservations.get(seq),
 
-		reserve: (seq: number, reservation: Reservation): void =>
-			void reservations.set(seq, reservation),
+		/** Whether another reader has a reservation. */
+		isBusy({ seq }: Row, reader: string): boolean {
+			const reservation = reservations.get(seq);
+			return reservation !== undefined && reservation.reader !== reader;
+		},
 
-		release,
+		reserve({ seq }: Row, reservation: Reservation): void {
+			const before = reservations.get(seq);
+			reservations.set(seq, reservation);
+			onRollback(() => {
+				if (before) reservations.set(seq, before);
+				else reservations.delete(seq);
+			});
+		},
+
+		release(row: Row): Row {
+			release(row.seq);
+			return row;
+		},
 	};
 }

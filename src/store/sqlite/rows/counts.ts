@@ -4,7 +4,7 @@
  */
 import { countsOf } from "../../../core/job-transitions.ts";
 import type { Counts } from "../../../core/job-transitions.ts";
-import type { Answer, Query } from "../../operations.ts";
+import type { Answer, Query } from "../../operations/operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import type { Queue } from "./row.ts";
 import { WAITING } from "../../states.ts";
@@ -43,14 +43,6 @@ export function openCounts({
 	}
 
 	return {
-		/** Whether more than `bound` jobs wait. */
-		isFull(queue: Queue, bound: number | undefined, now: number): boolean {
-			if (bound === undefined) return false;
-			due.freshen(now);
-			if (queue.counts.inQueue > bound) due.settleUntil(now, () => queue.counts.inQueue <= bound);
-			return queue.counts.inQueue > bound;
-		},
-
 		counts({ endpoint, now }: Query<"jobs.counts">): Answer<"jobs.counts"> {
 			due.freshen(now);
 			const queue = queues.find(endpoint);

@@ -1,14 +1,9 @@
 /** Webhook deliveries as rows, their bodies apart (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
-import type { DeliveryRow } from "../../contract/webhooks.ts";
+import type { NumberedDelivery } from "../../operations/webhooks.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
-
-/** A delivery and the number of its row. */
-export interface NumberedDelivery extends DeliveryRow {
-	number: number;
-}
 
 /** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
 export const DELIVERY_COLUMNS =

@@ -2,7 +2,6 @@
  * Finds the jobs for which something has passed, so that counts and claims are right without the
  * sweeper (D15).
  */
-import { dueEvent } from "../../../core/job-transitions.ts";
 import type { Database, Statement } from "../database.ts";
 import type { Transitions, Projection } from "../../apply-transition.ts";
 import type { Purge } from "../purge.ts";
@@ -34,12 +33,12 @@ export function openHorizon() {
 export interface DueParts {
 	db: Database;
 	records: Records;
-	moves: Transitions<Row>;
+	transitions: Transitions<Row>;
 	purge: Purge;
 	horizon: Horizon;
 }
 
-export function openDue({ db, records, moves, purge, horizon }: DueParts) {
+export function openDue({ db, records, transitions, purge, horizon }: DueParts) {
 	const live = records.prepare(
 		"SELECT seq, due_at FROM jobs WHERE ended_at IS NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?",
 	);
@@ -59,19 +58,14 @@ export function openDue({ db, records, moves, purge, horizon }: DueParts) {
 		return typeof dueAt === "number" ? dueAt : Number.POSITIVE_INFINITY;
 	}
 
-	/**
-	 * Settles the jobs of some index entries in due order, and removes purged ones; a group of lost
-	 * ones keeps its order among itself.
-	 */
+	/** Settles the jobs of some index entries in due order, and removes purged ones. */
 	function settleAll(numbers: readonly number[], now: number): void {
-		const lost: Row[] = [];
-		for (const seq of numbers) {
-			const row = records.at(seq);
-			if (isPurged(row)) purge.discard(seq);
-			else if (dueEvent(row.job, now)?.on === "lose") lost.push(row);
-			else moves.pass(row, now);
-		}
-		moves.takeBack(lost, { now });
+		const rows = numbers.map((seq) => records.at(seq));
+		for (const row of rows) if (isPurged(row)) purge.discard(row.seq);
+		transitions.settleAll(
+			rows.filter((row) => !isPurged(row)),
+			now,
+		);
 	}
 
 	function settleLive(now: number, limit: number): number {
@@ -109,7 +103,7 @@ export function openDue({ db, records, moves, purge, horizon }: DueParts) {
 			if (!horizon.reached(now)) return [];
 			return liveOfQueue.all(now, queue.number, queue.purged.from, queue.purged.to).map(([seq]) => {
 				const row = records.at(Number(seq));
-				return { row, after: moves.project(row, now) };
+				return { row, after: transitions.project(row, now) };
 			});
 		},
 

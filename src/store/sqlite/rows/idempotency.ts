@@ -1,23 +1,9 @@
 /** The keys under which clients submitted jobs, per endpoint and operation (D14). */
-import type { Operation } from "../../../core/job.ts";
+import type { KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
 import type { Database } from "../database.ts";
-import type { Queue } from "./row.ts";
+import type { Queues } from "./queues.ts";
 
-/** Whose key it is. */
-export interface KeyPlace {
-	queue: Queue;
-	operation: Operation;
-	key: string;
-}
-
-/** What a key was used for. */
-export interface KeyUse {
-	bodyHash: string;
-	/** Id of the job, which may be gone. */
-	job: string;
-}
-
-export function openIdempotencyKeys(db: Database) {
+export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queues }) {
 	const select = db.prepare(
 		"SELECT body_hash, job FROM idempotency WHERE queue = ? AND operation = ? AND key = ? AND expires_at > ?",
 	);
@@ -34,13 +20,18 @@ export function openIdempotencyKeys(db: Database) {
 
 	return {
 		/** What a key that has not expired was used for. */
-		find({ queue, operation, key }: KeyPlace, now: number): KeyUse | undefined {
-			const found = select.get(queue.number, operation, key, now);
+		find({ endpoint, operation, key }: KeyPlace, now: number): KeyUse | undefined {
+			const queue = queues.find(endpoint);
+			const found = queue && select.get(queue.number, operation, key, now);
 			return found && { bodyHash: String(found[0]), job: String(found[1]) };
 		},
 
-		put({ queue, operation, key }: KeyPlace, { bodyHash, job }: KeyUse, expiresAt: number): void {
-			replace.run(queue.number, operation, key, bodyHash, job, expiresAt);
+		put(
+			{ endpoint, operation, key }: KeyPlace,
+			{ bodyHash, job }: KeyUse,
+			expiresAt: number,
+		): void {
+			replace.run(queues.of(endpoint).number, operation, key, bodyHash, job, expiresAt);
 		},
 
 		/**

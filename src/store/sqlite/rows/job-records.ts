@@ -3,14 +3,15 @@
  * are written late (R2, R3). R1 to R8: see README.md.
  */
 import type { Job } from "../../../core/job.ts";
+import type { WorkerKey } from "../../operations/unit-of-work.ts";
 import type { Database, Statement, Value } from "../database.ts";
 import type { Queues } from "./queues.ts";
 import { CHANGING, FIXED, jobReader, jobWriter, namesOf } from "../../job-columns.ts";
 import type { Conversion } from "../../job-columns.ts";
 import { rowCache } from "./row-cache.ts";
 import { isPurged } from "./row.ts";
-import type { Queue, Row } from "./row.ts";
-import { WAITING } from "../../states.ts";
+import type { Row } from "./row.ts";
+import { RUNNING, WAITING } from "../../states.ts";
 
 /** What of a row may be replaced. */
 type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;
@@ -63,6 +64,9 @@ export function openRecords({
 	);
 	const selectById = db.prepare(`SELECT ${COLUMNS} FROM jobs WHERE id = ?`);
 	const selectBySeq = db.prepare(`SELECT ${COLUMNS} FROM jobs WHERE seq = ?`);
+	const selectRunningOn = db.prepare(
+		`SELECT seq FROM jobs WHERE worker = ? AND state = '${RUNNING}'`,
+	);
 	const deleteRow = db.prepare("DELETE FROM jobs WHERE seq = ?");
 	const updates = new Map<number, Statement>();
 	let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
@@ -108,22 +112,39 @@ export function openRecords({
 		return statement;
 	}
 
+	/** The row with a number that an index gave, purged or not. */
+	function at(seq: number): Row {
+		const row = cache.bySeq(seq) ?? read(selectBySeq.get(seq));
+		if (!row) throw new Error(`The store has no job number ${seq}, though an index names it.`);
+		return row;
+	}
+
 	return {
+		at,
+
 		/** The row of a job of this endpoint, erased or not; none of a purged one. */
 		find({ endpoint, id }: { endpoint: string; id: string }): Row | undefined {
 			const row = cache.byId(id) ?? read(selectById.get(id));
 			return row?.queue.endpoint === endpoint && !isPurged(row) ? row : undefined;
 		},
 
-		/** The row with a number that an index gave, purged or not. */
-		at(seq: number): Row {
-			const row = cache.bySeq(seq) ?? read(selectBySeq.get(seq));
-			if (!row) throw new Error(`The store has no job number ${seq}, though an index names it.`);
-			return row;
+		/** The jobs that run on a worker as stored: a deadline may have passed. */
+		runningOn({ endpoint, worker }: WorkerKey): Row[] {
+			flush();
+			return selectRunningOn.all(worker).flatMap(([seq]) => {
+				const row = at(Number(seq));
+				return row.job.endpoint === endpoint ? [row] : [];
+			});
 		},
 
-		/** Adds a row, which queries find by {@link Records.prepare} only (R2). */
-		insert({ job, queue, rank }: { job: Job; queue: Queue; rank: number }): Row {
+		/**
+		 * Adds a waiting job at the back of its queue, and counts it. Queries find it by
+		 * {@link Records.prepare} only (R2).
+		 */
+		insert(job: Job): Row {
+			const queue = queues.of(job.endpoint);
+			const rank = queues.nextBack();
+			queues.added(queue, job.lowPriority);
 			lastSeq += 1;
 			const row: Row = { seq: lastSeq, job, queue, rank, nextChunk: 0, cursor: 0 };
 			noted(job.dueAt);

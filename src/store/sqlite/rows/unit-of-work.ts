@@ -51,25 +51,35 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 	const queues = openQueues(db);
 	const fence = openFence();
 	const records = openRecords({ db, queues, keptRows, noted: (dueAt) => horizon.note(dueAt) });
-	const attempts = openAttempts({ db, ended: (worker) => fence.forget(worker) });
+	const attempts = openAttempts({ db, records, ended: (worker) => fence.forget(worker) });
 	const blocks = openBlocks({ db, large });
-	const texts = openPayloads({ db, blocks });
+	const payloads = openPayloads({ db, blocks });
 	const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
 	const deliveries = openDeliveries({ db, blocks });
-	const moves = openTransitions<Row>({
+	const transitions = openTransitions<Row>({
 		queues,
 		records,
 		attempts,
-		texts,
+		payloads,
 		chunks,
 		deliveries,
 		signal,
 	});
-	const purge = openPurge({ queues, records, attempts, texts, chunks });
-	const due = openDue({ db, records, moves, purge, horizon });
-	const views = openViews<Row>({ attempts, texts, chunks, moves });
+	const purge = openPurge({ queues, records, attempts, payloads, chunks });
+	const due = openDue({ db, records, transitions, purge, horizon });
+	const views = openViews<Row>({ attempts, payloads, chunks, transitions });
 	const live = openLive(records);
-	const idempotency = openIdempotencyKeys(db);
+	const idempotency = openIdempotencyKeys({ db, queues });
+
+	/** As in the interface of operations. */
+	function waiting({ endpoint, now, most }: { endpoint: string; now: number; most: number }) {
+		due.freshen(now);
+		const queue = queues.find(endpoint);
+		if (!queue) return 0;
+		if (queue.counts.inQueue > most) due.settleUntil(now, () => queue.counts.inQueue <= most);
+		return queue.counts.inQueue;
+	}
+
 	const beginning = db.prepare("BEGIN IMMEDIATE");
 	const committing = db.prepare("COMMIT");
 
@@ -105,9 +115,9 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 		fence,
 		records,
 		attempts,
-		texts,
+		payloads,
 		chunks,
-		moves,
+		transitions,
 		purge,
 		due,
 		views,
@@ -117,6 +127,9 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 		blocks,
 		large,
 		signal,
+		waiting,
+		/** No other server shares the store. */
+		notifyOthers(): void {},
 
 		/**
 		 * Begins a transaction, to be ended by `commit`, or by `rollback` when anything in it or the

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { OP_NAMES } from "../../operations.ts";
-import type { OpName } from "../../operations.ts";
+import { OP_NAMES } from "../../operations/table.ts";
+import type { OpName } from "../../operations/operation.ts";
 import { openBatches } from "../thread/batch.ts";
 import { openDatabase } from "../database.ts";
 import type { Database } from "../database.ts";

@@ -63,7 +63,7 @@ export function contents(db: Database): Record<string, Value[][]> {
 		jobs: all(
 			`SELECT id, endpoint, state, attempt, worker, losses, returns, jobs.missed, queued_at, started_at,
 				ended_at, lease_until, retain_ms, erased, due_at, next_chunk, cursor, error, typeof(input),
-				octet_length(output)
+				iif(typeof(output) = 'text', octet_length(output), typeof(output))
 			FROM jobs JOIN queues ON number = queue LEFT JOIN results USING (seq) LEFT JOIN inputs USING (seq)
 			ORDER BY id`,
 		),

@@ -1,14 +1,14 @@
 /** Runs the operations of batches in shared transactions. T1 to T8: see README.md. */
 import { unavailable } from "../database.ts";
-import { openChunks } from "../chunks.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openJobs } from "../jobs.ts";
 import { openKeys, openTokens } from "../keys.ts";
 import { openMeta } from "../meta.ts";
 import { openMetrics } from "../metrics.ts";
-import { OP_NAMES, OPS } from "../../operations.ts";
+import { memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
+import type { AllDialectHandlers } from "../../operations/table.ts";
 import type { Failure, Reply } from "./messages.ts";
-import type { Group, GroupHandlers, Kind, OpName } from "../../operations.ts";
+import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { CODECS } from "./codecs.ts";
 import { openWebhooks } from "../webhooks.ts";
@@ -23,23 +23,22 @@ interface Op {
 	run: () => unknown;
 }
 
-/** The handlers by number, from the files of each noun. */
-function handlersOf(parts: UnitOfWork): Handler[] {
-	const groups: { [G in Group]: GroupHandlers<G> } = {
-		jobs: openJobs(parts),
-		chunks: openChunks(parts),
-		endpoints: openEndpoints(parts),
-		workers: openWorkers(parts),
-		tokens: openTokens(parts),
-		keys: openKeys(parts),
-		webhooks: openWebhooks(parts),
-		metrics: openMetrics(parts),
+/** The handlers by number: shared rules over the rows of SQLite, and SQLite's own. */
+function handlersOf(unit: UnitOfWork): Handler[] {
+	const own: AllDialectHandlers = {
+		jobs: openJobs(unit),
+		chunks: {},
+		endpoints: openEndpoints(unit),
+		workers: openWorkers(unit),
+		tokens: openTokens(unit),
+		keys: openKeys(unit),
+		webhooks: openWebhooks(unit),
+		metrics: openMetrics(unit),
+		...openMeta(unit),
 	};
-	const all: Record<string, Record<string, unknown>> = groups;
-	const meta: Record<string, unknown> = openMeta(parts);
-	return OP_NAMES.map((name: OpName) => {
-		const [group = "", method] = name.split(".");
-		return (method === undefined ? meta[name] : all[group]?.[method]) as Handler;
+	return OP_NAMES.map((name) => {
+		const { apply } = OPERATIONS[name] as Operation<OpName>;
+		return apply ? (q) => apply(unit, q as never) : (memberOf(own, name) as Handler);
 	});
 }
 
@@ -51,13 +50,13 @@ const MOST_SHARED = 256;
  * `next` has when the one before is done share its transaction and its commit (decision 0021).
  */
 export function openBatches(
-	parts: UnitOfWork,
+	unit: UnitOfWork,
 ): (batch: readonly unknown[], next?: () => readonly unknown[] | undefined) => Reply {
-	const handlers = handlersOf(parts);
-	const kinds = OP_NAMES.map((name) => OPS[name]);
+	const handlers = handlersOf(unit);
+	const kinds = OP_NAMES.map((name) => OPERATIONS[name].kind);
 
 	function failureOf(index: number, error: unknown): Failure {
-		const fault = unavailable(error, parts.db.path);
+		const fault = unavailable(error, unit.db.path);
 		return { index, why: fault?.why, message: (fault ?? (error as Error)).message };
 	}
 
@@ -85,14 +84,14 @@ export function openBatches(
 				answers.push(undefined);
 				ops.push({ index, kind, run: () => (answers[index] = codec.packAnswer(handler(q))) });
 				if (kind === "write" || kind === "claim") writes = true;
-				else if (kind === "fresh") writes ||= parts.horizon.reached((q as { now: number }).now);
+				else if (kind === "fresh") writes ||= unit.horizon.reached((q as { now: number }).now);
 			}
 			return { ops, writes };
 		}
 
 		function runAlone({ index, kind, run }: Op): void {
 			try {
-				if (kind === "write" || kind === "claim") parts.transaction(run);
+				if (kind === "write" || kind === "claim") unit.transaction(run);
 				else run();
 			} catch (error) {
 				answers[index] = undefined;
@@ -107,7 +106,7 @@ export function openBatches(
 				step();
 			} catch (error) {
 				fault = { error };
-				if (open) parts.rollback();
+				if (open) unit.rollback();
 			}
 		}
 
@@ -125,7 +124,7 @@ export function openBatches(
 			}
 			for (const op of ops) (op.kind === "claim" ? claims : shared).push(op);
 			together(() => {
-				if (!open) parts.begin();
+				if (!open) unit.begin();
 				open = true;
 				for (const op of ops) if (op.kind !== "claim") op.run();
 			});
@@ -133,7 +132,7 @@ export function openBatches(
 		if (open) {
 			together(() => {
 				for (const op of claims) op.run();
-				parts.commit();
+				unit.commit();
 			});
 		}
 		if (fault) {
@@ -144,6 +143,6 @@ export function openBatches(
 			else ops.forEach(runAlone);
 		}
 		// Only now, after the commit, may answers and signals leave (T4).
-		return { batches, answers, failures, signals: parts.takeSignals() };
+		return { batches, answers, failures, signals: unit.takeSignals() };
 	};
 }

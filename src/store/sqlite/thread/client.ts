@@ -8,10 +8,11 @@ import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Signal, Store } from "../../contract/store.ts";
-import { OP_NAMES, OPS } from "../../operations.ts";
+import { OP_NAMES, OPERATIONS, storeOf } from "../../operations/table.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
-import type { Answer, OpName, Query } from "../../operations.ts";
-import { CODECS, leavesWith, weightOf } from "./codecs.ts";
+import type { Answer, OpName, Query } from "../../operations/operation.ts";
+import { weightOf } from "../../operations/weight.ts";
+import { CODECS, leavesWith } from "./codecs.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread together (T8). */
 const MOST_WEIGHT = 32_000_000;
@@ -112,7 +113,7 @@ export function connect(thread: Worker): Store {
 			batch.waiters.push({
 				number,
 				q,
-				first: OPS[name] === "claim",
+				first: OPERATIONS[name].kind === "claim",
 				resolve: resolve as (answer: unknown) => void,
 				reject,
 			});
@@ -173,72 +174,8 @@ export function connect(thread: Worker): Store {
 		});
 	});
 
-	const op =
-		<N extends OpName>(name: N) =>
-		(q: Query<N>): Promise<Answer<N>> =>
-			call(name, q);
 	return {
-		jobs: {
-			insert: op("jobs.insert"),
-			get: op("jobs.get"),
-			counts: op("jobs.counts"),
-			allCounts: op("jobs.allCounts"),
-			waiting: op("jobs.waiting"),
-			claim: op("jobs.claim"),
-			report: op("jobs.report"),
-			progress: op("jobs.progress"),
-			move: op("jobs.move"),
-			retain: op("jobs.retain"),
-			purge: op("jobs.purge"),
-			cancelAll: op("jobs.cancelAll"),
-			list: op("jobs.list"),
-			record: op("jobs.record"),
-			settle: op("jobs.settle"),
-			extendAll: op("jobs.extendAll"),
-			running: () => call("jobs.running", undefined),
-			unstopped: () => call("jobs.unstopped", undefined),
-			attempts: op("jobs.attempts"),
-		},
-		chunks: {
-			append: op("chunks.append"),
-			read: op("chunks.read"),
-			reserve: op("chunks.reserve"),
-			deliver: op("chunks.deliver"),
-		},
-		endpoints: {
-			put: op("endpoints.put"),
-			list: () => call("endpoints.list", undefined),
-			pause: op("endpoints.pause"),
-			remove: op("endpoints.remove"),
-			forget: op("endpoints.forget"),
-		},
-		workers: {
-			put: op("workers.put"),
-			list: () => call("workers.list", undefined),
-			remove: op("workers.remove"),
-			ping: op("workers.ping"),
-			idle: op("workers.idle"),
-			renew: op("workers.renew"),
-		},
-		tokens: { put: op("tokens.put"), find: op("tokens.find"), remove: op("tokens.remove") },
-		keys: {
-			insert: op("keys.insert"),
-			find: op("keys.find"),
-			list: () => call("keys.list", undefined),
-			used: op("keys.used"),
-			remove: op("keys.remove"),
-		},
-		webhooks: {
-			claim: op("webhooks.claim"),
-			tried: op("webhooks.tried"),
-			redeliver: op("webhooks.redeliver"),
-			find: op("webhooks.find"),
-			list: op("webhooks.list"),
-			expire: op("webhooks.expire"),
-		},
-		metrics: { put: op("metrics.put"), read: op("metrics.read"), expire: op("metrics.expire") },
-		identity: () => call("identity", undefined),
-		ping: () => call("ping", undefined),
+		...storeOf((name) => (q) => call(name, q)),
 		onSignal(listener) {
 			const own = (signal: Signal): void => listener(signal);
 			listeners.add(own);

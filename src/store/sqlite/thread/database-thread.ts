@@ -41,7 +41,7 @@ try {
 		else {
 			// T6: what was read leaves with the reply; what was written is freed after it.
 			parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
-			parts.texts.forgetFresh();
+			parts.payloads.forgetFresh();
 			parts.large.free();
 		}
 		if (!closing) return;

@@ -7,8 +7,8 @@ import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { LARGE_BYTES, stringOf } from "../../../core/json/json-text.ts";
-import { OP_NAMES, OPS } from "../../operations.ts";
-import type { OpName } from "../../operations.ts";
+import { OP_NAMES, OPERATIONS } from "../../operations/table.ts";
+import type { OpName } from "../../operations/operation.ts";
 import type { Store } from "../../contract/store.ts";
 import { openDatabase } from "../database.ts";
 import type { Database } from "../database.ts";
@@ -314,7 +314,7 @@ function comparison(naive: NaiveStore) {
 		signals,
 		compare(calls: readonly Call[], outcomes: readonly Outcome[]): void {
 			const order = calls.map((_, index) => index);
-			const isClaim = (index: number): boolean => OPS[calls[index]!.name] === "claim";
+			const isClaim = (index: number): boolean => OPERATIONS[calls[index]!.name].kind === "claim";
 			for (const index of [
 				...order.filter((each) => !isClaim(each)),
 				...order.filter((each) => isClaim(each)),
@@ -388,7 +388,7 @@ it("T3 to T6, R1 to R8: any batches give the answers, signals and rows of their 
 						const first = messages.shift()!;
 						const computed = answer(first, () => messages.shift());
 						const reply = structuredClone(computed, { transfer: unit.large.takeOut() });
-						unit.texts.forgetFresh();
+						unit.payloads.forgetFresh();
 						unit.large.free();
 						seen.push(...reply.signals);
 						const here = calls.splice(0, reply.answers.length);

@@ -1,0 +1,116 @@
+/** Streams (D7): chunks are appended by the worker, and delivered once to one of several readers. */
+import type { JobRow } from "../row.ts";
+import type { ChunkRead } from "../contract/chunks.ts";
+import { current, hadJob, holds } from "./moves.ts";
+import type { Query, SharedOperation, SharedRead } from "./operation.ts";
+import type { JobKey, ReadUnit } from "./unit-of-work.ts";
+
+const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
+
+/** What a reader may see now: the job's state, and the number below which chunks exist. */
+interface Visible<Row> {
+	row: Row;
+	state: ChunkRead["state"];
+	end: number;
+}
+
+function visible<Row extends JobRow>(
+	unit: ReadUnit<Row>,
+	q: JobKey & { now: number },
+): Visible<Row> | undefined {
+	const row = unit.records.find(q);
+	const projected = row && unit.transitions.project(row, q.now);
+	if (!projected || projected.job.erased) return undefined;
+	const dropped = projected.steps.some((step) => step.chunks === "undelivered");
+	return {
+		row,
+		state: projected.job.state,
+		end: dropped ? unit.chunks.undelivered(row) : row.nextChunk,
+	};
+}
+
+export const append: SharedOperation<"chunks.append"> = {
+	kind: "write",
+	reads: readsJob,
+
+	follow(unit, { endpoint, id, chunks, unlessLast }) {
+		const row = unlessLast ? unit.records.find({ endpoint, id }) : undefined;
+		return row && chunks.length > 0 ? { lastChunks: { row, count: chunks.length } } : undefined;
+	},
+
+	apply(unit, { endpoint, id, worker, chunks, unlessLast, now }) {
+		const row = current(unit, { endpoint, id, now });
+		if (!row) return { ok: false, why: "missing" };
+		if (!holds(row, worker))
+			return { ok: false, why: hadJob(unit, row, worker) ? "stale" : "missing" };
+		const last = unlessLast && chunks.length > 0 ? unit.chunks.last(row, chunks.length) : undefined;
+		const repeat = last?.every((text, index) => text === chunks[index]) ?? false;
+		if (!repeat)
+			chunks.forEach((text, index) => unit.chunks.insert(row, row.nextChunk + index, text));
+		unit.records.update(row, {
+			job: unit.transitions.renewed(row.job, now),
+			nextChunk: row.nextChunk + (repeat ? 0 : chunks.length),
+		});
+		unit.notifyOthers({ kind: "chunks", endpoint, id });
+		return { ok: true, repeat };
+	},
+};
+
+export const read: SharedRead<"chunks.read"> = {
+	kind: "read",
+	reads: readsJob,
+
+	follow(unit, q) {
+		const stream = visible(unit, q);
+		return stream && { range: { row: stream.row, end: stream.end, ...rangeOf(q) } };
+	},
+
+	apply(unit, q) {
+		const stream = visible(unit, q);
+		if (!stream) return undefined;
+		const { row, state, end } = stream;
+		return { state, ...unit.chunks.range(row, { end, ...rangeOf(q) }) };
+	},
+};
+
+function rangeOf({ from, maxBytes }: Query<"chunks.read">): { from: number; maxBytes: number } {
+	return { from, maxBytes };
+}
+
+export const reserve: SharedOperation<"chunks.reserve"> = {
+	kind: "write",
+	reads: readsJob,
+
+	follow(unit, q) {
+		const stream = visible(unit, q);
+		if (!stream) return undefined;
+		const { row, end } = stream;
+		return { range: { row, end, from: row.cursor, maxBytes: q.maxBytes, reader: q.reader } };
+	},
+
+	apply(unit, q) {
+		const stream = visible(unit, q);
+		if (!stream) return undefined;
+		const { row, state, end } = stream;
+		const from = row.cursor;
+		if (unit.chunks.isBusy(row, q.reader))
+			return { state, from, next: from, chunks: [], more: true, busy: true };
+		const range = unit.chunks.range(row, { from, end, maxBytes: q.maxBytes });
+		if (range.chunks.length > 0) unit.chunks.reserve(row, { reader: q.reader, end: range.next });
+		return { state, ...range };
+	},
+};
+
+export const deliver: SharedOperation<"chunks.deliver"> = {
+	kind: "write",
+	reads: readsJob,
+	apply(unit, { endpoint, id, reader, delivered }) {
+		const row = unit.records.find({ endpoint, id });
+		const reservation = row && unit.chunks.reservation(row);
+		if (!row || reservation?.reader !== reader) return;
+		const after = unit.chunks.release(row);
+		if (delivered && reservation.end > row.cursor)
+			unit.records.update(after, { cursor: reservation.end });
+		unit.notifyOthers({ kind: "chunks", endpoint, id });
+	},
+};

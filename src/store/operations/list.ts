@@ -1,0 +1,17 @@
+/** What a page of jobs may hold. */
+import type { JobResult } from "../../core/job-view.ts";
+import type { Query } from "./operation.ts";
+
+/** Characters of errors with which a page is full: each may be as long as a result. */
+export const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/** Whether a job belongs into the list. */
+export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">): boolean {
+	const { states, worker, from, to } = filter;
+	if (job.erased && !erased) return false;
+	if (states && !states.includes(job.state)) return false;
+	if (worker !== undefined && job.worker !== worker) return false;
+	return (
+		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
+	);
+}

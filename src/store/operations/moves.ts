@@ -1,0 +1,117 @@
+/** Events of one job: its worker's reports, and what clients, operators and the engine ask for. */
+import { dueAt, lossOf } from "../../core/job-transitions.ts";
+import { allowed } from "../../core/job-states.ts";
+import type { JobRow } from "../row.ts";
+import { RUNNING, WAITING } from "../states.ts";
+import type { MoveResult } from "../contract/jobs.ts";
+import { isFull } from "./insert.ts";
+import type { SharedOperation } from "./operation.ts";
+import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
+
+const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
+
+/** The row of a job after what has passed for it; undefined for an unknown or erased one. */
+export function current<Row extends JobRow>(
+	unit: UnitOfWork<Row>,
+	q: JobKey & { now: number },
+): Row | undefined {
+	const found = unit.records.find(q);
+	const row = found && unit.transitions.pass(found, q.now);
+	return row?.job.erased ? undefined : row;
+}
+
+/** Whether the worker runs the job now (contract rule 7). */
+export function holds(row: JobRow, worker: string): boolean {
+	return row.job.state === RUNNING && row.job.worker === worker;
+}
+
+/** Whether the worker runs the job, or has run an attempt of it. */
+export function hadJob<Row extends JobRow>(
+	unit: UnitOfWork<Row>,
+	row: Row,
+	worker: string,
+): boolean {
+	return row.job.worker === worker || unit.attempts.includes(row, worker);
+}
+
+function moved<Row extends JobRow>(
+	row: Row,
+	applied: ReturnType<UnitOfWork<Row>["transitions"]["apply"]>,
+): MoveResult {
+	return applied
+		? { ok: true, job: applied.step.job }
+		: { ok: false, why: "state", state: row.job.state };
+}
+
+export const report: SharedOperation<"jobs.report"> = {
+	kind: "write",
+	reads: readsJob,
+	apply(unit, { endpoint, id, worker, outcome, now }) {
+		const row = current(unit, { endpoint, id, now });
+		if (!row) return { ok: false, why: "missing" };
+		const { state } = row.job;
+		if (holds(row, worker)) {
+			const result = { output: outcome.output, error: outcome.error };
+			return moved(row, unit.transitions.apply(row, outcome.on, { now, result }));
+		}
+		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };
+		// A late report: it changes nothing but that this worker's attempts are over.
+		unit.attempts.closeAt(row, worker);
+		return { ok: false, why: "stale", state };
+	},
+};
+
+export const progress: SharedOperation<"jobs.progress"> = {
+	kind: "write",
+	reads: readsJob,
+	apply(unit, { endpoint, id, worker, value, now }) {
+		const row = current(unit, { endpoint, id, now });
+		if (!row || !holds(row, worker)) return false;
+		unit.payloads.setResult(row, { output: value });
+		unit.transitions.renew(row, now);
+		return true;
+	},
+};
+
+export const move: SharedOperation<"jobs.move"> = {
+	kind: "write",
+	reads: readsJob,
+	follow: (_unit, { endpoint, on, queueBound, now }) =>
+		on === "retry" && queueBound !== undefined
+			? { waiting: { endpoint, now, most: queueBound } }
+			: undefined,
+	apply(unit, { endpoint, id, on, attempt, over = false, queueBound, now }) {
+		const row = current(unit, { endpoint, id, now });
+		if (!row) return { ok: false, why: "missing" };
+		if (
+			on === "retry" &&
+			allowed(row.job.state, on) &&
+			isFull(unit, { endpoint, bound: queueBound, now })
+		)
+			return { ok: false, why: "full" };
+		if ((on === "release" || on === "lose") && attempt !== row.job.attempt)
+			return { ok: false, why: "stale", state: row.job.state };
+		return moved(
+			row,
+			unit.transitions.apply(row, on === "lose" ? lossOf(row.job) : on, { now, over }),
+		);
+	},
+};
+
+export const retain: SharedOperation<"jobs.retain"> = {
+	kind: "write",
+	reads: readsJob,
+	follow(unit, q) {
+		const row = unit.records.find(q);
+		return row && row.job.state !== WAITING ? { result: row } : undefined;
+	},
+	apply(unit, { endpoint, id, retainMs, now }) {
+		const row = current(unit, { endpoint, id, now });
+		if (!row || retainMs >= row.job.retainMs) return row && unit.views.stored(row);
+		const job = { ...row.job, retainMs };
+		const after = unit.records.update(row, { job: { ...job, dueAt: dueAt(job) } });
+		const last = unit.views.stored(after);
+		unit.transitions.pass(after, now);
+		return last;
+	},
+};

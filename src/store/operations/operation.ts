@@ -1,0 +1,105 @@
+/** What an operation is: the rows it reads, and its rule. */
+import type { JobRow } from "../row.ts";
+import type { Store } from "../contract/store.ts";
+import type {
+	JobKey,
+	KeyPlace,
+	RangeQuery,
+	ReadUnit,
+	UnitOfWork,
+	WorkerKey,
+} from "./unit-of-work.ts";
+
+/** A group of the contract, one noun. */
+export type Group =
+	| "jobs"
+	| "chunks"
+	| "endpoints"
+	| "workers"
+	| "tokens"
+	| "keys"
+	| "webhooks"
+	| "metrics";
+
+/** A method of the contract as `group.method`. */
+export type OpName =
+	| { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group]
+	| "identity"
+	| "ping";
+
+/** A method of the contract by its name. */
+export type MethodOf<N extends OpName> = N extends `${infer G extends Group}.${infer M}`
+	? M extends keyof Store[G]
+		? Store[G][M]
+		: never
+	: N extends keyof Store
+		? Store[N]
+		: never;
+
+/** Query and answer of an operation. */
+export type Query<N extends OpName> = MethodOf<N> extends (q: infer Q) => unknown ? Q : undefined;
+export type Answer<N extends OpName> =
+	MethodOf<N> extends (...q: never[]) => Promise<infer A> ? A : never;
+
+/** How a dialect runs an operation at once. */
+export type Handler<N extends OpName> = (q: Query<N>) => Answer<N>;
+
+/**
+ * How an operation runs in a batch: `read` never writes, `fresh` is a read for which passed
+ * deadlines are settled first, `claim` is a write that runs after all others of its batch (contract
+ * rule 6).
+ */
+export type Kind = "read" | "fresh" | "write" | "claim";
+
+/** Rows that an operation will read, known from its query. PostgreSQL locks those of a write. */
+export interface Reads {
+	jobs?: readonly JobKey[];
+	/** Workers, with all jobs that they run or may still run. */
+	workers?: readonly WorkerKey[];
+	keys?: readonly KeyPlace[];
+	/** Endpoints besides those of the rows above. */
+	endpoints?: readonly string[];
+	/** Payloads read with the jobs; only for a `read`. */
+	payloads?: "output" | "all";
+}
+
+/** Rows that an operation will read, known from what it has read so far. */
+export interface FollowUp<Row extends JobRow> {
+	jobs?: readonly JobKey[];
+	/** A job whose stored result is read. */
+	result?: Row;
+	/** The last chunks of a job. */
+	lastChunks?: { row: Row; count: number };
+	/** A range of chunks, and with `reader` whether another reader's reservation is in force. */
+	range?: RangeQuery & { row: Row; reader?: string };
+	/** A queue whose passed deadlines are settled until at most `most` jobs wait. */
+	waiting?: { endpoint: string; now: number; most: number };
+}
+
+/** A rule that holds in every dialect. `apply` asks only for rows that `reads` or `follow` name. */
+export interface SharedOperation<N extends OpName> {
+	kind: "write";
+	reads(q: Query<N>): Reads;
+	/** Evaluated right before `apply`. SQLite needs no such announcement. */
+	follow?<Row extends JobRow>(unit: UnitOfWork<Row>, q: Query<N>): FollowUp<Row> | undefined;
+	apply<Row extends JobRow>(unit: UnitOfWork<Row>, q: Query<N>): Answer<N>;
+}
+
+/** Likewise for an operation that writes nothing. */
+export interface SharedRead<N extends OpName> {
+	kind: "read";
+	reads(q: Query<N>): Reads;
+	follow?<Row extends JobRow>(unit: ReadUnit<Row>, q: Query<N>): FollowUp<Row> | undefined;
+	apply<Row extends JobRow>(unit: ReadUnit<Row>, q: Query<N>): Answer<N>;
+}
+
+/** An operation whose statements differ by dialect: each has a handler of its own. */
+export interface DialectOperation {
+	kind: Kind;
+	apply?: never;
+}
+
+export type Operation<N extends OpName> = SharedOperation<N> | SharedRead<N> | DialectOperation;
+
+/** An operation that each dialect implements. */
+export const perDialect = <K extends Kind>(kind: K): { kind: K } => ({ kind });

@@ -1,0 +1,121 @@
+/**
+ * Every operation of the contract, once: the stores, the messages to the database thread, the reads
+ * of PostgreSQL's transactions and the gate of the store's health are made from this table. It is
+ * complete by its type.
+ */
+import * as chunks from "./chunks.ts";
+import { insert } from "./insert.ts";
+import * as moves from "./moves.ts";
+import { perDialect } from "./operation.ts";
+import type { Group, Handler, MethodOf, Operation, OpName } from "./operation.ts";
+import * as reads from "./reads.ts";
+import type { Store } from "../contract/store.ts";
+import * as workers from "./workers.ts";
+
+export const OPERATIONS = {
+	"jobs.insert": insert,
+	"jobs.get": reads.get,
+	"jobs.counts": perDialect("fresh"),
+	"jobs.allCounts": perDialect("fresh"),
+	"jobs.waiting": perDialect("fresh"),
+	"jobs.claim": perDialect("claim"),
+	"jobs.report": moves.report,
+	"jobs.progress": moves.progress,
+	"jobs.move": moves.move,
+	"jobs.retain": moves.retain,
+	"jobs.purge": perDialect("write"),
+	"jobs.cancelAll": perDialect("write"),
+	"jobs.list": perDialect("fresh"),
+	"jobs.record": reads.record,
+	"jobs.settle": perDialect("write"),
+	"jobs.extendAll": perDialect("write"),
+	"jobs.running": perDialect("read"),
+	"jobs.unstopped": perDialect("read"),
+	"jobs.attempts": reads.attempts,
+	"chunks.append": chunks.append,
+	"chunks.read": chunks.read,
+	"chunks.reserve": chunks.reserve,
+	"chunks.deliver": chunks.deliver,
+	"endpoints.put": perDialect("write"),
+	"endpoints.list": perDialect("read"),
+	"endpoints.pause": perDialect("write"),
+	"endpoints.remove": perDialect("write"),
+	"endpoints.forget": perDialect("write"),
+	"workers.put": perDialect("write"),
+	"workers.list": perDialect("read"),
+	"workers.remove": perDialect("write"),
+	"workers.ping": workers.ping,
+	"workers.idle": workers.idle,
+	"workers.renew": workers.renew,
+	"tokens.put": perDialect("write"),
+	"tokens.find": perDialect("read"),
+	"tokens.remove": perDialect("write"),
+	"keys.insert": perDialect("write"),
+	"keys.find": perDialect("read"),
+	"keys.list": perDialect("read"),
+	"keys.used": perDialect("write"),
+	"keys.remove": perDialect("write"),
+	"webhooks.claim": perDialect("write"),
+	"webhooks.tried": perDialect("write"),
+	"webhooks.redeliver": perDialect("write"),
+	"webhooks.find": perDialect("read"),
+	"webhooks.list": perDialect("read"),
+	"webhooks.expire": perDialect("write"),
+	"metrics.put": perDialect("write"),
+	"metrics.read": perDialect("read"),
+	"metrics.expire": perDialect("write"),
+	identity: perDialect("read"),
+	ping: perDialect("write"),
+} as const satisfies { [N in OpName]: Operation<N> };
+
+/** Names of all operations, in one order. */
+export const OP_NAMES = Object.keys(OPERATIONS) as OpName[];
+
+/** Whether an operation, as `group.method`, works while nothing can be written (D40). */
+export function isRead(name: string): boolean {
+	const { kind } = OPERATIONS[name as OpName];
+	return kind === "read" || kind === "fresh";
+}
+
+/** Operations whose rule holds in every dialect, and those that each dialect implements. */
+type SharedName = {
+	[N in OpName]: (typeof OPERATIONS)[N] extends { apply: unknown } ? N : never;
+}[OpName];
+export type SharedReadName = {
+	[N in SharedName]: (typeof OPERATIONS)[N] extends { kind: "read" } ? N : never;
+}[SharedName];
+export type SharedWriteName = Exclude<SharedName, SharedReadName>;
+type DialectName = Exclude<OpName, SharedName>;
+
+/** What a dialect implements of a group, run at once. */
+export type DialectHandlers<G extends Group> = {
+	[N in DialectName as N extends `${G}.${infer M}` ? M : never]: Handler<N>;
+};
+
+/** All that a dialect implements, run at once; or as methods of the contract. */
+export type AllDialectHandlers = { [G in Group]: DialectHandlers<G> } & {
+	[N in DialectName & ("identity" | "ping")]: Handler<N>;
+};
+export type AllDialectMethods = {
+	[G in Group]: { [N in DialectName as N extends `${G}.${infer M}` ? M : never]: MethodOf<N> };
+} & { [N in DialectName & ("identity" | "ping")]: MethodOf<N> };
+
+/** The function of an operation among those of all groups. */
+export function memberOf(groups: AllDialectHandlers | AllDialectMethods, name: OpName): unknown {
+	const [group = "", method] = name.split(".");
+	const members = (groups as unknown as Record<string, unknown>)[group];
+	return method === undefined ? members : (members as Record<string, unknown>)[method];
+}
+
+/** The operations of the contract, each made by `operation`. */
+export function storeOf(
+	operation: (name: OpName) => (q: never) => Promise<unknown>,
+): Pick<Store, Group | "identity" | "ping"> {
+	const store: Record<string, unknown> = {};
+	for (const name of OP_NAMES) {
+		const [group = "", method] = name.split(".");
+		if (method === undefined) store[name] = operation(name);
+		else Object.assign((store[group] ??= {}) as object, { [method]: operation(name) });
+	}
+	return store as unknown as ReturnType<typeof storeOf>;
+}

@@ -1,0 +1,120 @@
+/**
+ * What operations work on: the rows of one dialect within one atomic step. SQLite reads a row when
+ * it is asked for; PostgreSQL has read, and locked, what the operation declared (`reads`, `follow`),
+ * and throws when it is asked for something else.
+ */
+import type { Attempt, Job, Operation } from "../../core/job.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
+import type { Transitions } from "../apply-transition.ts";
+import type { JobRow, Result } from "../row.ts";
+import type { ChunkRead } from "../contract/chunks.ts";
+import type { Signal } from "../contract/store.ts";
+import type { Views } from "../views.ts";
+
+/** Names a job. */
+export interface JobKey {
+	endpoint: string;
+	id: string;
+}
+
+/** Names a worker of an endpoint. */
+export interface WorkerKey {
+	endpoint: string;
+	worker: string;
+}
+
+/** Names a client's idempotency key (D14). */
+export interface KeyPlace {
+	endpoint: string;
+	operation: Operation;
+	key: string;
+}
+
+/** What an idempotency key was used for. */
+export interface KeyUse {
+	bodyHash: string;
+	/** Id of the job, which may have been removed since. */
+	job: string;
+}
+
+/** Chunks up to `end`, not included, that a reader is writing to its client (D7 Delivery). */
+export interface Reservation {
+	readonly reader: string;
+	readonly end: number;
+}
+
+/** Chunk numbers from `from` below `end`, at most `maxBytes` of text but at least one chunk. */
+export interface RangeQuery {
+	from: number;
+	end: number;
+	maxBytes: number;
+}
+
+/** For operations that only read. */
+export interface ReadUnit<Row extends JobRow> {
+	records: {
+		/** The row of a job, erased or not; none of a purged one. */
+		find(key: JobKey): Row | undefined;
+	};
+	attempts: {
+		/** Ended attempts, oldest first. */
+		list(row: Row): Attempt[];
+	};
+	chunks: {
+		/** Chunks of a range from the first that exists, without a gap. */
+		range(row: Row, q: RangeQuery): Omit<ChunkRead, "state">;
+		/** The first number that a loss of the running attempt drops: what is being delivered stays. */
+		undelivered(row: Row): number;
+	};
+	transitions: Pick<Transitions<Row>, "project">;
+	views: Views<Row>;
+}
+
+/** For all other operations. Rows are never changed in place: each change returns the new row. */
+export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
+	records: ReadUnit<Row>["records"] & {
+		/** Adds a waiting job at the back of its queue, and counts it. */
+		insert(job: Job): Row;
+		update(row: Row, change: Partial<JobRow>): Row;
+		/** The jobs that run on a worker as stored: a deadline may have passed. */
+		runningOn(worker: WorkerKey): Row[];
+	};
+	attempts: ReadUnit<Row>["attempts"] & {
+		/** Whether an ended attempt of the job was the worker's. */
+		includes(row: Row, worker: string): boolean;
+		/** Old attempts that the worker may still run (D16 Fence). */
+		openOf(worker: WorkerKey): { row: Row; past: Attempt }[];
+		setMissed(row: Row, past: Attempt, missed: number): void;
+		/** The attempt is over at its worker; `killed`: with its process. */
+		close(row: Row, past: Attempt, killed?: boolean): void;
+		/** Every attempt of the job at this worker is over. */
+		closeAt(row: Row, worker: string): void;
+	};
+	payloads: {
+		setInput(row: Row, input: JsonText): void;
+		setResult(row: Row, result: Result): void;
+	};
+	chunks: ReadUnit<Row>["chunks"] & {
+		insert(row: Row, number: number, text: string): void;
+		/** The last `count` chunks of the row, if all of them are still stored. */
+		last(row: Row, count: number): string[] | undefined;
+		/** Whether another reader's reservation is in force. */
+		isBusy(row: Row, reader: string): boolean;
+		reservation(row: Row): Reservation | undefined;
+		reserve(row: Row, reservation: Reservation): void;
+		/** Ends the reservation and returns the row after it. */
+		release(row: Row): Row;
+	};
+	idempotency: {
+		/** What a key that has not expired was used for. */
+		find(place: KeyPlace, now: number): KeyUse | undefined;
+		put(place: KeyPlace, use: KeyUse, expiresAt: number): void;
+	};
+	transitions: Transitions<Row>;
+	/**
+	 * How many jobs of the endpoint wait. What has passed is settled first, until at most `most` wait.
+	 */
+	waiting(q: { endpoint: string; now: number; most: number }): number;
+	/** Sends a signal to other servers that share the store. */
+	notifyOthers(signal: Signal): void;
+}
