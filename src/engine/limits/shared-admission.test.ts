@@ -4,123 +4,16 @@
  */
 import fc from "fast-check";
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import type { ManualClock } from "../../../test/support/manual-clock.ts";
-import { startPostgres } from "../../../test/support/postgres-server.ts";
-import type { PostgresServer } from "../../../test/support/postgres-server.ts";
 import { systemClock } from "../../clock.ts";
-import type { Clock } from "../../clock.ts";
 import { LIMITED_OPERATIONS } from "../../core/limits.ts";
-import { eventBus } from "../../events.ts";
-import { openConnection } from "../../store/postgres/connection/connection.ts";
-import type { Connection } from "../../store/postgres/connection/connection.ts";
-import { addressOf } from "../../store/postgres/connection/database.ts";
-import { openLimits } from "../../store/postgres/limits.ts";
-import { timeoutRunner } from "../../store/postgres/connection/timeouts.ts";
-import { prepareSchema } from "../../store/postgres/schema.ts";
-import type { LimitStore } from "../../store/contract/limits.ts";
 import { admission } from "./admission.ts";
-import type { Admission, AdmissionRequest } from "./admission.ts";
-import { sharedAdmission } from "./shared-admission.ts";
+import type { AdmissionRequest } from "./admission.ts";
 import { until, untilTrue } from "../../../test/support/until.ts";
 
-let postgres: PostgresServer;
-let url: string;
-let connections: Connection[] = [];
-let serversMade = 0;
-
-beforeAll(async () => {
-	postgres = await startPostgres();
-	({ url } = await postgres.createDatabase());
-	await prepareSchema({ url });
-});
-
-afterEach(async () => {
-	for (const connection of connections) await connection.close();
-	connections = [];
-});
-
-afterAll(() => postgres.remove());
-
-/**
- * The clock, turned by hand; pauses in which one server's word reaches the others take the time
- * they take.
- */
-function halfManual(clock: ManualClock): Clock {
-	return {
-		now: () => clock.now(),
-		sleep: (ms, signal) => (ms < 100 ? systemClock : clock).sleep(ms, signal),
-	};
-}
-
-type Server = ReturnType<typeof sharedAdmission> & {
-	/** Questions so far. */ asked(): number;
-	faults: string[] /** Resolves when nothing is being asked or told. */;
-	quiet(): Promise<void>;
-};
-
-/** A server with a connection of its own. */
-function server(given: Clock | ManualClock): Server {
-	const clock = "advance" in given ? halfManual(given) : given;
-	const connection = openConnection({ ...addressOf(url), clock: systemClock });
-	connections.push(connection);
-	const store = openLimits({
-		run: timeoutRunner({ connection, name: "test", clock: systemClock, silentMs: 2000 }),
-	});
-	let asked = 0;
-	let under = 0;
-	const events = eventBus();
-	const faults: string[] = [];
-	events.on("fault", ({ where, error }) => faults.push(`${where}: ${(error as Error).message}`));
-	const limits: LimitStore = {
-		async take(q) {
-			asked += 1;
-			under += 1;
-			try {
-				return await store.take(q);
-			} finally {
-				under -= 1;
-			}
-		},
-		forget: (q) => store.forget(q),
-	};
-	serversMade += 1;
-	const together = sharedAdmission({
-		limits,
-		server: `server-${serversMade}`,
-		clock,
-		now: () => clock.now(),
-		events,
-	});
-	return Object.assign(together, {
-		faults,
-		asked: () => asked,
-		async quiet() {
-			for (let still = 0; still < 3; still = under === 0 ? still + 1 : 0)
-				await new Promise((resolve) => setImmediate(resolve));
-		},
-	});
-}
-
-let endpoints = 0;
-
-/** A request to an endpoint of its own. */
-function to(
-	limits: AdmissionRequest["endpoint"]["limits"],
-	operation: AdmissionRequest["operation"] = "run",
-): AdmissionRequest {
-	endpoints += 1;
-	return { endpoint: { id: `endpoint-${endpoints}`, limits }, operation };
-}
-
-const told = (answer: Admission | undefined) =>
-	answer && {
-		quota: answer.quota,
-		refusal: answer.refusal?.code,
-		retryAfter: answer.refusal?.retryAfter,
-		held: answer.release !== undefined,
-	};
+import { connections, postgres, server, to, url, viewOf } from "./testing/servers.ts";
+import type { Server } from "./testing/servers.ts";
 
 describe("several servers", () => {
 	const step = fc.record({
@@ -150,7 +43,7 @@ describe("several servers", () => {
 					else {
 						const asked = { endpoint, operation } as AdmissionRequest;
 						const [mine, right] = [await servers[at]!.admit(asked), one.admit(asked)];
-						expect(told(mine)).toEqual(told(right));
+						expect(viewOf(mine)).toEqual(viewOf(right));
 						if (mine?.release)
 							held.push(async () => {
 								mine.release!();
