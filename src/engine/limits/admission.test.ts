@@ -38,7 +38,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 			refusal: expect.objectContaining({ code: "rate_limited", status: 429, retryAfter: 10 }),
 		});
 		expect(refused?.refusal?.message).toContain(
-			`'ep' takes ${per10s} requests of '${operation}' in any 10 s`,
+			`'ep' allows ${per10s} requests of '${operation}' in any 10 s`,
 		);
 		now += 9_599;
 		expect(budgets.admit({ endpoint: EP, operation })?.refusal?.retryAfter).toBe(1);
@@ -60,7 +60,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 			retryAfter: 1,
 		});
 		expect(refused?.refusal?.message).toContain(
-			`'ep' takes ${concurrent} requests of '${operation}' at once`,
+			`'ep' allows ${concurrent} concurrent requests of '${operation}'`,
 		);
 		expect(refused?.release).toBeUndefined();
 		held[0]?.release?.();
