@@ -45,7 +45,7 @@ describe("documents", () => {
 	it("every file of the source that architecture.md names exists", () => {
 		const names = [
 			...readFileSync(join(ROOT, "docs/architecture.md"), "utf8").matchAll(
-				/`((?:core|store|engine|http|launchers)\/[\w./-]+\.ts)/g,
+				/`((?:api|core|store|engine|http|launchers|webhooks)\/[\w./-]+\.ts)/g,
 			),
 		].map((match) => match[1]!);
 		expect(names.length).toBeGreaterThan(10);
