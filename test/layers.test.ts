@@ -34,7 +34,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"store/": [...STORE, "core/", "node"],
 	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "node"],
 	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
-	"launchers/": ["launchers/", "core/", "clock.ts", "node", "dockerode"],
+	"launchers/": ["launchers/", "core/", "clock.ts", "node"],
 	"webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
 	"engine/": [
 		"engine/",

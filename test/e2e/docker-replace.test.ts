@@ -106,7 +106,7 @@ describe.skipIf(noDocker !== undefined)(
 		const endpoint = `replace-${process.pid}`;
 		beforeAll(async () => {
 			await makeImage();
-			await docker.getImage(IMAGE).tag({ repo: "sluice-test-worker", tag: "other" });
+			await docker("tag", IMAGE, "sluice-test-worker:other");
 			return () => removeAll(`sluice.endpoint=${endpoint}`);
 		}, 60_000);
 

@@ -53,7 +53,7 @@ function dockerSite(test: TestContext): Place {
 				...settings,
 			}),
 		}),
-		containers: async () => (await containersOf(`sluice.endpoint=${id}`)).map(({ Id }) => Id),
+		containers: () => containersOf(`sluice.endpoint=${id}`),
 	};
 }
 
@@ -137,7 +137,7 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		const { worker } = await started(place, id);
 		const [container] = await place.containers();
 		await service.end("SIGKILL");
-		await docker.getContainer(container!).kill();
+		await docker("kill", container!);
 		service = await place.serve();
 		place.allow("allowed");
 		const job = await ended(service, place.id, id, 30_000);

@@ -29,6 +29,7 @@ import { SCRIPTS } from "./sample-workers.ts";
 const root = mkdtempSync(join(tmpdir(), "sluice-docker-"));
 const logDir = join(root, "logs");
 const serviceId = `test-${randomUUID()}`;
+const ENV: Record<string, string> = { DOCKER_HOST: process.env["DOCKER_HOST"] ?? "" };
 const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -55,7 +56,8 @@ function script(text: string, change: Partial<Spec> = {}): Spec {
 		env: { PATH: "/bin", PIDS: join(root, workerId) },
 		serviceId,
 		settings,
-		url: "http://127.0.0.1:9",
+		// Not loopback: the network `none` does not reach it.
+		url: "http://sluice.example:9",
 		gpus: [],
 		...change,
 	};
@@ -66,9 +68,14 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	let foreign: Handle;
 	const opened: Launcher[] = [];
 
-	function open(): { launcher: Launcher; exits: ReturnType<typeof exitsOf>; said: string[] } {
+	function open(serviceEnv = ENV): {
+		launcher: Launcher;
+		exits: ReturnType<typeof exitsOf>;
+		said: string[];
+	} {
 		const said: string[] = [];
-		const launcher = dockerLauncher({ clock, logDir, log: (message) => said.push(message) });
+		const log = (message: string): void => void said.push(message);
+		const launcher = dockerLauncher({ clock, logDir, serviceEnv, log });
 		opened.push(launcher);
 		return { launcher, exits: exitsOf(launcher), said };
 	}
@@ -82,14 +89,9 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 
 	beforeAll(async () => {
 		await makeImage();
-		const other = await docker.createContainer({
-			Image: IMAGE,
-			Cmd: ["/bin/sleep", "300"],
-			Labels: { [`foreign-${serviceId}`]: "" },
-			HostConfig: { NetworkMode: "none" },
-		});
-		await other.start();
-		foreign = { container: other.id };
+		const label = `foreign-${serviceId}`;
+		const command = ["run", "--detach", "--network", "none", "--label", label, IMAGE];
+		foreign = { container: await docker(...command, "/bin/sleep", "300") };
 	}, 60_000);
 	afterEach(async () => {
 		for (const launcher of opened.splice(0)) await launcher.close();
@@ -101,7 +103,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	}, 60_000);
 
 	conformance("docker", {
-		open: () => dockerLauncher({ clock, logDir }),
+		open: () => dockerLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
 		spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
 		ready: (spec) =>
 			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
@@ -148,23 +150,17 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		});
 
 		it("D29: says which daemon does not answer, and goes on without it", async () => {
-			const before = process.env["DOCKER_HOST"];
-			process.env["DOCKER_HOST"] = `unix://${join(root, "no.sock")}`;
-			try {
-				const { launcher, said } = open();
-				await expect(launcher.start(script(""))).rejects.toThrow(
-					`cannot start a worker of endpoint "sample": no Docker daemon answers at ${join(root, "no.sock")}; ` +
-						"start it, or set DOCKER_HOST",
-				);
-				expect(await launcher.adopt("worker", foreign)).toBe(false);
-				expect(await launcher.list()).toEqual([]);
-				await launcher.stop("worker", 0);
-				expect(await launcher.removeStrays({ serviceId, recorded: ["worker"] })).toBe(0);
-				expect(said).toHaveLength(2);
-			} finally {
-				if (before === undefined) delete process.env["DOCKER_HOST"];
-				else process.env["DOCKER_HOST"] = before;
-			}
+			const socket = join(root, "no.sock");
+			const { launcher, said } = open({ DOCKER_HOST: `unix://${socket}` });
+			await expect(launcher.start(script(""))).rejects.toThrow(
+				`cannot start a worker of endpoint "sample": no Docker daemon answers at ${socket}; ` +
+					"start it, or set DOCKER_HOST",
+			);
+			expect(await launcher.adopt("worker", foreign)).toBe(false);
+			expect(await launcher.list()).toEqual([]);
+			await launcher.stop("worker", 0);
+			expect(await launcher.removeStrays({ serviceId, recorded: ["worker"] })).toBe(0);
+			expect(said).toHaveLength(2);
 		});
 	});
 
@@ -202,7 +198,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		});
 
 		it("D25: on its own network it reaches a service on all addresses; on loopback the start says how", async () => {
-			const network = await docker.createNetwork({ Name: serviceId, Driver: "bridge" });
+			await docker("network", "create", serviceId);
 			try {
 				const everywhere = await listener("0.0.0.0");
 				expect(await run(caller(everywhere.url, serviceId))).toMatchObject({ lastOutput: "hello" });
@@ -210,14 +206,14 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 				const alone = await listener("127.0.0.1");
 				const unreached = open().launcher.start(caller(alone.url, serviceId));
 				await expect(unreached).rejects.toThrow(
-					/the service is not reached, which listens at http:\/\/127.0.0.1:\d+: start it with --host /,
+					/does not reach the service, which listens at http:\/\/127.0.0.1:\d+: start it with --host /,
 				);
 				await expect(unreached).rejects.toThrow(
 					/ --host \d+\.\d+\.\d+\.\d+ or --host 0.0.0.0, set publicUrl, or use network: host/,
 				);
 				alone.close();
 			} finally {
-				await network.remove();
+				await docker("network", "rm", serviceId);
 			}
 		});
 	});
@@ -255,7 +251,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			const handle = await first.launcher.start(spec);
 			await first.launcher.close();
 			writeFileSync(join(folder(spec), "release"), "");
-			await docker.getContainer(String(handle["container"])).wait();
+			await docker("wait", String(handle["container"]));
 			const { launcher } = open();
 			expect(await launcher.adopt(spec.workerId, handle)).toBe(false);
 			expect(readFileSync(logPath(logDir, spec.workerId), "utf8")).toBe("last words\n");
@@ -298,11 +294,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		const { launcher, exits } = open();
 		const [one, two] = [script(SCRIPTS.runs), script(SCRIPTS.runs)];
 		const handles = [await launcher.start(one), await launcher.start(two)];
-		await Promise.all(
-			handles.map(({ container }) =>
-				docker.getContainer(String(container)).remove({ force: true }),
-			),
-		);
+		await Promise.all(handles.map(({ container }) => docker("rm", "--force", String(container))));
 		await launcher.stop(one.workerId, 600_000);
 		await exits.next(two.workerId);
 		expect([

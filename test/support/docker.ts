@@ -1,18 +1,20 @@
 /**
- * A real Docker daemon for tests, where there is one, and an image made of what this machine has:
- * node, a shell, their libraries. Nothing is pulled.
+ * A real Docker daemon for tests, where there is one, called with Docker's own command, and an image
+ * made of what this machine has: node, a shell, their libraries. Nothing is pulled.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import Docker from "dockerode";
+import { promisify } from "node:util";
 
 /** The image: `/bin/node`, `/bin/sh` and `/bin/sleep`. */
 export const IMAGE = `sluice-test-worker:node-${process.versions.node}`;
 
-/** The daemon that `DOCKER_HOST` names, or the one of this machine. */
-export const docker = new Docker();
+/** Runs `docker` with these arguments and returns its output. */
+export async function docker(...args: string[]): Promise<string> {
+	return (await promisify(execFile)("docker", args)).stdout.trim();
+}
 
 /** Why tests with containers cannot run here; undefined where they can. */
 export const noDocker: string | undefined = await reason();
@@ -21,10 +23,11 @@ async function reason(): Promise<string | undefined> {
 	if (process.platform !== "linux")
 		return "the image is made of this machine's own programs, which are not for Linux";
 	try {
-		await docker.ping();
+		await docker("version");
 		return undefined;
 	} catch (error) {
-		return `no Docker daemon answers: ${(error as NodeJS.ErrnoException).code ?? String(error)}`;
+		const { stderr, message } = error as Error & { stderr?: string };
+		return `no Docker daemon answers: ${(stderr || message).trim()}`;
 	}
 }
 
@@ -35,13 +38,7 @@ export function titled(title: string): string {
 
 /** Makes the image if it is not there. */
 export async function makeImage(): Promise<void> {
-	if (
-		await docker
-			.getImage(IMAGE)
-			.inspect()
-			.catch(() => undefined)
-	)
-		return;
+	if ((await docker("images", "--quiet", IMAGE)) !== "") return;
 	const root = mkdtempSync(join(tmpdir(), "sluice-image-"));
 	try {
 		for (const [program, place] of [
@@ -56,12 +53,7 @@ export async function makeImage(): Promise<void> {
 				put(root, library, library);
 		}
 		mkdirSync(join(root, "tmp"), { mode: 0o1777 });
-		const tar = spawn("tar", ["-C", root, "-cf", "-", "."], {
-			stdio: ["ignore", "pipe", "inherit"],
-		});
-		const [repo, tag] = IMAGE.split(":") as [string, string];
-		const answer = await docker.importImage(tar.stdout, { repo, tag });
-		for await (const _ of answer);
+		execFileSync("sh", ["-c", `tar -C "$0" -cf - . | docker import - "$1"`, root, IMAGE]);
 	} finally {
 		rmSync(root, { recursive: true, force: true });
 	}
@@ -74,34 +66,27 @@ function put(root: string, from: string, to: string): void {
 	copyFileSync(from, target);
 }
 
-/** Containers with these labels, running or not. */
-export async function containersOf(...labels: string[]): Promise<Docker.ContainerInfo[]> {
-	return await docker.listContainers({ all: true, filters: { label: labels } });
+/** Ids of the containers with this label, running or not. */
+export async function containersOf(label: string): Promise<string[]> {
+	const ids = await docker("ps", "--all", "--quiet", "--no-trunc", "--filter", `label=${label}`);
+	return ids.split("\n").filter((id) => id !== "");
 }
 
 /**
- * How many processes run in the containers of a worker, init processes and the naps of scripts left
- * out.
+ * How many processes run in the containers of a worker, without init processes and the pauses of
+ * scripts.
  */
 export async function processesOf(workerId: string): Promise<number> {
 	let count = 0;
-	for (const { Id } of await containersOf(`sluice.worker=${workerId}`)) {
-		const top = (await docker
-			.getContainer(Id)
-			.top()
-			.catch(() => undefined)) as { Processes: string[][] } | undefined;
-		count +=
-			top?.Processes.filter((row) => !/^(\/sbin\/docker-init|sleep 0)/.test(row.at(-1)!)).length ??
-			0;
+	for (const id of await containersOf(`sluice.worker=${workerId}`)) {
+		const rows = (await docker("top", id, "-eo", "pid,args").catch(() => "")).split("\n").slice(1);
+		const commands = rows.map((row) => row.replace(/^\s*\d+\s+/, ""));
+		count += commands.filter((each) => !/^(\/sbin\/docker-init|sleep 0)/.test(each)).length;
 	}
 	return count;
 }
 
 /** Removes all containers with this label. */
 export async function removeAll(label: string): Promise<void> {
-	for (const { Id } of await containersOf(label))
-		await docker
-			.getContainer(Id)
-			.remove({ force: true })
-			.catch(() => {});
+	for (const id of await containersOf(label)) await docker("rm", "--force", id).catch(() => {});
 }

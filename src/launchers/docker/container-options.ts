@@ -1,47 +1,61 @@
-/**
- * What the Docker daemon is asked for when a worker is to start: pure, from the worker and its
- * place on the network (D25).
- */
-import type { ContainerCreateOptions, DeviceRequest } from "dockerode";
+/** The container of a worker, as the Docker Engine API describes it (D25). Pure. */
 import type { WorkerSpec } from "../launcher.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** The name by which a container finds the machine that it runs on. */
+/** The name by which a container reaches the machine that it runs on. */
 export const MACHINE = "host.docker.internal";
 
-/** Labels by which a service finds its own containers again. */
+/** Labels by which a service finds its own containers. */
 export const LABELS = {
 	service: "sluice.service",
 	worker: "sluice.worker",
 	endpoint: "sluice.endpoint",
 } as const;
 
-/**
- * Where the container stands: `host` or a network's name; and the address of the machine on it,
- * where the daemon does not know {@link MACHINE} by itself.
- */
+/** Body of `POST /containers/create`, and the name. */
+export interface ContainerOptions {
+	name: string;
+	Image: string;
+	Cmd?: string[];
+	Env: string[];
+	Labels: Record<string, string>;
+	HostConfig: {
+		Init: true;
+		RestartPolicy: { Name: "no" };
+		LogConfig: typeof DAEMON_LOG;
+		NetworkMode: string;
+		ExtraHosts?: string[];
+		Memory?: number;
+		NanoCpus?: number;
+		Binds?: string[];
+		DeviceRequests?: DeviceRequest[];
+	};
+}
+
+interface DeviceRequest {
+	/** -1: all. */
+	Count?: number;
+	DeviceIDs?: string[];
+	Capabilities: string[][];
+}
+
+/** `network`: `host` or a name. `machine`: the address for {@link MACHINE}, if the daemon has none. */
 export interface ContainerContext {
 	network: string;
 	machine?: string;
 }
 
-/**
- * The daemon keeps this much of the output, in two files; the service copies it from there as it
- * comes.
- */
+/** The daemon keeps this much of the output, in two files; the service copies it while it grows. */
 const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } };
 
-/** Bytes behind a letter. */
+/** Bytes of each unit. */
 const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
-/**
- * The options of the container for a worker. An init process hands signals on, so that a program
- * without a handler ends too.
- */
+/** With an init process, which forwards signals, so that a program without a handler ends too. */
 export function containerOptions(
 	spec: WorkerSpec<DockerSettings>,
-	place: ContainerContext,
-): ContainerCreateOptions {
+	context: ContainerContext,
+): ContainerOptions {
 	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
 	const devices = deviceRequests(spec.gpus, gpus);
 	return {
@@ -49,7 +63,7 @@ export function containerOptions(
 		Image: image,
 		...(command === undefined ? {} : { Cmd: [...command] }),
 		Env: Object.entries(spec.env).map(
-			([name, value]) => `${name}=${reachable(value, spec.url, place)}`,
+			([name, value]) => `${name}=${reachable(value, spec.url, context)}`,
 		),
 		Labels: {
 			[LABELS.service]: spec.serviceId,
@@ -60,8 +74,8 @@ export function containerOptions(
 			Init: true,
 			RestartPolicy: { Name: "no" },
 			LogConfig: DAEMON_LOG,
-			NetworkMode: place.network,
-			...(place.machine === undefined ? {} : { ExtraHosts: [`${MACHINE}:${place.machine}`] }),
+			NetworkMode: context.network,
+			...(context.machine === undefined ? {} : { ExtraHosts: [`${MACHINE}:${context.machine}`] }),
 			...(memory === undefined ? {} : { Memory: bytesOf(memory) }),
 			...(cpus === undefined ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
 			...(volumes === undefined ? {} : { Binds: [...volumes] }),
@@ -70,10 +84,7 @@ export function containerOptions(
 	};
 }
 
-/**
- * Host and port of an address, when it is one that only the machine itself has: a container with a
- * network of its own does not reach it.
- */
+/** The port of a loopback address, which a container with its own network does not reach. */
 export function loopbackOf(url: string): { port: number } | undefined {
 	const { hostname, port, protocol } = new URL(url);
 	if (hostname !== "localhost" && hostname !== "[::1]" && !hostname.startsWith("127."))
@@ -81,19 +92,16 @@ export function loopbackOf(url: string): { port: number } | undefined {
 	return { port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
-/**
- * A value of the environment; what begins with the address of the service, with an address that
- * leads there from the container.
- */
+/** A variable's value; an address of the service as the container reaches it. */
 function reachable(value: string, url: string, { network }: ContainerContext): string {
 	if (network === "host" || !loopbackOf(url) || !(value === url || value.startsWith(`${url}/`)))
 		return value;
-	const there = new URL(url);
-	there.hostname = MACHINE;
-	return there.href.replace(/\/$/, "") + value.slice(url.length);
+	const inside = new URL(url);
+	inside.hostname = MACHINE;
+	return inside.href.replace(/\/$/, "") + value.slice(url.length);
 }
 
-/** The GPUs that were assigned, else those of the settings. */
+/** The assigned GPUs, else those of the settings. */
 function deviceRequests(assigned: readonly number[], set: DockerSettings["gpus"]): DeviceRequest[] {
 	const wanted = assigned.length === 0 ? set : assigned;
 	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0))

@@ -1,11 +1,11 @@
 /**
- * Runs workers as containers of a Docker daemon. They outlive the service, and are known again by
- * their labels (D25, D34).
+ * Runs workers as containers of a Docker daemon. They outlive the service, and are found by their
+ * labels (D25, D34).
  */
-import type Docker from "dockerode";
 import type { Clock } from "../../clock.ts";
-import { dockerClient, daemonAddress, sentenceOf, statusOf } from "./client.ts";
-import type { Container } from "./client.ts";
+import { dockerDaemon, sentenceOf, statusOf } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
+import { containerContext } from "./network.ts";
 import { copyOutput } from "./output.ts";
 import { containerOptions, LABELS } from "./container-options.ts";
 import type { LauncherDependencies } from "../definition.ts";
@@ -13,33 +13,29 @@ import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
 import type { DockerSettings } from "./settings.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 
-/**
- * How often a daemon that does not answer is asked again, and a container whether its program
- * began, ms.
- */
-const AGAIN_MS = 1000;
+/** Pause before a daemon that does not answer is called again, ms. */
+const RETRY_MS = 1000;
+/** How often a new container is checked for its program, ms. */
 const BEGIN_MS = 10;
-/** The grace is counted in steps of this many ms, so that a shorter one counts at once. */
+/** The grace is counted in steps of this many ms, so that a shorter one takes effect at once. */
 const STEP_MS = 25;
-/**
- * How long a container may survive SIGKILL, or a daemon be away when a container is to be ended,
- * ms.
- */
+/** How long a container may survive SIGKILL, or the daemon be unavailable for a kill, ms. */
 const KILL_TIMEOUT_MS = 10_000;
 
-/** The process that the daemon puts before a worker's own. */
+/** The init process of a container. */
 const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
 
-/** A worker under watch, from its start or adoption until its exit is reported. */
+/** A watched worker, from its start or adoption until its exit is reported. */
 interface Worker {
 	readonly id: string;
-	readonly container: Container;
+	/** Id of its container. */
+	readonly container: string;
 	graceLeftMs: number;
-	/** The end under way, shared by all who ask for it. */
+	/** The end in progress, shared by all concurrent stops. */
 	ending: Promise<void> | undefined;
 	/** Aborted when the container has ended. */
 	readonly over: AbortController;
-	/** Aborted when it is watched no more. */
+	/** Aborted when it is no longer watched. */
 	readonly left: AbortController;
 	/** Resolves when its exit was reported. */
 	readonly reported: PromiseWithResolvers<void>;
@@ -47,22 +43,20 @@ interface Worker {
 
 /**
  * The `docker` launcher (D25). A handle is `{container}`. Containers of ended workers are removed,
- * their output is kept in `logDir`. `stop` rejects when the daemon does not answer for 10 s or the
- * container survives SIGKILL by 10 s. Before the first start, containers that bear the service's
- * label and are no worker's known here are removed.
+ * their output stays in `logDir`. Strays are removed before the first start at the latest.
  */
-export function dockerLauncher({
-	clock,
-	logDir,
-	log = () => {},
-}: Pick<LauncherDependencies, "clock" | "logDir"> & Partial<LauncherDependencies>): Launcher {
+export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDependencies): Launcher {
 	const workers = new Map<string, Worker>();
 	const listeners: ((exit: Exit) => void)[] = [];
-	const connected = dockerClient();
+	let daemonOnce: Daemon | undefined;
+	/** Throws a sentence when `DOCKER_HOST` is wrong. */
+	const daemon = (): Daemon => (daemonOnce ??= dockerDaemon(serviceEnv));
+	const sentence = (error: unknown): string =>
+		sentenceOf(error, daemonOnce?.address ?? "DOCKER_HOST");
 	let swept: Promise<unknown> | undefined;
 	let closed = false;
 
-	function add(id: string, container: Container): void {
+	function add(id: string, container: string): void {
 		const worker: Worker = {
 			id,
 			container,
@@ -81,7 +75,7 @@ export function dockerLauncher({
 		const { lastLine, ...how } = await endOf(worker);
 		if (left.signal.aborted) return;
 		over.abort();
-		await remove(container).catch((error: unknown) =>
+		await remove(daemon(), container).catch((error: unknown) =>
 			log(`the container of worker ${id} was not removed: ${String(error)}`),
 		);
 		workers.delete(id);
@@ -89,33 +83,27 @@ export function dockerLauncher({
 		worker.reported.resolve();
 	}
 
-	/**
-	 * Copies the output of a container until it has ended; goes on when a daemon that went away is
-	 * there again.
-	 */
+	/** Copies the output of a container until it has ended, across outages of the daemon. */
 	async function endOf({
 		id,
 		container,
 		left,
 	}: Worker): Promise<{ code?: number; lastLine: string }> {
-		for (let told = false; !left.signal.aborted; ) {
+		for (let logged = false; !left.signal.aborted; ) {
 			try {
-				await copyOutput(container, { logDir, workerId: id, signal: left.signal });
+				await copyOutput(daemon(), container, { logDir, workerId: id, signal: left.signal });
 			} catch (error) {
-				if (!told)
-					log(
-						`the output of worker ${id} could not be read, which is tried again: ${String(error)}`,
-					);
-				told = true;
+				if (!logged)
+					log(`the output of worker ${id} could not be read, trying again: ${String(error)}`);
+				logged = true;
 			}
 			try {
-				// The output may end a moment before the container; when it broke off this is the pause
-				// before the next try.
+				// The output may end a moment before the container. If it failed, this is the pause.
 				await Promise.race([
-					container.wait({ abortSignal: left.signal }),
-					clock.sleep(AGAIN_MS, left.signal),
+					daemon().wait(container, left.signal),
+					clock.sleep(RETRY_MS, left.signal),
 				]);
-				const { State } = await container.inspect();
+				const { State } = await daemon().inspect(container);
 				if (!State.Running)
 					return {
 						code: State.ExitCode,
@@ -125,7 +113,7 @@ export function dockerLauncher({
 					};
 			} catch (error) {
 				if (statusOf(error) === 404) return { lastLine: "" };
-				await clock.sleep(AGAIN_MS, left.signal);
+				await clock.sleep(RETRY_MS, left.signal);
 			}
 		}
 		return { lastLine: "" };
@@ -141,28 +129,27 @@ export function dockerLauncher({
 		}
 	}
 
-	/** Ends a container, or joins the end under way; the shorter grace counts. */
+	/** Ends a container, or joins the end in progress; the shorter grace counts. */
 	function end(worker: Worker, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
-		worker.ending ??= graceThenKill(worker).catch(async (error: unknown) => {
+		worker.ending ??= graceThenKill(worker).catch((error: unknown) => {
 			worker.ending = undefined;
-			throw new Error(
-				`worker ${worker.id} could not be ended: ${sentenceOf(error, await connected())}`,
-				{ cause: error },
-			);
+			throw new Error(`worker ${worker.id} could not be ended: ${sentence(error)}`, {
+				cause: error,
+			});
 		});
 		return worker.ending;
 	}
 
 	async function graceThenKill(worker: Worker): Promise<void> {
 		const { container, over } = worker;
-		if (worker.graceLeftMs > 0) await signal(clock, container, "SIGTERM");
+		if (worker.graceLeftMs > 0) await signal(clock, daemon(), container, "SIGTERM");
 		while (worker.graceLeftMs > 0 && !over.signal.aborted) {
 			await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), over.signal);
 			worker.graceLeftMs -= STEP_MS;
 		}
 		if (over.signal.aborted) return;
-		await signal(clock, container, "SIGKILL");
+		await signal(clock, daemon(), container, "SIGKILL");
 		await clock.sleep(KILL_TIMEOUT_MS, over.signal);
 		if (!over.signal.aborted)
 			throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
@@ -170,25 +157,22 @@ export function dockerLauncher({
 
 	/** Removes containers of the service whose workers are not watched here; returns how many. */
 	async function sweep(serviceId: string): Promise<number> {
-		const docker = await connected();
-		const found = await docker.listContainers({
-			all: true,
-			filters: { label: [`${LABELS.service}=${serviceId}`] },
-		});
+		const found = await daemon().list({ label: `${LABELS.service}=${serviceId}`, all: true });
 		const strays = found.filter(({ Labels }) => !workers.has(Labels[LABELS.worker] ?? ""));
-		for (const { Id } of strays) await remove(docker.getContainer(Id));
+		for (const { Id } of strays) await remove(daemon(), Id);
 		return strays.length;
 	}
 
-	async function run(docker: Docker, spec: WorkerSpec<DockerSettings>): Promise<Container> {
-		const place = await daemonAddress(docker, spec.settings, spec.url);
-		const container = await docker.createContainer(containerOptions(spec, place));
+	/** Creates and starts a container; returns its id. */
+	async function run(spec: WorkerSpec<DockerSettings>): Promise<string> {
+		const context = await containerContext(daemon(), spec.settings, spec.url);
+		const container = await daemon().create(containerOptions(spec, context));
 		try {
-			await container.start();
-			await begun(clock, container);
+			await daemon().start(container);
+			await begun(clock, daemon(), container);
 			return container;
 		} catch (error) {
-			await remove(container).catch(() => {});
+			await remove(daemon(), container).catch(() => {});
 			throw error;
 		}
 	}
@@ -199,41 +183,38 @@ export function dockerLauncher({
 		async start(spec: WorkerSpec<DockerSettings>) {
 			await pruneLogs(logDir, workers.keys(), clock.now());
 			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
-			const docker = await connected();
 			try {
 				await (swept ??= sweep(spec.serviceId).catch((error: unknown) => {
 					swept = undefined;
 					throw error;
 				}));
-				const container = await run(docker, spec);
+				const container = await run(spec);
 				add(spec.workerId, container);
-				return { container: container.id };
+				return { container };
 			} catch (error) {
-				throw new Error(
-					`cannot start a worker of endpoint "${spec.endpoint}": ${sentenceOf(error, docker)}`,
-					{ cause: error },
-				);
+				const why = sentence(error);
+				throw new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${why}`, {
+					cause: error,
+				});
 			}
 		},
 
 		async adopt(workerId, handle) {
-			const id = handle["container"];
-			if (typeof id !== "string" || id === "") return false;
-			if (workers.get(workerId)?.container.id === id) return true;
-			const docker = await connected();
-			const container = docker.getContainer(id);
+			const container = handle["container"];
+			if (typeof container !== "string" || container === "") return false;
+			if (workers.get(workerId)?.container === container) return true;
 			try {
-				const { Config, State } = await container.inspect();
+				const { Config, State } = await daemon().inspect(container);
 				if (Config.Labels[LABELS.worker] !== workerId) return false;
 				if (State.Running) {
 					add(workerId, container);
 					return true;
 				}
-				await copyOutput(container, { logDir, workerId, signal: new AbortController().signal });
-				await remove(container);
+				const { signal } = new AbortController();
+				await copyOutput(daemon(), container, { logDir, workerId, signal });
+				await remove(daemon(), container);
 			} catch (error) {
-				if (statusOf(error) !== 404)
-					log(`worker ${workerId} was not taken over: ${sentenceOf(error, docker)}`);
+				if (statusOf(error) !== 404) log(`worker ${workerId} was not adopted: ${sentence(error)}`);
 			}
 			return false;
 		},
@@ -247,13 +228,9 @@ export function dockerLauncher({
 
 		async list() {
 			if (workers.size === 0) return [];
-			const running = new Set(
-				(await (await connected()).listContainers({ filters: { label: [LABELS.worker] } })).map(
-					({ Id }) => Id,
-				),
-			);
+			const running = new Set((await daemon().list({ label: LABELS.worker })).map(({ Id }) => Id));
 			return [...workers.values()]
-				.filter(({ container }) => running.has(container.id))
+				.filter(({ container }) => running.has(container))
 				.map(({ id }) => id);
 		},
 
@@ -266,7 +243,7 @@ export function dockerLauncher({
 				return await ended;
 			} catch (error) {
 				swept = undefined;
-				log(`containers left behind were not removed: ${sentenceOf(error, await connected())}`);
+				log(`containers left behind were not removed: ${sentence(error)}`);
 				return 0;
 			}
 		},
@@ -287,51 +264,50 @@ export function dockerLauncher({
 }
 
 /**
- * Resolves when the worker's program runs in place of the init process. Throws when it was not
- * found or may not be executed.
+ * Resolves when the worker's program has replaced the init process. Throws when it was not found or
+ * may not be executed.
  */
-async function begun(clock: Clock, container: Container): Promise<void> {
+async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
 	for (;;) {
 		try {
-			const { Processes } = (await container.top()) as { Processes: string[][] };
-			if (Processes.some((row) => !INIT.test(row.at(-1) ?? ""))) return;
+			const rows = await daemon.top(container);
+			if (rows.some((row) => !INIT.test(row.at(-1) ?? ""))) return;
 		} catch {
-			const { State, Config } = await container.inspect();
-			// As a shell has it: 126 may not be executed, 127 was not found.
+			const { State, Config } = await daemon.inspect(container);
+			// As a shell reports it: 126 may not be executed, 127 was not found.
 			if (State.Running || (State.ExitCode !== 126 && State.ExitCode !== 127)) return;
+			const command = JSON.stringify(Config.Cmd ?? Config.Entrypoint);
 			throw new Error(
-				`the command ${JSON.stringify(Config.Cmd ?? Config.Entrypoint)} was not found in the image, or may not be executed (exit code ${State.ExitCode})`,
+				`the command ${command} was not found in the image, or may not be executed (exit code ${State.ExitCode})`,
 			);
 		}
 		await clock.sleep(BEGIN_MS);
 	}
 }
 
-/**
- * Sends a signal to a container; harmless when it has ended. A daemon that is being started anew
- * gets 10 s.
- */
+/** Sends a signal; harmless to an ended container. Waits 10 s for a daemon that restarts. */
 async function signal(
 	clock: Clock,
-	container: Container,
+	daemon: Daemon,
+	container: string,
 	name: "SIGTERM" | "SIGKILL",
 ): Promise<void> {
-	for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
+	for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
 		try {
-			return void (await container.kill({ signal: name }));
+			return await daemon.kill(container, name);
 		} catch (error) {
 			const status = statusOf(error);
 			if (status === 404 || status === 409) return;
 			if (status !== undefined || waitedMs >= KILL_TIMEOUT_MS) throw error;
-			await clock.sleep(AGAIN_MS);
+			await clock.sleep(RETRY_MS);
 		}
 	}
 }
 
-/** Removes a container with its own volumes, running or not; harmless when it is gone or going. */
-async function remove(container: Container): Promise<void> {
+/** Removes a container; harmless when it is missing or being removed. */
+async function remove(daemon: Daemon, container: string): Promise<void> {
 	try {
-		await container.remove({ force: true, v: true });
+		await daemon.remove(container);
 	} catch (error) {
 		if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
 	}

@@ -1,21 +1,18 @@
-/**
- * Copies what a container writes from the daemon into the worker's log file, where it outlives the
- * container.
- */
+/** Copies a container's output from the daemon to the worker's log file, which outlives it. */
 import { closeSync, existsSync, fstatSync, futimesSync, writeSync } from "node:fs";
-import type { Container } from "./client.ts";
+import type { Daemon } from "./daemon.ts";
 import { boundLog, logPath, openLog, startPath } from "../log-files.ts";
 
-/** Kind of stream, three zeros and the length, before each piece of output. */
+/** Before each frame: kind of stream, three zeros and the length. */
 const HEADER_BYTES = 8;
 
 /**
- * Copies until the container has ended or the signal comes; rejects when the daemon fails. The time
- * of the last piece is kept as that of the file, so that a service which takes the worker over goes
- * on where the last one was.
+ * Copies until the container has ended or `signal` aborts; rejects when the daemon fails. The time
+ * of the last line is the file's modification time, where the next service continues.
  */
 export async function copyOutput(
-	container: Container,
+	daemon: Daemon,
+	container: string,
 	q: { logDir: string; workerId: string; signal: AbortSignal },
 ): Promise<void> {
 	const path = logPath(q.logDir, q.workerId);
@@ -23,21 +20,14 @@ export async function copyOutput(
 	try {
 		const { size, mtimeMs } = fstatSync(file);
 		let last = size === 0 && !existsSync(startPath(path)) ? 0 : Math.floor(mtimeMs * 1000);
-		const stream = await container.logs({
-			follow: true,
-			stdout: true,
-			stderr: true,
-			timestamps: true,
-			since: last / 1e6,
-			abortSignal: q.signal,
-		});
+		const stream = await daemon.logs(container, { since: last / 1e6, signal: q.signal });
 		for await (const pieces of framesOf(stream)) {
 			const news = pieces.map(timed).filter(({ at }) => at > last);
 			if (news.length === 0) continue;
 			last = news.at(-1)!.at;
 			writeSync(file, Buffer.concat(news.map(({ text }) => text)));
 			boundLog(path);
-			// In the middle of its microsecond, so that rounding does not change it.
+			// In the middle of the microsecond, so that rounding does not change it.
 			futimesSync(file, (last + 0.5) / 1e6, (last + 0.5) / 1e6);
 		}
 	} catch (error) {
@@ -47,11 +37,11 @@ export async function copyOutput(
 	}
 }
 
-/** The pieces of output that are whole, as they come. */
-async function* framesOf(stream: AsyncIterable<string | Buffer>): AsyncGenerator<Buffer[]> {
+/** The complete frames of each chunk. */
+async function* framesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
 	let left: Buffer = Buffer.alloc(0);
 	for await (const chunk of stream) {
-		const bytes = Buffer.concat([left, Buffer.from(chunk)]);
+		const bytes = Buffer.concat([left, chunk]);
 		const pieces: Buffer[] = [];
 		let at = 0;
 		while (bytes.length >= at + HEADER_BYTES) {
@@ -65,7 +55,7 @@ async function* framesOf(stream: AsyncIterable<string | Buffer>): AsyncGenerator
 	}
 }
 
-/** A piece without the time before it; the time in microseconds since the epoch. */
+/** Timestamp and text of a frame; the timestamp in µs since the epoch. */
 function timed(piece: Buffer): { at: number; text: Buffer } {
 	const space = piece.indexOf(" ");
 	const [seconds = "", fraction = ""] = piece

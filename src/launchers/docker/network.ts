@@ -1,0 +1,45 @@
+/** The network of a container, from which it must reach the service. */
+import { connect } from "node:net";
+import { loopbackOf } from "./container-options.ts";
+import type { ContainerContext } from "./container-options.ts";
+import type { Daemon } from "./daemon.ts";
+import type { DockerSettings } from "./settings.ts";
+
+/** How long the service's own port may take to answer on a network's gateway, ms. */
+const CONNECT_MS = 1000;
+
+/** Throws a sentence when a container could not reach the service at `url` from its network. */
+export async function containerContext(
+	daemon: Daemon,
+	{ network }: DockerSettings,
+	url: string,
+): Promise<ContainerContext> {
+	// Its containers run in a virtual machine, where the daemon resolves the name of this one.
+	const desktop = (await daemon.info()).OperatingSystem === "Docker Desktop";
+	const name = network ?? (desktop ? "bridge" : "host");
+	const loopback = loopbackOf(url);
+	if (name === "host" || desktop || !loopback) return { network: name };
+	const { IPAM } = await daemon.network(name);
+	const machine = IPAM?.Config?.find(({ Gateway }) => Gateway !== undefined)?.Gateway;
+	if (machine !== undefined && (await listens(machine, loopback.port)))
+		return { network: name, machine };
+	const where =
+		machine === undefined
+			? "an address of this machine on that network"
+			: `--host ${machine} or --host 0.0.0.0`;
+	throw new Error(
+		`the Docker network "${name}" does not reach the service, which listens at ${url}: ` +
+			`start it with ${where}, set publicUrl, or use network: host`,
+	);
+}
+
+function listens(host: string, port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect({ host, port, timeout: CONNECT_MS });
+		const end = (answer: boolean) => (): void => {
+			socket.destroy();
+			resolve(answer);
+		};
+		socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
+	});
+}
