@@ -1,21 +1,111 @@
-/** The log: a line per event, each with its time. */
-import { expect, it } from "vitest";
+/** The log: a line per event, each with its time, as text or as JSON. */
+import { describe, expect, it } from "vitest";
 import { manualClock } from "../test/support/manual-clock.ts";
 import { eventBus } from "./events.ts";
 import { log } from "./log.ts";
 
-it("a worker's words stay on their line, whatever they hold", () => {
+function logged(options: Partial<Parameters<typeof log>[0]> = {}) {
 	const events = eventBus();
 	const clock = manualClock();
 	const lines: string[] = [];
-	log({ events, clock, write: (line) => lines.push(line) });
-	events.emit("worker.unhealthy", {
-		endpoint: "e",
-		worker: "w",
-		reason: "disk: full\n2026-01-01T00:00:00.000Z the store can be written again\r\u001b[2K\u2028",
+	log({ events, clock, write: (line) => lines.push(line), ...options });
+	return { events, lines, time: new Date(clock.now()).toISOString() };
+}
+
+const EXIT = { endpoint: "e", worker: "w", code: 7, signal: undefined, lastOutput: "one\ntwo\n" };
+
+describe("text", () => {
+	it("a worker's words stay on their line, whatever they hold", () => {
+		const { events, lines, time } = logged();
+		events.emit("worker.unhealthy", {
+			endpoint: "e",
+			worker: "w",
+			reason:
+				"disk: full\n2026-01-01T00:00:00.000Z the store can be written again\r\u001b[2K\u2028",
+		});
+		expect(lines).toEqual([
+			`${time} e: worker w is unhealthy: disk: full 2026-01-01T00:00:00.000Z the store can be written again [2K \n`,
+		]);
 	});
-	const time = new Date(clock.now()).toISOString();
-	expect(lines).toEqual([
-		`${time} e: worker w is unhealthy: disk: full 2026-01-01T00:00:00.000Z the store can be written again [2K \n`,
-	]);
+
+	it("the last lines of a failed worker, and the stack of an error, stand below the sentence", () => {
+		const { events, lines, time } = logged();
+		events.emit("worker.exited", EXIT);
+		events.emit("fault", { where: "here", error: new Error("broken") });
+		expect(lines[0]).toBe(
+			`${time} e: worker w ended with code 7; its last lines:\n    one\n    two\n`,
+		);
+		expect(lines[1]).toMatch(/^\S+ here: Error: broken\n {4}at .*\n/);
+	});
+});
+
+describe("JSON", () => {
+	it("one object a line: level, time, event, its facts and the sentence", () => {
+		const { events, lines, time } = logged({ format: "json" });
+		events.emit("worker.exited", EXIT);
+		events.emit("request.failed", {
+			method: "GET",
+			path: "/x",
+			status: 500,
+			reference: "r",
+			error: new Error("broken"),
+		});
+		expect(lines.map((line) => [line.endsWith("}\n"), JSON.parse(line)])).toEqual([
+			[
+				true,
+				{
+					level: "info",
+					time,
+					event: "worker.exited",
+					endpoint: "e",
+					worker: "w",
+					code: 7,
+					lastOutput: "one\ntwo\n",
+					msg: "e: worker w ended with code 7",
+				},
+			],
+			[
+				true,
+				expect.objectContaining({
+					level: "error",
+					event: "request.failed",
+					status: 500,
+					err: {
+						type: "Error",
+						message: "broken",
+						stack: expect.stringContaining("log.test.ts"),
+					},
+					msg: "GET /x was answered 500 (r): Error: broken",
+				}),
+			],
+		]);
+	});
+
+	it("no value of a fact that is named like a secret", () => {
+		const { events, lines } = logged({ format: "json" });
+		const facts = { endpoint: "e", token: "word-1", config: { password: "word-2" } };
+		events.emit("endpoint.paused", facts);
+		expect(JSON.parse(lines[0]!)).toMatchObject({ endpoint: "e", token: "[Redacted]" });
+		expect(lines[0]).not.toMatch(/word-/);
+	});
+});
+
+it.each(["text", "json"] as const)("%s: lines below the level are left out", (format) => {
+	const { events, lines } = logged({ format, level: "warn" });
+	events.emit("endpoint.paused", { endpoint: "e" });
+	events.emit("store.away", { why: "full" });
+	expect(lines).toHaveLength(1);
+});
+
+it.each(["text", "json"] as const)("%s: nothing for 503 and for what every job does", (format) => {
+	const { events, lines } = logged({ format, level: "debug" });
+	events.emit("request.failed", {
+		method: "GET",
+		path: "/x",
+		status: 503,
+		reference: "",
+		error: "store",
+	});
+	events.emit("job.queued", { endpoint: "e", id: "1" });
+	expect(lines).toEqual([]);
 });

@@ -1,74 +1,152 @@
 /**
- * The log: one line on stderr for each event that an operator wants to know. A listener of
- * `events.ts`; nothing else writes lines.
+ * The log: a line on stderr for each event that an operator wants to see. A listener of `events.ts`;
+ * nothing else writes lines. As text for people, or as JSON with level, event and facts (pino).
  */
+import { pino } from "pino";
 import type { Clock } from "./clock.ts";
 import type { EventBus, EventName, Events } from "./events.ts";
 
-type Line<N extends EventName> = (facts: Events[N]) => string | undefined;
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Sentences by event; events of every job are left out, they are counted elsewhere. */
-const LINES: { [N in EventName]?: Line<N> } = {
-	"service.draining": ({ drainMs }) => `stopping: running jobs get up to ${drainMs / 1000} s`,
-	"service.away": ({ ms }) =>
-		`the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
-	"server.joined": ({ server, url }) => `server ${server} at ${url} shares the store`,
-	"server.left": ({ server, url }) => `server ${server} at ${url} is gone`,
-	"worker.launched": ({ endpoint, worker }) => `${endpoint}: worker ${worker} started`,
-	"worker.adopted": ({ endpoint, worker }) => `${endpoint}: worker ${worker} taken over`,
-	"worker.ready": ({ endpoint, worker }) => `${endpoint}: worker ${worker} ready`,
-	"worker.unhealthy": ({ endpoint, worker, reason }) =>
-		`${endpoint}: worker ${worker} is unhealthy: ${oneLine(reason)}`,
-	"worker.warned": ({ endpoint, worker, warning }) =>
-		`${endpoint}: worker ${worker}: ${oneLine(warning)}`,
-	"worker.stopping": ({ endpoint, worker, why }) =>
-		`${endpoint}: worker ${worker} is stopped: ${why}`,
-	"worker.exited": ({ endpoint, worker, code, signal, lastOutput }) =>
-		`${endpoint}: worker ${worker} ended${signal ? ` by ${signal}` : code === undefined ? "" : ` with code ${code}`}${code === undefined || code === 0 ? "" : `; its last lines:\n${indented(lastOutput)}`}`,
-	"worker.failed": ({ endpoint, reason, retryMs }) =>
-		`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
-	"worker.duplicate": ({ endpoint, worker }) =>
-		`${endpoint}: a second process polls as worker ${worker} and was refused`,
-	"job.returned": ({ endpoint, id, worker, why }) =>
-		`${endpoint}: job ${id} ${why === "lost" ? `was lost by worker ${worker}` : "was returned"} and waits again`,
-	"endpoint.paused": ({ endpoint }) => `${endpoint}: paused`,
-	"endpoint.resumed": ({ endpoint }) => `${endpoint}: resumed`,
-	"endpoint.removed": ({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`,
-	"queue.purged": ({ endpoint, removed }) =>
-		`${endpoint}: the queue was purged, ${removed} jobs removed`,
-	"stop.unconfirmed": ({ endpoint, id, worker }) =>
-		`${endpoint}: worker ${worker} was told to stop job ${id} and has not confirmed it`,
-	"webhook.failed": ({ endpoint, id, host, reason, retryMs }) =>
-		`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ${retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`}`,
-	"store.away": ({ why }) => `the store cannot be written: ${why}`,
-	"posts.refused": ({ heldBytes }) =>
-		`${Math.round(heldBytes / 2 ** 20)} MiB of workers' posts are held until the store is back; further ones are refused`,
-	"store.back": () => "the store can be written again",
-	// 503: that the store is away is told once for all requests.
-	"request.failed": ({ method, path, status, reference, error }) =>
-		status === 503
-			? undefined
-			: `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}: ${sentence(error, status === 500)}`,
-	fault: ({ where, error }) => `${where}: ${sentence(error, true)}`,
+/** A sentence and, below it in text, what does not fit a line. */
+type Line = string | { sentence: string; below: string } | undefined;
+
+type Entry<N extends EventName> = readonly [LogLevel, (facts: Events[N]) => Line];
+
+/** Events of every job are left out: the metrics count them. */
+const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
+	"service.draining": [
+		"info",
+		({ drainMs }) => `stopping: running jobs get up to ${drainMs / 1000} s`,
+	],
+	"service.away": [
+		"warn",
+		({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
+	],
+	"server.joined": ["info", ({ server, url }) => `server ${server} at ${url} shares the store`],
+	"server.left": ["warn", ({ server, url }) => `server ${server} at ${url} has left`],
+	"worker.launched": ["info", (facts) => `${nameOf(facts)} started`],
+	"worker.adopted": ["info", (facts) => `${nameOf(facts)} taken over`],
+	"worker.ready": ["info", (facts) => `${nameOf(facts)} ready`],
+	"worker.unhealthy": [
+		"warn",
+		(facts) => `${nameOf(facts)} is unhealthy: ${oneLine(facts.reason)}`,
+	],
+	"worker.warned": ["warn", (facts) => `${nameOf(facts)}: ${oneLine(facts.warning)}`],
+	"worker.stopping": ["info", (facts) => `${nameOf(facts)} is stopped: ${facts.why}`],
+	"worker.exited": ["info", exited],
+	"worker.failed": [
+		"error",
+		({ endpoint, reason, retryMs }) =>
+			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
+	],
+	"worker.duplicate": [
+		"warn",
+		({ endpoint, worker }) =>
+			`${endpoint}: a second process polls as worker ${worker} and was refused`,
+	],
+	"job.returned": [
+		"warn",
+		({ endpoint, id, worker, why }) =>
+			`${endpoint}: job ${id} ${why === "lost" ? `was lost by worker ${worker}` : "was returned"} and waits again`,
+	],
+	"endpoint.paused": ["info", ({ endpoint }) => `${endpoint}: paused`],
+	"endpoint.resumed": ["info", ({ endpoint }) => `${endpoint}: resumed`],
+	"endpoint.removed": [
+		"info",
+		({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`,
+	],
+	"queue.purged": [
+		"info",
+		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
+	],
+	"stop.unconfirmed": [
+		"warn",
+		(facts) => `${nameOf(facts)} was asked to stop job ${facts.id} and has not confirmed it`,
+	],
+	"webhook.failed": [
+		"warn",
+		({ endpoint, id, host, reason, retryMs }) =>
+			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
+			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
+	],
+	"store.away": ["error", ({ why }) => `the store cannot be written: ${why}`],
+	"posts.refused": [
+		"error",
+		({ heldBytes }) =>
+			`${Math.round(heldBytes / 2 ** 20)} MiB of workers' posts are held until the store can be written; further ones are refused`,
+	],
+	"store.back": ["info", () => "the store can be written again"],
+	"request.failed": ["error", requestFailed],
+	fault: ["error", ({ where, error }) => faulty(where, error)],
 };
 
-/** Writes lines for events with `write`, each with its time. */
-export function log({
-	events,
-	clock,
-	write,
-}: {
+/** Facts whose values are never written, whatever event has them. */
+const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token", "webhookSecret"];
+
+/** Writes lines with `write`, each with its time; `level`: the lowest that is written. */
+export function log(q: {
 	events: EventBus;
 	clock: Clock;
 	write: (line: string) => void;
+	format?: "text" | "json";
+	level?: LogLevel;
 }): void {
-	events.onAny((name, facts) => {
-		const line = (LINES[name] as Line<typeof name> | undefined)?.(facts);
-		if (line !== undefined) write(`${new Date(clock.now()).toISOString()} ${line}\n`);
+	const { events, clock, write, format = "text", level = "info" } = q;
+	const time = (): string => new Date(clock.now()).toISOString();
+	const logger = pino(
+		{
+			level,
+			base: null,
+			timestamp: () => `,"time":"${time()}"`,
+			formatters: { level: (label) => ({ level: label }) },
+			redact: [...SECRETS, ...SECRETS.map((name) => `*.${name}`)],
+		},
+		{ write },
+	);
+	events.onAny((event, facts) => {
+		const entry = ENTRIES[event] as Entry<typeof event> | undefined;
+		if (!entry || !logger.isLevelEnabled(entry[0])) return;
+		const line = entry[1](facts);
+		if (line === undefined) return;
+		const { sentence, below } = typeof line === "string" ? { sentence: line, below: "" } : line;
+		if (format === "text") return write(`${time()} ${sentence}${below}\n`);
+		const { error, ...others } = facts as { error?: unknown };
+		logger[entry[0]]({ event, ...others, ...(error !== undefined && { err: error }) }, sentence);
 	});
 }
 
-/** A worker's own words, which could pass for lines of this log or steer a terminal. */
+function nameOf({ endpoint, worker }: { endpoint: string; worker: string }): string {
+	return `${endpoint}: worker ${worker}`;
+}
+
+function exited({ code, signal, lastOutput, ...facts }: Events["worker.exited"]): Line {
+	const how = signal ? ` by ${signal}` : code === undefined ? "" : ` with code ${code}`;
+	const sentence = `${nameOf(facts)} ended${how}`;
+	if (code === undefined || code === 0) return sentence;
+	return { sentence, below: `; its last lines:\n${indented(lastOutput)}` };
+}
+
+/** 503 is left out: `store.away` stands for all requests. */
+function requestFailed({ method, path, status, reference, error }: Events["request.failed"]): Line {
+	if (status === 503) return undefined;
+	const what = `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}`;
+	return status === 500 ? faulty(what, error) : `${what}: ${messageOf(error)}`;
+}
+
+/** A sentence with the error, and below it the stack. */
+function faulty(where: string, error: unknown): Line {
+	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	const [first = "", ...rest] = stack.split("\n");
+	return { sentence: `${where}: ${first}`, below: rest.map((line) => `\n${line}`).join("") };
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}
+
+/** A worker's own words, which could imitate lines of this log or control a terminal. */
 function oneLine(text: string): string {
 	// oxlint-disable-next-line no-control-regex
 	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
@@ -80,9 +158,4 @@ function indented(text: string): string {
 		.split("\n")
 		.map((line) => `    ${line}`)
 		.join("\n");
-}
-
-function sentence(error: unknown, stack: boolean): string {
-	if (!(error instanceof Error)) return String(error);
-	return stack ? (error.stack ?? error.message) : error.message;
 }

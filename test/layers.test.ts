@@ -126,7 +126,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"endpoint-settings.ts": ["core/", "launchers/index.ts", "launchers/schema.ts"],
 	"main.ts": ["cli/", "version.ts"],
 	"events.ts": ["core/"],
-	"log.ts": ["events.ts", "clock.ts"],
+	"log.ts": ["events.ts", "clock.ts", "pino"],
 	"service.ts": ["clock.ts"],
 	"version.ts": ["node"],
 	"clock.ts": ["core/time.ts"],

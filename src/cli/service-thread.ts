@@ -2,6 +2,7 @@
  * The thread in which `sluice serve` runs the service. Only in a thread can the space for
  * short-lived objects be limited: otherwise it grows to 128 MB under load and stays there.
  */
+import { isatty } from "node:tty";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { startApp } from "../compose.ts";
@@ -40,7 +41,13 @@ function startFailure(error: unknown): string {
 }
 
 const events = eventBus();
-log({ events, clock: systemClock, write: (line) => process.stderr.write(line) });
+log({
+	events,
+	clock: systemClock,
+	write: (line) => process.stderr.write(line),
+	level: config.logLevel,
+	format: config.logFormat === "auto" ? (isatty(2) ? "text" : "json") : config.logFormat,
+});
 try {
 	const app = await startApp(config, { clock: systemClock, events, env: process.env });
 	parentPort?.once("message", (command: ServiceCommand) => {

@@ -20,6 +20,8 @@ describe("loadConfig", () => {
 			corsOrigins: "*",
 			webhooksAllowPrivateNetworks: false,
 			gpus: 0,
+			logLevel: "info",
+			logFormat: "auto",
 		});
 	});
 

@@ -27,6 +27,10 @@ export interface Config {
 	drainMs: number;
 	/** GPUs of this machine for launched workers. */
 	gpus: number;
+	/** Lowest level of the log that is written. */
+	logLevel: "debug" | "info" | "warn" | "error";
+	/** `auto`: text on a terminal, else JSON. */
+	logFormat: "auto" | "text" | "json";
 	/** Origins of web pages that may call `/v2` and `/sdk/v2` (D38). */
 	corsOrigins: "*" | string[];
 	/** Webhooks may go to private, loopback and link-local addresses (D21). */
@@ -69,7 +73,8 @@ export function loadConfig(
 		);
 	if (problems.length > 0) return { ok: false, problems };
 
-	const { host, port, apiKey, secret, gpus, webhooksAllowPrivateNetworks, corsOrigins } = values;
+	const { host, port, apiKey, secret, gpus, logLevel, logFormat } = values;
+	const { webhooksAllowPrivateNetworks, corsOrigins } = values;
 	return {
 		ok: true,
 		config: {
@@ -80,6 +85,8 @@ export function loadConfig(
 			apiKey,
 			secret,
 			gpus,
+			logLevel,
+			logFormat,
 			webhooksAllowPrivateNetworks,
 			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),
 			publicUrl: withoutSlash(values.publicUrl),

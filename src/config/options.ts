@@ -111,6 +111,24 @@ export const OPTIONS = {
 			description: "Time for running jobs to finish at a stop.",
 		},
 	},
+	logLevel: {
+		flag: "log-level",
+		env: "SLUICE_LOG_LEVEL",
+		schema: {
+			enum: ["debug", "info", "warn", "error"],
+			default: "info",
+			description: "Lowest level of the lines on stderr.",
+		},
+	},
+	logFormat: {
+		flag: "log-format",
+		env: "SLUICE_LOG_FORMAT",
+		schema: {
+			enum: ["auto", "text", "json"],
+			default: "auto",
+			description: "Form of the lines on stderr; auto: text on a terminal, JSON elsewhere.",
+		},
+	},
 	gpus: {
 		env: "SLUICE_GPUS",
 		file: "gpus",

@@ -75,8 +75,8 @@ export function conformance(name: string, subject: Subject): void {
 		});
 
 		/** A shell that pauses counts as a process more for a moment. */
-		const runsTwo = (spec: WorkerSpec): Promise<void> =>
-			until(async () => (await subject.processes(spec)) === 2, "a worker and its child run");
+		const runsTwo = (spec: WorkerSpec): Promise<true> =>
+			until("a worker and its child run", async () => (await subject.processes(spec)) === 2);
 
 		it("carries its name", () => {
 			expect(open().launcher.name).toBe(name);

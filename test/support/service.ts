@@ -184,7 +184,13 @@ export async function spawnService(q: {
 	];
 	const child = spawn(process.execPath, args, {
 		cwd: q.in.path,
-		env: { ...process.env, SLUICE_API_KEY: KEY, ...store.env, ...q.env },
+		env: {
+			...process.env,
+			SLUICE_API_KEY: KEY,
+			SLUICE_LOG_FORMAT: "text",
+			...store.env,
+			...q.env,
+		},
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let said = "";
