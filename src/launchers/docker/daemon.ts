@@ -69,7 +69,7 @@ export function dockerDaemon(env: Env): Daemon {
 			const request = send({
 				...options,
 				method,
-				path: q.query ? `${path}?${new URLSearchParams(q.query)}` : path,
+				path: q.query ? `${path}?${String(new URLSearchParams(q.query))}` : path,
 				headers: text === undefined ? {} : { "content-type": "application/json" },
 				...(q.signal && { signal: q.signal }),
 			});

@@ -2,7 +2,6 @@
 import { ok, problem } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { connectionOf } from "./connection.ts";
 import type { Env } from "./connection.ts";
 import { dockerDaemon } from "./daemon.ts";
 
@@ -13,22 +12,20 @@ export async function findings(
 	endpoints: readonly EndpointToCheck[],
 	env: Env,
 ): Promise<Finding[]> {
+	let daemon = env["DOCKER_HOST"] ?? "DOCKER_HOST";
 	try {
-		await dockerDaemon(env).ping({ timeoutMs: DOCKER_MS });
-		return [
-			ok(
-				"docker",
-				`The Docker daemon at ${env["DOCKER_HOST"] ?? connectionOf(env).address} answers.`,
-			),
-		];
+		const { address, ping } = dockerDaemon(env);
+		daemon = env["DOCKER_HOST"] ?? address;
+		await ping({ timeoutMs: DOCKER_MS });
+		return [ok("docker", `The Docker daemon at ${daemon} answers.`)];
 	} catch (error) {
 		const { name, message } = error as Error;
-		const fault = name === "AbortError" || name === "TimeoutError" ? "no answer" : message;
+		const fault = name === "AbortError" ? "no answer" : message;
 		const ids = endpoints.map(({ id }) => `'${id}'`).join(", ");
 		return [
 			problem(
 				"docker",
-				`The Docker daemon at ${env["DOCKER_HOST"] ?? "its default address"} does not answer (${fault}); ${ids} cannot start workers.`,
+				`The Docker daemon at ${daemon} does not answer (${fault}); ${ids} cannot start workers.`,
 				"Start Docker, give this user access to its socket, or set DOCKER_HOST.",
 			),
 		];
