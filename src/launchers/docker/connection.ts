@@ -38,7 +38,7 @@ export function connectionOf(env: Env, platform = process.platform): Connection 
 	const { hostname, port, protocol } = url;
 	if (protocol === "ssh:") {
 		const createConnection = (): Duplex => overSsh(url);
-		return { address: url.host, secure: false, options: { createConnection, agent: false } };
+		return { address: url.host, secure: false, options: { createConnection } };
 	}
 	const secure = protocol === "https:" || env["DOCKER_TLS_VERIFY"] === "1" || port === TLS_PORT;
 	return {
