@@ -75,7 +75,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"posts.refused": [
 		"error",
 		({ heldBytes }) =>
-			`${Math.round(heldBytes / 2 ** 20)} MiB of workers' posts are held until the store can be written; further ones are refused`,
+			`${Math.round(heldBytes / 2 ** 20)} MiB of workers' posts are held until the store can be written; ` +
+			"further ones are refused",
 	],
 	"store.back": ["info", () => "the store can be written again"],
 	"request.failed": ["error", requestFailed],

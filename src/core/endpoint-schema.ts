@@ -79,7 +79,8 @@ const LIMITS: Schema = {
 			properties: {
 				queue: wholeOrOff({
 					description:
-						"Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax where that is more.",
+						"Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax " +
+						"where that is more.",
 				}),
 				...Object.fromEntries(
 					LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)]),
@@ -89,7 +90,8 @@ const LIMITS: Schema = {
 	],
 	default: ENDPOINT_DEFAULTS.limits,
 	description:
-		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of which may be off. What is not named keeps its default.",
+		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
+		"which may be off. What is not named keeps its default.",
 	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
 	"x-message": "must be off, or an object of operations to { per10s, concurrent } and queue.",
 };
@@ -111,7 +113,8 @@ const ENV: Schema = {
 	},
 	default: ENDPOINT_DEFAULTS.env,
 	description:
-		"Environment of launched workers, beside what they need to find the service. Values are not shown again: answers list the names.",
+		"Environment of launched workers, beside what they need to find the service. Values are not " +
+		"shown again: answers list the names.",
 	examples: [{ MODEL: "small" }],
 	"x-message": "must be an object of names to values.",
 };
@@ -177,7 +180,8 @@ export function endpointSchema(launcher: Schema) {
 			scalerValue: whole(1, 1_000_000, {
 				default: ENDPOINT_DEFAULTS.scalerValue,
 				description:
-					"With QUEUE_DELAY the wait in seconds after which a worker is added; with REQUEST_COUNT the jobs per worker.",
+					"With QUEUE_DELAY the wait in seconds after which a worker is added; with REQUEST_COUNT the " +
+					"jobs per worker.",
 			}),
 			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
 			env: ENV,
@@ -197,16 +201,19 @@ export function endpointSchema(launcher: Schema) {
 				"x-unit": "ms",
 				default: ENDPOINT_DEFAULTS.initTimeoutMs,
 				description:
-					"How long a launched worker may take to its first call, including loading its model. One that takes longer is stopped and counts as crashed.",
+					"How long a launched worker may take to its first call, including loading its model. One that " +
+					"takes longer is stopped and counts as crashed.",
 			}),
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,
 				description:
-					"GPUs that each launched worker gets for itself, of those that the option gpus names. An idle worker of another endpoint makes room, but never a busy one.",
+					"GPUs that each launched worker gets for itself, of those that the option gpus names. An idle " +
+					"worker of another endpoint makes room, but never a busy one.",
 			}),
 			webhookSecret: {
 				type: "string",
 				pattern:
+					"" +
 					"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
 				writeOnly: true,
 				description:

@@ -1,6 +1,6 @@
-/** What `sluice doctor` says of one thing it looked at (D36). */
+/** What `sluice doctor` reports of one check (D36). */
 export interface Finding {
-	/** What was looked at, in one or two words. */
+	/** What was checked, in one or two words. */
 	check: string;
 	/** `problem`: something does not work. `warning`: something soon may not. */
 	level: "ok" | "warning" | "problem";

@@ -25,7 +25,7 @@ import type { LauncherSettings } from "../core/endpoint.ts";
 
 /** The worker to start. */
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
-	/** Unique for ever: letters, digits, `_` and `-`; the endpoint's id begins it. */
+	/** Never reused: letters, digits, `_` and `-`; the endpoint's id begins it. */
 	workerId: string;
 	endpoint: string;
 	/** The endpoint's `launcher`, as the schema of this launcher checked it. */
@@ -73,7 +73,7 @@ export interface Launcher {
 	/**
 	 * Watches a worker again that an earlier run of the service started; `handle` as `start` returned
 	 * it, perhaps with further members. True also when it is watched already. False when it has ended,
-	 * when the handle names something else now, or when the platform cannot tell; never rejects.
+	 * when the handle names something else now, or when the platform does not answer; never rejects.
 	 */
 	adopt(workerId: string, handle: Handle): Promise<boolean>;
 	/**

@@ -1,6 +1,6 @@
 /**
- * The log file of each launched process. The worker writes to it itself, so that it outlives the
- * service; the service only reads, bounds and removes.
+ * The log file of each managed worker. A process writes to it directly and outlives the service,
+ * which only reads, bounds and removes it.
  */
 import {
 	closeSync,
@@ -21,23 +21,20 @@ import { join } from "node:path";
 const TAIL_CHARACTERS = 2_000;
 /** Enough bytes for that many characters of UTF-8. */
 const TAIL_BYTES = 4 * TAIL_CHARACTERS;
-/** A log that grew beyond this many bytes is set aside and begun anew. */
+/** A log longer than this many bytes is rotated. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/**
- * How long logs of ended workers are kept, ms from their last line, and how many bytes of them
- * together.
- */
+/** How long logs of ended workers are kept, ms from their last line, and how many bytes together. */
 const KEPT_MS = 24 * 3_600_000;
 const KEPT_BYTES = 512 * 1024 * 1024;
 
-/** Path of a worker's log in `logDir`. What is set aside is beside it, with `.old` at the end. */
+/** Path of a worker's log in `logDir`. The rotated one has `.old` at the end. */
 export function logPath(logDir: string, workerId: string): string {
 	return join(logDir, `worker-${encodeURIComponent(workerId)}.log`);
 }
 
 /**
- * Opens a log for a worker to write to and returns its descriptor. Makes its folder; both are for
- * this user's eyes only. Throws a sentence when it cannot.
+ * Opens a log for writing and returns its descriptor. Makes its folder; only this user may read
+ * either. Throws a sentence when it cannot.
  */
 export function openLog(logDir: string, workerId: string): number {
 	try {
@@ -51,10 +48,7 @@ export function openLog(logDir: string, workerId: string): number {
 	}
 }
 
-/**
- * The last whole lines of a log, at most 2,000 characters; of a longer line its end. Empty when
- * there is none.
- */
+/** The last whole lines of a log, at most 2,000 characters, or the end of a longer line. */
 export function tail(path: string): string {
 	let file: number;
 	try {
@@ -76,14 +70,12 @@ export function tail(path: string): string {
 	}
 }
 
-/**
- * Where the number of bytes that were written before the log began is kept, once it was begun anew.
- */
+/** The file with the number of bytes that were written before the last rotation. */
 export function startPath(path: string): string {
 	return `${path}.start`;
 }
 
-/** How many bytes were written before the log began. */
+/** Bytes that were written before the last rotation. */
 export function startOf(path: string): number {
 	try {
 		// Logs are not flushed: after a power loss it may be empty or zeros, and the log counts from
@@ -95,8 +87,8 @@ export function startOf(path: string): number {
 }
 
 /**
- * Sets a log aside and begins it anew when it is longer than `limit` bytes (16 MiB); lines written
- * in that moment may be lost. False when there was no need.
+ * Rotates a log longer than `limit` bytes (16 MiB) by copying, since the worker holds it open;
+ * lines written in between may be lost. False when it is shorter.
  */
 export function boundLog(path: string, limit = LOG_BYTES): boolean {
 	try {
@@ -113,8 +105,8 @@ export function boundLog(path: string, limit = LOG_BYTES): boolean {
 }
 
 /**
- * Removes logs of ended workers: those over 24 h old, and the oldest until all have at most `bytes`
- * (512 MiB) together. `now` in ms since the epoch.
+ * Removes logs of ended workers: those older than 24 h, and the oldest until the rest has at most
+ * `bytes` (512 MiB). `now` in ms since the epoch.
  */
 export async function pruneLogs(
 	logDir: string,

@@ -34,7 +34,7 @@ describe("worker logs", () => {
 		expect(await workerLogs([folder]).extent("w")).toBeUndefined();
 	});
 
-	it("tells each line with the position behind it, and reads on from there", async () => {
+	it("returns each line with the position after it, and continues there", async () => {
 		writeFileSync(path, "one\r\n\nthree\nfo");
 		expect(await read()).toEqual({
 			lines: [
@@ -58,7 +58,7 @@ describe("worker logs", () => {
 		});
 	});
 
-	it("tells a last line without an end when asked for the whole", async () => {
+	it("returns a last line without a newline with `whole`", async () => {
 		writeFileSync(path, "one\ntwo");
 		expect(await read(0, true)).toEqual({
 			lines: [
@@ -71,7 +71,7 @@ describe("worker logs", () => {
 		expect(await read(7, true)).toEqual({ lines: [], next: 7, end: true });
 	});
 
-	it("goes on counting when the log was begun anew, and reads what was set aside", async () => {
+	it("counts on after a rotation, and reads the rotated file", async () => {
 		writeFileSync(path, "one\ntwo\nthr");
 		expect(boundLog(path, 4)).toBe(true);
 		appendFileSync(path, "ee\nfour\n");
@@ -83,7 +83,7 @@ describe("worker logs", () => {
 		expect(await workerLogs([folder]).extent("w")).toEqual({ first: 0, last: 19 });
 		expect(boundLog(path, 4)).toBe(true);
 		appendFileSync(path, "five\n");
-		expect((await readAll()).texts, "what was set aside before is gone").toEqual([
+		expect((await readAll()).texts, "of the rotated files only the last is kept").toEqual([
 			"ee",
 			"four",
 			"five",

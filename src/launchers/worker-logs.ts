@@ -1,7 +1,4 @@
-/**
- * Reads the log files of launched workers: lines with the places at which they end, also of ended
- * workers and across what was set aside.
- */
+/** Reads the log files of managed workers, running or ended, across rotations. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { LogLine, LogPart, WorkerLogs } from "./launcher.ts";
@@ -10,14 +7,12 @@ import { logPath, startOf } from "./log-files.ts";
 /** Bytes read at once. */
 const WINDOW_BYTES = 64 * 1024;
 
-/** A longer line comes in pieces of this many bytes. */
+/** A longer line is returned in pieces of this many bytes. */
 export const LINE_BYTES = 16 * 1024;
 
 const NEWLINE = 0x0a;
 
-/**
- * One of the two files of a log, open: its bytes are `from` to `to` of all that the worker wrote.
- */
+/** One of the two files of a log, open: bytes `from` to `to` of all output. */
 interface Segment {
 	file: number;
 	from: number;
@@ -26,11 +21,8 @@ interface Segment {
 
 /** The logs in `folders`, one for each launcher. */
 export function workerLogs(folders: readonly string[]): WorkerLogs {
-	/**
-	 * What is kept of a worker, the older file first; read at once, so that no file is begun anew
-	 * meanwhile.
-	 */
-	function opened<T>(workerId: string, look: (segments: readonly Segment[]) => T): T | undefined {
+	/** Opens the files of a worker, the older first, for a synchronous `read`: no rotation between. */
+	function opened<T>(workerId: string, read: (segments: readonly Segment[]) => T): T | undefined {
 		for (const folder of folders) {
 			const path = logPath(folder, workerId);
 			const file = open(path);
@@ -39,7 +31,7 @@ export function workerLogs(folders: readonly string[]): WorkerLogs {
 			try {
 				const start = startOf(path);
 				const current = { file, from: start, to: start + fstatSync(file).size };
-				return look(
+				return read(
 					old === undefined
 						? [current]
 						: [{ file: old, from: start - fstatSync(old).size, to: start }, current],
@@ -56,7 +48,7 @@ export function workerLogs(folders: readonly string[]): WorkerLogs {
 		extent: async (workerId) =>
 			opened(workerId, (segments) => ({ first: segments[0]!.from, last: segments.at(-1)!.to })),
 		async read({ workerId, from, whole }) {
-			// Reading all of a long log must not hold up everybody else.
+			// Reads of a long log must not block other work.
 			await setImmediate();
 			return opened(workerId, (segments) => {
 				const last = segments.at(-1)!.to;
@@ -75,7 +67,7 @@ function open(path: string): number | undefined {
 	}
 }
 
-/** The bytes from a position on, as far as one window goes. */
+/** The bytes from a position on, at most one window. */
 function bytesAt(segments: readonly Segment[], position: number): Buffer {
 	const parts: Buffer[] = [];
 	let at = position;
@@ -101,10 +93,10 @@ function linesOf(
 		const newline = bytes.subarray(at, at + LINE_BYTES + 1).indexOf(NEWLINE);
 		let end = newline < 0 ? at + LINE_BYTES : at + newline;
 		if (newline < 0) {
-			// The end of what there is: it may go on.
+			// An unfinished line at the end.
 			if (end >= bytes.length && !(whole && start + bytes.length >= last)) break;
 			end = Math.min(end, bytes.length);
-			// Not in the middle of a character.
+			// Not inside a character.
 			while (end < bytes.length && end > at + 1 && (bytes[end]! & 0xc0) === 0x80) end -= 1;
 		}
 		const next = newline < 0 ? end : end + 1;

@@ -7,7 +7,8 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	type: "docker",
 	title: "A container",
 	description:
-		"Workers are containers of the Docker daemon that DOCKER_HOST names, by default the one of this machine, started when jobs arrive and stopped when none are left.",
+		"Workers are containers of the Docker daemon that DOCKER_HOST names, by default that of this machine; " +
+		"started when jobs arrive and stopped when none are left.",
 	managed: true,
 	settings: SETTINGS,
 	create: async (dependencies) => (await import("./launcher.ts")).dockerLauncher(dependencies),

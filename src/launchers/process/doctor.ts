@@ -42,7 +42,8 @@ function findingsOf(
 			problem(
 				check,
 				`Its program '${program}' was not found.`,
-				`Install it, or set launcher.command to its path: sluice endpoints update ${id} --set 'launcher.command=[/path/to/${basename(program)}, ...]'`,
+				"Install it, or set launcher.command to its path: " +
+					`sluice endpoints update ${id} --set 'launcher.command=[/path/to/${basename(program)}, ...]'`,
 			),
 		];
 	const script = args.find((each) => each.endsWith(".py"));
@@ -66,7 +67,8 @@ function findingsOf(
 				problem(
 					check,
 					`${program} does not have the runpod package that its workers import.`,
-					`Install it: ${program} -m pip install runpod, or name the python of a virtual environment in launcher.command.`,
+					`Install it: ${program} -m pip install runpod, ` +
+						"or name the python of a virtual environment in launcher.command.",
 				),
 			];
 }

@@ -1,38 +1,27 @@
-/**
- * A worker as a process group: whether it is still the one that was started, and how it and all it
- * started are ended.
- */
+/** A worker as a process group: whether it is the one that was started, and how it is ended. */
 import type { Clock } from "../../clock.ts";
 import type { Handle } from "../launcher.ts";
 import { processTable } from "./process-table.ts";
 
 /** Names the worker in the environment of its processes (protocol B.1). */
 export const WORKER_VARIABLE = "RUNPOD_POD_ID";
-/**
- * Names the service, by the identity of its store, in the environment of every process it launched.
- */
+/** Names the service, by the identity of its store, in the environment of its processes. */
 export const SERVICE_VARIABLE = "SLUICE_SERVICE_ID";
 
-/** How often a group that was told to end is looked at, in ms. */
+/** How often a stopping group is polled, ms. */
 const POLL_MS = 25;
-/**
- * How long processes may survive SIGKILL before that is an error, in ms; only one stuck in the
- * kernel or of another user does.
- */
+/** How long processes may survive SIGKILL, ms; one stuck in the kernel or of another user does. */
 const KILL_TIMEOUT_MS = 10_000;
 
-/**
- * One process and no later one under the same pid (D34): a {@link Handle} as the process launcher
- * makes it.
- */
+/** One process, and no later one with the same pid (D34): the {@link Handle} of this launcher. */
 export interface Identity {
 	readonly pid: number;
 	readonly startTime: number | string;
-	/** The boot that `startTime` counts from, where it does. */
+	/** The boot that `startTime` counts from, if it does. */
 	readonly boot?: string;
 }
 
-/** The identity of a process that exists, zombies included. Undefined when there is none. */
+/** The identity of a process, zombies included; undefined when there is none. */
 export function identify(pid: number): Identity | undefined {
 	const row = processTable.find(pid);
 	if (!row) return undefined;
@@ -40,10 +29,7 @@ export function identify(pid: number): Identity | undefined {
 	return { pid, startTime: row.startTime, ...(boot !== undefined && { boot }) };
 }
 
-/**
- * Reads a recorded handle back; undefined when it is not one of this launcher's or names an earlier
- * boot.
- */
+/** A recorded handle as identity; undefined when it is not of this launcher or of this boot. */
 export function identityOf(handle: Handle): Identity | undefined {
 	const { pid, startTime, boot } = handle;
 	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1 || startTime === undefined)
@@ -53,15 +39,15 @@ export function identityOf(handle: Handle): Identity | undefined {
 	return { pid, startTime, ...(current !== undefined && { boot: current }) };
 }
 
-/** Whether this very process runs. */
+/** Whether this process runs. */
 export function isRunning({ pid, startTime }: Identity): boolean {
 	const row = processTable.find(pid);
 	return row !== undefined && !row.ended && row.startTime === startTime;
 }
 
 /**
- * The running processes of the group that `leader` began, also after its own end. A group id is not
- * given away while the group has members.
+ * The running processes of the group of `leader`, also after its end: a group id is not reused while
+ * the group has members.
  */
 export function groupOf(leader: Identity): number[] {
 	const holder = processTable.find(leader.pid);
@@ -79,8 +65,8 @@ export function groupRuns(leader: Identity): boolean {
 }
 
 /**
- * The running processes, this one excepted, whose environment holds all of `marks` (`NAME=value`).
- * None when there are no marks. Linux only.
+ * The running processes, except this one, whose environment contains all `marks` (`NAME=value`);
+ * none without marks. Linux only.
  */
 export function markedProcesses(marks: readonly string[]): number[] {
 	if (marks.length === 0 || process.platform !== "linux") return [];
@@ -95,8 +81,8 @@ export function markedProcesses(marks: readonly string[]): number[] {
 }
 
 /**
- * Sends a signal to a process, or to a group when `target` is negative. False when there is none to
- * receive it. Never to init, to all processes (-1) or to its own group (0).
+ * Sends a signal to a process, or to a group if `target` is negative. False when it does not exist.
+ * Never to init, to all processes (-1) or to the own group (0).
  */
 export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	if (Math.abs(target) <= 1) return false;
@@ -105,8 +91,7 @@ export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		if (code === "ESRCH") return false;
-		// Some systems say so of a group of zombies; for others the caller sees that the processes
-		// stay.
+		// Some systems report this for a group of zombies; else the caller sees that the processes stay.
 		if (code === "EPERM") return true;
 		throw error;
 	}
@@ -139,15 +124,10 @@ export async function killAll({
 	}
 }
 
-/**
- * A worker on its way out. `graceLeftMs` is counted down here and may be lowered meanwhile by
- * another stop.
- */
+/** A stopping worker. `graceLeftMs` counts down and may be lowered by another stop. */
 export interface Ending {
 	readonly leader: Identity;
-	/**
-	 * What its processes carry in their environment, to find those that left the group; may be empty.
-	 */
+	/** Variables by which its processes outside the group are found; may be empty. */
 	readonly marks: readonly string[];
 	graceLeftMs: number;
 }

@@ -1,40 +1,31 @@
 /**
- * The operating system's list of processes: `/proc` on Linux, `ps` elsewhere. Read at once and in
- * one piece, so that a pid is signalled in the same turn in which it was looked up.
+ * The operating system's list of processes: `/proc` on Linux, `ps` elsewhere. Synchronous, so that a
+ * pid is signalled in the same turn in which it was found.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/**
- * One process. `ended` is true for a zombie: it runs no more, only its parent has not yet asked for
- * its exit.
- */
+/** One process. `ended`: a zombie, whose parent has not read its exit yet. */
 export interface ProcessRow {
 	pid: number;
 	/** Process group; equal to `pid` for the group's leader. */
 	pgid: number;
-	/** When it started, in the system's own unit; with the pid it names one process of this boot. */
+	/** Start, in the system's own unit; with the pid it identifies one process of this boot. */
 	startTime: number | string;
 	ended: boolean;
 }
 
-/** What can be asked about processes. Processes that vanish while they are read are left out. */
+/** Processes that end while they are read are left out. */
 export interface ProcessTable {
 	find(pid: number): ProcessRow | undefined;
 	all(): ProcessRow[];
-	/**
-	 * The `NAME=value` strings a process was started with; empty when they may not be read or the
-	 * system does not tell.
-	 */
+	/** The `NAME=value` strings a process was started with; empty when they cannot be read. */
 	environment(pid: number): string[];
-	/**
-	 * Names the present boot of the machine; absent where start times are dates and need no such
-	 * name.
-	 */
+	/** Identifies the current boot; absent where start times are dates. */
 	boot(): string | undefined;
 }
 
-/** The text of a file under /proc; absent when its process is gone or another user's. */
+/** The text of a file under /proc; undefined when its process has ended or is another user's. */
 function read(path: string): string | undefined {
 	try {
 		return readFileSync(path, "utf8");
@@ -43,9 +34,7 @@ function read(path: string): string | undefined {
 	}
 }
 
-/**
- * Reads one line of `/proc/<pid>/stat`. The name in brackets may hold spaces and brackets itself.
- */
+/** Reads a line of `/proc/<pid>/stat`. The name in brackets may contain spaces and brackets. */
 function parseStat(pid: number, stat: string): ProcessRow {
 	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 	return {
@@ -72,7 +61,7 @@ export const procTable: ProcessTable = {
 	boot: () => read("/proc/sys/kernel/random/boot_id")?.trim(),
 };
 
-/** Runs `ps`; it answers with an exit code when no process matches. */
+/** Rows of `ps`, which exits with 1 when no process matches. */
 function ps(selection: readonly string[]): ProcessRow[] {
 	let lines: string;
 	try {

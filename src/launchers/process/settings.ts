@@ -26,7 +26,8 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			minLength: 1,
 			title: "Folder",
 			description:
-				"Working directory. In sluice.yaml relative to that file and by default its folder; elsewhere an absolute path and by default that of the service.",
+				"Working directory. In sluice.yaml relative to that file and by default its folder; " +
+				"elsewhere an absolute path and by default that of the service.",
 			"x-message": "must be the path of a directory.",
 		},
 	},
