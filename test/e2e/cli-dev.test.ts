@@ -180,9 +180,9 @@ describe("sluice dev", () => {
 		const dev = await session(test, cwd, "handler.js");
 		await dev.says(/worker \| SyntaxError/);
 		await dev.says(
-			/The worker ended with code 1 before it asked for a job; its last lines are above\. /,
+			/The worker exited with code 1 before it asked for a job; its last lines are above\. /,
 		);
-		await dev.says(/^It is started again when a source file in \S+ changes\./);
+		await dev.says(/^It restarts when a source file in \S+ changes\./);
 		const { json } = await call(dev.url, `/v2/${dev.endpoint}/run`, {
 			key: dev.key,
 			body: { input: { name: "x" } },
