@@ -31,7 +31,7 @@ it("D34: refuses a folder that another process uses, until that is dead", async 
 	);
 	const [id] = (await once(createInterface(other.stdout), "line")) as [string];
 	expect(() => openDataFolder(path)).toThrow(
-		`The folder ${path} is in use by another server. Give each its own: --data-dir FOLDER.`,
+		`The folder ${path} is in use by another server. Each server needs its own: --data-dir FOLDER.`,
 	);
 	other.kill("SIGKILL");
 	await once(other, "exit");

@@ -1,6 +1,6 @@
 /**
- * The folder that a server with a shared store keeps for itself: who it is, so that after a restart
- * it finds the workers it launched before, and nobody else's.
+ * The data folder of a server with a shared store: its identity, by which it finds the workers that
+ * it launched before a restart.
  */
 import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, openSync } from "node:fs";
@@ -8,24 +8,22 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "./durable-file.ts";
 
-/** Result code of SQLite. */
-const BUSY = 5;
+const SQLITE_BUSY = 5;
 
-/** How long to wait for a server that is just letting go, ms. */
+/** Wait for another server that is about to exit, ms. */
 const BUSY_MS = 2000;
 
-/** A folder in use by this server. */
 export interface DataFolder {
-	/** Made with the folder, and kept in it. */
+	/** Stored in the folder. */
 	serverId: string;
-	/** May be repeated. */
+	/** May be called again. */
 	close(): void;
 }
 
 /**
- * Opens or makes the folder, for its owner alone. Throws an Error with a sentence while another
- * server uses it: both would take each other's workers for their own. The lock is one of SQLite,
- * which ends with its process, and holds across containers on one machine too.
+ * Opens or creates the folder with access for its owner only. Throws an Error with a sentence while
+ * another server uses it. The lock is SQLite's: it ends with the process, and works across
+ * containers on one machine.
  */
 export function openDataFolder(path: string): DataFolder {
 	makeFolder(path);
@@ -46,23 +44,20 @@ export function openDataFolder(path: string): DataFolder {
 		};
 	} catch (error) {
 		db.close();
-		if ((error as { errcode?: number }).errcode !== BUSY) throw error;
+		if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
 		throw new Error(
-			`The folder ${path} is in use by another server. Give each its own: --data-dir FOLDER.`,
+			`The folder ${path} is in use by another server. Each server needs its own: --data-dir FOLDER.`,
 			{ cause: error },
 		);
 	}
 }
 
-/**
- * Makes the file with mode 0600 where there is none; SQLite gives its journal the same mode, and
- * flushes the folder with it. Earlier versions left it readable for all.
- */
+/** Sets mode 0600, which SQLite uses for its journal too; earlier versions left it readable. */
 function makeOwnersOnly(file: string): void {
 	try {
 		closeSync(openSync(file, "a", OWNER_FILE));
 		chmodSync(file, OWNER_FILE);
 	} catch {
-		// What keeps it from being made SQLite reports itself; another owner's file keeps its mode.
+		// SQLite reports a file that cannot be created; the file of another owner keeps its mode.
 	}
 }

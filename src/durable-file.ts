@@ -1,13 +1,12 @@
 /**
- * Small files and folders that survive a power loss. A new file gets its content under a temporary
- * name in the same folder, is flushed, and only then gets its name; then the folder is flushed,
- * which holds the name. So a reader, also one after a power loss, finds a whole file or none.
+ * Small files and folders that survive a power loss: a file is written and flushed under a temporary
+ * name, then renamed, and its folder is flushed. Readers find a complete file or none.
  */
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** The file operations used here, so that tests can record their order and make them fail. */
+/** A parameter, so that tests can record operations and make them fail. */
 export type FileOperations = Pick<
 	typeof fs,
 	| "openSync"
@@ -20,11 +19,10 @@ export type FileOperations = Pick<
 	| "mkdirSync"
 >;
 
-/** Readable and writable by the owner only. */
 export const OWNER_FILE = 0o600;
 const OWNER_FOLDER = 0o700;
 
-/** What a file system without hard links answers. */
+/** Error codes of file systems without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set([
 	"EPERM",
 	"ENOTSUP",
@@ -34,8 +32,8 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What opening or flushing answers where there is nothing to flush: a read-only mount, or a system
- * that cannot open folders. Not EIO or ENOSPC: these say that the data may be lost.
+ * Error codes where nothing can be flushed, such as read-only mounts. Not EIO and ENOSPC, which mean
+ * that data may be lost.
  */
 const NO_FLUSH: ReadonlySet<string> = new Set([
 	"EINVAL",
@@ -48,11 +46,11 @@ const NO_FLUSH: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Creates a file with mode 0600 that is durable when this returns. False, with nothing changed,
- * when a file of that name exists: of several processes exactly one creates it.
+ * Creates a durable file with mode 0600. Returns false, without a change, when the file exists: of
+ * several processes exactly one creates it.
  */
 export function createFile(path: string, text: string, ops: FileOperations = fs): boolean {
-	return place(path, text, ops, (temporary) => {
+	return writeDurably(path, text, ops, (temporary) => {
 		try {
 			ops.linkSync(temporary, path);
 			return true;
@@ -60,7 +58,7 @@ export function createFile(path: string, text: string, ops: FileOperations = fs)
 			if (codeOf(error) === "EEXIST") return false;
 			if (!NO_LINKS.has(codeOf(error))) throw error;
 		}
-		// Without hard links a placeholder reserves the name; it is empty only until the rename.
+		// Without hard links an empty placeholder reserves the name until the rename.
 		try {
 			ops.closeSync(ops.openSync(path, "wx", OWNER_FILE));
 		} catch (error) {
@@ -72,30 +70,21 @@ export function createFile(path: string, text: string, ops: FileOperations = fs)
 	});
 }
 
-/**
- * Replaces a file, or creates it with mode 0600; durable when this returns. After a power loss
- * before that, the file has its old content or the new one.
- */
+/** Replaces or creates (mode 0600) a durable file; a power loss leaves the old or new content. */
 export function replaceFile(path: string, text: string, ops: FileOperations = fs): void {
-	place(path, text, ops, (temporary) => {
+	writeDurably(path, text, ops, (temporary) => {
 		ops.renameSync(temporary, path);
 		return true;
 	});
 }
 
-/**
- * Makes a file durable that something else may have written: its content, and its name in the
- * folder.
- */
+/** Flushes the content and the name of a file. */
 export function flushFile(path: string, ops: FileOperations = fs): void {
 	flush(path, ops);
 	flush(dirname(path), ops);
 }
 
-/**
- * Makes a folder with mode 0700 and those above it, where they do not exist; durable when this
- * returns. An existing folder keeps its mode.
- */
+/** Creates a durable folder with mode 0700, and its parents. An existing folder keeps its mode. */
 export function makeFolder(path: string, ops: FileOperations = fs): void {
 	const first = ops.mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
 	if (first === undefined) return;
@@ -105,11 +94,8 @@ export function makeFolder(path: string, ops: FileOperations = fs): void {
 	}
 }
 
-/**
- * Writes and flushes the temporary file, then lets `name` give it its name. Leaves no temporary
- * file.
- */
-function place(
+/** Writes and flushes a temporary file, which `name` links or renames. */
+function writeDurably(
 	path: string,
 	text: string,
 	ops: FileOperations,

@@ -1,16 +1,12 @@
-/** Ids, from the time and randomness given. */
+/** Ids, from time and randomness. */
 import type { Operation } from "./core/job.ts";
 
 /** Cryptographically strong random bytes. */
 export type Random = (bytes: number) => Uint8Array;
 
-/** Bytes drawn at once by {@link pooled}. */
 const POOL_BYTES = 8192;
 
-/**
- * The same randomness, drawn in large portions: a draw costs far more than the bytes. Each byte is
- * given out once.
- */
+/** Draws random bytes in large portions, since a call costs far more than the bytes. */
 export function pooled(random: Random): Random {
 	let pool: Uint8Array = new Uint8Array(0);
 	let used = 0;
@@ -25,20 +21,17 @@ export function pooled(random: Random): Random {
 	};
 }
 
-/** Lower-case hex of bytes. */
+/** Lower case. */
 export function hex(bytes: Uint8Array): string {
 	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }
 
 const DIGITS = Buffer.from("0123456789abcdef");
 
-/** Where the 16 bytes of a UUID stand in its text. */
-const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+/** Offsets of the 16 bytes of a UUID in its text. */
+const OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 
-/**
- * The text of the last UUID: written over by the next, so that an id is one string and not a chain
- * of parts.
- */
+/** Reused for every UUID: the result is one flat string, not a rope of parts. */
 const text = Buffer.alloc(36, "-");
 
 /** A UUIDv7: 48 bits of milliseconds, then randomness (D6). */
@@ -48,22 +41,22 @@ export function uuidv7(now: number, random: Random): string {
 	const bytes = random(10);
 	bytes[0] = (bytes[0]! & 0x0f) | 0x70;
 	bytes[2] = (bytes[2]! & 0x3f) | 0x80;
-	for (let at = 0; at < PLACES.length; at += 1) {
+	for (let at = 0; at < OFFSETS.length; at += 1) {
 		const byte = at < 2 ? high >>> (8 - 8 * at) : at < 6 ? ms >>> (40 - 8 * at) : bytes[at - 6]!;
-		const place = PLACES[at]!;
+		const place = OFFSETS[at]!;
 		text[place] = DIGITS[(byte >>> 4) & 0x0f]!;
 		text[place + 1] = DIGITS[byte & 0x0f]!;
 	}
 	return text.toString("latin1");
 }
 
-/** A job's id: a UUIDv7, after `sync-` for `/runsync` (D6). */
+/** A UUIDv7, prefixed with `sync-` for `/runsync` (D6). */
 export function jobId(operation: Operation, now: number, random: Random): string {
 	const id = uuidv7(now, random);
 	return operation === "runsync" ? `sync-${id}` : id;
 }
 
-/** Whether this can be a job's id: anything else is unknown without asking the store. */
+/** Whether the text can be the id of a job; others need no lookup in the store. */
 export function isJobId(id: string): boolean {
 	return /^[a-zA-Z0-9_-]{1,80}$/.test(id);
 }

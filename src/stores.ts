@@ -1,7 +1,4 @@
-/**
- * The store that a configuration names: opened, or brought up to date. Each dialect is loaded only
- * where it is the one: nobody pays memory for the other.
- */
+/** Opens or migrates the configured store. Only its dialect is loaded, to save memory. */
 import { existsSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
@@ -12,9 +9,9 @@ import type { Store } from "./store/contract/store.ts";
 export type { Inspection };
 
 /**
- * Opens it, and brings its schema up to date. `sealKey` returns the key for its secrets, 32 bytes,
- * which is checked against the one that they are encrypted with (D22); with SQLite it gets what the
- * file knows of that. Throws an Error with a sentence for the operator.
+ * Opens the store and migrates its schema. `sealKey` returns the key for secrets, 32 bytes, which is
+ * checked against the store (D22); with SQLite it receives what the file has for that check. Throws
+ * an Error with a sentence for the operator.
  */
 export async function openStore({
 	address,
@@ -37,16 +34,15 @@ export async function openStore({
 	});
 }
 
-/** A look at a PostgreSQL for `sluice doctor`, as `store/postgres/inspect.ts` tells. */
+/** Checks a PostgreSQL database for `sluice doctor`. */
 export async function inspectPostgres(q: { url: string; now: () => number }): Promise<Inspection> {
 	return await (await import("./store/postgres/inspect.ts")).inspect(q);
 }
 
 /**
- * Brings its schema up to date, or with `check` only looks what that would apply. `newSecret`: the
- * next start may have another key for secrets; what was encrypted becomes unreadable (D22). Answers
- * the names of the migrations, and how the store is called, without secrets. Throws an Error with a
- * sentence for the operator.
+ * Applies missing migrations, or with `check` only returns their names; `name`: the store without
+ * secrets. `newSecret`: accept another key for secrets at the next start; encrypted data becomes
+ * unreadable (D22). Throws an Error with a sentence for the operator.
  */
 export async function migrateStore({
 	address,
@@ -84,7 +80,7 @@ async function migrateFile(
 			import("./store/sqlite/database.ts"),
 			import("./store/sqlite/stored-secrets.ts"),
 		]);
-	// A look must not make the file.
+	// Opening would create the file.
 	if (check && !existsSync(path))
 		return { name: path, migrations: allMigrations().map(({ name }) => name) };
 	const db = openDatabase({ path });

@@ -1,7 +1,7 @@
-/** The version of the package, as the service names itself to others. */
+/** The version of the package. */
 import { readFileSync } from "node:fs";
 
-/** One folder up both from `src` and from `dist`. */
+/** The path is the same from `src` and `dist`. */
 const packageFile = new URL("../package.json", import.meta.url);
 
 /** Such as `1.2.3`. */

@@ -1,8 +1,6 @@
-/**
- * The worker kit's own clock: the only file under `src/worker` that asks the time or sets a timer.
- */
+/** Wall clock and timer of the worker kit; no other file of it uses `Date.now` or timers. */
 
-/** Wall clock and timer. All values in ms. */
+/** All values in ms. */
 export interface Clock {
 	/** Milliseconds since the epoch. */
 	now(): number;
@@ -10,7 +8,6 @@ export interface Clock {
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
 	now: () => Date.now(),
 	sleep: (ms, signal) =>

@@ -1,49 +1,39 @@
-/**
- * The jobs this worker holds: from the take to the acknowledged report. Counts slots and carries
- * stops.
- */
+/** The jobs that this worker holds: from the take to the acknowledged report. */
 import { heldTableWriter } from "./pings/held-table.ts";
 
-/** One job in hand. */
 export interface HeldJob {
 	readonly id: string;
-	/** Its place in the shared table; -1 when it has none. */
+	/** Its slot in the shared table; -1 if it has none. */
 	readonly slot: number;
-	/** False once the handler has ended and only the report is outstanding. */
+	/** False once the handler has returned and only the report is pending. */
 	running: boolean;
-	/** True once the service stopped it: nothing more is reported. */
+	/** Nothing more is reported. */
 	stopped: boolean;
-	/** Made only when somebody wants the signal. */
+	/** Created on first use of the signal. */
 	controller: AbortController | undefined;
 }
 
-/** The held jobs. */
 export interface HeldJobs {
-	/** Takes a job in; `undefined` when its id is already held. */
+	/** Adds a running job; `undefined` when its id is already held. */
 	add(id: string): HeldJob | undefined;
-	/**
-	 * The handler has ended: its slot is free, the job stays listed until {@link HeldJobs.remove}.
-	 */
+	/** The handler has returned; the job is held until {@link HeldJobs.remove}. */
 	ran(job: HeldJob): void;
 	/** The report is acknowledged or given up. */
 	remove(job: HeldJob): void;
-	/** Marks a job as stopped and aborts its signal. False when it is not held or already stopped. */
+	/** Stops a job and aborts its signal; false when it is not held or already stopped. */
 	stop(id: string): boolean;
 	stopAll(): void;
-	/** Jobs whose handler runs. */
+	/** Number of running handlers. */
 	readonly running: number;
-	/** All held jobs. */
+	/** Number of held jobs. */
 	readonly size: number;
-	/** Called, with nothing, whenever {@link HeldJobs.ran} or {@link HeldJobs.remove} made room. */
+	/** Called after {@link HeldJobs.ran} and {@link HeldJobs.remove}. */
 	onRoom: () => void;
-	/** Resolves when nothing is held; at once if so now. */
+	/** Resolves when no job is held. */
 	idle(): Promise<void>;
 }
 
-/**
- * An empty set of held jobs. `overflow` is told the list of ids that have no place in `table`,
- * whenever it changes.
- */
+/** `overflow` receives the ids that do not fit into `table`, whenever they change. */
 export function createHeldJobs(
 	table: SharedArrayBuffer,
 	overflow: (ids: string[]) => void,
@@ -108,7 +98,6 @@ export function createHeldJobs(
 	return held;
 }
 
-/** The signal of a job; aborted if it is already stopped. */
 export function signalOf(job: HeldJob): AbortSignal {
 	if (!job.controller) {
 		job.controller = new AbortController();
@@ -119,7 +108,7 @@ export function signalOf(job: HeldJob): AbortSignal {
 
 function stopReason(): Error {
 	const reason = new Error(
-		"The service stopped this job (cancelled or over its time), or the worker ends.",
+		"The service stopped this job (cancelled or timed out), or the worker is stopping.",
 	);
 	reason.name = "AbortError";
 	return reason;

@@ -1,7 +1,6 @@
 /**
- * `sluice/worker`: the worker kit for TypeScript and JavaScript. It speaks the protocol of RunPod's
- * Python SDK and reads the same environment variables, so a worker runs unchanged against Sluice
- * and against RunPod.
+ * `sluice/worker`: the worker kit for TypeScript and JavaScript. It uses the protocol and the
+ * environment variables of RunPod's Python SDK: a worker runs unchanged on Sluice and on RunPod.
  *
  * ```ts
  * import { start, type Handler } from "sluice/worker";
@@ -27,11 +26,11 @@ export type { Context, Handler, Job, LogLevel, StartOptions } from "./types.ts";
 export { rawJson, RawJson } from "./raw-json.ts";
 
 /**
- * Runs a worker until it is stopped, and resolves then. SIGTERM, SIGINT and `options.signal` stop
- * it gracefully: it takes no more jobs, finishes and reports those in hand. A second request aborts
- * their signals and reports nothing more; a third ends the process. Rejects with a sentence when a
- * setting is wrong or, without a service, when there is no test input. Handlers that never return
- * keep it from ending.
+ * Runs a worker; resolves when it has stopped. SIGTERM, SIGINT and `options.signal` stop it
+ * gracefully: it takes no more jobs, and finishes and reports the running ones. A second request
+ * aborts their signals and reports nothing more; a third kills the process. A handler that never
+ * returns prevents the end. Rejects with an Error when a setting is wrong, or when there is neither
+ * a service nor a test input.
  */
 export function start<Input = any, Output = any>(
 	options: StartOptions<Input, Output>,

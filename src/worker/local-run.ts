@@ -1,7 +1,4 @@
-/**
- * Without a service: runs the handler once on a test input and prints the result, as RunPod's SDK
- * does (protocol B.11).
- */
+/** Runs the handler once on a test input, without a service, like RunPod's SDK (protocol B.11). */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHeldJobs } from "./held-jobs.ts";
@@ -11,7 +8,6 @@ import type { Log } from "./log.ts";
 import { createRunner } from "./run-job.ts";
 import type { StartOptions } from "./types.ts";
 
-/** What {@link runLocally} needs. `write` receives lines for standard output. */
 export interface LocalRunOptions {
 	options: StartOptions;
 	argv: readonly string[];
@@ -21,9 +17,8 @@ export interface LocalRunOptions {
 }
 
 /**
- * Takes `--test_input JSON` from `argv`, else `test_input.json` in `cwd`, runs the handler once,
- * and prints the body that would be posted, chunks and progress before it. Resolves to false when
- * the job failed. Throws an Error with a sentence when there is no input or it is not a job.
+ * Input: `--test_input JSON` in `argv`, else `test_input.json` in `cwd`. Prints chunks, progress and
+ * the final body. Resolves to false when the job failed; throws when there is no valid input.
  */
 export async function runLocally({
 	options,
@@ -73,7 +68,7 @@ function readTestJob(argv: readonly string[], cwd: string) {
 	}
 	if (typeof parsed !== "object" || parsed === null || !("input" in parsed)) {
 		throw new Error(
-			`${source} must be an object with a member "input", e.g. {"input": {"prompt": "hi"}}.`,
+			`${source} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`,
 		);
 	}
 	const withId = "id" in parsed ? text : text.replace("{", '{"id":"local_test",');
@@ -94,6 +89,6 @@ function readTestInput(argv: readonly string[], cwd: string): { source: string; 
 	const file = join(cwd, "test_input.json");
 	if (existsSync(file)) return { source: file, text: readFileSync(file, "utf8") };
 	throw new Error(
-		"This worker has nothing to do: RUNPOD_WEBHOOK_GET_JOB is not set, so it is not connected to a service, and there is neither --test_input JSON nor a file test_input.json here.",
+		"Nothing to do: RUNPOD_WEBHOOK_GET_JOB is not set, so the worker has no service, and there is neither --test_input JSON nor a file test_input.json in the working directory.",
 	);
 }

@@ -2,19 +2,22 @@
 import type { LogSettings } from "./settings.ts";
 import type { LogLevel } from "./types.ts";
 
-/** Writes one line; `jobId` when it concerns a job. */
+/** Writes one line; `jobId` if it is about a job. */
 export type Log = (level: LogLevel, message: string, jobId?: string) => void;
 
 const RANK: Record<LogLevel, number> = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 };
-const LONGEST = 4096;
+const MAX_MESSAGE = 4096;
 
 /**
- * A log that writes lines (each ending in a newline) to `write`: `{"requestId", "message",
- * "level"}` or `LEVEL | job id | message`. Messages over 4,096 characters are cut in the middle.
+ * Lines are `{"requestId", "message", "level"}` or `LEVEL | job id | message`. Messages over 4,096
+ * characters are cut in the middle.
  */
-export function createLog({ json, level: least }: LogSettings, write: (line: string) => void): Log {
+export function createLog(
+	{ json, level: minimum }: LogSettings,
+	write: (line: string) => void,
+): Log {
 	return (level, message, jobId) => {
-		if (RANK[level] < RANK[least]) return;
+		if (RANK[level] < RANK[minimum]) return;
 		const text = shorten(message);
 		if (json) write(`${JSON.stringify({ requestId: jobId ?? null, message: text, level })}\n`);
 		else write(`${level.padEnd(6)} | ${jobId === undefined ? "" : `${jobId} | `}${text}\n`);
@@ -22,7 +25,7 @@ export function createLog({ json, level: least }: LogSettings, write: (line: str
 }
 
 function shorten(message: string): string {
-	if (message.length <= LONGEST) return message;
-	const half = LONGEST / 2 - 20;
+	if (message.length <= MAX_MESSAGE) return message;
+	const half = MAX_MESSAGE / 2 - 20;
 	return `${message.slice(0, half)}\n... cut ...\n${message.slice(-half)}`;
 }

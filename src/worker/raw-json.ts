@@ -1,6 +1,6 @@
-/** JSON text that goes out as it is (D5). */
+/** JSON text that is sent unchanged (D5). */
 
-/** JSON text to be spliced unchanged. Made by {@link rawJson}. */
+/** Created by {@link rawJson}. */
 export class RawJson {
 	readonly text: string;
 
@@ -10,10 +10,8 @@ export class RawJson {
 }
 
 /**
- * Wraps JSON text that a handler returns, yields or reports as progress, so that it is sent byte
- * for byte instead of being printed by `JSON.stringify`. Works for the whole value; inside a value
- * use `JSON.rawJSON` for single numbers. Throws a SyntaxError when the text is not JSON, since the
- * service could not store it.
+ * JSON text that a handler returns, yields or reports as progress; it is sent byte for byte. Only
+ * for a whole value: inside a value use `JSON.rawJSON`. Throws a SyntaxError when it is not JSON.
  */
 export function rawJson(text: string): RawJson {
 	JSON.parse(text);

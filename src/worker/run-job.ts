@@ -1,4 +1,4 @@
-/** Runs the handler on one job and turns what it gives into reports (protocol B.5). */
+/** Runs the handler on a job and reports what it returns (protocol B.5). */
 import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
@@ -16,11 +16,10 @@ import {
 } from "./reporting/result-body.ts";
 import type { Context, Handler, Job } from "./types.ts";
 
-/** What all jobs of a worker share. */
 export interface RunnerOptions {
 	handler: Handler;
 	aggregate: boolean;
-	/** Put `stopPod` into every result (`refreshWorker`). */
+	/** Adds `stopPod` to every result (`refreshWorker`). */
 	stopPod: boolean;
 	identity: Identity;
 	held: HeldJobs;
@@ -28,7 +27,7 @@ export interface RunnerOptions {
 	log: Log;
 }
 
-/** Returns the function that runs one job to its acknowledged report. It never rejects. */
+/** Returns a function that runs one job until its report is acknowledged; it never rejects. */
 export function createRunner({
 	handler,
 	aggregate,
@@ -55,7 +54,7 @@ export function createRunner({
 		try {
 			body = progressBody(value);
 		} catch (error) {
-			log("WARN", `Progress is left out. ${(error as Error).message}`, entry.id);
+			log("WARN", `Progress was not sent. ${(error as Error).message}`, entry.id);
 			return;
 		}
 		await report.progress(entry, body);
@@ -100,10 +99,7 @@ export function createRunner({
 	};
 }
 
-/**
- * True for what a handler streams: an async iterable, or a sync generator. Lists and strings are
- * values.
- */
+/** Async iterables and sync generators are streamed; lists and strings are plain values. */
 export function isGenerator(value: unknown): value is AsyncIterable<unknown> | Iterable<unknown> {
 	if (typeof value !== "object" || value === null) return false;
 	if (Symbol.asyncIterator in value) return true;

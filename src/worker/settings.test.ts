@@ -74,7 +74,7 @@ describe("B.1, B.2: settings from the environment", () => {
 		).toThrow(/\$\$ID/);
 		expect(() =>
 			readSettings({ ...env, RUNPOD_WEBHOOK_POST_OUTPUT: "http://h/job-done/w/?gpu" }),
-		).toThrow(/must hold \$ID/);
+		).toThrow(/must contain \$ID/);
 	});
 });
 

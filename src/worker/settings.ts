@@ -1,7 +1,4 @@
-/**
- * The worker's settings, read from the same environment variables as RunPod's SDK (protocol
- * B.1).
- */
+/** Settings of the worker, from the environment variables of RunPod's SDK (protocol B.1). */
 import { randomUUID } from "node:crypto";
 import type { LogLevel } from "./types.ts";
 import { urlTemplate, type UrlTemplate } from "./url-template.ts";
@@ -9,43 +6,31 @@ import { kitVersion } from "./version.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/**
- * What a connected worker needs to know. Paths are complete except for the query members that
- * change per call.
- */
+/** Settings of a connected worker. Paths lack only query parameters that change per call. */
 export interface Settings {
 	workerId: string;
 	/** Origin of job-take and job-stop. */
 	takeOrigin: string;
-	/**
-	 * Path of a take. `batch` is the number of jobs asked for; 1, or a template without `/job-take/`,
-	 * gives the single path.
-	 */
+	/** Path of a take of `batch` jobs; a template without `/job-take/` takes one at a time. */
 	takePath(batch: number, busy: boolean): string;
-	/** Path of the stop channel; absent when the template has no `/job-take/` to replace. */
+	/** Path of the stop channel; undefined when the template has no `/job-take/`. */
 	stopPath: string | undefined;
 	output: UrlTemplate;
-	/**
-	 * Path of a post of several results; absent when the template of `output` has no `/job-done/` and
-	 * the job id at the end of its path.
-	 */
+	/** Path for several results; undefined unless the path of `output` is `/job-done/.../$ID`. */
 	outputBatchPath: string | undefined;
 	stream: UrlTemplate;
-	/**
-	 * Address of pings without `job_id` and `runpod_version`; absent when pings are impossible (no
-	 * address, worker id or key).
-	 */
+	/** URL of pings; undefined without an address, a worker id or a key. */
 	pingUrl: string | undefined;
-	/** Time between pings, in ms, at least 1000. */
+	/** At least 1000 ms. */
 	pingIntervalMs: number;
-	/** Sent as it is, without a scheme word (D26). */
+	/** Value of the Authorization header, without a scheme (D26). */
 	key: string | undefined;
-	/** `hostname` in error records. */
+	/** For error records. */
 	hostname: string;
 	log: LogSettings;
 }
 
-/** How log lines are written (protocol B.9). */
+/** Protocol B.9. */
 export interface LogSettings {
 	/** One JSON object per line. */
 	json: boolean;
@@ -54,12 +39,10 @@ export interface LogSettings {
 
 const DEFAULT_PING_INTERVAL_MS = 10_000;
 const SHORTEST_PING_INTERVAL_MS = 1000;
-const EATEN = "Shells and compose files expand $ID to nothing unless it is quoted (compose: $$ID).";
+const QUOTING_HINT =
+	"Shells and compose files expand $ID to nothing unless it is quoted (compose: $$ID).";
 
-/**
- * Reads the settings. `undefined` when `RUNPOD_WEBHOOK_GET_JOB` is absent: run locally. Throws an
- * Error naming the variable that is wrong.
- */
+/** Undefined without `RUNPOD_WEBHOOK_GET_JOB`: a local run. Throws an Error naming the variable. */
 export function readSettings(env: Env): Settings | undefined {
 	const takeUrl = env.RUNPOD_WEBHOOK_GET_JOB;
 	if (!takeUrl) return undefined;
@@ -69,14 +52,16 @@ export function readSettings(env: Env): Settings | undefined {
 		if (!text)
 			throw new Error(`${variable} must be set when RUNPOD_WEBHOOK_GET_JOB is: reports go there.`);
 		if (!text.includes("$ID"))
-			throw new Error(`${variable} must hold $ID where the job id goes. ${EATEN}`);
+			throw new Error(`${variable} must contain $ID in place of the job id. ${QUOTING_HINT}`);
 		return urlTemplate(variable, text, workerId);
 	};
 
 	const take = urlTemplate("RUNPOD_WEBHOOK_GET_JOB", takeUrl, workerId);
 	const single = take.path(workerId, "");
 	if (/\/job-take\/?(\?|$)/.test(single))
-		throw new Error(`RUNPOD_WEBHOOK_GET_JOB must hold $ID where the worker id goes. ${EATEN}`);
+		throw new Error(
+			`RUNPOD_WEBHOOK_GET_JOB must contain $ID in place of the worker id. ${QUOTING_HINT}`,
+		);
 	const separator = single.includes("?") ? "&" : "?";
 	const hasRoute = single.includes("/job-take/");
 	const batchPath = single.replace("/job-take/", "/job-take-batch/");
@@ -108,8 +93,8 @@ export function readSettings(env: Env): Settings | undefined {
 }
 
 /**
- * `RUNPOD_ENDPOINT_ID` chooses JSON lines; `RUNPOD_LOG_LEVEL`, else `RUNPOD_DEBUG_LEVEL`, the least
- * level: a name or 0 to 5. Default INFO.
+ * JSON lines if `RUNPOD_ENDPOINT_ID` is set; lowest level from `RUNPOD_LOG_LEVEL` or
+ * `RUNPOD_DEBUG_LEVEL`: a name, or 0 to 5. Default INFO.
  */
 export function readLogSettings(env: Env): LogSettings {
 	const names: Record<string, LogLevel> = {
@@ -141,7 +126,7 @@ function pingInterval(text: string | undefined): number {
 	return Math.max(SHORTEST_PING_INTERVAL_MS, asked);
 }
 
-/** Headers of every call except pings, in undici's flat form. */
+/** Headers of all calls but pings, in undici's flat form. */
 export function requestHeaders(key: string | undefined): string[] {
 	const headers = ["user-agent", userAgent, "content-type", "application/json"];
 	return key === undefined ? headers : [...headers, "authorization", key];

@@ -97,7 +97,7 @@ describe("B.3: poll", () => {
 	const options = (origin: string) => ({
 		origin,
 		headers: ["authorization", "k"],
-		cutMs: 200,
+		timeoutMs: 200,
 		clock: systemClock,
 	});
 
@@ -127,7 +127,7 @@ describe("B.3: poll", () => {
 		cleanups.push(() => void server.close());
 		const poll = openPoll({
 			...options(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-			cutMs: 5000,
+			timeoutMs: 5000,
 		});
 		const answer = poll.get("/");
 		await vi.waitFor(() => expect(events).toEqual(["request"]));

@@ -1,52 +1,46 @@
-/** The names a user of the worker kit works with: job, context, handler, options. */
+/** Public types of the worker kit. */
 
-/**
- * A job as the service handed it out: `id`, `input` and whatever else the service sent, e.g.
- * `webhook`, `s3Config` (protocol B.3).
- */
+/** A job: `id`, `input` and all other members that the service sent, such as `webhook` (B.3). */
 export interface Job<Input = unknown> {
 	readonly id: string;
-	/** The input as parsed by `JSON.parse`: integers beyond 2^53 are rounded. */
+	/** The input, parsed by `JSON.parse`: integers above 2^53 are rounded. */
 	readonly input: Input;
 	/**
-	 * The exact JSON text of `input`, byte for byte as the client sent it (D5). Read from it what
-	 * `JSON.parse` would alter. Computed when first read; not enumerable. `"null"` when the job has
-	 * no input.
+	 * The JSON text of `input`, byte for byte as the client sent it (D5), for values that `JSON.parse`
+	 * would change. `"null"` without an input. Computed on first access; not enumerable.
 	 */
 	readonly inputText: string;
 	readonly [member: string]: unknown;
 }
 
-/** Severity of a log line, as in RunPod's SDK. */
+/** Level of a log line, as in RunPod's SDK. */
 export type LogLevel = "DEBUG" | "INFO" | "WARN" | "ERROR";
 
-/** What a handler gets beside its job. The members may be taken apart (`{ signal, progress }`). */
+/** The second argument of a handler; may be destructured (`{ signal, progress }`). */
 export interface Context {
 	/**
-	 * Aborts when the service stops the job (cancelled, or over its execution timeout) or the worker
-	 * is told twice to end. Nothing the handler gives after that is reported. The job keeps its slot
-	 * until the handler returns.
+	 * Aborts when the service stops the job (cancelled or timed out), or at the second stop request to
+	 * the worker. Results after that are not reported. The job counts for `concurrency` until the
+	 * handler returns.
 	 */
 	readonly signal: AbortSignal;
 	readonly workerId: string;
 	/**
-	 * Shows `value` as the job's `output` while it runs. Resolves when the service has answered or
-	 * could not be reached; never rejects, so it need not be awaited. Sent once, not repeated: the
-	 * next value replaces it anyway.
+	 * Sets the job's `output` while it runs. Resolves when the service has answered or could not be
+	 * reached; never rejects, so it need not be awaited. Not retried.
 	 */
 	readonly progress: (value: unknown) => Promise<void>;
-	/** Writes one log line that carries the job's id. Level `INFO` if not given. */
+	/** Writes a log line with the job's id. Default level: `INFO`. */
 	readonly log: (message: string, level?: LogLevel) => void;
 }
 
 /**
- * Does the work of one job.
- * - A returned value (or promise) is the job's `output`. `undefined`, like `{}`, means success
- *   without output.
- * - An object with a truthy `error` member fails the job; `refresh_worker: true` asks for a fresh
- *   worker (protocol B.5).
- * - A generator, sync or async, streams: each item is one chunk, sent in order, each acknowledged
- *   before the next is asked for.
+ * Processes one job.
+ * - The returned (or resolved) value is the job's `output`. `undefined` and `{}`: no output.
+ * - An object with a truthy member `error` fails the job; `refresh_worker: true` requests a new
+ *   worker afterwards (protocol B.5).
+ * - A generator, sync or async, streams: each item is one chunk, acknowledged before the next is
+ *   requested.
  * - A thrown error fails the job with its name, message and stack.
  */
 export type Handler<Input = any, Output = any> = (
@@ -63,21 +57,16 @@ export type Handler<Input = any, Output = any> = (
 export interface StartOptions<Input = any, Output = any> {
 	handler: Handler<Input, Output>;
 	/**
-	 * How many handlers may run at once: a number (default 1), or a function that is asked before
-	 * each take with the number now in force (the SDK's `concurrency_modifier`).
+	 * Number of handlers at once (default 1), or a function that returns it, called before each
+	 * request for jobs with the current number (the SDK's `concurrency_modifier`).
 	 */
 	concurrency?: number | ((current: number) => number | Promise<number>);
-	/**
-	 * For generators: the final `output` is the list of all chunks instead of `[]` (the SDK's
-	 * `return_aggregate_stream`).
-	 */
+	/** For generators: `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */
 	aggregate?: boolean;
-	/**
-	 * Ask for a fresh worker with every result, and end after the first (the SDK's `refresh_worker`).
-	 */
+	/** Exit after the first job and request a new worker (the SDK's `refresh_worker`). */
 	refreshWorker?: boolean;
-	/** Where the settings come from (protocol B.1); default `process.env`. */
+	/** Environment with the settings (protocol B.1); default `process.env`. */
 	env?: Readonly<Record<string, string | undefined>>;
-	/** Stops the worker gracefully when it aborts, like SIGTERM. */
+	/** Stops the worker gracefully, like SIGTERM. */
 	signal?: AbortSignal;
 }

@@ -1,22 +1,18 @@
-/**
- * URL templates of the environment (protocol B.1), taken apart once so that no URL is parsed
- * per job.
- */
+/** URL templates of the environment (protocol B.1), parsed once. */
 
-/** A template ready for use. */
 export interface UrlTemplate {
 	/** Scheme, host and port. */
 	readonly origin: string;
-	/** Path and query with the id put in, followed by `query` (without `?` or `&` in front). */
+	/** Path and query for an id, followed by `query` (without a leading `?` or `&`). */
 	path(id: string, query: string): string;
 }
 
-/** Stands for the job id while the template is parsed; survives `new URL` unchanged. */
+/** Replaces `$ID` during parsing; `new URL` does not change it. */
 const MARK = "__sluice_job_id__";
 
 /**
- * Reads a template: `$RUNPOD_POD_ID` becomes the worker id, `$ID` the id given later. Throws an
- * Error that names `variable` when it is not an http or https URL.
+ * Parses a template: `$RUNPOD_POD_ID` is the worker id, `$ID` the argument of `path`. Throws an Error
+ * that names `variable`.
  */
 export function urlTemplate(variable: string, text: string, workerId: string): UrlTemplate {
 	const filled = text
@@ -25,7 +21,7 @@ export function urlTemplate(variable: string, text: string, workerId: string): U
 	const url = URL.canParse(filled) ? new URL(filled) : undefined;
 	if (url?.protocol !== "http:" && url?.protocol !== "https:") {
 		throw new Error(
-			`${variable} must be an http or https URL with its placeholders; it is ${JSON.stringify(text)}.`,
+			`${variable} must be an http or https URL with placeholders, not ${JSON.stringify(text)}.`,
 		);
 	}
 	const parts = (url.pathname + url.search).split(MARK);

@@ -1,11 +1,8 @@
-/** The package's version, as the kit names itself to the service. */
+/** The version of the worker kit. */
 import { readFileSync } from "node:fs";
 
-/** Two folders up both from `src/worker` and from `dist/worker`. */
+/** The path is the same from `src/worker` and `dist/worker`. */
 const packageFile = new URL("../../package.json", import.meta.url);
 
-/**
- * `sluice/<version>`: sent as `runpod_version` in pings and error records, so that a service can
- * tell this kit from the SDK.
- */
+/** `sluice/<version>`: the `runpod_version` in pings and error records. */
 export const kitVersion: string = `sluice/${(JSON.parse(readFileSync(packageFile, "utf8")) as { version: string }).version}`;

@@ -1,4 +1,4 @@
-/** Puts a worker together and runs it to its end: pings, takes, stops, reports, shutdown. */
+/** Connects the parts of a worker and runs it until shutdown. */
 import type { Clock } from "./clock.ts";
 import { createHeldJobs } from "./held-jobs.ts";
 import { newHeldTable } from "./pings/held-table.ts";
@@ -8,42 +8,39 @@ import { startPinger } from "./pings/pinger.ts";
 import { openPoll } from "./polling/poll.ts";
 import { openResultPoster } from "./reporting/result-poster.ts";
 import { createReporter } from "./reporting/reporter.ts";
-import { openResults } from "./reporting/result-batcher.ts";
+import { openResultBatcher } from "./reporting/result-batcher.ts";
 import { createRunner } from "./run-job.ts";
 import { readLogSettings, readSettings, requestHeaders, type Settings } from "./settings.ts";
 import { stopLoop } from "./polling/stop-loop.ts";
 import { takeLoop } from "./polling/take-loop.ts";
 import type { StartOptions } from "./types.ts";
 
-/** What a worker takes from the machine it runs on. */
-export interface Surroundings {
+/** What a worker needs of its process. */
+export interface Environment {
 	clock: Clock;
 	/** A number from 0 to below 1. */
 	random: () => number;
 	/** Arguments of the program, for a local run. */
 	argv: readonly string[];
 	cwd: string;
-	/** Receives lines for standard output. */
+	/** Writes to standard output. */
 	write: (line: string) => void;
-	/** Makes the process end with failure once it ends, after a local run that failed. */
+	/** Sets a failure exit code, after a local run that failed. */
 	fail: () => void;
 }
 
-/** A poll is cut after this (protocol B.3). */
-const POLL_CUT_MS = 90_000;
-/** A report without an answer for this long is sent again. */
+/** Longest poll (protocol B.3). */
+const POLL_TIMEOUT_MS = 90_000;
+/** A report is retried after this time without an answer. */
 const POST_TIMEOUT_MS = 60_000;
-/** How long an answer that crosses our goodbye may take. */
+/** Time for an answer that is in flight at shutdown. */
 const HANG_UP_MS = 1000;
 
-/**
- * `start` with its surroundings named. Resolves when the worker has stopped; rejects when its
- * settings are wrong.
- */
-export async function runWorker(options: StartOptions, surroundings: Surroundings): Promise<void> {
-	const { argv, cwd, write, fail } = surroundings;
+/** `start` with an explicit environment. */
+export async function runWorker(options: StartOptions, environment: Environment): Promise<void> {
+	const { argv, cwd, write, fail } = environment;
 	if (typeof options.handler !== "function")
-		throw new TypeError("start needs a function as its option `handler`.");
+		throw new TypeError("start() needs a function as its option `handler`.");
 	if (
 		typeof options.concurrency === "number" &&
 		!(Number.isSafeInteger(options.concurrency) && options.concurrency > 0)
@@ -54,7 +51,7 @@ export async function runWorker(options: StartOptions, surroundings: Surrounding
 	}
 	const env = options.env ?? process.env;
 	const settings = readSettings(env);
-	if (settings) return await serve(options, settings, surroundings);
+	if (settings) return await serve(options, settings, environment);
 	if (
 		!(await runLocally({ options, argv, cwd, write, log: createLog(readLogSettings(env), write) }))
 	)
@@ -64,7 +61,7 @@ export async function runWorker(options: StartOptions, surroundings: Surrounding
 async function serve(
 	options: StartOptions,
 	settings: Settings,
-	{ clock, random, write }: Surroundings,
+	{ clock, random, write }: Environment,
 ): Promise<void> {
 	const log = createLog(settings.log, write);
 	const headers = requestHeaders(settings.key);
@@ -85,12 +82,16 @@ async function serve(
 		stream.origin === output.origin
 			? outputs
 			: openResultPoster({ origin: stream.origin, headers, timeoutMs: POST_TIMEOUT_MS });
-	const results = openResults({ posts: outputs, output, batchPath: settings.outputBatchPath });
+	const results = openResultBatcher({
+		posts: outputs,
+		output,
+		batchPath: settings.outputBatchPath,
+	});
 	const report = createReporter({ results, outputs, streams, output, stream, clock, random, log });
-	const openHere = () =>
-		openPoll({ origin: settings.takeOrigin, headers, cutMs: POLL_CUT_MS, clock });
-	const takes = openHere();
-	const stops = openHere();
+	const openTakePoll = () =>
+		openPoll({ origin: settings.takeOrigin, headers, timeoutMs: POLL_TIMEOUT_MS, clock });
+	const takes = openTakePoll();
+	const stops = openTakePoll();
 
 	const stopping = new AbortController();
 	const hungUp: Promise<void>[] = [];
@@ -101,11 +102,11 @@ async function serve(
 	};
 	const release = onStopRequests(options.signal, {
 		first: (reason) => {
-			log("INFO", `${reason}: no more jobs are taken; ${held.size} in hand are finished.`);
+			log("INFO", `${reason}: taking no more jobs; finishing ${held.size} running jobs.`);
 			stop();
 		},
 		second: (reason) => {
-			log("WARN", `${reason} again: ${held.size} jobs in hand are aborted.`);
+			log("WARN", `${reason} again: aborting ${held.size} jobs.`);
 			held.stopAll();
 			void outputs.close();
 			void streams.close();
@@ -130,7 +131,7 @@ async function serve(
 		log,
 	});
 	const ended = new AbortController();
-	const listening =
+	const stopLoopDone =
 		settings.stopPath === undefined
 			? Promise.resolve()
 			: stopLoop({
@@ -148,7 +149,7 @@ async function serve(
 		held,
 		concurrency: options.concurrency ?? 1,
 		run: (job, entry) => void runner(job, entry),
-		together: results.together,
+		onBatchSize: results.setBatchSize,
 		clock,
 		random,
 		log,
@@ -156,14 +157,14 @@ async function serve(
 	});
 	await held.idle();
 	ended.abort();
-	await Promise.all([listening, stops.hangUp(0), ...hungUp, pinger?.stop()]);
+	await Promise.all([stopLoopDone, stops.hangUp(0), ...hungUp, pinger?.stop()]);
 	await Promise.all([outputs.close(), streams.close()]);
 	release();
 }
 
 /**
- * Calls `first` and `second` for SIGTERM, SIGINT and the given signal; the third request ends the
- * process as if nobody listened. Returns how to stop listening.
+ * Calls `first` and `second` at SIGTERM, SIGINT and the abort of the signal; after that signals
+ * have their default effect. Returns a function that stops listening.
  */
 function onStopRequests(
 	signal: AbortSignal | undefined,

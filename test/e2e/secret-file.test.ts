@@ -143,7 +143,7 @@ describe.concurrent("the key file", { timeout: 90_000 }, () => {
 			const { url, refused } = await at.serve();
 			expect(url).toBeUndefined();
 			expect(refused).toMatch(
-				/The service could not start: \S+s\.db\.secret does not hold a key: it must be 64 hexadecimal digits, /,
+				/The service could not start: \S+s\.db\.secret does not contain a key of 64 hexadecimal digits: /,
 			);
 			expect(refused).toMatch(/ hexadecimal digits, .* Restore \S+s\.db\.secret from a backup/);
 			expect(readFileSync(at.file, "utf8")).toBe(text);

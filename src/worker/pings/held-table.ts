@@ -1,8 +1,7 @@
 /**
- * The ids of the held jobs in shared memory. The main thread writes them, the ping thread reads
- * them, so that a ping names the right jobs even while a handler blocks the main thread. Each slot
- * has a counter that is odd while the slot is being written: a reader that saw it odd or changed
- * reads again.
+ * Ids of held jobs in shared memory: the ping thread reads them even while a handler blocks the main
+ * thread, which writes them. A slot's counter is odd during a write; a reader that sees it odd or
+ * changed reads again.
  */
 import { Buffer } from "node:buffer";
 
@@ -11,20 +10,18 @@ const SLOT_BYTES = 256;
 const HEAD_BYTES = 8;
 const SLOT_INTS = SLOT_BYTES / 4;
 
-/** The memory of an empty table: 1,024 ids of at most 248 bytes each. */
+/** An empty table, for 1,024 ids of at most 248 bytes. */
 export function newHeldTable(): SharedArrayBuffer {
 	return new SharedArrayBuffer(SLOTS * SLOT_BYTES);
 }
 
-/** The writing side; only one may exist per table. */
+/** Only one per table. */
 export interface HeldTableWriter {
-	/** Puts an id in and returns its slot, or -1 when it is too long or the table is full. */
+	/** Adds an id. Returns its slot, or -1 when it is too long or the table is full. */
 	add(id: string): number;
-	/** Frees a slot. */
 	remove(slot: number): void;
 }
 
-/** Opens a table for writing. */
 export function heldTableWriter(memory: SharedArrayBuffer): HeldTableWriter {
 	const bytes = Buffer.from(memory);
 	const ints = new Int32Array(memory);
@@ -57,7 +54,7 @@ export function heldTableWriter(memory: SharedArrayBuffer): HeldTableWriter {
 	};
 }
 
-/** All ids in the table now, in no particular order. */
+/** All ids, in no particular order. */
 export function readHeldTable(memory: SharedArrayBuffer): string[] {
 	const bytes = Buffer.from(memory);
 	const ints = new Int32Array(memory);

@@ -1,7 +1,6 @@
 /**
- * The thread that pings, apart from the handlers, so that one which blocks the event loop keeps its
- * jobs' leases (D16, protocol B.7). First ping at its start, then one per interval; after a
- * failed one it tries again sooner.
+ * The ping thread: keeps leases even while a handler blocks the main thread (D16, protocol B.7). It
+ * pings at its start, then once per interval, sooner after a failure.
  */
 import { request as httpRequest, Agent as HttpAgent } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
@@ -9,19 +8,18 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock as clock } from "../clock.ts";
 import { readHeldTable } from "./held-table.ts";
 
-/** What the thread is started with. */
 export interface PingThreadData {
-	/** Address without `job_id` and `runpod_version`. */
+	/** Without `job_id` and `runpod_version`. */
 	url: string;
 	headers: Record<string, string>;
 	intervalMs: number;
 	version: string;
 	table: SharedArrayBuffer;
-	/** Ids that did not fit into the table; afterwards each message is the new list of them. */
+	/** Ids that do not fit into the table; each message to the thread replaces them. */
 	overflow: string[];
 }
 
-/** Wait after a failed ping, in ms. */
+/** Wait after a failed ping. */
 const RETRY_MS = 1000;
 
 if (parentPort) await pingForever(workerData as PingThreadData, parentPort);
@@ -44,7 +42,7 @@ async function pingForever(
 		await clock.sleep(wait - (clock.now() - began));
 	}
 
-	/** True unless the service could not be reached or could not cope just now. */
+	/** False when the service is unreachable or overloaded. */
 	function ping(ids: readonly string[]): Promise<boolean> {
 		const query = [`runpod_version=${encodeURIComponent(data.version)}`];
 		if (ids.length > 0) query.unshift(`job_id=${ids.map(encodeURIComponent).join("%2C")}`);

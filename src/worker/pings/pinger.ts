@@ -1,7 +1,4 @@
-/**
- * Starts the ping thread, keeps it running, and hands it the ids that do not fit into the shared
- * table.
- */
+/** Runs the ping thread, and sends it the ids that do not fit into the shared table. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../clock.ts";
@@ -10,11 +7,8 @@ import type { PingThreadData } from "./ping-thread.ts";
 import { userAgent } from "../settings.ts";
 import { kitVersion } from "../version.ts";
 
-/**
- * What {@link startPinger} needs. `url` without the members that change per ping; `table` from
- * `newHeldTable`.
- */
 export interface PingerOptions {
+	/** Without `job_id` and `runpod_version`. */
 	url: string;
 	key: string;
 	intervalMs: number;
@@ -23,32 +17,23 @@ export interface PingerOptions {
 	log: Log;
 }
 
-/** A running ping thread. */
 export interface Pinger {
-	/**
-	 * Resolves when the thread runs (or failed to), i.e. when taking a job that blocks does no harm.
-	 */
+	/** Resolves when the thread runs or has failed: from then on handlers may block. */
 	readonly ready: Promise<void>;
-	/**
-	 * Replaces the list of held ids that are not in the table. Reaches the thread even if this thread
-	 * blocks right after.
-	 */
+	/** Sets the held ids that are not in the table; effective even if this thread blocks next. */
 	overflow(ids: string[]): void;
 	stop(): Promise<void>;
 }
 
 const RESTART_MS = 1000;
 
-/** The same kind of file as this one: `.ts` from the sources, `.js` when built. */
+/** `.ts` in the source tree, `.js` in the build. */
 const threadFile = new URL(
 	`./ping-thread${extname(new URL(import.meta.url).pathname)}`,
 	import.meta.url,
 );
 
-/**
- * Starts pinging (protocol B.7). A thread that ends by itself is logged and replaced after a
- * second.
- */
+/** Starts pinging (protocol B.7). A thread that exits is restarted after a second. */
 export function startPinger({ url, key, intervalMs, table, clock, log }: PingerOptions): Pinger {
 	const stopped = new AbortController();
 	const headers = { authorization: key, "user-agent": userAgent };
@@ -68,8 +53,7 @@ export function startPinger({ url, key, intervalMs, table, clock, log }: PingerO
 			table,
 			overflow,
 		};
-		// Flags of the main thread (say, --input-type) may forbid starting a file; the thread needs
-		// none.
+		// Flags of the main thread, such as --input-type, can make starting a file fail.
 		const started = new Worker(threadFile, { workerData, execArgv: [], name: "sluice-ping" });
 		thread = started;
 		started.on("message", () => announce());

@@ -1,19 +1,13 @@
-/**
- * Reads the answer to a take: parsed jobs that still know the exact text of their input (D5,
- * protocol B.3).
- */
+/** Parses the answer to a take; jobs keep the exact text of their input (D5, protocol B.3). */
 import type { Job } from "../types.ts";
 
-/** The jobs of one answer, and a sentence for everything in it that is not a job. */
+/** `problems`: a sentence for each element that is not a job. */
 export interface TakenJobs {
 	jobs: Job[];
 	problems: string[];
 }
 
-/**
- * Reads a take's body: one job or a list of jobs. A single job needs the members `id` and `input`,
- * a job in a list needs `id`. What is not a job is left out and named in `problems`.
- */
+/** Parses one job (with `id` and `input`) or a list of jobs (with `id`). */
 export function readJobs(text: string): TakenJobs {
 	let parsed: unknown;
 	try {
@@ -37,7 +31,7 @@ export function readJobs(text: string): TakenJobs {
 	let starts: number[] | undefined;
 	for (const [index, element] of parsed.entries()) {
 		if (!isJob(element)) {
-			problems.push("A job of the list has no id.");
+			problems.push("A job in the list has no id.");
 			continue;
 		}
 		jobs.push(
@@ -65,8 +59,8 @@ function withText(job: { id: string }, find: () => string | undefined): Job {
 }
 
 /**
- * The text of the member `name` of the object that starts at `start`; of several, the last, as
- * `JSON.parse` does. The text must be valid JSON.
+ * The text of a member of the object at `start`; of duplicates the last, like `JSON.parse`. `text`
+ * must be valid JSON.
  */
 export function memberText(text: string, start: number, name: string): string | undefined {
 	let found: string | undefined;
@@ -83,7 +77,7 @@ export function memberText(text: string, start: number, name: string): string | 
 	return found;
 }
 
-/** Where each element of the list starts that the whole text is. The text must be valid JSON. */
+/** Offsets of the elements of a list. `text` must be valid JSON. */
 function elementStarts(text: string): number[] {
 	const starts: number[] = [];
 	let at = skipSpace(text, skipSpace(text, 0) + 1);

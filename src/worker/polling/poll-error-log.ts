@@ -1,31 +1,26 @@
-/**
- * Says what is wrong with a poll once, when it begins, changes or ends, instead of at every try.
- */
+/** Logs failures of a poll when they start, change and end, instead of at every try. */
 import type { Log } from "../log.ts";
 import type { PollAnswer } from "./poll.ts";
 
-/** The state of one poll as last logged. */
 export interface PollErrorLog {
-	/** Another try failed for this reason. */
-	is(reason: string): void;
-	/** A try went well. */
-	over(): void;
-	/** Failures in a row. */
+	failed(reason: string): void;
+	succeeded(): void;
+	/** Consecutive failures. */
 	readonly tries: number;
 }
 
-/** Nothing wrong so far. `name` is the call in log lines, e.g. `job-take`. */
+/** `name`: the call in log lines, such as `job-take`. */
 export function createPollErrorLog(name: string, log: Log): PollErrorLog {
 	let last: string | undefined;
 	let tries = 0;
 	return {
-		is(reason) {
+		failed(reason) {
 			tries += 1;
 			if (reason === last) return;
 			last = reason;
-			log("ERROR", `${name} fails and is repeated: ${reason}`);
+			log("ERROR", `${name} failed, retrying: ${reason}`);
 		},
-		over() {
+		succeeded() {
 			if (last !== undefined) log("INFO", `${name} works again.`);
 			last = undefined;
 			tries = 0;
@@ -36,7 +31,7 @@ export function createPollErrorLog(name: string, log: Log): PollErrorLog {
 	};
 }
 
-/** One sentence for a failed or refused poll. */
+/** The reason of a failed or refused poll. */
 export function reasonOf(answer: PollAnswer): string {
 	if (answer.kind === "cut") return "no answer";
 	if (answer.kind === "failed") return answer.reason;

@@ -1,43 +1,43 @@
-/** One long poll on a connection of its own: job-take, job-stop (protocol B.2). */
+/** Long polls on their own connection: job-take, job-stop (protocol B.2). */
 import { Client, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 
-/** What came of a poll. */
 export type PollAnswer =
 	| {
 			kind: "answer";
 			status: number;
 			json: boolean;
-			text: string /** How many results the service takes in one post; 0 unless it says so. */;
-			together: number;
+			text: string;
+			/** Results that the service takes in one post; 0 if the answer does not contain it. */
+			resultBatch: number;
 	  }
-	/** No answer within the time of a poll: nothing happened. */
+	/** No answer within the timeout. */
 	| { kind: "cut" }
-	/** `stale`: an established connection went away, as kept ones do. */
+	/** `stale`: an established connection was closed, as happens to idle ones. */
 	| { kind: "failed"; stale: boolean; reason: string };
 
-/** A poll that is asked again and again, never twice at once. */
+/** One request at a time. */
 export interface Poll {
 	get(path: string): Promise<PollAnswer>;
 	/**
-	 * Ends the open poll without losing an answer under way: unless one has begun, says goodbye in
-	 * our direction only, reads what still comes, and closes after `graceMs` or when the answer that
-	 * has begun is complete. No further `get` is possible.
+	 * Ends the open poll without losing an answer in flight: half-closes the connection unless the
+	 * answer has begun, reads the rest, and closes after `graceMs` or when the answer is complete. No
+	 * further `get` is possible.
 	 */
 	hangUp(graceMs: number): Promise<void>;
 }
 
-/** What {@link openPoll} needs. A poll is cut after `cutMs`; `headers` in undici's flat form. */
+/** `headers` in undici's flat form. */
 export interface PollOptions {
 	origin: string;
 	headers: string[];
-	cutMs: number;
+	timeoutMs: number;
 	clock: Clock;
 }
 
-/** Prepares a poll; connects at the first `get`. */
-export function openPoll({ origin, headers, cutMs, clock }: PollOptions): Poll {
+/** Connects at the first `get`. */
+export function openPoll({ origin, headers, timeoutMs, clock }: PollOptions): Poll {
 	let socket: Socket | undefined;
 	let open: { handler: PollHandler; answer: Promise<PollAnswer> } | undefined;
 	let ended = false;
@@ -45,8 +45,8 @@ export function openPoll({ origin, headers, cutMs, clock }: PollOptions): Poll {
 	const client = new Client(origin, {
 		allowH2: false,
 		pipelining: 1,
-		headersTimeout: cutMs,
-		bodyTimeout: cutMs,
+		headersTimeout: timeoutMs,
+		bodyTimeout: timeoutMs,
 		connect: (options, done) =>
 			dial(options, (error, connected) => {
 				if (error) return done(error, null);
@@ -81,13 +81,12 @@ export function openPoll({ origin, headers, cutMs, clock }: PollOptions): Poll {
 	};
 }
 
-/** Collects one answer. */
 class PollHandler implements Dispatcher.DispatchHandler {
 	readonly answer: Promise<PollAnswer>;
 	status = 0;
 	private resolve!: (answer: PollAnswer) => void;
 	private json = false;
-	private together = 0;
+	private resultBatch = 0;
 	private chunks: Buffer[] = [];
 
 	constructor() {
@@ -105,7 +104,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 	): void {
 		this.status = status;
 		this.json = String(headers["content-type"]).toLowerCase().startsWith("application/json");
-		this.together = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
+		this.resultBatch = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -118,7 +117,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 			status: this.status,
 			json: this.json,
 			text: Buffer.concat(this.chunks).toString("utf8"),
-			together: this.together,
+			resultBatch: this.resultBatch,
 		});
 	}
 

@@ -1,4 +1,4 @@
-/** Listens on the stop channel: which jobs to abort (protocol B.8, D18). */
+/** Polls the stop channel and aborts the jobs that it names (protocol B.8, D18). */
 import { waitAfter } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import type { HeldJobs } from "../held-jobs.ts";
@@ -6,7 +6,6 @@ import type { Log } from "../log.ts";
 import type { Poll, PollAnswer } from "./poll.ts";
 import { createPollErrorLog, reasonOf } from "./poll-error-log.ts";
 
-/** What {@link stopLoop} needs. */
 export interface StopLoopOptions {
 	poll: Poll;
 	path: string;
@@ -14,17 +13,14 @@ export interface StopLoopOptions {
 	clock: Clock;
 	random: () => number;
 	log: Log;
-	/** Ends the loop; the open poll is to be hung up by whoever aborts this. */
+	/** Ends the loop; the caller also hangs up the poll. */
 	ended: AbortSignal;
 }
 
 const TOO_MANY_REQUESTS_MS = 5000;
 const FAILED = { firstMs: 1000, longestMs: 5000 };
-/**
- * The least time between two polls that brought nothing new: a stop is repeated until the job is
- * gone (D26).
- */
-const NOTHING_NEW_MS = 1000;
+/** Interval of polls without news: the service repeats a stop until the job has ended (D26). */
+const NO_NEWS_MS = 1000;
 
 /** Runs until `ended` aborts. */
 export async function stopLoop({
@@ -36,9 +32,9 @@ export async function stopLoop({
 	log,
 	ended,
 }: StopLoopOptions): Promise<void> {
-	const trouble = createPollErrorLog("job-stop", log);
+	const errors = createPollErrorLog("job-stop", log);
 
-	/** Aborts the jobs of an answer and returns how long to wait before the next poll, in ms. */
+	/** Aborts the jobs of an answer. Returns the wait before the next poll, ms. */
 	function accept(answer: PollAnswer, began: number): number {
 		if (
 			answer.kind === "failed" ||
@@ -47,19 +43,19 @@ export async function stopLoop({
 				answer.status !== 204 &&
 				answer.status !== 429)
 		) {
-			const first = answer.kind === "failed" && answer.stale && trouble.tries === 0;
-			trouble.is(reasonOf(answer));
-			return first ? 0 : waitAfter(trouble.tries, FAILED, random);
+			const first = answer.kind === "failed" && answer.stale && errors.tries === 0;
+			errors.failed(reasonOf(answer));
+			return first ? 0 : waitAfter(errors.tries, FAILED, random);
 		}
-		trouble.over();
+		errors.succeeded();
 		if (answer.kind === "answer" && answer.status === 429) return TOO_MANY_REQUESTS_MS;
 		let stopped = 0;
 		for (const id of answer.kind === "answer" && answer.json ? jobsToStop(answer.text) : []) {
 			if (!held.stop(id)) continue;
 			stopped += 1;
-			log("INFO", "Stopping the job: the service asked for it.", id);
+			log("INFO", "Stopping the job at the request of the service.", id);
 		}
-		return stopped > 0 ? 0 : NOTHING_NEW_MS - (clock.now() - began);
+		return stopped > 0 ? 0 : NO_NEWS_MS - (clock.now() - began);
 	}
 
 	while (!ended.aborted) {
@@ -71,7 +67,7 @@ export async function stopLoop({
 	}
 }
 
-/** The strings in `jobsToStop` of a stop channel's answer; empty for anything else. */
+/** The ids in `jobsToStop`; empty for any other text. */
 export function jobsToStop(text: string): string[] {
 	try {
 		const { jobsToStop: ids } = JSON.parse(text) as { jobsToStop?: unknown };

@@ -49,7 +49,7 @@ async function looping({
 	const poll = openPoll({
 		origin: settings.takeOrigin,
 		headers: requestHeaders(settings.key),
-		cutMs: 90_000,
+		timeoutMs: 90_000,
 		clock: systemClock,
 	});
 	const loop = takeLoop({
@@ -62,7 +62,7 @@ async function looping({
 			entries.set(job.id, entry);
 			onRun(job.id);
 		},
-		together: () => {},
+		onBatchSize: () => {},
 		random: () => 0,
 		log: (level, message) => lines.push(`${level} ${message}`),
 		stopping: stopping.signal,
@@ -205,12 +205,12 @@ describe("B.3: what it makes of the answers", () => {
 		expect(order.slice(0, 3)).toEqual(["a", "a got out", "b"]);
 	});
 
-	it("D16: a job handed out again while it is held runs only once", async () => {
+	it("D16: a job received again while it is held runs only once", async () => {
 		const { service, asked, entries, lines } = await looping({ concurrency: 3 });
 		await asked(1);
 		service.give({ id: "a", input: 1 }, { id: "a", input: 1 });
 		await asked(2);
 		expect(entries.size).toBe(1);
-		expect(lines[0]).toMatch(/handed out again/);
+		expect(lines[0]).toMatch(/received again/);
 	});
 });

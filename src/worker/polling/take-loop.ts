@@ -1,6 +1,4 @@
-/**
- * Asks for jobs while there are free slots; one take is open at a time (protocol B.2 to B.4).
- */
+/** Takes jobs while `concurrency` allows, one request at a time (protocol B.2 to B.4). */
 import { waitAfter } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import type { HeldJob, HeldJobs } from "../held-jobs.ts";
@@ -10,57 +8,47 @@ import type { Poll, PollAnswer } from "./poll.ts";
 import { createPollErrorLog, reasonOf } from "./poll-error-log.ts";
 import type { Job, StartOptions } from "../types.ts";
 
-/** What {@link takeLoop} needs. */
 export interface TakeLoopOptions {
 	poll: Poll;
-	/** Path of a take for so many jobs. */
+	/** Path of a take of `batch` jobs. */
 	path: (batch: number, busy: boolean) => string;
 	held: HeldJobs;
 	concurrency: NonNullable<StartOptions["concurrency"]>;
 	/** Starts a job; must not throw. */
 	run: (job: Job, held: HeldJob) => void;
-	/** Called when an answer tells how many results the service takes in one post. */
-	together: (most: number) => void;
+	/** Called with the number of results that the service takes in one post. */
+	onBatchSize: (most: number) => void;
 	clock: Clock;
 	random: () => number;
 	log: Log;
-	/** Ends the loop; the open poll is to be hung up by whoever aborts this. */
+	/** Ends the loop; the caller also hangs up the poll. */
 	stopping: AbortSignal;
 }
 
 const TOO_MANY_REQUESTS_MS = 5000;
 const FAILED = { firstMs: 1000, longestMs: 1000 };
-/**
- * Empty answers that come at once are asked for again no faster than this, so that a service which
- * does not hold polls costs little.
- */
+/** Shortest interval of empty answers, for services that do not hold polls. */
 const EMPTY_MS = 100;
-/** With a concurrency function: how often to ask it while nothing is free. */
-const LOOK_AGAIN_MS = 1000;
-/**
- * After a handler that blocked for longer, the loop pauses as long before the next one, so that
- * results get out between them.
- */
+/** Interval of calls to a concurrency function while no slot is free. */
+const RECHECK_MS = 1000;
+/** After a handler that blocked longer, the loop pauses, so that results can be sent. */
 const BLOCKED_MS = 5;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/**
- * Runs until `stopping` aborts. Jobs of an answer that comes after that are still run: the service
- * counts on it.
- */
+/** Runs until `stopping` aborts. Jobs of an answer that arrives after that are still run. */
 export async function takeLoop({
 	poll,
 	path,
 	held,
 	concurrency,
 	run,
-	together,
+	onBatchSize,
 	clock,
 	random,
 	log,
 	stopping,
 }: TakeLoopOptions): Promise<void> {
-	const trouble = createPollErrorLog("job-take", log);
+	const errors = createPollErrorLog("job-take", log);
 	let limit = typeof concurrency === "number" ? concurrency : 1;
 
 	async function freeSlots(): Promise<number> {
@@ -68,45 +56,49 @@ export async function takeLoop({
 			try {
 				limit = Math.floor(await concurrency(limit));
 			} catch (error) {
-				log("ERROR", `The concurrency function failed; ${limit} stays in force: ${String(error)}`);
+				log("ERROR", `The concurrency function failed; using ${limit}: ${String(error)}`);
 			}
 		}
-		// A slot is free when its handler has ended; reports under way may fill half as many again
-		// before takes wait for them.
+		// A slot is free when its handler has returned. Pending reports delay takes only once they are
+		// half as many as the limit.
 		return Math.min(limit - held.running, limit + Math.floor(limit / 2) - held.size);
 	}
 
-	async function room(): Promise<void> {
+	async function waitForSlot(): Promise<void> {
 		const made = new AbortController();
 		const wake = () => made.abort();
 		held.onRoom = wake;
 		stopping.addEventListener("abort", wake);
 		if (stopping.aborted) wake();
-		await clock.sleep(typeof concurrency === "function" ? LOOK_AGAIN_MS : NO_LIMIT_MS, made.signal);
+		await clock.sleep(typeof concurrency === "function" ? RECHECK_MS : NO_LIMIT_MS, made.signal);
 		stopping.removeEventListener("abort", wake);
 		held.onRoom = () => {};
 	}
 
-	/** Starts the jobs of an answer and returns how long to wait before the next take, in ms. */
+	/** Starts the jobs of an answer. Returns the wait before the next take, ms. */
 	async function accept(answer: PollAnswer, began: number): Promise<number> {
 		if (answer.kind === "failed" || (answer.kind === "answer" && isFailure(answer.status))) {
-			const first = answer.kind === "failed" && answer.stale && trouble.tries === 0;
-			if (!stopping.aborted) trouble.is(reasonOf(answer));
+			const first = answer.kind === "failed" && answer.stale && errors.tries === 0;
+			if (!stopping.aborted) errors.failed(reasonOf(answer));
 			return first ? 0 : waitAfter(1, FAILED, random);
 		}
-		trouble.over();
+		errors.succeeded();
 		if (answer.kind === "answer" && answer.status === 429) return TOO_MANY_REQUESTS_MS;
 		const started = answer.kind === "answer" && answer.status === 200 ? await start(answer) : 0;
 		return started > 0 ? 0 : EMPTY_MS - (clock.now() - began);
 	}
 
-	async function start(answer: { json: boolean; text: string; together: number }): Promise<number> {
+	async function start(answer: {
+		json: boolean;
+		text: string;
+		resultBatch: number;
+	}): Promise<number> {
 		if (!answer.json || answer.text === "") return 0;
-		// A take of one job says nothing of it.
-		if (answer.together > 0) together(answer.together);
+		// Answers to a take of one job lack it.
+		if (answer.resultBatch > 0) onBatchSize(answer.resultBatch);
 		const { jobs, problems } = readJobs(answer.text);
 		for (const problem of problems) log("ERROR", problem);
-		// All are listed for the pings before the first handler may block.
+		// All are in the table of the pings before the first handler may block.
 		const entries = jobs.map((job) => held.add(job.id));
 		for (const [index, job] of jobs.entries()) {
 			const entry = entries[index];
@@ -115,7 +107,7 @@ export async function takeLoop({
 			else
 				log(
 					"WARN",
-					"The job was handed out again while this worker still holds it; the copy is dropped.",
+					"The job was received again while this worker still holds it; ignoring the copy.",
 					job.id,
 				);
 			if (clock.now() - began > BLOCKED_MS) await clock.sleep(BLOCKED_MS);
@@ -126,16 +118,15 @@ export async function takeLoop({
 	while (!stopping.aborted) {
 		const free = await freeSlots();
 		if (free <= 0) {
-			await room();
-			// Acknowledgements come in bursts: let the whole burst free its slots, then ask for all of
-			// them.
-			await turn();
+			await waitForSlot();
+			// Acknowledgements arrive in bursts: request jobs for all of their slots at once.
+			await pendingInput();
 			continue;
 		}
 		const began = clock.now();
 		const wait = await accept(await poll.get(path(free, held.size > 0)), began);
 		if (wait > 0) await clock.sleep(wait, stopping);
-		else await turn();
+		else await pendingInput();
 	}
 }
 
@@ -143,7 +134,7 @@ function isFailure(status: number): boolean {
 	return status !== 429 && status !== 400 && (status < 200 || status > 299);
 }
 
-/** Resolves after the input that is ready now has been handled. */
-function turn(): Promise<void> {
+/** Resolves after the input that has arrived has been handled. */
+function pendingInput(): Promise<void> {
 	return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,36 +1,24 @@
-/**
- * Brings reports to the service: repeated until acknowledged, in order, and never after a stop
- * (protocol B.6).
- */
+/** Reports results, chunks and progress; retries until acknowledged or stopped (protocol B.6). */
 import { waitAfter } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { signalOf, type HeldJob } from "../held-jobs.ts";
 import type { Log } from "../log.ts";
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
-import type { Results } from "./result-batcher.ts";
+import type { ResultBatcher } from "./result-batcher.ts";
 import type { UrlTemplate } from "../url-template.ts";
 
-/** Reports of jobs in hand. All resolve; none rejects. */
+/** No call rejects. */
 export interface Reporter {
-	/**
-	 * Posts the final body. Resolves when it is acknowledged, refused for good, or pointless because
-	 * the job was stopped.
-	 */
+	/** Posts the final body. Resolves when it is acknowledged or refused, or the job is stopped. */
 	result(job: HeldJob, body: string, isStream: boolean): Promise<void>;
-	/**
-	 * Posts chunk number `index` of this attempt, from 0. Resolves like {@link Reporter.result}; the
-	 * next chunk may follow then.
-	 */
+	/** Posts chunk number `index`, from 0; resolves like {@link Reporter.result}. */
 	chunk(job: HeldJob, body: string, index: number): Promise<void>;
-	/** Posts progress once, without repeating. */
+	/** Posts progress, without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;
 }
 
-/**
- * What {@link createReporter} needs: where to post, and the templates for progress and job-stream.
- */
 export interface ReporterOptions {
-	results: Results;
+	results: ResultBatcher;
 	outputs: ResultPoster;
 	streams: ResultPoster;
 	output: UrlTemplate;
@@ -40,9 +28,8 @@ export interface ReporterOptions {
 	log: Log;
 }
 
-const REPEAT = { firstMs: 200, longestMs: 5000 };
+const RETRY = { firstMs: 200, longestMs: 5000 };
 
-/** Makes a reporter. */
 export function createReporter({
 	results,
 	outputs,
@@ -58,23 +45,19 @@ export function createReporter({
 			const outcome = await send();
 			if (typeof outcome === "number") {
 				if (outcome >= 200 && outcome < 300) {
-					if (tries > 1) log("INFO", `The report was acknowledged at try ${tries}.`, job.id);
+					if (tries > 1) log("INFO", `The report was acknowledged after ${tries} tries.`, job.id);
 					return;
 				}
 				if (outcome < 500 && outcome !== 408 && outcome !== 429) {
-					log(
-						"ERROR",
-						`The service refused the report with HTTP ${outcome}; it is given up.`,
-						job.id,
-					);
+					log("ERROR", `The service refused the report with HTTP ${outcome}; giving up.`, job.id);
 					return;
 				}
 			}
 			if (tries === 1) {
 				const reason = typeof outcome === "number" ? `HTTP ${outcome}` : outcome.message;
-				log("WARN", `The report did not get through and is repeated: ${reason}`, job.id);
+				log("WARN", `The report failed, retrying: ${reason}`, job.id);
 			}
-			await clock.sleep(waitAfter(tries, REPEAT, random), signalOf(job));
+			await clock.sleep(waitAfter(tries, RETRY, random), signalOf(job));
 		}
 	}
 
@@ -87,7 +70,7 @@ export function createReporter({
 			if (typeof outcome === "number" && outcome < 300) return;
 			log(
 				"WARN",
-				`Progress did not get through: ${typeof outcome === "number" ? `HTTP ${outcome}` : outcome.message}`,
+				`Sending progress failed: ${typeof outcome === "number" ? `HTTP ${outcome}` : outcome.message}`,
 				job.id,
 			);
 		},

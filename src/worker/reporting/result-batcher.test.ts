@@ -15,22 +15,22 @@ const idsIn = ({ body }: Seen): string[] =>
 	body.split("\n").map((line) => (JSON.parse(line) as { id: string }).id);
 
 /**
- * A worker that runs all jobs at once, of a service that says it takes `together` results in one
+ * A worker that runs all jobs at once, of a service that says it takes `batchSize` results in one
  * post; `answer` is for such posts.
  */
 async function working({
-	together = 128,
+	batchSize = 128,
 	answer,
 	handler = (job) => job.id,
 }: {
-	together?: number;
+	batchSize?: number;
 	answer?: (seen: Seen) => [status: number, text: string];
 	handler?: StartOptions["handler"];
 }): Promise<{ service: ScriptedService; allReported: () => Promise<void> }> {
 	const service = await scriptedService();
 	service.script = (seen, response) => {
-		if (seen.route === "job-take-batch" && together > 0)
-			response.setHeader("Sluice-Job-Done-Batch", together);
+		if (seen.route === "job-take-batch" && batchSize > 0)
+			response.setHeader("Sluice-Job-Done-Batch", batchSize);
 		if (seen.route !== "job-done-batch") return false;
 		const [status, text] = answer?.(seen) ?? [
 			200,
@@ -67,14 +67,14 @@ describe("results of several jobs", () => {
 	});
 
 	it("go alone elsewhere, as RunPod's own service has it", async () => {
-		const { service, allReported } = await working({ together: 0 });
+		const { service, allReported } = await working({ batchSize: 0 });
 		await allReported();
 		expect(service.of("job-done-batch")).toEqual([]);
 		expect(service.results()).toHaveLength(COUNT);
 	});
 
 	it("no more of them than the service takes", async () => {
-		const { service, allReported } = await working({ together: 2 });
+		const { service, allReported } = await working({ batchSize: 2 });
 		await allReported();
 		expect(service.of("job-done-batch").map((seen) => idsIn(seen).length)).toEqual([2, 2]);
 		expect(service.results()).toHaveLength(1);

@@ -1,56 +1,56 @@
 /**
- * Posts results: those of one turn of the event loop together where the service takes them so,
- * which it says with each take of several jobs (`Sluice-Job-Done-Batch`), and one by one everywhere
- * else, as RunPod's SDK does.
+ * Posts results: those of one turn of the event loop in one request if the service supports it
+ * (header `Sluice-Job-Done-Batch` of job-take-batch), else one by one like RunPod's SDK.
  */
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { UrlTemplate } from "../url-template.ts";
 
-/** Where results go. */
-export interface Results {
+export interface ResultBatcher {
 	/** Posts the result of a job. Never rejects. */
 	send(id: string, body: string, isStream: boolean): Promise<PostOutcome>;
-	/** The service takes so many together. */
-	together(most: number): void;
+	/** Sets the number of results that the service takes in one post. */
+	setBatchSize(results: number): void;
 }
 
-/**
- * What {@link openResults} needs; `batchPath` is absent where the address of job-done tells none.
- */
-export interface ResultsOptions {
+export interface ResultBatcherOptions {
 	posts: ResultPoster;
 	output: UrlTemplate;
+	/** Undefined: batches are not possible. */
 	batchPath: string | undefined;
 }
 
-/** Longer results go alone, and no more than this together, characters. */
-const LONGEST = 16_384;
-const MOST_TOGETHER = 262_144;
+/** Longer results are posted alone, characters. */
+const MAX_RESULT = 16_384;
+/** Longest batch, characters. */
+const MAX_BATCH = 262_144;
 
-interface Gathered {
+interface PendingResult {
 	id: string;
 	body: string;
 	isStream: boolean;
 	resolve: (outcome: PostOutcome) => void;
 }
 
-export function openResults({ posts, output, batchPath }: ResultsOptions): Results {
-	let path = batchPath;
-	let most = 0;
-	let waiting: Gathered[] = [];
+export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher {
+	const { posts, output } = options;
+	let path = options.batchPath;
+	let batchSize = 0;
+	let pending: PendingResult[] = [];
 
-	const alone = (id: string, body: string, isStream: boolean): Promise<PostOutcome> =>
+	const sendAlone = (id: string, body: string, isStream: boolean): Promise<PostOutcome> =>
 		posts.send(output.path(id, isStream ? "isStream=true" : "isStream=false"), body);
+	const resolveAlone = ({ id, body, isStream, resolve }: PendingResult): void =>
+		void sendAlone(id, body, isStream).then(resolve);
 
-	function go(): void {
-		const all = waiting;
-		waiting = [];
+	function flush(): void {
+		const all = pending;
+		pending = [];
 		for (let start = 0; start < all.length; ) {
 			let length = 0;
 			const cut = all.findIndex(
 				({ body }, at) =>
 					at >= start &&
-					(at - start >= most || (length += body.length) > MOST_TOGETHER) &&
+					(at - start >= batchSize || (length += body.length) > MAX_BATCH) &&
 					at > start,
 			);
 			const end = cut < 0 ? all.length : cut;
@@ -59,48 +59,48 @@ export function openResults({ posts, output, batchPath }: ResultsOptions): Resul
 		}
 	}
 
-	async function post(group: readonly Gathered[]): Promise<void> {
-		const byItself = ({ id, body, isStream, resolve }: Gathered): void =>
-			void alone(id, body, isStream).then(resolve);
-		if (group.length === 1 || path === undefined) return group.forEach(byItself);
-		const answer = await posts.ask(path, group.map(lineOf).join("\n"));
+	async function post(batch: readonly PendingResult[]): Promise<void> {
+		if (batch.length === 1 || path === undefined) return batch.forEach(resolveAlone);
+		const answer = await posts.ask(path, batch.map(lineOf).join("\n"));
 		const statuses =
 			answer instanceof Error || answer.status !== 200
 				? undefined
-				: statusesIn(answer.text, group.length);
-		// A line may be refused for its form, a result never is (D19): job-done has the last word.
+				: statusesIn(answer.text, batch.length);
+		// A refused line is posted again to job-done, which accepts results in any form (D19).
 		if (statuses)
-			return group.forEach((each, at) =>
-				statuses[at]! >= 400 && statuses[at]! < 500 ? byItself(each) : each.resolve(statuses[at]!),
+			return batch.forEach((each, at) =>
+				statuses[at]! >= 400 && statuses[at]! < 500
+					? resolveAlone(each)
+					: each.resolve(statuses[at]!),
 			);
 		const outcome = answer instanceof Error ? answer : answer.status;
-		// What is no fault of the moment, such as a service that was replaced by another one, is no
-		// fault of the results either.
 		if (outcome instanceof Error || outcome >= 500)
-			return group.forEach(({ resolve }) => resolve(outcome));
+			return batch.forEach(({ resolve }) => resolve(outcome));
+		// The service does not know the path, for example after it was replaced by another one.
 		path = undefined;
-		group.forEach(byItself);
+		batch.forEach(resolveAlone);
 	}
 
 	return {
 		send(id, body, isStream) {
-			if (path === undefined || most < 2 || body.length > LONGEST || body.includes("\n"))
-				return alone(id, body, isStream);
+			const mayBatch = path !== undefined && batchSize > 1;
+			if (!mayBatch || body.length > MAX_RESULT || body.includes("\n"))
+				return sendAlone(id, body, isStream);
 			return new Promise((resolve) => {
-				if (waiting.length === 0) setImmediate(go);
-				waiting.push({ id, body, isStream, resolve });
+				if (pending.length === 0) setImmediate(flush);
+				pending.push({ id, body, isStream, resolve });
 			});
 		},
-		together: (told) => void (most = told),
+		setBatchSize: (results) => void (batchSize = results),
 	};
 }
 
-/** The body, an object, with the job's id in it. */
-function lineOf({ id, body }: Gathered): string {
+/** The body, a JSON object, with the job's id added. */
+function lineOf({ id, body }: PendingResult): string {
 	return `{"id":${JSON.stringify(id)}${body === "{}" ? "" : ","}${body.slice(1)}`;
 }
 
-/** The status of each; undefined when the answer is none of ours. */
+/** The status of each result; undefined for an unexpected answer. */
 function statusesIn(text: string, count: number): number[] | undefined {
 	try {
 		const statuses: unknown = JSON.parse(text);

@@ -71,7 +71,7 @@ describe("B.5: errors", () => {
 			worker_id: "w",
 			runpod_version: kitVersion,
 		});
-		expect(thrown.error_traceback).toContain("result.test");
+		expect(thrown.error_traceback).toContain("result-body.test");
 		expect(JSON.parse(thrownText("plain", identity))).toMatchObject({
 			error_type: "string",
 			error_message: "plain",

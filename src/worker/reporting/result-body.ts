@@ -1,18 +1,12 @@
-/** The bodies a worker posts: results, chunks, progress, errors (protocol B.5). */
+/** Bodies of reports: results, chunks, progress, errors (protocol B.5). */
 import { inspect } from "node:util";
 import { RawJson } from "../raw-json.ts";
 import { kitVersion } from "../version.ts";
 
-/**
- * Says that a value of the handler cannot be written as JSON. The message is the sentence that
- * fails the job.
- */
+/** A value of the handler is not JSON; the message becomes the error of the job. */
 export class NotJsonError extends Error {}
 
-/**
- * The JSON text of a value. Throws {@link NotJsonError} for what JSON cannot hold (BigInt, a cycle,
- * a function).
- */
+/** The JSON text of a value. Throws {@link NotJsonError} (BigInt, cycle, function). */
 export function jsonText(value: unknown): string {
 	if (value instanceof RawJson) return value.text;
 	let text: string | undefined;
@@ -24,29 +18,26 @@ export function jsonText(value: unknown): string {
 	}
 	if (text !== undefined) return text;
 	throw new NotJsonError(
-		`The handler's output cannot be written as JSON: ${reason}. Give plain JSON values; for large integers use JSON.rawJSON or rawJson.`,
+		`The handler's output cannot be written as JSON: ${reason}. Return plain JSON values; for large integers use JSON.rawJSON or rawJson.`,
 	);
 }
 
-/** `{"output": item}`; an `undefined` item is `null`. */
 export function chunkBody(text: string): string {
 	return `{"output":${text}}`;
 }
 
-/** `{"status": "IN_PROGRESS", "output": value}`. */
 export function progressBody(value: unknown): string {
 	return `{"status":"IN_PROGRESS","output":${jsonText(value ?? null)}}`;
 }
 
-/** The final body of a generator: the list of its chunks' texts, empty without aggregation. */
+/** The final body of a generator; `chunks` is empty without aggregation. */
 export function streamBody(chunks: readonly string[], stopPod: boolean): string {
 	return `{"output":[${chunks.join(",")}]${stopPod ? ',"stopPod":true' : ""}}`;
 }
 
 /**
- * The final body for a returned value. `error` and `refresh_worker` of an object are taken out of
- * it as in the SDK; an object without members, and `undefined`, leave no `output`. Throws {@link
- * NotJsonError}.
+ * The final body for a returned value. As in the SDK, `error` and `refresh_worker` are removed from
+ * an object; `{}` and `undefined` mean no `output`. Throws {@link NotJsonError}.
  */
 export function resultBody(value: unknown, stopPod: boolean): string {
 	let output = value;
@@ -67,21 +58,17 @@ export function resultBody(value: unknown, stopPod: boolean): string {
 	return `{${members.join(",")}}`;
 }
 
-/** A body that fails the job with a sentence. */
 export function errorBody(sentence: string, stopPod: boolean): string {
 	return `{"error":${JSON.stringify(sentence)}${stopPod ? ',"stopPod":true' : ""}}`;
 }
 
-/** Who speaks in an error record. */
+/** The worker in an error record. */
 export interface Identity {
 	workerId: string;
 	hostname: string;
 }
 
-/**
- * The text that stands in `error` for something thrown: a JSON object with the members of the SDK's
- * record.
- */
+/** The `error` for a thrown value: a JSON object with the members of the SDK's error record. */
 export function thrownText(thrown: unknown, { workerId, hostname }: Identity): string {
 	if (thrown instanceof NotJsonError) return thrown.message;
 	const isError = thrown instanceof Error;
@@ -95,10 +82,7 @@ export function thrownText(thrown: unknown, { workerId, hostname }: Identity): s
 	});
 }
 
-/**
- * The `error` text of a yielded item that has a truthy member `error`, which ends the stream;
- * `undefined` for any other item.
- */
+/** The `error` of a yielded item, which ends the stream; `undefined` for other items. */
 export function itemError(item: unknown): string | undefined {
 	if (!isPlainObject(item) || !item.error) return undefined;
 	return typeof item.error === "string" ? item.error : jsonText(item.error);

@@ -1,27 +1,24 @@
 /**
- * Posts reports. Over plain HTTP requests are pipelined on few connections, and what is posted in
- * one turn of the event loop leaves in one write: a third of the processor time per job. Over TLS,
- * where proxies stand between, one at a time per connection.
+ * Posts reports. Plain HTTP: pipelined on few connections, one write per turn of the event loop,
+ * which takes a third of the CPU time per job. TLS, where proxies are common: no pipelining.
  */
 import { Pool, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
 
-/** What came of a post: the status of the answer, or the error that kept it from coming. */
+/** The status of the answer, or the error of a failed request. */
 export type PostOutcome = number | Error;
 
-/** An answer whose body means something. */
 export interface PostAnswer {
 	status: number;
 	text: string;
 }
 
-/** A place to post to. */
 export interface ResultPoster {
-	/** Posts JSON text. `path` with query. Never rejects. */
+	/** Posts JSON text; ignores the body of the answer. `path` with query. Never rejects. */
 	send(path: string, body: string): Promise<PostOutcome>;
-	/** As `send`, with the body of the answer. */
+	/** Like `send`, with the body of the answer. */
 	ask(path: string, body: string): Promise<PostAnswer | Error>;
-	/** Drops all connections; posts under way end with an error. */
+	/** Closes all connections; posts in flight resolve with an error. */
 	close(): Promise<void>;
 }
 
@@ -29,10 +26,7 @@ const PIPELINED_CONNECTIONS = 4;
 const PIPELINE_DEPTH = 64;
 const PLAIN_CONNECTIONS = 64;
 
-/**
- * Opens connections to `origin` as needed. `headers` in undici's flat form; no answer within
- * `timeoutMs` counts as an error.
- */
+/** `headers` in undici's flat form. */
 export function openResultPoster({
 	origin,
 	headers,
@@ -60,13 +54,13 @@ export function openResultPoster({
 			}),
 	});
 
-	let gathering = false;
-	function gather(): void {
-		if (gathering) return;
-		gathering = true;
+	let corked = false;
+	function corkSockets(): void {
+		if (corked) return;
+		corked = true;
 		for (const socket of sockets) socket.cork();
 		setImmediate(() => {
-			gathering = false;
+			corked = false;
 			for (const socket of sockets) socket.uncork();
 		});
 	}
@@ -80,7 +74,7 @@ export function openResultPoster({
 
 	return {
 		send(path, body) {
-			gather();
+			corkSockets();
 			return new Promise((resolve) =>
 				post(
 					path,
@@ -89,16 +83,12 @@ export function openResultPoster({
 				),
 			);
 		},
-		// Few and large: there is nothing to wait for.
 		ask: (path, body) => new Promise((resolve) => post(path, body, new PostHandler(resolve, []))),
 		close: () => pool.destroy(),
 	};
 }
 
-/**
- * Gives the answer when it is whole; its body only where there are `pieces` to keep it in
- * (protocol B.6: that of a report means nothing).
- */
+/** Collects an answer; its body only if `pieces` is given. */
 class PostHandler implements Dispatcher.DispatchHandler {
 	readonly resolve: (answer: PostAnswer | Error) => void;
 	readonly pieces: Buffer[] | undefined;
