@@ -83,7 +83,7 @@ function readKey(path: string, database: string): Uint8Array | undefined {
 	const digits = KEY_TEXT.exec(text)?.[1];
 	if (digits === undefined)
 		throw new Error(
-			`${path} does not contain a key of ${2 * KEY_BYTES} hexadecimal digits: it ${text === "" ? "is empty" : `has ${text.length} other characters`}. ${recovery(path, database)}`,
+			`${path} does not contain a key of ${2 * KEY_BYTES} hexadecimal digits: it ${text === "" ? "is empty" : `has ${text.length} characters that are not a key`}. ${recovery(path, database)}`,
 		);
 	return Buffer.from(digits, "hex");
 }
