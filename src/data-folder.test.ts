@@ -23,7 +23,9 @@ it("D34: keeps the identity of its server, each folder its own", () => {
 
 it("D34: refuses a folder that another process uses, until that is dead", async () => {
 	const path = join(root, "used");
-	const script = `const { openDataFolder } = await import(process.argv[1]); console.log(openDataFolder(process.argv[2]).serverId); setInterval(() => {}, 1000);`;
+	const script =
+		"const { openDataFolder } = await import(process.argv[1]); console.log(openDataFolder(process.argv[2]).serverId); " +
+		"setInterval(() => {}, 1000);";
 	const other = spawn(
 		process.execPath,
 		["--input-type=module", "-e", script, new URL("./data-folder.ts", import.meta.url).href, path],
@@ -40,7 +42,7 @@ it("D34: refuses a folder that another process uses, until that is dead", async 
 	folder.close();
 });
 
-it("D34: what cannot be a folder is told as the system tells it", () => {
+it("D34: what cannot be a folder is reported as the system reports it", () => {
 	writeFileSync(join(root, "file"), "");
 	expect(() => openDataFolder(join(root, "file"))).toThrow(/EEXIST|ENOTDIR/);
 });

@@ -34,9 +34,9 @@ beforeEach(() => mkdirSync((place = join(root, String((places += 1))))));
  */
 function recorded(fail: Partial<Record<keyof FileOperations, string>> = {}): {
 	ops: FileOperations;
-	told: string[];
+	recordedCalls: string[];
 } {
-	const told: string[] = [];
+	const recordedCalls: string[] = [];
 	const names = new Map<number, string>();
 	const shown = (value: unknown): string =>
 		(typeof value === "number" ? (names.get(value) ?? "?") : String(value))
@@ -45,7 +45,7 @@ function recorded(fail: Partial<Record<keyof FileOperations, string>> = {}): {
 	const operation =
 		(name: keyof FileOperations) =>
 		(...args: unknown[]) => {
-			told.push(
+			recordedCalls.push(
 				[
 					name.replace("Sync", ""),
 					...args
@@ -70,7 +70,7 @@ function recorded(fail: Partial<Record<keyof FileOperations, string>> = {}): {
 		"mkdirSync",
 	] as const;
 	return {
-		told,
+		recordedCalls,
 		ops: Object.fromEntries(
 			all.map((name) => [name, operation(name)]),
 		) as unknown as FileOperations,
@@ -82,9 +82,9 @@ const WRITTEN = ["open /.a.tmp", "writeFile /.a.tmp", "fsync /.a.tmp", "close /.
 const FLUSHED = ["open ", "fsync ", "close "];
 
 it("D17, D22: a new file is flushed before it has its name, and its folder afterwards", () => {
-	const { ops, told } = recorded();
+	const { ops, recordedCalls } = recorded();
 	expect(createFile(join(place, "a"), "text", ops)).toBe(true);
-	expect(told).toEqual([...WRITTEN, "link /.a.tmp /a", "rm /.a.tmp", ...FLUSHED]);
+	expect(recordedCalls).toEqual([...WRITTEN, "link /.a.tmp /a", "rm /.a.tmp", ...FLUSHED]);
 	expect([
 		readFileSync(join(place, "a"), "utf8"),
 		mode(join(place, "a")),
@@ -99,9 +99,9 @@ it("D22: a file that exists stays as it is", () => {
 });
 
 it("D22: does without hard links where the file system has none", () => {
-	const { ops, told } = recorded({ linkSync: "EPERM" });
+	const { ops, recordedCalls } = recorded({ linkSync: "EPERM" });
 	expect(createFile(join(place, "a"), "text", ops)).toBe(true);
-	expect(told).toEqual([
+	expect(recordedCalls).toEqual([
 		...WRITTEN,
 		"link /.a.tmp /a",
 		"open /a",
@@ -125,9 +125,9 @@ it.each([
 
 it("D17: a file is replaced as a whole", () => {
 	writeFileSync(join(place, "a"), "old");
-	const { ops, told } = recorded();
+	const { ops, recordedCalls } = recorded();
 	replaceFile(join(place, "a"), "new", ops);
-	expect(told).toEqual([...WRITTEN, "rename /.a.tmp /a", "rm /.a.tmp", ...FLUSHED]);
+	expect(recordedCalls).toEqual([...WRITTEN, "rename /.a.tmp /a", "rm /.a.tmp", ...FLUSHED]);
 	expect([readFileSync(join(place, "a"), "utf8"), mode(join(place, "a"))]).toEqual(["new", 0o600]);
 	expect(() => replaceFile(join(place, "a"), "third", recorded({ fsyncSync: "EIO" }).ops)).toThrow(
 		"EIO",
@@ -135,19 +135,19 @@ it("D17: a file is replaced as a whole", () => {
 	expect([readFileSync(join(place, "a"), "utf8"), readdirSync(place)]).toEqual(["new", ["a"]]);
 });
 
-it("D17: a file of somebody else is flushed with its folder; a read-only mount has nothing to flush, a failing disk is reported", () => {
+it("D17: a file of another user is flushed with its folder; a read-only mount has nothing to flush, a failing disk is reported", () => {
 	writeFileSync(join(place, "a"), "text");
-	const { ops, told } = recorded();
+	const { ops, recordedCalls } = recorded();
 	flushFile(join(place, "a"), ops);
-	expect(told).toEqual(["open /a", "fsync /a", "close /a", ...FLUSHED]);
+	expect(recordedCalls).toEqual(["open /a", "fsync /a", "close /a", ...FLUSHED]);
 	expect(() => flushFile(join(place, "a"), recorded({ fsyncSync: "EROFS" }).ops)).not.toThrow();
 	expect(() => flushFile(join(place, "a"), recorded({ fsyncSync: "EIO" }).ops)).toThrow("EIO");
 });
 
 it("D17, D34: new folders are their owner's alone, and the folder above each is flushed; one that exists keeps its mode", () => {
-	const { ops, told } = recorded();
+	const { ops, recordedCalls } = recorded();
 	makeFolder(join(place, "x/y"), ops);
-	expect(told).toEqual(["mkdir /x/y", "open /x", "fsync /x", "close /x", ...FLUSHED]);
+	expect(recordedCalls).toEqual(["mkdir /x/y", "open /x", "fsync /x", "close /x", ...FLUSHED]);
 	expect([mode(join(place, "x")), mode(join(place, "x/y"))]).toEqual([0o700, 0o700]);
 	chmodSync(join(place, "x"), 0o755);
 	makeFolder(join(place, "x"));

@@ -13,11 +13,11 @@ describe("eventBus", () => {
 		expect(heard).toEqual(["first j", "second j"]);
 	});
 
-	it("does nothing when nobody listens", () => {
+	it("does nothing when no server listens", () => {
 		expect(() => eventBus().emit("store.back", {})).not.toThrow();
 	});
 
-	it("tells every event to those who listen for any", () => {
+	it("sends every event to those who listen for any", () => {
 		const bus = eventBus();
 		const heard: unknown[] = [];
 		const remove = bus.onAny((name, facts) => heard.push([name, facts]));

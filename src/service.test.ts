@@ -75,7 +75,7 @@ describe("loop", () => {
 		await service.stop();
 	});
 
-	it("stop waits for the step in hand, and no step follows", async () => {
+	it("stop waits for the step in progress, and no step follows", async () => {
 		const { clock, service, times, endStep } = sample({ free: false });
 		service.start();
 		let stopped = false;

@@ -93,7 +93,9 @@ describe("loadConfig", () => {
 
 	it("D35: the directory of a worker is relative to the file, and absolute afterwards", () => {
 		const file =
-			"endpoints:\n  a:\n    launcher: { type: process, command: [w] }\n  b:\n    launcher: { type: process, command: [w], cwd: sub }\n  c:\n    launcher: { type: process, command: [w], cwd: /abs }\n";
+			"endpoints:\n  a:\n    launcher: { type: process, command: [w] }\n" +
+			"  b:\n    launcher: { type: process, command: [w], cwd: sub }\n" +
+			"  c:\n    launcher: { type: process, command: [w], cwd: /abs }\n";
 		const { endpoints } = config({
 			flags: { config: "deploy/x.yaml" },
 			files: { "/srv/deploy/x.yaml": file },

@@ -77,7 +77,7 @@ describe("settings that are kept", () => {
 		);
 	});
 
-	it("D35: the defaults of the schema are those of the decisions, and each setting tells its own", () => {
+	it("D35: the defaults of the schema are those of the decisions, and each setting has its own", () => {
 		const { id: _, name: __, ...settings } = endpoint();
 		expect(settings).toEqual(ENDPOINT_DEFAULTS);
 		for (const [name, { description, default: standard }] of Object.entries<Schema>(
@@ -93,7 +93,7 @@ describe("settings that are kept", () => {
 		).toEqual(["webhookSecret"]);
 	});
 
-	it("spec 8: the schema tells the limits of the table", () => {
+	it("spec 8: the schema has the limits of the table", () => {
 		const shown = ENDPOINT_SCHEMA.properties.limits.oneOf!.find(({ type }) => type === "object")!
 			.properties!;
 		for (const operation of LIMITED_OPERATIONS) {

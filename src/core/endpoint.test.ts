@@ -160,7 +160,7 @@ describe("readEndpoint", () => {
 	it("D35: values of env are text", () => {
 		expect(endpoint({ env: { A: "x", B: 7, C: true } }).env).toEqual({ A: "x", B: "7", C: "true" });
 		expect(fields({ env: { A: null, B: {} } })).toEqual(["env.A", "env.B"]);
-		// No process can have it, and what refuses to start one would tell the value.
+		// No process can have it, and what refuses to start one would show the value.
 		expect(fields({ env: { A: "a\0b", B: "\0" } })).toEqual(["env.A", "env.B"]);
 		expect(fields({ env: ["A=x"] })).toEqual(["env"]);
 	});
@@ -293,7 +293,7 @@ describe("readEndpoint", () => {
 		});
 	});
 
-	it("D27: names that only RunPod has are faults, and the known ones are told", () => {
+	it("D27: names that only RunPod has are faults, and the known ones are named", () => {
 		const read = readEndpoint("e", { templateId: "x", gpuTypeIds: ["y"], flashboot: true });
 		if (read.ok) throw new Error("taken");
 		expect(read.faults.map(({ field }) => field)).toEqual([

@@ -5,9 +5,9 @@ import type { JobEvent, JobState } from "./job-states.ts";
 
 /**
  * Where each event leads from each state where it may happen; `stays` where the state is kept,
- * `gone` where nothing is left.
+ * `removed` where nothing is left.
  */
-const EXPECTED: Record<JobEvent, Partial<Record<JobState, JobState | "stays" | "gone">>> = {
+const EXPECTED: Record<JobEvent, Partial<Record<JobState, JobState | "stays" | "removed">>> = {
 	claim: { IN_QUEUE: "IN_PROGRESS" },
 	complete: { IN_PROGRESS: "COMPLETED" },
 	fail: { IN_PROGRESS: "FAILED" },
@@ -18,9 +18,9 @@ const EXPECTED: Record<JobEvent, Partial<Record<JobState, JobState | "stays" | "
 	release: { IN_PROGRESS: "IN_QUEUE" },
 	cancel: { IN_QUEUE: "CANCELLED", IN_PROGRESS: "CANCELLED" },
 	retry: { FAILED: "IN_QUEUE", TIMED_OUT: "IN_QUEUE" },
-	purge: { IN_QUEUE: "gone" },
+	purge: { IN_QUEUE: "removed" },
 	expire: { COMPLETED: "stays", FAILED: "stays", CANCELLED: "stays", TIMED_OUT: "stays" },
-	forget: { COMPLETED: "gone", FAILED: "gone", CANCELLED: "gone", TIMED_OUT: "gone" },
+	forget: { COMPLETED: "removed", FAILED: "removed", CANCELLED: "removed", TIMED_OUT: "removed" },
 };
 const EVENTS = Object.keys(EXPECTED) as JobEvent[];
 
@@ -45,7 +45,7 @@ describe("machine", () => {
 		it.each(JOB_STATES)("spec 3: in %s", (state) => {
 			const to = EXPECTED[on][state];
 			expect(allowed(state, on)).toBe(to !== undefined);
-			expect(next(state, on)).toBe(to === "stays" || to === "gone" ? undefined : to);
+			expect(next(state, on)).toBe(to === "stays" || to === "removed" ? undefined : to);
 		});
 	});
 
@@ -68,7 +68,7 @@ describe("machine", () => {
 		]);
 	});
 
-	it("D18: what ends a run from outside tells the worker to stop, what a worker reports does not", () => {
+	it("D18: what ends a run from outside stops the worker, what a worker reports does not", () => {
 		expect(EVENTS.filter((on) => ruleOf(on).effects.includes("stop")).toSorted()).toEqual([
 			"cancel",
 			"overrun",

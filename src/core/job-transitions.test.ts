@@ -89,7 +89,7 @@ describe("step", () => {
 		expect(given.closed).toMatchObject({ end: "released", open: false });
 	});
 
-	it("D18: cancelling a running job names the worker to stop, a waiting one names nobody", () => {
+	it("D18: cancelling a running job names the worker to stop, a waiting one names none", () => {
 		expect(after(running(), "cancel", { now: T + 900 })).toMatchObject({
 			stop: "w1",
 			closed: { end: "cancelled", open: true },
@@ -208,12 +208,12 @@ describe("errorOf and countsOf", () => {
 			open: true,
 			missed: 0,
 		});
-		const told = errorOf("exhaust", { ...job, attempt: 4, worker: "w4" }, [
+		const message = errorOf("exhaust", { ...job, attempt: 4, worker: "w4" }, [
 			past(1, "w1"),
 			{ ...past(2, "w2"), end: "released" },
 			past(3, "w3"),
 		]);
-		expect(told).toContain(
+		expect(message).toContain(
 			"attempt 1 on worker w1, attempt 3 on worker w3, attempt 4 on worker w4",
 		);
 		for (const on of ["claim", "complete", "fail", "cancel", "retry", "lose"] as const)
@@ -310,7 +310,7 @@ describe("any sequence of events", () => {
 		fc.assert(
 			fc.property(submission, fc.array(happening, { maxLength: 40 }), (bounds, happenings) => {
 				const sum: Counts = { inQueue: 1, inProgress: 0, completed: 0, failed: 0, retried: 0 };
-				let gone = false;
+				let isRemoved = false;
 				live(newJob({ ...SUBMISSION, ...bounds }, T), happenings, (done, before) => {
 					const { job, on, from } = done;
 					const change = countsOf(on, from, job.state);
@@ -320,8 +320,8 @@ describe("any sequence of events", () => {
 						if (key !== "inQueue" && key !== "inProgress")
 							expect(change[key]).toBeGreaterThanOrEqual(0);
 					}
-					gone ||= done.remove;
-					expect(sum.inQueue).toBe(Number(job.state === "IN_QUEUE" && !gone));
+					isRemoved ||= done.remove;
+					expect(sum.inQueue).toBe(Number(job.state === "IN_QUEUE" && !isRemoved));
 					expect(sum.inProgress).toBe(Number(job.state === "IN_PROGRESS"));
 					expect(sum.retried).toBe(job.returns);
 					expect(job.attempt).toBe(before.attempt + Number(on === "claim"));

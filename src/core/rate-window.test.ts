@@ -18,7 +18,7 @@ describe("rateWindow", () => {
 		expect(window.used(START + WINDOW_MS)).toBe(0);
 	});
 
-	it("D24: the wait is told to the millisecond, for a lowered limit too", () => {
+	it("D24: the wait is exact to the millisecond, for a lowered limit too", () => {
 		const window = rateWindow();
 		for (const after of [0, 10, 25]) window.add(START + after);
 		expect([4, 3, 2, 1].map((limit) => window.wait(limit, START + 30))).toEqual([
@@ -31,12 +31,12 @@ describe("rateWindow", () => {
 		expect([1, 0].map((limit) => rateWindow().wait(limit, START))).toEqual([0, WINDOW_MS]);
 	});
 
-	it("D24: at most N in any 10 s, and whoever waits as long as told is admitted", () => {
+	it("D24: at most N in any 10 s, and a caller that waits that long is admitted", () => {
 		const step = fc.oneof(
 			{ weight: 30, arbitrary: fc.integer({ min: 0, max: 400 }) },
 			fc.integer({ min: 0, max: 3000 }),
 			fc.integer({ min: 9_990, max: 10_010 }),
-			fc.constant("as told" as const),
+			fc.constant("as returned" as const),
 		);
 		fc.assert(
 			fc.property(
@@ -47,11 +47,11 @@ describe("rateWindow", () => {
 					let now = START;
 					const admitted: number[] = [];
 					for (const by of steps) {
-						now += by === "as told" ? window.wait(limit, now) : by;
+						now += by === "as returned" ? window.wait(limit, now) : by;
 						const inWindow = admitted.filter((at) => at > now - WINDOW_MS).length;
 						expect(window.used(now)).toBe(inWindow);
 						expect(window.wait(limit, now) === 0).toBe(inWindow < limit);
-						if (by === "as told") expect(inWindow).toBeLessThan(limit);
+						if (by === "as returned") expect(inWindow).toBeLessThan(limit);
 						if (inWindow >= limit) continue;
 						window.add(now);
 						admitted.push(now);
@@ -63,7 +63,7 @@ describe("rateWindow", () => {
 		);
 	});
 
-	it("D24: a clock that goes backwards shuts nobody out for more than 10 s, and lets no more through", () => {
+	it("D24: a clock that goes backwards shuts no caller out for more than 10 s, and lets no more through", () => {
 		fc.assert(
 			fc.property(
 				fc.integer({ min: 1, max: 5 }),
@@ -74,7 +74,7 @@ describe("rateWindow", () => {
 					const admitted: number[] = [];
 					for (const by of steps) {
 						now += by;
-						// What passed between two looks around a step backwards nobody knows: nothing is the
+						// What passed between two reads around a step backwards is unknown: nothing is the
 						// safe guess.
 						elapsed += Math.max(0, by);
 						const inWindow = admitted.filter((at) => at > elapsed - WINDOW_MS).length;
@@ -89,7 +89,7 @@ describe("rateWindow", () => {
 		);
 	});
 
-	it("D24: holds the largest burst of section 8, again and again", () => {
+	it("D24: holds the largest burst of section 8, repeatedly", () => {
 		const window = rateWindow();
 		for (let round = 0; round < 3; round += 1) {
 			const from = START + round * WINDOW_MS;

@@ -49,7 +49,7 @@ function lived(events: readonly { on: JobEvent | "loss"; after: number }[]): {
 	return { job, history, happened };
 }
 
-function told(...events: (JobEvent | "loss")[]): string[] {
+function linesOf(...events: (JobEvent | "loss")[]): string[] {
 	const { job, history } = lived(events.map((on) => ({ on, after: 10 })));
 	return timelineOf(job, attemptsOf(job, history)).map(
 		({ event, at, attempt }) =>
@@ -143,8 +143,8 @@ describe("timelineOf", () => {
 			["claim", "complete", "expire"],
 			["0 submitted", "10 started 1", "20 completed 1", "1020 expired"],
 		],
-	])("D39: %j is told as %j", (events, lines) => {
-		expect(told(...events)).toEqual(lines);
+	])("D39: %j is shown as %j", (events, lines) => {
+		expect(linesOf(...events)).toEqual(lines);
 	});
 
 	it("D39: is sorted by time, whatever the clock did", () => {
@@ -170,7 +170,7 @@ describe("timelineOf", () => {
 		);
 	});
 
-	it("D39: begins with the submission, tells every start and the end", () => {
+	it("D39: begins with the submission, has every start and the end", () => {
 		const event = fc.constantFrom<JobEvent | "loss">(
 			"claim",
 			"claim",

@@ -1,4 +1,4 @@
-/** Attempts as told, and the reason a job waits. */
+/** Attempts as returned, and the reason a job waits. */
 import { describe, expect, it } from "vitest";
 import { newJob } from "./job.ts";
 import type { Attempt, Job } from "./job.ts";
@@ -65,7 +65,7 @@ describe("attemptsOf", () => {
 		}
 	});
 
-	it("D39: one that stands in the history is told once", () => {
+	it("D39: one that stands in the history is returned once", () => {
 		const cancelled: Attempt = { ...LOST, attempt: 2, worker: "w2", end: "cancelled" };
 		expect(attemptsOf({ ...running, state: "CANCELLED", endedAt: 40 }, [cancelled])).toHaveLength(
 			1,
@@ -140,7 +140,7 @@ describe("waitReason", () => {
 		expect(reason.message).toMatch(/^[A-Z].*[.\d]$/s);
 	});
 
-	it("D29: every code is told by a case", () => {
+	it("D29: every code has a case", () => {
 		expect(new Set(cases.map(([, , code]) => code))).toEqual(new Set(REASON_CODES));
 	});
 

@@ -30,7 +30,7 @@ async function open(body: string, onTestFinished: (end: () => void) => void): Pr
 	return { req, maxBody: 10_000_000 } as Call;
 }
 
-// A worker's post may be held for minutes while the store is away (D40).
+// A worker's post may be held for minutes while the store is unavailable (D40).
 it.each<[what: string, read: (call: Call) => Promise<Uint8Array | undefined>]>([
 	["bytes", readBytes],
 	["JSON", async (call) => (await readJson(call, { members: [] })).blocks[0]],

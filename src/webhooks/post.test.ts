@@ -84,7 +84,7 @@ describe("a webhook's POST", () => {
 	});
 
 	it.each([200, 201, 204, 400, 404, 410, 429, 500, 503])(
-		"spec 6: tells the status %i",
+		"spec 6: returns the status %i",
 		async (status) => {
 			const { url } = await receiver({ reply: () => status });
 			expect(await sender().send(url)).toEqual({ status });
@@ -112,7 +112,7 @@ describe("a webhook's POST", () => {
 		expect(await atOnce(clock, answer)).toEqual({ error: "there was no answer within 10 s" });
 	});
 
-	it("D21: the look-up of the name is within the 10 s", async () => {
+	it("D21: the lookup of the name is within the 10 s", async () => {
 		const { clock, send } = sender({ resolve: () => new Promise(() => {}) });
 		const answer = send("http://slow.example/");
 		await clock.advance(10_000);
@@ -257,7 +257,7 @@ describe("over TLS", () => {
 		expect(received.map(({ path }) => path)).toEqual(["/hook", "/dot"]);
 	});
 
-	it("D21: a certificate that nobody vouches for is not taken", async () => {
+	it("D21: a certificate that no authority signed is not taken", async () => {
 		const { port, received } = await receiver({ tls: true });
 		expect(await sender({ resolve }).send(`https://${RECEIVER_HOST}:${port}/`)).toEqual({
 			error: expect.stringMatching(/SELF_SIGNED|VERIFY/),

@@ -19,7 +19,7 @@ async function service() {
 }
 
 describe("B.8: graceful stop", () => {
-	it("takes no more jobs, finishes and reports those in hand, then resolves", async () => {
+	it("takes no more jobs, finishes and reports those held, then resolves", async () => {
 		let finish = () => {};
 		const finished = new Promise<void>((resolve) => (finish = resolve));
 		const scripted = await service();
@@ -80,7 +80,8 @@ describe("B.8: graceful stop", () => {
 		const scripted = await service();
 		const child = startProcess(
 			scripted.env(),
-			"(job, { signal, log }) => new Promise((_, no) => { signal.addEventListener('abort', () => no(signal.reason)); setTimeout(() => 0, 60000).unref(); log('begun'); })",
+			"(job, { signal, log }) => new Promise((_, no) => { signal.addEventListener('abort', " +
+				"() => no(signal.reason)); setTimeout(() => 0, 60000).unref(); log('begun'); })",
 		);
 		cleanups.push(() => child.kill());
 		scripted.give({ id: "a", input: 1 });
@@ -112,7 +113,7 @@ describe("B.3: poll", () => {
 		await poll.hangUp(0);
 	});
 
-	it("hangs up in one direction first, so that an answer under way still arrives", async () => {
+	it("hangs up in one direction first, so that an answer in flight still arrives", async () => {
 		const events: string[] = [];
 		const server = createServer({ allowHalfOpen: true }, (socket) => {
 			socket.on("data", () => events.push("request"));

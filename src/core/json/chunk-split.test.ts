@@ -229,7 +229,7 @@ describe("D7: splitting the output of a chunk", () => {
 		expect(pieces('{"a":1,"b":2, "a": 3}', 14)).toEqual(['{"a":1,"b":2}', '{"a": 3}']);
 	});
 
-	it("D7: a member or element too large by itself is split under its key, apart from its neighbours", () => {
+	it("D7: a member or element too large alone is split under its key, apart from its neighbours", () => {
 		expect(pieces('{"a":1,"text":"abcdefghij","b":2}', 14)).toEqual([
 			'{"a":1}',
 			'{"text":"abc"}',
@@ -270,7 +270,8 @@ describe("D7: splitting the output of a chunk", () => {
 			"The output cannot be split: the name at byte 1 has 32 bytes, a chunk at most 20.",
 		);
 		expect(reason('[[[["abcdefghij"]]]]', 10)).toBe(
-			"The output cannot be split: the names and brackets around the value at byte 4 leave no room for it in a chunk of 10 bytes.",
+			"The output cannot be split: the names and brackets around the value at byte 4 leave " +
+				"no room for it in a chunk of 10 bytes.",
 		);
 		expect(reason(`{"aaaaaaa":"","b":"${"x".repeat(30)}"}`, 12)).toContain("leave no room");
 	});

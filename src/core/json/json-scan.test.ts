@@ -104,7 +104,7 @@ const mutated = fc
 	});
 
 describe("D5: which texts are JSON", () => {
-	it("agrees with JSON.parse on JSON texts and tells the kind", () => {
+	it("agrees with JSON.parse on JSON texts and returns the kind", () => {
 		fc.assert(
 			fc.property(fc.oneof(text, fc.json()), (source) => {
 				const scan = scanJson(utf8.encode(source), noMembers);
@@ -310,7 +310,7 @@ describe("faults", () => {
 		});
 	});
 
-	it("D19: NaN, Infinity and -Infinity are `nan`, told by name and place", () => {
+	it("D19: NaN, Infinity and -Infinity are `nan`, reported by name and place", () => {
 		for (const [word, at] of [
 			["NaN", 6],
 			["Infinity", 6],
@@ -328,7 +328,7 @@ describe("faults", () => {
 		expect(codeOf('"NaN Infinity"')).toBe("ok");
 	});
 
-	it("tell bytes that are not UTF-8 from bytes that JSON does not allow", () => {
+	it("distinguish bytes that are not UTF-8 from bytes that JSON does not allow", () => {
 		const bytes = (...middle: number[]) => Uint8Array.from([0x22, ...middle, 0x22]);
 		for (const middle of [
 			[0x80],

@@ -25,8 +25,8 @@ it("a percentile is within 5 % of the duration at its place", () => {
 	fc.assert(
 		fc.property(DURATIONS, fc.constantFrom(0.01, 0.5, 0.95, 0.99, 1), (durations, part) => {
 			const exact = durations.toSorted((a, b) => a - b)[Math.ceil(part * durations.length) - 1]!;
-			const [told] = percentiles(of(...durations), [part])!;
-			expect(Math.abs(told! - exact)).toBeLessThanOrEqual(Math.max(1, exact * 0.05));
+			const [estimate] = percentiles(of(...durations), [part])!;
+			expect(Math.abs(estimate! - exact)).toBeLessThanOrEqual(Math.max(1, exact * 0.05));
 		}),
 	);
 });

@@ -74,7 +74,7 @@ describe("desiredWorkers", () => {
 		["more than the maximum, some of them idle", { busy: 2, idle: 3 }, 3],
 		["one on its way out takes a place", { waiting: 1, stopping: 3 }, 0],
 		["one on its way out leaves place", { waiting: 1, stopping: 2 }, 1],
-		["one on its way out stops nobody", { busy: 2, idle: 1, stopping: 3 }, 3],
+		["a stopping one stops no other", { busy: 2, idle: 1, stopping: 3 }, 3],
 	])("D27: QUEUE_DELAY: %s", (_, seen, wanted) => {
 		expect(desiredWorkers({ ...NOTHING, ...seen }, DELAY)).toBe(wanted);
 	});
@@ -185,7 +185,7 @@ describe("desiredWorkers", () => {
 		);
 	});
 
-	it("D27: while something waits, nobody goes but what is above the maximum", () => {
+	it("D27: while something waits, no worker is stopped but those above the maximum", () => {
 		fc.assert(
 			fc.property(samples, rules, (seen, rule) => {
 				fc.pre(seen.waiting > 0);
@@ -205,8 +205,8 @@ interface Modelled {
 }
 
 /**
- * Runs an endpoint second by second: jobs arrive, the longest waiting go to idle workers, one look
- * a second. Tells each look.
+ * Runs an endpoint second by second: jobs arrive, the longest waiting go to idle workers, one check
+ * a second. Returns each check.
  */
 function run(q: {
 	rule: ScaleRule;
@@ -284,7 +284,7 @@ describe("over time", () => {
 		arrivals: fc.array(fc.record({ at: fc.nat(120_000), ms: fc.nat(15_000) }), { maxLength: 60 }),
 	});
 
-	it("D27: no worker goes within idleTimeout of its start or its last job, and the bounds hold at every look", () => {
+	it("D27: no worker is stopped within idleTimeout of its start or its last job, and the bounds hold at every check", () => {
 		fc.assert(
 			fc.property(worlds, (world) => {
 				run({

@@ -126,7 +126,7 @@ describe("assignSlots", () => {
 			});
 		});
 
-	it("D27: gives only what nobody holds, and sends away only who may go and only if that is enough", () => {
+	it("D27: gives only free GPUs, and evicts only workers that may be stopped and only if that is enough", () => {
 		fc.assert(
 			fc.property(holders, fc.nat(4), fc.nat(4), fc.nat(2), (present, spare, needed, min) => {
 				const held = present.flatMap(({ gpus }) => gpus);

@@ -14,17 +14,17 @@ const HOUR = 3_600_000;
  */
 function machine({ skew = 0 }: { skew?: number } = {}) {
 	const clock = manualClock();
-	const link = { there: 0, back: 0, away: false, skew };
+	const link = { there: 0, back: 0, unreachable: false, skew };
 	let set = 0;
 	const own = { now: () => clock.now() + set, sleep: clock.sleep };
 	const events = eventBus();
-	const told: EventName[] = [];
-	events.onAny((name) => told.push(name));
+	const emitted: EventName[] = [];
+	events.onAny((name) => emitted.push(name));
 	const time = jobClock({
 		clock: own,
 		events,
 		databaseClock: async () => {
-			if (link.away) throw new StoreUnavailable("unreachable", "away");
+			if (link.unreachable) throw new StoreUnavailable("unreachable", "stopped");
 			await clock.sleep(link.there);
 			const now = clock.now() - link.skew;
 			await clock.sleep(link.back);
@@ -46,7 +46,7 @@ function machine({ skew = 0 }: { skew?: number } = {}) {
 		link,
 		/** Whether leases are to be extended before the next operation. */
 		takeGap: detector.takeGap,
-		told,
+		emitted,
 		begin,
 		/** This machine's clock is set. */
 		set: (ms: number) => void (set += ms),
@@ -67,7 +67,7 @@ describe("D16, D24: the present where servers share a store", () => {
 			const m = machine({ skew });
 			await m.begin();
 			expect(m.error()).toBe(0);
-			expect(m.told).toEqual([]);
+			expect(m.emitted).toEqual([]);
 			expect(m.time.fault()).toBeUndefined();
 			await m.end();
 		},
@@ -126,27 +126,27 @@ describe("D16, D24: the present where servers share a store", () => {
 		await m.clock.advance(250);
 		expect(m.time.now()).toBe(before + HOUR + 250);
 		expect([m.takeGap(), m.takeGap()]).toEqual([true, false]);
-		expect(m.told).toContain("service.away");
+		expect(m.emitted).toContain("service.away");
 		await m.end();
 	});
 
-	it("while the database is away it goes on by this machine's clock; after 30 s it is not relied on", async () => {
+	it("while the database is unavailable it goes on by this machine's clock; after 30 s it is not relied on", async () => {
 		const m = machine({ skew: 3000 });
 		await m.begin();
-		m.link.away = true;
+		m.link.unreachable = true;
 		await m.clock.advance(29_000);
 		expect(m.error()).toBe(0);
 		expect(m.time.fault()).toBeUndefined();
 		await m.clock.advance(4000);
 		expect(m.time.fault()).toMatch(/clock cannot be compared/);
-		m.link.away = false;
+		m.link.unreachable = false;
 		await m.clock.advance(4000);
 		expect(m.time.fault()).toBeUndefined();
-		expect(m.told).toEqual([]);
+		expect(m.emitted).toEqual([]);
 		await m.end();
 	});
 
-	it("a way that takes over a second tells nothing: it does not start", async () => {
+	it("a round trip of over a second is ignored: it does not start", async () => {
 		const m = machine();
 		Object.assign(m.link, { there: 600, back: 600 });
 		await expect(m.begin()).rejects.toThrow(/over 1000 ms.*NTP/);

@@ -6,9 +6,9 @@ import { StoreUnavailable } from "../../store/contract/store.ts";
 import { retryWhileUnavailable, MAX_HELD_BYTES } from "./retry-while-unavailable.ts";
 import type { RetryOptions } from "./retry-while-unavailable.ts";
 
-const AWAY = new StoreUnavailable("unreachable", "away");
+const AWAY = new StoreUnavailable("unreachable", "stopped");
 
-/** A hold on a clock of its own, and a step that fails until it is told otherwise. */
+/** A hold on a clock of its own, and a step that fails until it is stopped. */
 function sample() {
 	const clock = manualClock();
 	const events = eventBus();
@@ -37,7 +37,7 @@ const faultOf = (held: Promise<unknown>): Promise<unknown> =>
 		(error: unknown) => error,
 	);
 
-describe("D40: a post while the store is away", () => {
+describe("D40: a post while the store is unavailable", () => {
 	it("is done when it is back, and says that it was held", async () => {
 		const { clock, link, seen, step, holding } = sample();
 		const held = holding(step);
@@ -84,7 +84,7 @@ describe("D40: a post while the store is away", () => {
 		expect(await faultOf(holding(step, { signal: AbortSignal.abort() }))).toBe(AWAY);
 	});
 
-	it("is refused at once when too much is held already; told once, until all are gone", async () => {
+	it("is refused at once when too much is held already; reported once, until all have ended", async () => {
 		const { clock, refused, link, step, holding } = sample();
 		const half = MAX_HELD_BYTES / 2 - 20_000;
 		const held = [holding(step, { bytes: half }), holding(step, { bytes: half })];

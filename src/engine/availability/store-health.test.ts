@@ -19,7 +19,7 @@ afterEach(async () => {
 	for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** A store that can be away. */
+/** A store that can be unavailable. */
 async function sample() {
 	const place = folder();
 	const real = await openSqlite({ path: `${place.path}/sluice.db` });
@@ -48,10 +48,10 @@ async function sample() {
 	};
 	const clock = manualClock(T0);
 	const events = eventBus();
-	const told: EventName[] = [];
-	events.onAny((name) => told.push(name));
+	const emitted: EventName[] = [];
+	events.onAny((name) => emitted.push(name));
 	let gap = false;
-	const away = storeHealth({
+	const health = storeHealth({
 		clock,
 		now: clock.now,
 		takeGap: () => gap && !(gap = false),
@@ -59,16 +59,16 @@ async function sample() {
 		events,
 	});
 	const suspend = (): void => void (gap = true);
-	return { clock, link, asked, told, away, suspend, site: siteOf(away.store) };
+	return { clock, link, asked, emitted, health, suspend, site: siteOf(health.store) };
 }
 
-const UNREACHABLE = new StoreUnavailable("unreachable", "away");
+const UNREACHABLE = new StoreUnavailable("unreachable", "stopped");
 
 /**
  * Each is the first that anybody asks after an outage in which the lease of a running job ended.
  */
 const FIRST: [string, (site: Site, id: string, now: number) => Promise<unknown>][] = [
-	["a look", (site, id, now) => site.get(id, now)],
+	["a read", (site, id, now) => site.get(id, now)],
 	["counts", (site, _id, now) => site.counts(now)],
 	["a list", (site, _id, now) => site.list({ now })],
 	["a claim", (site, _id, now) => site.take({ worker: "w2", now })],
@@ -79,47 +79,47 @@ const FIRST: [string, (site: Site, id: string, now: number) => Promise<unknown>]
 ];
 
 describe("D16: after an outage longer than the lease", () => {
-	it.each(FIRST)("nothing is taken back, whoever comes first: %s", async (_, first) => {
-		const { clock, link, told, site } = await sample();
+	it.each(FIRST)("nothing is taken back, whichever call is first: %s", async (_, first) => {
+		const { clock, link, emitted, site } = await sample();
 		const { id } = await site.running();
 		link.fault = UNREACHABLE;
-		await expect(site.counts()).rejects.toThrow("away");
+		await expect(site.counts()).rejects.toThrow("stopped");
 		await clock.advance(1.5 * LEASE);
 		link.fault = undefined;
 		await first(site, id, clock.now());
 		expect(["IN_PROGRESS", "COMPLETED"]).toContain(await site.state(id, clock.now()));
 		expect((await site.counts(clock.now())).retried).toBe(0);
 		expect(await site.attempts(id)).toEqual([]);
-		expect(told).toEqual(["store.away", "store.back"]);
+		expect(emitted).toEqual(["store.away", "store.back"]);
 	});
 
 	it.each(FIRST)("the same when the service itself did not run: %s", async (_, first) => {
-		const { clock, told, site, suspend } = await sample();
+		const { clock, emitted, site, suspend } = await sample();
 		const { id } = await site.running();
 		await clock.advance(1.5 * LEASE);
 		suspend();
 		await first(site, id, clock.now());
 		expect(["IN_PROGRESS", "COMPLETED"]).toContain(await site.state(id, clock.now()));
-		expect(told).toEqual([]);
+		expect(emitted).toEqual([]);
 	});
 
-	it("nobody needs to ask: the end is noticed, told, and whoever waits for it is woken", async () => {
-		const { clock, link, told, site, away } = await sample();
-		away.service.start();
+	it("no call is needed: the end is noticed, reported, and waiters are woken", async () => {
+		const { clock, link, emitted, site, health } = await sample();
+		health.service.start();
 		ends.push(async () => {
-			const stopped = away.service.stop();
+			const stopped = health.service.stop();
 			await clock.advance(60_000);
 			await stopped;
 		});
 		link.fault = UNREACHABLE;
-		await expect(site.counts()).rejects.toThrow("away");
+		await expect(site.counts()).rejects.toThrow("stopped");
 		let woken = false;
-		void away.waitUntilBack(1e9).then(() => (woken = true));
+		void health.waitUntilBack(1e9).then(() => (woken = true));
 		await clock.advance(10_000);
-		expect([woken, told]).toEqual([false, ["store.away"]]);
+		expect([woken, emitted]).toEqual([false, ["store.away"]]);
 		link.fault = undefined;
 		for (let ms = 0; !woken; ms += 100) await clock.advance(100);
-		expect(told).toEqual(["store.away", "store.back"]);
+		expect(emitted).toEqual(["store.away", "store.back"]);
 	});
 });
 
@@ -140,19 +140,19 @@ describe("D40: with a full disk", () => {
 
 describe("no outage", () => {
 	it.each([["busy"], ["closed"]] as const)("a store that is %s", async (why) => {
-		const { link, asked, told, site } = await sample();
+		const { link, asked, emitted, site } = await sample();
 		link.fault = new StoreUnavailable(why, why);
 		await expect(site.add()).rejects.toThrow(why);
 		link.fault = undefined;
 		asked.length = 0;
 		await site.add();
-		expect([asked, told]).toEqual([["jobs.insert"], []]);
+		expect([asked, emitted]).toEqual([["jobs.insert"], []]);
 	});
 
-	it("the bus of the engine leaves out faults that only say that the store is away", async () => {
-		const { told, away } = await sample();
-		away.events.emit("fault", { where: "sweep", error: UNREACHABLE });
-		away.events.emit("fault", { where: "sweep", error: new Error("a mistake") });
-		expect(told).toEqual(["fault"]);
+	it("the bus of the engine leaves out faults that only say that the store is unavailable", async () => {
+		const { emitted, health } = await sample();
+		health.events.emit("fault", { where: "sweep", error: UNREACHABLE });
+		health.events.emit("fault", { where: "sweep", error: new Error("a mistake") });
+		expect(emitted).toEqual(["fault"]);
 	});
 });

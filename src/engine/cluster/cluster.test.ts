@@ -37,10 +37,10 @@ afterEach(async () => {
 interface Member extends Cluster {
 	id: string;
 	/** The store cannot be reached by it. */
-	cutOff(away: boolean): void;
+	cutOff(isCutOff: boolean): void;
 	/** It gives no signs of life, as if killed. */
 	kill(): Promise<void>;
-	told: string[];
+	emitted: string[];
 }
 
 /** Real answers of the database take real time, while the clock stands. */
@@ -62,19 +62,19 @@ async function member(
 	name: string,
 	{ endpoints = [] as string[], run = "1" } = {},
 ): Promise<Member> {
-	let away = false;
+	let isCutOff = false;
 	const watched = new Proxy(store.cluster!, {
 		get: (target, method: keyof ClusterStore) => (q: never) =>
-			away
+			isCutOff
 				? Promise.reject(new StoreUnavailable("unreachable", "cut off"))
 				: (target[method] as (q: never) => unknown)(q),
 	});
 	const events = eventBus();
-	const told: string[] = [];
-	events.on("lease.taken", ({ name: lease }) => told.push(`+${lease}`));
-	events.on("lease.lost", ({ name: lease }) => told.push(`-${lease}`));
-	events.on("server.joined", ({ server }) => told.push(`+${server}`));
-	events.on("server.left", ({ server }) => told.push(`-${server}`));
+	const emitted: string[] = [];
+	events.on("lease.taken", ({ name: lease }) => emitted.push(`+${lease}`));
+	events.on("lease.lost", ({ name: lease }) => emitted.push(`-${lease}`));
+	events.on("server.joined", ({ server }) => emitted.push(`+${server}`));
+	events.on("server.left", ({ server }) => emitted.push(`-${server}`));
 	const id = `${name}-${groups}`;
 	const made = cluster({
 		clock,
@@ -95,8 +95,8 @@ async function member(
 	const result: Member = {
 		...made,
 		id,
-		told,
-		cutOff: (now) => void (away = now),
+		emitted,
+		cutOff: (now) => void (isCutOff = now),
 		async kill() {
 			for (const each of made.loops) await each.stop();
 		},
@@ -108,7 +108,7 @@ async function member(
 describe("D28, D34: one server and another", () => {
 	it("the first leads everything; a second one gets nothing that is busy, and both know each other", async () => {
 		const a = await member("a", { endpoints: ["e"] });
-		expect(a.told).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
+		expect(a.emitted).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
 		const b = await member("b", { endpoints: ["e"] });
 		await pass(2000);
 		expect([a.leads("sweep"), a.scales("e"), b.leads("sweep"), b.scales("e")]).toEqual([
@@ -134,14 +134,20 @@ describe("D28, D34: one server and another", () => {
 		await pass(8000);
 		await a.kill();
 		await pass(4500);
-		expect(b.told).toEqual([`+${a.id}`]);
+		expect(b.emitted).toEqual([`+${a.id}`]);
 		await pass(3000);
 		await untilTrue(() => b.scales("e"));
-		expect(b.told.slice(1)).toEqual([`-${a.id}`, "+sweep", "+removal", "+deliveries", "+scale:e"]);
+		expect(b.emitted.slice(1)).toEqual([
+			`-${a.id}`,
+			"+sweep",
+			"+removal",
+			"+deliveries",
+			"+scale:e",
+		]);
 		expect([b.leads("sweep"), b.scales("e"), b.gaveUp("e")]).toEqual([true, true, false]);
 	});
 
-	it("one that leaves is followed at its next look", async () => {
+	it("one that leaves is followed at its next read", async () => {
 		const a = await member("a");
 		const b = await member("b");
 		await a.leave();
@@ -151,7 +157,7 @@ describe("D28, D34: one server and another", () => {
 	});
 });
 
-describe("D16: a store that is away says nothing about others", () => {
+describe("D16: a store that is unavailable says nothing about others", () => {
 	it("without a sign of life for 7 s it leads no more, but its workers need not go", async () => {
 		const a = await member("a", { endpoints: ["e"] });
 		a.cutOff(true);
@@ -162,10 +168,10 @@ describe("D16: a store that is away says nothing about others", () => {
 		a.cutOff(false);
 		await pass(1500);
 		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
-		expect(a.told).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
+		expect(a.emitted).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
 	});
 
-	it("all were cut off together: nobody takes what is another's, each goes on", async () => {
+	it("all were cut off together: none takes what is another's, each goes on", async () => {
 		const a = await member("a", { endpoints: ["e"] });
 		const b = await member("b", { endpoints: ["e"] });
 		await pass(8000);
@@ -176,7 +182,7 @@ describe("D16: a store that is away says nothing about others", () => {
 		a.cutOff(false);
 		await pass(5000);
 		expect([a.scales("e"), b.scales("e")]).toEqual([true, false]);
-		expect(a.told.filter((what) => what.includes("scale"))).toEqual(["+scale:e"]);
+		expect(a.emitted.filter((what) => what.includes("scale"))).toEqual(["+scale:e"]);
 	});
 
 	it("only one was cut off: the other takes over, and the first knows it when it is back", async () => {
@@ -189,7 +195,7 @@ describe("D16: a store that is away says nothing about others", () => {
 		a.cutOff(false);
 		await pass(2000);
 		expect([a.scales("e"), a.gaveUp("e")]).toEqual([false, true]);
-		expect(a.told).toContain("-scale:e");
+		expect(a.emitted).toContain("-scale:e");
 	});
 });
 

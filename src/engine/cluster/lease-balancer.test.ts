@@ -4,7 +4,7 @@ import type { Movable } from "./lease-balancer.ts";
 import { leaseBalancer } from "./lease-balancer.ts";
 
 /**
- * Servers that take and give by turns until nobody does anything more; `costs` of endpoints that
+ * Servers that take and give by turns until no server changes anything; `costs` of endpoints that
  * are not free to move.
  */
 function group({

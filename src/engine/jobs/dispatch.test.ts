@@ -128,7 +128,7 @@ describe("dispatch", () => {
 		expect(s.lanes.parked("e")).toBe(1);
 	});
 
-	it("D39: of an endpoint that is gone nothing is remembered: one of the same name begins anew", async () => {
+	it("D39: of a removed endpoint nothing is remembered: one of the same name starts empty", async () => {
 		const s = sample();
 		s.queue.push("a");
 		await s.take(s.worker("w1")).jobs;
@@ -189,7 +189,7 @@ describe("dispatch", () => {
 		expect(s.worker("w1").held.size).toBe(0);
 	});
 
-	it("D16: a job fenced from one worker goes to another, and the fenced one does not claim again and again", async () => {
+	it("D16: a job fenced from one worker goes to another, and the fenced one does not claim repeatedly", async () => {
 		const s = sample();
 		s.fenced.set("a", "w1");
 		const first = s.take(s.worker("w1"));
@@ -205,7 +205,7 @@ describe("dispatch", () => {
 		expect(await first.jobs).toEqual(["b"]);
 	});
 
-	it("D16: a fenced claim tells that the store has more open for the worker than is known here, as when another server handed it out", async () => {
+	it("D16: a fenced claim reports that the store has more open for the worker than is known here, as when another server handed it out", async () => {
 		const s = sample();
 		s.fenced.set("a", "w1");
 		const [fenced, free] = [s.worker("w1"), s.worker("w2")];
@@ -242,7 +242,7 @@ describe("dispatch", () => {
 		expect(await first.jobs).toEqual(["a"]);
 	});
 
-	it("a look finds jobs nobody announced", async () => {
+	it("a poll finds jobs that were not announced", async () => {
 		const s = sample();
 		const first = s.take(s.worker("w1"));
 		await settle();
@@ -264,7 +264,7 @@ describe("dispatch", () => {
 		expect(await other.jobs).toEqual([]);
 	});
 
-	it("D40: while the store is away a poll stays, in its turn, and gets the job with the next look", async () => {
+	it("D40: while the store is unavailable a poll stays, in its turn, and gets the job with the next poll of the store", async () => {
 		const s = sample();
 		s.queue.push("a");
 		s.failWith(new StoreUnavailable("full", "disk full"));
@@ -277,9 +277,9 @@ describe("dispatch", () => {
 		expect(await second.jobs).toEqual([]);
 	});
 
-	it("a poll that ends while the store is away ends without jobs; one of a closed store fails", async () => {
+	it("a poll that ends while the store is unavailable ends without jobs; one of a closed store fails", async () => {
 		const s = sample();
-		s.failWith(new StoreUnavailable("unreachable", "away"));
+		s.failWith(new StoreUnavailable("unreachable", "stopped"));
 		const poll = s.take(s.worker("w1"));
 		await settle();
 		poll.leave();
@@ -309,12 +309,15 @@ describe("handBack", () => {
 		expect(worker.held.size).toBe(0);
 	});
 
-	it("names only jobs that wait again; a store that is away is left to the lease", async () => {
+	it("names only jobs that wait again; a store that is unavailable is left to the lease", async () => {
 		const worker = sample().worker("w");
 		const refused: JobStore["move"] = async () => ({ ok: false, why: "stale" });
 		expect(await requeueUndelivered({ move: refused, now: () => 5 }, worker, [job])).toEqual([]);
-		const away: JobStore["move"] = () => Promise.reject(new StoreUnavailable("full", "disk full"));
-		expect(await requeueUndelivered({ move: away, now: () => 5 }, worker, [job])).toEqual([]);
+		const unavailable: JobStore["move"] = () =>
+			Promise.reject(new StoreUnavailable("full", "disk full"));
+		expect(await requeueUndelivered({ move: unavailable, now: () => 5 }, worker, [job])).toEqual(
+			[],
+		);
 		const broken: JobStore["move"] = () => Promise.reject(new Error("broken"));
 		await expect(requeueUndelivered({ move: broken, now: () => 5 }, worker, [job])).rejects.toThrow(
 			"broken",

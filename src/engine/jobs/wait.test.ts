@@ -1,4 +1,4 @@
-/** Waiting for a job: who is told what, and when a wait ends without word. */
+/** Waiting for a job: which callers are notified, and when a wait ends without word. */
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { newJob } from "../../core/job.ts";
@@ -45,9 +45,9 @@ describe("waiting", () => {
 			waits.forEnd({ endpoint: "ep", id: "a", ms, caller: caller() }),
 		);
 		const other = waits.forEnd({ endpoint: "ep", id: "b", ms: 5000, caller: caller() });
-		const told = result("a");
-		waits.ended(told);
-		for (const wait of mine) expect(await wait.result).toBe(told);
+		const outcome = result("a");
+		waits.ended(outcome);
+		for (const wait of mine) expect(await wait.result).toBe(outcome);
 		await clock.advance(5000);
 		expect(await other.result).toBeUndefined();
 	});
@@ -99,7 +99,7 @@ describe("waiting", () => {
 		expect(leaving.onDisconnect).toBeUndefined();
 	});
 
-	it("a caller that is gone, and a wait of no time, end at once", async () => {
+	it("a caller that hung up, and a wait of no time, end at once", async () => {
 		const { waits, caller } = sample();
 		expect(
 			await waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: { disconnected: true } })
@@ -127,7 +127,7 @@ describe("waiting", () => {
 		expect(log).toEqual(["a/9000 ended"]);
 	});
 
-	it("awaited tells of those who wait for the end, not of those who wait for news", () => {
+	it("awaited returns those who wait for the end, not of those who wait for news", () => {
 		const { waits, caller, end } = sample();
 		waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
 		expect(waits.awaited("a")).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Admission: the numbers of section 8 exactly, budgets of their own, what is told about them, and
- * nothing kept for those who are gone.
+ * Admission: the numbers of section 8 exactly, budgets of their own, what is reported about them, and
+ * nothing kept for those that were removed.
  */
 import { beforeEach, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../core/limits.ts";
@@ -47,7 +47,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 		expect(budgets.admit({ endpoint: EP, operation })?.refusal?.code).toBe("rate_limited");
 	});
 
-	it("spec 8.1, D24: as many as the table says are under way at once, the next is 429, and one more when one has ended", () => {
+	it("spec 8.1, D24: as many as the table says are in flight at once, the next is 429, and one more when one has ended", () => {
 		const held = Array.from({ length: concurrent ?? per10s }, () =>
 			budgets.admit({ endpoint: EP, operation }),
 		);
@@ -86,7 +86,7 @@ describe("admission", () => {
 		}
 	});
 
-	it("D35: with limits off nothing is counted or told, nothing kept", () => {
+	it("D35: with limits off nothing is counted or reported, nothing kept", () => {
 		for (let index = 0; index < 5000; index += 1)
 			expect(
 				budgets.admit({ endpoint: { id: "ep", limits: "off" }, operation: "run" }),
@@ -131,7 +131,7 @@ describe("admission", () => {
 		).toMatchObject({ quota: { limit: 6, remaining: 0 } });
 	});
 
-	it("D24: whoever waits as long as Retry-After says is admitted", () => {
+	it("D24: a caller that waits as long as Retry-After says is admitted", () => {
 		const endpoint = { id: "ep", limits: { run: { per10s: 3 } } };
 		let refusals = 0;
 		for (let index = 0; index < 200; index += 1) {
@@ -147,7 +147,7 @@ describe("admission", () => {
 		expect(refusals).toBeGreaterThan(20);
 	});
 
-	it("D24: budgets of endpoints that are gone or idle are let go, those in use are not", () => {
+	it("D24: budgets of endpoints that are removed or idle are let go, those in use are not", () => {
 		for (let index = 0; index < 1000; index += 1)
 			passing({ endpoint: { id: `e${index}`, limits: {} }, operation: "run" });
 		const held = budgets.admit({ endpoint: { id: "held", limits: {} }, operation: "runsync" });

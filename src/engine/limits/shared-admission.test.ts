@@ -1,6 +1,6 @@
 /**
  * Admission by several servers over one PostgreSQL: together they answer as one server does, also
- * when one of them dies or the database is away.
+ * when one of them dies or the database is unavailable.
  */
 import fc from "fast-check";
 import { Client } from "pg";
@@ -62,7 +62,7 @@ describe("several servers", () => {
 		);
 	});
 
-	it("spec 8.1, D24: of requests that come to all at once exactly as many pass as the limit has, and each is told what is left", async () => {
+	it("spec 8.1, D24: of requests that come to all at once exactly as many pass as the limit has, and each response reports what is left", async () => {
 		const clock = manualClock();
 		const servers = [server(clock), server(clock), server(clock)];
 		for (const limits of [
@@ -161,7 +161,7 @@ describe("what is asked", () => {
 		expect((await one.admit(asked))?.quota).toEqual({ limit: 2, remaining: 0, reset: 6 });
 	});
 
-	it("D24: once about a place that none but this server holds; again and again about those of others, whose end may have been told meanwhile", async () => {
+	it("D24: once about a place that none but this server holds; each time about those of others, which may have ended meanwhile", async () => {
 		const [one, two] = [server(systemClock), server(systemClock)];
 		const asked = to({ run: { per10s: "off", concurrent: 1 } });
 		const held = await one.admit(asked);
@@ -175,7 +175,7 @@ describe("what is asked", () => {
 		expect((await waits)?.release).toBeDefined();
 	});
 
-	it("D24: budgets that nobody uses are let go, those in use are not", async () => {
+	it("D24: unused budgets are let go, those in use are not", async () => {
 		const clock = manualClock();
 		const one = server(clock);
 		one.loop.start();
@@ -193,7 +193,7 @@ describe("what is asked", () => {
 	});
 });
 
-describe("a database that is away", () => {
+describe("an unavailable database", () => {
 	/**
 	 * Asks until the servers count together again: the one that did not see this request counts it
 	 * too.
@@ -209,7 +209,7 @@ describe("a database that is away", () => {
 		}
 	}
 
-	it("D24: a crash forgets what was counted, but not what is under way; meanwhile each server counts alone, and at once", async () => {
+	it("D24: a crash forgets what was counted, but not what is in flight; meanwhile each server counts alone, and at once", async () => {
 		const [one, two] = [server(systemClock), server(systemClock)];
 		for (const { loop } of [one, two]) loop.start();
 		const held = to({ run: { per10s: 5, concurrent: 2 } });
@@ -242,7 +242,7 @@ describe("a database that is away", () => {
 		for (const { loop } of [one, two]) await loop.stop();
 	});
 
-	it("D24: a database that gives no answer holds nobody up for long, also behind the word of a request that has ended", async () => {
+	it("D24: a database that gives no answer holds no request up for long, also behind the word of a request that has ended", async () => {
 		const [one, two] = [server(systemClock), server(systemClock)];
 		for (const { loop } of [one, two]) loop.start();
 		await together(one, two);
@@ -288,7 +288,8 @@ describe("a database that is away", () => {
 		await blocker.query("LOCK TABLE limit_places IN ACCESS EXCLUSIVE MODE");
 		held?.release?.();
 		const ended =
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() " +
+			"AND wait_event_type = 'Lock'";
 		await until("a wait for a lock", async () => (await blocker.query(ended)).rows[0]);
 		await blocker.query("ROLLBACK");
 		await blocker.end();

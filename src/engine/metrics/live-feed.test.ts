@@ -1,4 +1,4 @@
-/** Who listens to all endpoints: one look for everybody, none for nobody, nothing twice. */
+/** Who listens to all endpoints: one read for all listeners, none without a listener, nothing twice. */
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
@@ -13,7 +13,7 @@ const read = readEndpoint("ep", {});
 if (!read.ok) throw new Error("The settings are good.");
 const { endpoint } = read;
 
-/** All endpoints as the test has them, and who looks at them. */
+/** All endpoints as the test has them, and who reads them. */
 function bed() {
 	const clock = manualClock();
 	const events = eventBus();
@@ -40,7 +40,7 @@ function bed() {
 		principal: { keyId: "k", name: "k", scopes: ["read"] },
 		hash: new Uint8Array(),
 	};
-	const told = liveFeed({
+	const feedOfAll = liveFeed({
 		clock,
 		events,
 		now: clock.now,
@@ -51,7 +51,7 @@ function bed() {
 			of: () => ({ perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 }, spark: [] }),
 		},
 	});
-	told.loop.start();
+	feedOfAll.loop.start();
 	/** A listener that notes what it hears. */
 	function listener(given: Partial<Listener> = {}): {
 		heard: (string | undefined)[];
@@ -60,7 +60,7 @@ function bed() {
 	} {
 		const heard: (string | undefined)[] = [];
 		let over = false;
-		const leave = told.listen({
+		const leave = feedOfAll.listen({
 			keyId: "k",
 			intervalMs: 2000,
 			hear: (text) => heard.push(text) > 0,
@@ -69,11 +69,11 @@ function bed() {
 		});
 		return { heard, isOver: () => over, leave };
 	}
-	return { place, told, listener };
+	return { place, feedOfAll, listener };
 }
 
-it("nobody listens, nobody looks; many listen, one looks", async () => {
-	const { place, told, listener } = bed();
+it("no server listens, none is read; many listen, one is read", async () => {
+	const { place, feedOfAll, listener } = bed();
 	await place.clock.advance(60_000);
 	expect(place.looks).toBe(0);
 	const all = [1, 2, 3].map(() => listener());
@@ -90,11 +90,11 @@ it("nobody listens, nobody looks; many listen, one looks", async () => {
 	const { looks } = place;
 	await place.clock.advance(60_000);
 	expect(place.looks).toBe(looks);
-	await told.loop.stop();
+	await feedOfAll.loop.stop();
 });
 
 it("who cannot take more now gets the newest when he can", async () => {
-	const { place, told, listener } = bed();
+	const { place, feedOfAll, listener } = bed();
 	let clogged = false;
 	const heard: (string | undefined)[] = [];
 	listener({ hear: (text) => !clogged && heard.push(text) > 0 });
@@ -106,27 +106,27 @@ it("who cannot take more now gets the newest when he can", async () => {
 	clogged = false;
 	await place.clock.advance(2000);
 	expect(heard.map((text) => JSON.parse(text!).endpoints[0].queue.inQueue)).toEqual([0, 2]);
-	await told.loop.stop();
+	await feedOfAll.loop.stop();
 });
 
-it("while the store is away nobody hears anything, and all hear of it when it is back", async () => {
-	const { place, told, listener } = bed();
-	place.fault = new StoreUnavailable("unreachable", "away");
+it("while the store is unavailable no listener gets anything, and all get of it when it is back", async () => {
+	const { place, feedOfAll, listener } = bed();
+	place.fault = new StoreUnavailable("unreachable", "stopped");
 	const { heard, isOver } = listener();
 	await place.clock.advance(5000);
 	expect([heard.length, isOver()]).toEqual([0, false]);
 	place.fault = undefined;
 	await place.clock.advance(1000);
 	expect(heard).toHaveLength(1);
-	await told.loop.stop();
+	await feedOfAll.loop.stop();
 });
 
 it("a key that has ended hears no more; a close ends all, also who comes later", async () => {
-	const { place, told, listener } = bed();
-	const [gone, good] = [listener({ keyId: "other" }), listener()];
+	const { place, feedOfAll, listener } = bed();
+	const [revoked, good] = [listener({ keyId: "other" }), listener()];
 	await place.clock.advance(0);
-	expect([gone.isOver(), gone.heard, good.isOver()]).toEqual([true, [], false]);
-	told.close();
+	expect([revoked.isOver(), revoked.heard, good.isOver()]).toEqual([true, [], false]);
+	feedOfAll.close();
 	expect([good.isOver(), listener().isOver()]).toEqual([true, true]);
-	await told.loop.stop();
+	await feedOfAll.loop.stop();
 });

@@ -69,7 +69,7 @@ it("what cannot be written waits, and an hour that is over goes only with all it
 	expect(submitted(counting.held(MINUTE_MS), MINUTE_MS)).toEqual({ 61: 1 });
 });
 
-it("minutes that nobody can write are bounded; their hours keep what they counted", () => {
+it("minutes that cannot be written are bounded; their hours keep what they counted", () => {
 	const { counting, at, submit } = bed();
 	for (let minute = 0; minute < 300; minute += 1) {
 		at(minute * MINUTE_MS);

@@ -1,5 +1,5 @@
 /**
- * The loop that keeps metrics: what waits while the store is away, who looks, and what goes by age.
+ * The loop that keeps metrics: what waits while the store is unavailable, who reads, and what is removed by age.
  */
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
@@ -25,7 +25,7 @@ function bed() {
 		clock,
 		events,
 		faults,
-		away: false,
+		unavailable: false,
 		leads: true,
 		looks: 0,
 		known: true,
@@ -45,7 +45,7 @@ function bed() {
 		},
 		store: {
 			async put({ rows }) {
-				if (place.away) throw new StoreUnavailable("unreachable", "away");
+				if (place.unavailable) throw new StoreUnavailable("unreachable", "stopped");
 				place.rows.push(...rows);
 			},
 			read: async () => [],
@@ -69,15 +69,15 @@ function bed() {
 	};
 }
 
-it("minutes are written when the store is back, each by itself, and nobody hears of the wait", async () => {
+it("minutes are written when the store is back, each alone, and the wait is not reported", async () => {
 	const { place, keeping, submitted, submit } = bed();
-	place.away = true;
+	place.unavailable = true;
 	for (let minute = 0; minute < 3; minute += 1) {
 		submit();
 		await place.clock.advance(MINUTE_MS);
 	}
 	expect([submitted(), place.faults]).toEqual([[], []]);
-	place.away = false;
+	place.unavailable = false;
 	await place.clock.advance(5000);
 	expect(submitted()).toEqual([
 		[0, 1],

@@ -1,5 +1,5 @@
 /**
- * The loop of deliveries over a real store that is away at times, with sends that the test answers
+ * The loop of deliveries over a real store that is unavailable at times, with sends that the test answers
  * (D21).
  */
 import { afterEach, describe, expect, it } from "vitest";
@@ -37,8 +37,8 @@ async function sample(send: SendWebhook) {
 	);
 	const clock = manualClock(T0);
 	const events = eventBus();
-	const told: string[] = [];
-	events.onAny((name) => told.push(name));
+	const emitted: string[] = [];
+	events.onAny((name) => emitted.push(name));
 	const failing = new Map<keyof WebhookStore, number>();
 	const webhooks = new Proxy(store.webhooks, {
 		get: (target, name: keyof WebhookStore) => (q: never) => {
@@ -49,13 +49,13 @@ async function sample(send: SendWebhook) {
 		},
 	});
 	let secret = GOOD;
-	const away = createAvailability({ clock, store: { ...store, webhooks }, events });
+	const availability = createAvailability({ clock, store: { ...store, webhooks }, events });
 	const loop = webhookDeliverer({
 		clock,
 		now: clock.now,
-		webhooks: away.store.webhooks,
+		webhooks: availability.store.webhooks,
 		events,
-		hold: away.retry,
+		hold: availability.retry,
 		secrets: { of: () => secret, renew: () => Promise.reject(new Error("not here")) },
 		send,
 		cluster: { leads: () => true },
@@ -69,17 +69,17 @@ async function sample(send: SendWebhook) {
 	return {
 		clock,
 		loop,
-		told,
+		emitted,
 		failing,
 		setSecret: (value: ReturnType<WebhookSecrets["of"]>) => (secret = value),
-		/** The end of a job with a webhook; the loop is told, unless the hint is `lost`. */
+		/** The end of a job with a webhook; the loop is notified, unless the hint is `lost`. */
 		async end({ lost = false } = {}): Promise<() => Promise<DeliveryRow>> {
 			const { id } = await site.add({ webhook: "http://hook.example/x", now: clock.now() });
 			await store.jobs.move({ endpoint: site.endpoint, id, on: "cancel", now: clock.now() });
 			if (!lost) loop.nudge();
 			return async () => (await store.webhooks.list({ job: id, limit: 1 })).deliveries[0]!;
 		},
-		/** Lets work in hand go on until `fits`. */
+		/** Lets work in progress go on until `fits`. */
 		async until(fits: () => boolean | Promise<boolean>): Promise<void> {
 			while (!(await fits())) await clock.advance(0);
 		},
@@ -89,40 +89,42 @@ async function sample(send: SendWebhook) {
 describe("delivering", () => {
 	it("D21: a try is noted when the store is back, and not sent again for that", async () => {
 		let sent = 0;
-		const { clock, loop, told, failing, end, until } = await sample(
+		const { clock, loop, emitted, failing, end, until } = await sample(
 			async () => ((sent += 1), { status: 200 }),
 		);
 		failing.set("tried", 3);
 		loop.start();
 		const row = await end();
-		await until(() => told.includes("store.away"));
+		await until(() => emitted.includes("store.away"));
 		while ((await row()).state === "pending") await clock.advance(100);
 		expect(await row()).toMatchObject({ state: "delivered", used: 1 });
-		expect(told).toContain("store.back");
+		expect(emitted).toContain("store.back");
 		await clock.advance(60_000);
 		expect(sent).toBe(1);
 	});
 
-	it("D21: a store that is away for claims is asked again; nothing ends the loop", async () => {
-		const { clock, loop, told, failing, end, until } = await sample(async () => ({ status: 200 }));
+	it("D21: a store that is unavailable for claims is asked again; nothing ends the loop", async () => {
+		const { clock, loop, emitted, failing, end, until } = await sample(async () => ({
+			status: 200,
+		}));
 		failing.set("claim", 2);
 		loop.start();
 		const row = await end();
-		await until(() => told.includes("fault"));
+		await until(() => emitted.includes("fault"));
 		while ((await row()).state !== "delivered") await clock.advance(1000);
-		expect(told.filter((name) => name === "fault").length).toBeGreaterThan(0);
+		expect(emitted.filter((name) => name === "fault").length).toBeGreaterThan(0);
 	});
 
-	it("D21: a fault of our own is told; it is no try, and the delivery comes again when the store's hold has ended", async () => {
+	it("D21: a fault of our own is reported; it is no try, and the delivery comes again when the store's hold has ended", async () => {
 		const times: number[] = [];
-		const { clock, loop, told, end, until } = await sample(async () => {
+		const { clock, loop, emitted, end, until } = await sample(async () => {
 			times.push(clock.now());
 			if (times.length === 1) throw new Error("a mistake");
 			return { status: 200 };
 		});
 		loop.start();
 		const row = await end();
-		await until(() => told.includes("fault"));
+		await until(() => emitted.includes("fault"));
 		expect(await row()).toMatchObject({ state: "pending", used: 0, tries: [] });
 		await clock.advance((await row()).dueAt! - clock.now());
 		await until(async () => (await row()).state === "delivered");

@@ -10,7 +10,7 @@ const tables: [string, ProcessTable][] = [["ps", psTable]];
 if (process.platform === "linux") tables.unshift(["/proc", procTable]);
 
 describe.each(tables)("process table by %s", (_, table) => {
-	it("finds a process with its group, and nothing when it is gone", async () => {
+	it("finds a process with its group, and nothing when it has ended", async () => {
 		const leader = spawn("sleep", ["300"], { detached: true, stdio: "ignore" });
 		const pid = leader.pid!;
 		const row = table.find(pid);

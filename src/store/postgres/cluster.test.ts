@@ -75,18 +75,18 @@ describe("D24, D34: signs of life", () => {
 		expect(await ids(T0 + ALIVE)).not.toContain(one.id);
 	});
 
-	it("a note is told to those who do not know its number yet", async () => {
+	it("a note is returned to those who do not know its number yet", async () => {
 		const [one, two] = [server(), server()];
 		await one.beat(T0, { first: true, note: '{"a":1}' });
 		const of = async (known: ReadonlyMap<string, number>) =>
 			(await two.beat(T0, { known }))!.servers.find(({ id }) => id === one.id)!;
-		const told = await of(new Map());
-		expect(told.note).toBe('{"a":1}');
-		expect(await of(new Map([[one.id, told.noteNumber]]))).not.toHaveProperty("note");
+		const seenState = await of(new Map());
+		expect(seenState.note).toBe('{"a":1}');
+		expect(await of(new Map([[one.id, seenState.noteNumber]]))).not.toHaveProperty("note");
 		await one.beat(T0 + 1);
-		expect(await of(new Map([[one.id, told.noteNumber]]))).not.toHaveProperty("note");
+		expect(await of(new Map([[one.id, seenState.noteNumber]]))).not.toHaveProperty("note");
 		await one.beat(T0 + 2, { note: '{"a":2}' });
-		expect(await of(new Map([[one.id, told.noteNumber]]))).toMatchObject({ note: '{"a":2}' });
+		expect(await of(new Map([[one.id, seenState.noteNumber]]))).toMatchObject({ note: '{"a":2}' });
 	});
 
 	it("a number never comes back with another note, not even after the server was removed", async () => {
@@ -152,7 +152,7 @@ describe("D28, D34: leases", () => {
 		expect((await one.beat(at + ALIVE))!.leases).toContainEqual({ name: "c1", server: two.id });
 	});
 
-	it("a late sign of life keeps all, as long as nobody removed the server", async () => {
+	it("a late sign of life keeps all, as long as no server removed the server", async () => {
 		const [one, two] = [server(), server()];
 		const at = T0 + 200_000;
 		await one.beat(at, { first: true });
@@ -163,16 +163,16 @@ describe("D28, D34: leases", () => {
 		expect(await leaders(["d1"], at + 2 * ALIVE)).toEqual([one.id]);
 	});
 
-	it("who leaves or yields is told of, and what it led is free at once; only what is its own can be yielded", async () => {
+	it("who leaves or yields is reported, and what it led is free at once; only what is its own can be yielded", async () => {
 		const [one, two] = [server(), server({ at: second.cluster! })];
 		await one.beat(T0, { first: true });
 		await two.beat(T0, { first: true });
 		await one.lead(["e1", "e2"]);
-		const told: Signal[] = [];
+		const seenState: Signal[] = [];
 		let heard = Promise.withResolvers<void>();
 		const end = second.onSignal((signal) => {
 			if (signal.kind !== "servers") return;
-			told.push(signal);
+			seenState.push(signal);
 			heard.resolve();
 		});
 		await two.yield(["e1"]);
@@ -188,10 +188,10 @@ describe("D28, D34: leases", () => {
 	});
 });
 
-it("a signal tells whether another server did it", async () => {
+it("a signal says whether another server did it", async () => {
 	const site = siteOf(first);
 	const heard: [string, boolean | undefined][] = [];
-	const told = Promise.withResolvers<void>();
+	const seenState = Promise.withResolvers<void>();
 	const ends = [
 		["own", first],
 		["other", second],
@@ -200,12 +200,12 @@ it("a signal tells whether another server did it", async () => {
 		store.onSignal((signal, elsewhere) => {
 			if (signal.kind !== "settled" || signal.endpoint !== site.endpoint) return;
 			heard.push([name, elsewhere]);
-			if (heard.length === 2) told.resolve();
+			if (heard.length === 2) seenState.resolve();
 		}),
 	);
 	const { id } = await site.add();
 	await site.move(id, "cancel", { now: T0 + TTL });
-	await told.promise;
+	await seenState.promise;
 	expect(heard).toEqual([
 		["own", false],
 		["other", true],
@@ -275,7 +275,7 @@ describe("looks", () => {
 		expect(Math.abs((await cluster.clock()) - Date.now())).toBeLessThan(1000);
 	});
 
-	it("a worker's row tells which server launched it", async () => {
+	it("a worker's row says which server launched it", async () => {
 		const row = { id: "w-1", endpoint: "e", launcher: "process", server: "s-1", createdAt: T0 };
 		await first.workers.put(row);
 		expect(await first.workers.list()).toContainEqual(expect.objectContaining(row));

@@ -1,6 +1,6 @@
 /**
  * Counting for all servers, against a real PostgreSQL: exact in any order and at any time, together
- * at once, and nothing kept for ever.
+ * at once, and nothing kept without end.
  */
 import fc from "fast-check";
 import { Client } from "pg";
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 let endpoints = 0;
 
-/** An endpoint nobody has asked about. */
+/** An endpoint that is unknown so far. */
 function fresh(): string {
 	endpoints += 1;
 	return `endpoint-${endpoints}`;
@@ -129,7 +129,7 @@ const step = fc.record({
 });
 
 describe("take", () => {
-	it("D24: grants exactly what is left, whoever asks, when and for how many, and tells when a place is free", async () => {
+	it("D24: grants exactly what is left, for any server, time and number, and reports when a place is free", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
 				const endpoint = fresh();
@@ -240,7 +240,7 @@ describe("take", () => {
 		}
 	});
 
-	it("D24: each operation of each endpoint counts by itself, in the order of the asks", async () => {
+	it("D24: each operation of each endpoint counts alone, in the order of the asks", async () => {
 		const endpoint = fresh();
 		const asks = ["run", "cancel", "openai", "requests"].map((operation, index) => ({
 			endpoint: `${endpoint}${index % 2}`,
@@ -300,7 +300,7 @@ describe("take", () => {
 });
 
 describe("what is kept", () => {
-	it("D24: nothing of a window that is over, and nothing of a server that is gone", async () => {
+	it("D24: nothing of a window that is over, and nothing of a server that was removed", async () => {
 		const endpoint = fresh();
 		for (let index = 0; index < 3; index += 1)
 			await take({ endpoint, per10s: 9, concurrent: 9, server: index, now: T0 + index });
@@ -320,7 +320,7 @@ describe("what is kept", () => {
 		]).toEqual([0, 0]);
 	});
 
-	it("D24: what is being counted is not removed, and nobody waits for it", async () => {
+	it("D24: what is being counted is not removed, and no caller waits for it", async () => {
 		const [busy, idle] = [fresh(), fresh()];
 		for (const endpoint of [busy, idle]) await take({ endpoint, per10s: 9, concurrent: 9 });
 		await admin.query("BEGIN");
@@ -338,7 +338,8 @@ describe("what is kept", () => {
 		const endpoint = fresh();
 		await take({ endpoint, per10s: 900, concurrent: 900 });
 		const kinds = await admin.query(
-			"SELECT relname FROM pg_class WHERE relname LIKE 'limit!_%' ESCAPE '!' AND relkind IN ('r', 'i') AND relpersistence <> 'u'",
+			"SELECT relname FROM pg_class WHERE relname LIKE 'limit!_%' ESCAPE '!' AND relkind " +
+				"IN ('r', 'i') AND relpersistence <> 'u'",
 		);
 		expect(kinds.rows).toEqual([]);
 	});

@@ -69,7 +69,7 @@ describe("B.7: pings", () => {
 		await worker.stop();
 	});
 
-	it("are repeated sooner while the service is away", async () => {
+	it("are repeated sooner while the service is unavailable", async () => {
 		const scripted = await service();
 		const worker = startWorker(scripted, { handler: () => 1 }, { RUNPOD_PING_INTERVAL: "600000" });
 		scripted.script = (seen, response) => {

@@ -171,7 +171,7 @@ describe("B.3: what it makes of the answers", () => {
 		expect(lines.map((line) => line.slice(0, 5))).toEqual(["ERROR", "ERROR", "INFO "]);
 	});
 
-	it("waits a second while the service is away and comes back", async () => {
+	it("waits a second while the service is unavailable and comes back", async () => {
 		const { service, asked, pauses, lines, takes } = await looping({});
 		await asked(1);
 		await service.down();

@@ -137,7 +137,7 @@ describe("results of several jobs", () => {
 
 	it.each([
 		["fails", 500, "{}"],
-		["is away", 503, "{}"],
+		["is unavailable", 503, "{}"],
 	])("are all repeated when the post %s", async (_, status, text) => {
 		let failed = false;
 		const { service, allReported } = await working({

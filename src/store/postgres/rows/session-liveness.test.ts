@@ -1,9 +1,9 @@
-/** When a server that does not show itself counts as gone (D7 Delivery). */
+/** When a server that sends no sign of life counts as dead (D7 Delivery). */
 import { expect, it } from "vitest";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
 import { openSessionLiveness } from "./session-liveness.ts";
 
-it("D7: a session is over when it was missed again a second later, not when it was back in between or nobody looked for long", async () => {
+it("D7: a session is over when it was missed again a second later, not when it was back in between or was not checked for long", async () => {
 	const clock = manualClock();
 	const absences = openSessionLiveness(clock);
 	expect(absences.isOver(1, true)).toBe(false);

@@ -30,7 +30,7 @@ let stores = 0;
 interface Site {
 	db: Database;
 	op(name: OpName, q: object): unknown;
-	/** Runs `settle` until nothing is due at `now`; tells how many blocks each step removed. */
+	/** Runs `settle` until nothing is due at `now`; returns how many blocks each step removed. */
 	settle(now: number): number[];
 	/** Rows in the table of blocks. */
 	blocks(): number;
@@ -120,7 +120,7 @@ describe("blocks of large texts", () => {
 			expect(blocks()).toBe(3);
 		}));
 
-	it("D6: none is left of a progress value that was replaced, or that the end of its attempt took away", () =>
+	it("D6: none is left of a progress value that was replaced, or that the end of its attempt removed", () =>
 		site(({ op, settle, blocks, insert, claim }) => {
 			insert("job");
 			claim();

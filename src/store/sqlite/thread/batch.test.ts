@@ -14,7 +14,7 @@ it("D17: what arrives while a batch is worked on shares its commit, and claims r
 	expect(reply.answers[3]).toMatchObject([expect.arrayContaining(["b"]), undefined, undefined]);
 });
 
-it("a batch that only reads makes no commit, before others or by itself", async ({
+it("a batch that only reads makes no commit, before others or alone", async ({
 	onTestFinished,
 }) => {
 	const s = await batchSite();

@@ -337,7 +337,7 @@ function sorted(signals: Reply["signals"]): string[] {
 	return all.filter((text, at) => !(text.includes('"delivery"') && text === all[at - 1]));
 }
 
-/** `db` with commits that fail when told to. */
+/** `db` with commits that fail on request. */
 function failing(db: Database): { db: Database; failNext: () => void } {
 	let fail = false;
 	return {
