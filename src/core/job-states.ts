@@ -30,7 +30,7 @@ export const FINAL_STATES = [
  * - `loss`: counts a loss, and a retry
  * - `close`: moves the running attempt into the history
  * - `clear`: removes output, error, chunks, cursor and losses
- * - `stop`: tells the worker to stop
+ * - `stop`: asks the worker to stop
  * - `erase`: removes input, output, chunks, error and secrets; keeps the record
  * - `delete`: removes the job
  */

@@ -1,58 +1,50 @@
 /**
- * Splits the output of a streamed chunk that is too large for one chunk into several (D7, Chunks).
- * It reads the text once, without recursion, and builds no JavaScript values: what it emits are
- * slices of the source with brackets, names and quotes around them.
+ * Splits the output of a streamed chunk that is too large into several (D7, Chunks). One pass without
+ * recursion or JavaScript values: pieces are slices of the source with brackets, names and quotes.
  */
 
 import { cutString } from "./chunk-string.ts";
 
-/** The pieces of a chunk's output in order, or a sentence that says why it cannot be split. */
+/** The pieces in order, or a sentence why the output cannot be split. */
 export type SplitOutput = { ok: true; pieces: string[] } | { ok: false; reason: string };
 
-/**
- * An array or object that is being read. It is a large one once it is known not to fit; until then
- * `runStart` to `runEnd` is all it has.
- */
+/** An open array or object. Until it is known to be too large, its run has all of its content. */
 interface Frame {
 	object: boolean;
 	start: number;
-	/** Bytes that a piece of it may have when all that lies around it is counted. */
+	/** Bytes for a piece of it, without the brackets and names around it. */
 	room: number;
-	/** The name of the member being read, with its quotes; -1 when there is none. */
+	/** The quoted name of the current member; -1: none. */
 	nameStart: number;
 	nameEnd: number;
-	/** Elements or members that go into the next piece; -1 when there are none. */
+	/** Elements or members for the next piece; -1: none. */
 	runStart: number;
 	runEnd: number;
 	empty: boolean;
 }
 
-/**
- * Names around a value are repeated in each of its pieces. All pieces together may have twice the
- * bytes of the text and this many more.
- */
+/** Names around a value are repeated in each piece: total size at most 2 * text + this. */
 const REPEATED_BYTES = 16_000_000;
 const [QUOTE, COLON, BACKSLASH] = [0x22, 0x3a, 0x5c];
 const [BEGIN_ARRAY, END_ARRAY, BEGIN_OBJECT, END_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Bytes read between two pauses, about. */
+/** Bytes read between two pauses, approximately. */
 const STRIDE_BYTES = 262_144;
 
 /**
- * Splits the JSON text of a chunk's output into pieces of at most `limit` bytes of JSON text each,
- * with pauses in which the caller may let others go on. `source` must be valid JSON in UTF-8; a
- * text within the limit is its own only piece, byte for byte.
+ * Splits a JSON text into pieces of at most `limit` bytes of JSON text, yielding at intervals so that
+ * the caller can do other work. `source` must be valid JSON in UTF-8; a text within the limit is one
+ * piece.
  *
- * The pieces give the output back in this way, its *join*. One piece is the output. Pieces that are
- * strings: the strings joined; none is cut inside an escape, a surrogate pair or a UTF-8 character.
- * Arrays: their elements one after the other, objects: their members; but an element or member too
- * large for a piece of its own comes as successive pieces that hold nothing else (`[part]`,
- * `{"name":part}`), and is the join of these parts. Pieces do not tell such parts of an element
- * from elements; a name that comes twice does, unless the source itself has duplicates. Elements,
- * members and the white space between those in one piece keep their source text.
+ * The *join* of the pieces is the output: strings are concatenated (never cut inside an escape, a
+ * surrogate pair or a UTF-8 character); so are the elements of arrays and the members of objects. An
+ * element or member that is too large for one piece is sent in successive pieces without others
+ * (`[part]`, `{"name":part}`) and is the join of its parts. For arrays, parts and elements look the
+ * same; for objects, a repeated name marks parts, unless the source has duplicates. All other text
+ * is kept.
  *
- * Fails for a name, number or word over the limit, and where the names and brackets around a value
+ * Fails for a name, number or word over the limit, and when the names and brackets around a value
  * leave too little room.
  */
 export function* splitOutput(source: Uint8Array, limit: number): Generator<void, SplitOutput> {
@@ -63,20 +55,14 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 	let total = 0;
 	let reason: string | undefined;
 	const frames: Frame[] = [];
-	/**
-	 * So many frames, from the outermost, are large and were told so to `settle`. Only the innermost
-	 * of them may have a run.
-	 */
+	/** Number of outer frames that are known to be large; only the innermost may have a run. */
 	let settled = 0;
 
 	const copy = (start: number, end: number, to: number) => {
 		piece.set(source.subarray(start, end), to);
 		return to + end - start;
 	};
-	/**
-	 * Adds a piece: source bytes between two brackets or quotes (0 for none) inside the first
-	 * `around` frames.
-	 */
+	/** Adds a piece: source bytes between two brackets or quotes (0: none) in `around` frames. */
 	const emit = (around: number, before: number, start: number, end: number, behind: number) => {
 		if (reason !== undefined) return;
 		let length = 0;
@@ -110,9 +96,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 		);
 		frame.runStart = -1;
 	};
-	/**
-	 * All frames are large: what they hold before the value being read goes out, the outermost first.
-	 */
+	/** All frames are large: emits their runs, the outermost first. */
 	const settle = () => {
 		for (let at = Math.max(0, settled - 1); at < frames.length; at++) emitRun(at);
 		settled = frames.length;
@@ -129,10 +113,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 		return frame.object ? frame.room - 3 - (frame.nameEnd - frame.nameStart) : frame.room - 2;
 	};
 
-	/**
-	 * A value that fits joins the run of its frame, begins a new run, or makes a piece without the
-	 * white space around its colon.
-	 */
+	/** Adds a value that fits to the run of its frame, to a new run, or as a piece of its own. */
 	const add = (start: number, end: number) => {
 		const frame = frames.at(-1);
 		if (frame === undefined) return emit(0, 0, start, end, 0);
@@ -249,10 +230,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 	return reason === undefined ? { ok: true, pieces } : { ok: false, reason };
 }
 
-/**
- * A byte of a number or of `true`, `false`, `null`: outside strings, all that is neither white
- * space nor punctuation.
- */
+/** Part of a number or of `true`, `false`, `null`: neither white space nor punctuation. */
 function inWord(byte: number): boolean {
 	return (
 		byte > 0x2a &&

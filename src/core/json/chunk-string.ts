@@ -1,13 +1,12 @@
-/** Cuts the text inside a JSON string where a client can join it again. */
+/** Cuts the text of a JSON string into parts that clients can join. */
 
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
 /**
- * Cuts `source` from `start` to `end`, the UTF-8 bytes between the quotes of a valid JSON string,
- * into as few parts of at most `room` bytes as possible and yields the offsets of each. Never cuts
- * inside an escape, a surrogate pair written as two escapes, or a UTF-8 character (D7). Gives
- * false, after some parts, when `room` is too small for the next character.
+ * Cuts the bytes between the quotes of a valid JSON string into as few parts of at most `room` bytes
+ * as possible, and yields their offsets. Never cuts inside an escape, a surrogate pair of escapes or
+ * a UTF-8 character (D7). Returns false when `room` is too small for the next character.
  */
 export function* cutString(
 	source: Uint8Array,
@@ -36,7 +35,7 @@ export function* cutString(
 	return true;
 }
 
-/** Bytes of the escape, pair of escapes, or character outside ASCII that begins at `at`. */
+/** Length of the escape, pair of escapes, or non-ASCII character at `at`. */
 function unitLength(source: Uint8Array, at: number, end: number): number {
 	const byte = source[at]!;
 	if (byte !== BACKSLASH) return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;

@@ -1,11 +1,10 @@
-/** What can be wrong with a JSON text, and the sentences that tell a client. */
+/** Faults of JSON texts, with sentences for clients. */
 
 import { EXPECTED, HEX, START, STRING, TAIL } from "./json-states.ts";
 
 /**
- * Why a text was refused (D4, D19). `at` is a byte offset from the start of the text: of the first
- * byte that cannot be right, of the first byte of a number that is refused (`digits`, `nan`), or
- * the length of a text that ends too early. `message` is a sentence for the client.
+ * Why a text is invalid (D4, D19). `at`: byte offset of the first invalid byte, of the first byte of
+ * the number (`digits`, `nan`), or the length of a text that is cut off.
  */
 export type JsonFault = {
 	code: "syntax" | "depth" | "digits" | "nan" | "encoding" | "empty";
@@ -16,7 +15,7 @@ export type JsonFault = {
 const hex = (byte: number) => `0x${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 const inCharacter = (state: number) => state >= TAIL && state < TAIL + 7;
 
-/** The fault of a byte that no JSON text can have in this state. */
+/** The fault of an unexpected byte in this state. */
 export function byteFault(state: number, byte: number, at: number): JsonFault {
 	const cannotBeginCharacter = (byte >= 0x80 && byte < 0xc2) || byte > 0xf4;
 	if (inCharacter(state) || cannotBeginCharacter) {
@@ -71,7 +70,6 @@ export function endFault(state: number, at: number): JsonFault {
 	};
 }
 
-/** The fault of an array or object that begins at `at` and is nested deeper than allowed. */
 export function depthFault(maxDepth: number, at: number): JsonFault {
 	return {
 		code: "depth",
@@ -80,7 +78,6 @@ export function depthFault(maxDepth: number, at: number): JsonFault {
 	};
 }
 
-/** The fault of an integer that begins at `at` and has more digits than allowed. */
 export function digitsFault(digits: number, maxDigits: number, at: number): JsonFault {
 	return {
 		code: "digits",
@@ -89,12 +86,12 @@ export function digitsFault(digits: number, maxDigits: number, at: number): Json
 	};
 }
 
-/** The fault of `NaN`, `Infinity` or `-Infinity`, told apart by its length, that begins at `at`. */
+/** The fault of `NaN`, `Infinity` or `-Infinity`, by its length. */
 export function nanFault(length: number, at: number): JsonFault {
 	const word = length === 3 ? "NaN" : length === 8 ? "Infinity" : "-Infinity";
 	return {
 		code: "nan",
 		at,
-		message: `${word} at byte ${at} is not JSON, which has finite numbers only.`,
+		message: `${word} at byte ${at} is not JSON, which only has finite numbers.`,
 	};
 }

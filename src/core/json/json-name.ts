@@ -1,32 +1,17 @@
-/**
- * Recognises member names of interest in raw JSON text, also when a name is written with escapes or
- * its bytes arrive in pieces.
- */
+/** Matches member names in raw JSON text, also with escapes or cut into pieces. */
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const NO_BYTES = new Uint8Array(0);
 
-/**
- * Looks at one member name after another. Offsets are those of the name's first byte after the
- * quote and of its closing quote.
- */
+/** Offsets: first byte after the opening quote, and the closing quote. */
 export interface NameMatcher {
-	/**
-	 * Keeps the bytes of a name that goes on in the next piece of the text; too long a name is not
-	 * kept.
-	 */
+	/** Keeps the bytes of a name that continues in the next piece, unless it is too long. */
 	keep(bytes: Uint8Array, start: number, end: number): void;
-	/**
-	 * The last bytes of a name, whose syntax was checked: which of the names it is, or `undefined`.
-	 * Forgets what was kept.
-	 */
+	/** Ends a name of valid syntax. Returns the matching name, or `undefined`. */
 	match(bytes: Uint8Array, start: number, end: number): string | undefined;
 }
 
-/**
- * A matcher for these names. It keeps at most six bytes (an escape) for each UTF-16 unit of the
- * longest one.
- */
+/** Keeps at most six bytes (an escape) per UTF-16 unit of the longest name. */
 export function nameMatcher(names: readonly string[]): NameMatcher {
 	let longest = 0;
 	for (const name of names) longest = Math.max(longest, name.length * 6);

@@ -319,7 +319,7 @@ describe("faults", () => {
 			expect(fault(`{"a": ${word}}`)).toEqual({
 				code: "nan",
 				at,
-				message: `${word} at byte ${at} is not JSON, which has finite numbers only.`,
+				message: `${word} at byte ${at} is not JSON, which only has finite numbers.`,
 			});
 			expect(codeOf(word)).toBe("nan");
 		}

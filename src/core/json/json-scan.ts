@@ -1,7 +1,6 @@
 /**
- * Checks JSON text byte by byte as it arrives and finds members of the outermost object, without
- * building any JavaScript value (D4, D5): a caller keeps the bytes and cuts `input` or `output` out
- * of them unchanged.
+ * Checks JSON text as it arrives and finds members of the outermost object without building values
+ * (D4, D5): callers cut `input` and `output` out of the bytes.
  */
 
 import { byteFault, depthFault, digitsFault, endFault, nanFault } from "./json-fault.ts";
@@ -32,13 +31,9 @@ import {
 
 export type { JsonFault } from "./json-fault.ts";
 
-/** What a JSON value is. */
 export type JsonKind = "object" | "array" | "string" | "number" | "true" | "false" | "null";
 
-/**
- * The value of a member: its kind and its bytes, `start` to before `end`, as offsets in the whole
- * text.
- */
+/** The value of a member; `start` (included) and `end` (excluded) are byte offsets in the text. */
 export interface JsonMember {
 	kind: JsonKind;
 	start: number;
@@ -46,9 +41,8 @@ export interface JsonMember {
 }
 
 /**
- * The outcome: the kind of the outermost value, the members asked for that it has (the last one of
- * duplicates, as `JSON.parse` does; no prototype), and whether every byte is ASCII, so that byte
- * offsets are string offsets; or the first fault in the text.
+ * `kind`: of the outermost value; `members`: of duplicates the last, like `JSON.parse`, without a
+ * prototype; `ascii`: byte offsets are string offsets. Or the first fault.
  */
 export type JsonScan =
 	| {
@@ -59,29 +53,24 @@ export type JsonScan =
 	  }
 	| { ok: false; fault: JsonFault };
 
-/**
- * `members`: names of members of the outermost object to find. `maxDepth`: deepest nesting of
- * arrays and objects, the outermost being 1. `maxDigits`: most digits of a number without fraction
- * and exponent. Both have no limit unless given (D4 has 500 and 4,000).
- */
 export interface JsonScanOptions {
+	/** Names of members of the outermost object to find. */
 	members: readonly string[];
+	/** Deepest nesting; the outermost value has depth 1. Default: unlimited (D4: 500). */
 	maxDepth?: number;
+	/** Most digits of an integer. Default: unlimited (D4: 4,000). */
 	maxDigits?: number;
 }
 
-/** Scans one text. The pieces may be cut anywhere, also inside a character, and are not kept. */
+/** Scans one text. Pieces may be cut anywhere and are not kept. */
 export interface JsonScanner {
-	/** Reads the next piece. Does nothing after a fault. */
+	/** Reads the next piece; ignored after a fault. */
 	push(bytes: Uint8Array): void;
-	/** The outcome for the text pushed so far, as a whole. */
+	/** The result for the text pushed so far. */
 	finish(): JsonScan;
 }
 
-/**
- * A scanner for one text (D4, D5, D19). It holds no text but the first bytes of a name cut by the
- * end of a piece.
- */
+/** A scanner for one text (D4, D5, D19). It keeps only names that a piece cuts. */
 export function jsonScanner(options: JsonScanOptions): JsonScanner {
 	const { maxDepth = Infinity, maxDigits = Infinity } = options;
 	const names = nameMatcher(options.members);
@@ -92,16 +81,16 @@ export function jsonScanner(options: JsonScanOptions): JsonScanner {
 	let base = 0;
 	let state = START;
 	let depth = 0;
-	/** The state after a value here, and those of the arrays and objects around, outermost first. */
+	/** The state after the current value, and those of the enclosing values, outermost first. */
 	let after = AFTER_TEXT;
 	let outer = new Uint8Array(64);
 	let inName = false;
 	let nameAt = 0;
 	/** The first byte of the latest number, word or string. */
 	let scalarAt = 0;
-	/** 1 for a number that begins with a minus sign. */
+	/** 1 for a number with a minus sign. */
 	let negative = 0;
-	/** The member of interest that is being read. */
+	/** The requested member that is being read. */
 	let member: string | undefined;
 	let memberKind: JsonKind = "null";
 	let memberAt = 0;
@@ -207,7 +196,7 @@ export function jsonScanner(options: JsonScanOptions): JsonScanner {
 	return { push, finish };
 }
 
-/** Scans a text that is there as a whole. */
+/** Scans a complete text. */
 export function scanJson(bytes: Uint8Array, options: JsonScanOptions): JsonScan {
 	const scanner = jsonScanner(options);
 	scanner.push(bytes);

@@ -1,12 +1,11 @@
 /**
- * The grammar of JSON (RFC 8259) in UTF-8 as a table of states over bytes. A scanner needs one
- * look-up for each byte, and since the state is a small integer a text may arrive in pieces cut
- * anywhere, also within an escape, a word or a UTF-8 character.
+ * The grammar of JSON (RFC 8259) in UTF-8 as a state table over bytes: one table access per byte, and
+ * the text may be cut anywhere, also inside an escape, a word or a UTF-8 character.
  */
 
-/** No JSON text goes on with this byte. */
+/** No JSON text continues with this byte. */
 export const FAULT = 0;
-/** Nothing but white space was read so far. */
+/** Only white space so far. */
 export const START = 1;
 export const VALUE = 2;
 export const ELEMENT_OR_END = 3;
@@ -20,7 +19,7 @@ export const AFTER_ELEMENT = 9;
 /** Inside a string, between two characters. */
 export const STRING = 10;
 export const ESCAPE = 11;
-/** Four states, one for each digit of a `\u` escape still to come: 12 the last, 15 the first. */
+/** Four states, by the digits of a `\u` escape that are missing: 12 the last, 15 the first. */
 export const HEX = 12;
 export const MINUS = 16;
 export const ZERO = 17;
@@ -30,22 +29,19 @@ export const FRACTION = 20;
 export const EXPONENT = 21;
 export const EXPONENT_SIGN = 22;
 export const EXPONENT_DIGITS = 23;
-/**
- * Seven states inside a UTF-8 character: three, two or one more byte of 80 to BF, and those whose
- * next byte has narrower bounds.
- */
+/** Seven states inside a UTF-8 character: one to three more bytes, some with narrower bounds. */
 export const TAIL = 24;
 /** The first state inside a word such as `true`. */
 const WORD = 32;
 
-/** Results of the table from here on are not states but things for the scanner to do. */
+/** From here on values of the table are actions of the scanner, not states. */
 export const ACTION = 64;
 /** A value begins: `STATE_OF_FIRST_BYTE` has the next state. */
 export const BEGIN = 64;
 export const BEGIN_NAME = 65;
 export const END_STRING = 66;
 export const END_WORD = 67;
-/** The byte is the first one after a number and is still to be read. */
+/** The byte is the first one after a number, and must be read again. */
 export const END_NUMBER = 68;
 /** An array or object ends. */
 export const CLOSE = 69;
@@ -56,7 +52,7 @@ export const NOT_A_NUMBER = 70;
 export const NEXT = new Uint8Array(ACTION * 256);
 /** The state inside a value, by its first byte. */
 export const STATE_OF_FIRST_BYTE = new Uint8Array(256);
-/** What a sentence about a fault in a state says was expected; words are added below. */
+/** What is expected in a state, for error messages. */
 export const EXPECTED: string[] = [];
 
 const between = (state: number, first: number, last: number, next: number) =>

@@ -7,7 +7,7 @@ import {
 	failureInOutput,
 	failureOfJob,
 	failureOfRefusal,
-	failureSaid,
+	failureOfError,
 } from "./openai-error.ts";
 import { readPython } from "./python-literal.ts";
 
@@ -51,7 +51,7 @@ describe("what a worker says", () => {
 			`{'message': 'The model \`x\` does not exist.', "type": 'NotFoundError', 'param': None, 'code': 404}`,
 		],
 	])("D32: %s gives its status and error", (_, text) => {
-		expect(failureSaid(text)).toEqual({ status: 404, ...inner });
+		expect(failureOfError(text)).toEqual({ status: 404, ...inner });
 	});
 
 	it("D32: quotes, backslashes and escapes of Python's printing are undone", () => {
@@ -62,7 +62,7 @@ describe("what a worker says", () => {
 			.replaceAll("'", "\\'")
 			.replaceAll("\u00e9", "\\xe9")
 			.replaceAll("\u{1F600}", "\\U0001f600");
-		expect(failureSaid(repr(printed).replace("404", "400"))).toMatchObject({
+		expect(failureOfError(repr(printed).replace("404", "400"))).toMatchObject({
 			status: 400,
 			message,
 			code: 400,
@@ -70,15 +70,15 @@ describe("what a worker says", () => {
 	});
 
 	it("D32: an answer of vLLM's framework, or none that can be read, has the status and its text", () => {
-		expect(failureSaid(repr('{"detail":"Not Found"}'))).toEqual({
+		expect(failureOfError(repr('{"detail":"Not Found"}'))).toEqual({
 			status: 404,
 			message: "Not Found",
 			type: "invalid_request_error",
 			param: null,
 			code: null,
 		});
-		expect(failureSaid(repr("<html>"))).toMatchObject({ status: 404, message: "<html>" });
-		expect(failureSaid(repr('{"error":{"mess').replace("404", "429"))).toMatchObject({
+		expect(failureOfError(repr("<html>"))).toMatchObject({ status: 404, message: "<html>" });
+		expect(failureOfError(repr('{"error":{"mess').replace("404", "429"))).toMatchObject({
 			status: 429,
 			type: "rate_limit_error",
 			message: '{"error":{"mess',
@@ -88,16 +88,18 @@ describe("what a worker says", () => {
 	it.each(["200", "302", "399", "600", "999"])(
 		"D32: a status of %s is none for an error: 500",
 		(status) => {
-			expect(failureSaid(repr("x").replace("404", status)).status).toBe(500);
-			expect(failureSaid(JSON.stringify({ message: "x", code: Number(status) })).status).toBe(500);
+			expect(failureOfError(repr("x").replace("404", status)).status).toBe(500);
+			expect(failureOfError(JSON.stringify({ message: "x", code: Number(status) })).status).toBe(
+				500,
+			);
 		},
 	);
 
 	it("D32: all else is 500 with the text, never with a traceback", () => {
 		const plain = { status: 500, type: "server_error", param: null, code: "worker_failed" };
-		expect(failureSaid("bad seed")).toEqual({ ...plain, message: "bad seed" });
+		expect(failureOfError("bad seed")).toEqual({ ...plain, message: "bad seed" });
 		expect(
-			failureSaid(
+			failureOfError(
 				JSON.stringify({
 					error_type: "<class 'ValueError'>",
 					error_message: "no such model",
@@ -106,20 +108,20 @@ describe("what a worker says", () => {
 			),
 		).toEqual({ ...plain, message: "no such model" });
 		expect(
-			failureSaid(JSON.stringify({ error_type: "x", error_traceback: "secret" })).message,
+			failureOfError(JSON.stringify({ error_type: "x", error_traceback: "secret" })).message,
 		).not.toContain("secret");
-		expect(failureSaid("handler: broke half way \ntraceback: secret")).toEqual({
+		expect(failureOfError("handler: broke half way \ntraceback: secret")).toEqual({
 			...plain,
 			message: "broke half way",
 		});
 		for (const text of ["", "5", "null", "[1]", "{'a'", "{1: 2}", '{"detail": 7}'])
-			expect(failureSaid(text)).toEqual({ ...plain, message: text });
+			expect(failureOfError(text)).toEqual({ ...plain, message: text });
 	});
 
 	it("D32: an error with a word for a code is 500 and keeps it; what has no such type is null", () => {
-		expect(failureSaid(JSON.stringify({ message: "x", type: 5, param: {}, code: "slow" }))).toEqual(
-			{ status: 500, message: "x", type: "server_error", param: null, code: "slow" },
-		);
+		expect(
+			failureOfError(JSON.stringify({ message: "x", type: 5, param: {}, code: "slow" })),
+		).toEqual({ status: 500, message: "x", type: "server_error", param: null, code: "slow" });
 	});
 
 	it("texts of any size and depth are taken", () => {
@@ -129,7 +131,7 @@ describe("what a worker says", () => {
 			`'${"\\'".repeat(1_000_000)}`,
 			`{'a': '${"x".repeat(60_000)}'}`,
 		])
-			expect(failureSaid(text)).toMatchObject({ status: 500, message: text });
+			expect(failureOfError(text)).toMatchObject({ status: 500, message: text });
 	});
 });
 

@@ -1,12 +1,8 @@
-/**
- * Failures under `/openai/*` in OpenAI's form (D32): refusals, ends of jobs, and what workers say
- * in their own ways (protocol B.5, C.2).
- */
+/** Failures under `/openai/*` in OpenAI's format (D32; workers: protocol B.5, C.2). */
 import type { ApiError } from "../errors.ts";
 import { readPython } from "./python-literal.ts";
 import type { JobResult } from "../job-view.ts";
 
-/** A failure to be answered, or told in the middle of a stream. */
 export interface OpenAIFailure {
 	/** HTTP status, 400 to 599. */
 	status: number;
@@ -14,56 +10,54 @@ export interface OpenAIFailure {
 	type: string;
 	param: string | null;
 	code: string | number | null;
-	/** Seconds for `Retry-After`; absent where the same request would fail again. */
+	/** Seconds for `Retry-After`; absent if the same request would fail again. */
 	retryAfter?: number;
 }
 
-/** How jobs end without a word of their worker. */
+/** Ends of jobs without a report of the worker. */
 const ENDS = {
-	timed_out: { status: 504, code: "job_timed_out", otherwise: "The job ran longer than it may." },
+	timed_out: {
+		status: 504,
+		code: "job_timed_out",
+		message: "The job exceeded its execution timeout.",
+	},
 	no_worker: {
 		status: 503,
 		code: "no_worker_in_time",
-		otherwise: "No worker took the job in time.",
+		message: "No worker took the job in time.",
 		retryAfter: 5,
 	},
-	// 409 becomes a ConflictError in the official clients; they repeat it unless told not to. No
-	// client error says "somebody else ended this".
+	// A ConflictError in the official clients, which retry it by default; no status fits better.
 	cancelled: {
 		status: 409,
 		code: "job_cancelled",
-		otherwise: "The job was cancelled before it had ended.",
+		message: "The job was cancelled.",
 	},
 	removed: {
 		status: 409,
 		code: "job_removed",
-		otherwise: "The job is no more: its queue was purged, or its result has expired.",
+		message: "The job was removed: its queue was purged, or its result has expired.",
 	},
-	// The text of a new attempt would begin anew, behind what the client has already got of the lost
-	// one.
+	// A new attempt would repeat text that the client has already received.
 	broken: {
 		status: 500,
 		code: "attempt_lost",
-		otherwise:
-			"The worker was lost in the middle of its answer. What came so far is not whole; send the request again.",
+		message:
+			"The worker was lost during its answer. The answer so far is incomplete; send the request again.",
 	},
 } as const;
 
-/**
- * Largest output that is looked at for an error, and largest text that is read as Python's,
- * characters.
- */
-const ERROR_LONGEST = 65_536;
+/** Longest text that is searched for an error, characters. */
+const MAX_ERROR = 65_536;
 
-/** How the SDK begins what a generator raised. */
+/** The SDK's prefix of an error raised by a generator. */
 const RAISED = "handler: ";
 
-/** `{"error": {message, type, param, code}}` as JSON text. */
 export function failureBody({ message, type, param, code }: OpenAIFailure): string {
 	return JSON.stringify({ error: { message, type, param, code } });
 }
 
-/** A refusal of ours in this form; its `param` is the first bad field. */
+/** A refusal by Sluice; `param` is the first invalid field. */
 export function failureOfRefusal(error: ApiError): OpenAIFailure {
 	const { status, message, code, details, retryAfter } = error;
 	return {
@@ -76,39 +70,38 @@ export function failureOfRefusal(error: ApiError): OpenAIFailure {
 	};
 }
 
-/** An end that the job itself does not tell. */
 export function failureByEnd(end: keyof typeof ENDS, message?: string): OpenAIFailure {
-	const { otherwise, ...rest } = ENDS[end];
-	return { message: message ?? otherwise, type: typeOf(rest.status), param: null, ...rest };
+	const { message: fallback, ...rest } = ENDS[end];
+	return { message: message ?? fallback, type: typeOf(rest.status), param: null, ...rest };
 }
 
-/** The failure of a job that has ended in another state than COMPLETED. */
+/** The failure of a job that did not complete. */
 export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 	if (job.state === "CANCELLED") return failureByEnd("cancelled", error);
 	if (job.state === "TIMED_OUT")
 		return failureByEnd(job.startedAt === undefined ? "no_worker" : "timed_out", error);
-	return failureSaid(error ?? "The worker failed without a message.");
+	return failureOfError(error ?? "The worker failed without a message.");
 }
 
 /**
- * The failure that an output of a COMPLETED job is: `{object: "error", message, code}`, or an
- * object with nothing but an `error` (protocol C.2). Undefined for results.
+ * The failure in the output of a COMPLETED job: `{object: "error", message, code}`, or an object with
+ * only an `error` (protocol C.2). Undefined for results.
  */
 export function failureInOutput(output: string): OpenAIFailure | undefined {
-	if (output.length > ERROR_LONGEST || !output.includes('"error"')) return undefined;
+	if (output.length > MAX_ERROR || !output.includes('"error"')) return undefined;
 	const error = errorIn(parsed(output));
 	return error && failure(statusIn(error), error);
 }
 
 /**
- * What a worker's `error` text means: an error relayed from vLLM has its status, any OpenAI error
- * with a numeric code that one, all else is 500. Tracebacks are left out.
+ * The failure for a worker's `error`. Status: that of an error relayed from vLLM, else a numeric code
+ * of an OpenAI error, else 500. Tracebacks are removed.
  */
-export function failureSaid(text: string): OpenAIFailure {
-	const said = parsed(text) ?? (text.length <= ERROR_LONGEST ? readPython(text) : undefined);
+export function failureOfError(text: string): OpenAIFailure {
+	const value = parsed(text) ?? (text.length <= MAX_ERROR ? readPython(text) : undefined);
 	const message =
-		messageOf(said) ??
-		(isObject(said) && "error_traceback" in said
+		messageOf(value) ??
+		(isObject(value) && "error_traceback" in value
 			? "The worker failed without a message."
 			: withoutTraceback(text));
 	const relayed = /^vLLM returned HTTP (\d{3}): ?/.exec(message);
@@ -121,7 +114,7 @@ export function failureSaid(text: string): OpenAIFailure {
 		);
 	}
 	const error =
-		errorIn(said) ?? (isObject(said) && typeof said["message"] === "string" ? said : undefined);
+		errorIn(value) ?? (isObject(value) && typeof value["message"] === "string" ? value : undefined);
 	return error ? failure(statusIn(error), error) : failure(500, { message, code: "worker_failed" });
 }
 
@@ -136,10 +129,7 @@ function failure(status: number, error: Record<string, unknown>): OpenAIFailure 
 	};
 }
 
-/**
- * The error object in a value of OpenAI's form. An answer that has an `error` among other members
- * is a result.
- */
+/** The error object in a value; an object with other members besides `error` is a result. */
 function errorIn(value: unknown): Record<string, unknown> | undefined {
 	if (!isObject(value)) return undefined;
 	if (value["object"] === "error" && typeof value["message"] === "string") return value;
@@ -149,7 +139,7 @@ function errorIn(value: unknown): Record<string, unknown> | undefined {
 		: undefined;
 }
 
-/** The sentence in an error record, an error object or an answer of vLLM's framework. */
+/** The message in an error record, an error object or an answer of vLLM's framework. */
 function messageOf(value: unknown): string | undefined {
 	if (!isObject(value)) return undefined;
 	return [value["error_message"], value["message"], value["detail"]].find(
@@ -157,7 +147,7 @@ function messageOf(value: unknown): string | undefined {
 	);
 }
 
-/** What a generator raised, as the SDK tells it: `handler: <text> \ntraceback: <text>`. */
+/** The SDK's text for an error raised by a generator: `handler: <text> \ntraceback: <text>`. */
 function withoutTraceback(text: string): string {
 	const end = text.startsWith(RAISED) ? text.indexOf("\ntraceback: ") : -1;
 	return end < 0 ? text : text.slice(RAISED.length, end).trimEnd();

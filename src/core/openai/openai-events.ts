@@ -1,39 +1,27 @@
-/**
- * A worker's chunks as server-sent events (D32): text goes out as the worker produced it, values
- * become events.
- */
+/** A worker's chunks as server-sent events (D32): strings are sent verbatim, values as events. */
 import { elementsOf } from "./openai.ts";
 
-/**
- * Makes the text of one stream, piece by piece; each answer is what to write next, possibly
- * nothing.
- */
+/** Text of one stream; each call returns what to write next, possibly nothing. */
 export interface EventText {
-	/**
-	 * The next chunk's output, JSON text: a string verbatim, one event per element of a list, one for
-	 * anything else.
-	 */
+	/** The next chunk's output: a string verbatim, an event per element of a list or per value. */
 	chunk(output: string): string;
-	/** A line that parsers skip: keeps the connection while nothing comes. */
+	/** A comment line, to keep an idle connection open. */
 	comment(): string;
-	/** The rest: what is held back, and `[DONE]` where the worker sent none. */
+	/** The rest, and `[DONE]` if the worker sent none. */
 	end(): string;
-	/** The failure as the last event; a line that was cut off is left out. */
+	/** The failure as the last event; an unfinished line is dropped. */
 	fail(body: string): string;
 }
 
-/**
- * Workers cut their text anywhere, so an unfinished line is held back until the rest of it comes:
- * an error behind half a line would be unreadable, and no client can use half a line.
- */
+/** Workers cut text anywhere: an unfinished line is held back until its rest arrives. */
 export function eventText(): EventText {
 	let held = "";
-	/** The last characters written: tells whether an event is open. */
+	/** The last characters written, which show whether an event is open. */
 	let tail = "\n\n";
 	let done = false;
 
 	function write(text: string): string {
-		// Everything written begins at the start of a line.
+		// Each text starts at the beginning of a line.
 		done ||= /^data: ?\[DONE\]/m.test(text);
 		tail = (tail + text).slice(-4);
 		return text;
@@ -41,7 +29,7 @@ export function eventText(): EventText {
 
 	const open = (): boolean => !/(?:\n\n|\r\r|\r\n\r\n)$/.test(tail);
 
-	/** Ends the event that is open, if one is. */
+	/** Ends an open event. */
 	function closed(): string {
 		if (!open()) return "";
 		return write(/[\r\n]$/.test(tail) ? "\n" : "\n\n");
@@ -56,12 +44,11 @@ export function eventText(): EventText {
 	return {
 		chunk(output) {
 			if (output.startsWith('"')) {
-				const said = JSON.parse(output) as string;
-				const end = Math.max(said.lastIndexOf("\n"), said.lastIndexOf("\r")) + 1;
-				// What is held back has no line end, and is not looked at again for each piece that has
-				// none either.
-				const lines = end === 0 ? "" : held + said.slice(0, end);
-				held = end === 0 ? held + said : said.slice(end);
+				const text = JSON.parse(output) as string;
+				const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+				// The held text has no line end, so it is not searched again.
+				const lines = end === 0 ? "" : held + text.slice(0, end);
+				held = end === 0 ? held + text : text.slice(end);
 				return write(lines);
 			}
 			return (
@@ -77,10 +64,7 @@ export function eventText(): EventText {
 	};
 }
 
-/**
- * JSON text on one line: a line end can only stand between its values, and simple clients read line
- * by line.
- */
+/** On one line, for simple clients; JSON has line ends only between values. */
 function event(json: string): string {
 	return `data: ${json.replace(/[\r\n]+/g, " ")}\n\n`;
 }

@@ -1,34 +1,28 @@
-/**
- * `/openai/*` as pure rules (D32): the job that a request becomes, and what its result is as a
- * body. Texts stay as they came (D5).
- */
+/** `/openai/*` (D32): the job for a request, and the body for its result. Texts are kept (D5). */
 import { scanJson } from "../json/json-scan.ts";
 import { asOne, piecesOf, stringOf } from "../json/json-text.ts";
 import type { JsonText } from "../json/json-text.ts";
 import type { SubmissionOptions } from "../submission.ts";
 
-/** How long such a job waits for a worker, ms: nobody waits longer for a first word. */
+/** Longest wait for a worker, ms: clients give up after that. */
 export const OPENAI_TTL_MS = 300_000;
 
-/** What such a job wishes: no webhook, the endpoint's own execution timeout. */
+/** No webhook, the endpoint's execution timeout. */
 export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {
 	lowPriority: false,
 	s3Config: false,
 	ttlMs: OPENAI_TTL_MS,
 };
 
-/**
- * The job's input. `route` is the path behind `/openai`, with its slash; a request without a body
- * has no `openai_input` (protocol C.1).
- */
+/** `route`: the path after `/openai`, with its slash. No body: no `openai_input` (protocol C.1). */
 export function openaiInput(route: string, body: JsonText | undefined): JsonText {
 	const head = `{"openai_route":${JSON.stringify(route)}`;
 	return body === undefined ? `${head}}` : asOne(piecesOf(`${head},"openai_input":`, body, "}"));
 }
 
 /**
- * The body of a result that says all by itself: the element of a list of one, or what is no list.
- * Undefined where the chunks have to tell: no output, or an empty list.
+ * The body for a result: the element of a list of one, or any other value. Undefined without output
+ * and for an empty list: then the chunks are the result.
  */
 export function singleResult(output: JsonText | undefined): string | undefined {
 	if (output === undefined) return undefined;
@@ -38,16 +32,14 @@ export function singleResult(output: JsonText | undefined): string | undefined {
 	return elements.length > 1 ? text : elements[0];
 }
 
-/**
- * The result of a worker that did not stream, as the outputs of the chunks that it might have sent.
- */
+/** The result of a worker that did not stream, as outputs of chunks. */
 export function resultAsChunks(output: JsonText | undefined): readonly string[] {
 	if (output === undefined) return [];
 	const text = stringOf(output);
 	return elementsOf(text) ?? [text];
 }
 
-/** The `output` of a chunk as it is stored, `{"output":...,"metrics":...}`. */
+/** The `output` of a stored chunk, `{"output":...,"metrics":...}`. */
 export function outputOf(chunk: string): string {
 	const bytes = new TextEncoder().encode(chunk);
 	const scan = scanJson(bytes, { members: ["output"] });
@@ -57,8 +49,8 @@ export function outputOf(chunk: string): string {
 }
 
 /**
- * The texts of the elements of a JSON array, without the white space around them; undefined for any
- * other value. `text` must be valid JSON without white space before it.
+ * Texts of the elements of a JSON array; undefined for other values. `text` must be valid JSON
+ * without leading white space.
  */
 export function elementsOf(text: string): string[] | undefined {
 	if (text[0] !== "[") return undefined;
@@ -79,7 +71,7 @@ export function elementsOf(text: string): string[] | undefined {
 	return elements;
 }
 
-/** Where the string ends that begins at `start`: the place of its closing quote. */
+/** Offset of the closing quote of the string at `start`. */
 function endOfString(text: string, start: number): number {
 	let at = start + 1;
 	while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;

@@ -1,9 +1,6 @@
-/**
- * Reads what Python's `str()` prints of plain values: SDK workers send an error object that way
- * (protocol C.2).
- */
+/** Parses Python's `str()` of plain values, in which SDK workers send errors (protocol C.2). */
 
-const DEEPEST = 50;
+const MAX_DEPTH = 50;
 const WORDS: Readonly<Record<string, unknown>> = { None: null, True: true, False: false };
 const ESCAPES: Readonly<Record<string, string>> = {
 	n: "\n",
@@ -15,8 +12,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The value of a dict, list or tuple of strings, numbers, None, True and False; undefined for any
- * other text. Dicts have no prototype.
+ * A dict, list or tuple of strings, numbers, None, True and False; undefined for other texts. Dicts
+ * have no prototype.
  */
 export function readPython(text: string): unknown {
 	if (!/^[{[(]/.test(text)) return undefined;
@@ -33,7 +30,7 @@ class NotPlain extends Error {}
 function reader(text: string): unknown {
 	let at = 0;
 
-	/** Skips white space, then takes what the sticky pattern finds. */
+	/** Skips white space, then matches the sticky pattern. */
 	function take(pattern: RegExp): RegExpExecArray | undefined {
 		while (text[at] === " " || text[at] === "\n") at += 1;
 		pattern.lastIndex = at;
@@ -52,7 +49,7 @@ function reader(text: string): unknown {
 	}
 
 	function value(depth: number): unknown {
-		if (depth > DEEPEST) throw new NotPlain();
+		if (depth > MAX_DEPTH) throw new NotPlain();
 		if (take(/\{/y)) {
 			const dict: Record<string, unknown> = Object.create(null);
 			items(/\}/y, () => {
