@@ -48,7 +48,7 @@ describe("SQLite", () => {
 		const path = newPath();
 		const child = spawn(
 			process.execPath,
-			[fileURLToPath(new URL("insert-for-ever.ts", import.meta.url)), path],
+			[fileURLToPath(new URL("insert-until-killed.ts", import.meta.url)), path],
 			{ stdio: ["ignore", "pipe", "inherit"] },
 		);
 		const acknowledged: string[] = [];
