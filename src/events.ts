@@ -1,6 +1,6 @@
 /**
- * What the service announces about itself: one typed map. The log, metrics and tests listen; the
- * engine contains no log calls. Never carries a payload or a secret.
+ * The event bus: the log, metrics, tests and the domains of the engine listen. The engine contains
+ * no log calls. Events never carry a payload or a secret.
  */
 import type { JobState } from "./core/job-states.ts";
 
@@ -8,32 +8,35 @@ import type { JobState } from "./core/job-states.ts";
 export interface Events {
 	/** The service accepts requests at this address. */
 	"service.listening": { url: string };
-	/** A stop was asked for; open work is being brought to an end (D34). */
+	/** A stop was requested; running jobs get time to finish (D34). */
 	"service.draining": { drainMs: number };
-	/** Time passed in which the service did not run: every lease was extended (D16 Outages). */
+	/** The service did not run for this time: every lease was extended (D16 Outages). */
 	"service.away": { ms: number };
-	/** Another server that shares the store lives. */
+	/** Another server that shares the store is alive. */
 	"server.joined": { server: string; url: string };
-	/** It left, or gives no signs of life any more. */
+	/** It left, or sends no heartbeats any more. */
 	"server.left": { server: string; url: string };
-	/**
-	 * This server does from now on what one of several does for all: a role, or `scale:` and the
-	 * endpoint whose workers it starts.
-	 */
+	/** This server leads a role from now on, or (`scale:` and an endpoint) starts its workers. */
 	"lease.taken": { name: string };
-	/** Another server does it, or is to. */
+	/** It does not lead it any more. */
 	"lease.lost": { name: string };
-	/** A job is on disk and waits; `again` when it was queued by a retry. */
+	/** Hints of the store or of other servers may have been lost: their subjects are read again. */
+	"hints.lost": Record<never, never>;
+	/** A job is persisted and waits; `again` when a retry queued it. */
 	"job.queued": { endpoint: string; id: string; again?: true };
-	/** Jobs of the endpoint are queued, not handed out (D29). */
+	/** Jobs of the endpoint are queued, not dispatched (D29). */
 	"endpoint.paused": { endpoint: string };
-	/** They are handed out again. */
+	/** They are dispatched again. */
 	"endpoint.resumed": { endpoint: string };
-	/** The endpoint is unknown from now on; what is left of it is being ended (D39). */
+	/** The endpoint does not exist for callers any more; its jobs are being cancelled (D39). */
 	"endpoint.removed": { endpoint: string };
+	/** Nothing of a removed endpoint is left. */
+	"endpoint.deleted": { endpoint: string };
+	/** Endpoints were created, changed or removed, here or by another server. */
+	"endpoints.changed": Record<never, never>;
 	/** The waiting jobs of an endpoint were removed (D11). */
 	"queue.purged": { endpoint: string; removed: number };
-	/** A job was handed to a worker, after it had waited for `waitedMs`. */
+	/** A job was dispatched to a worker, after it had waited for `waitedMs`. */
 	"job.started": {
 		endpoint: string;
 		id: string;
@@ -42,8 +45,8 @@ export interface Events {
 		waitedMs: number;
 	};
 	/**
-	 * A job reached its final state; `ranMs` where its worker told the end. `elsewhere`: another
-	 * server that shares the store brought it there, and announces it too.
+	 * A job reached its final state; `ranMs` where its worker reported it. `elsewhere`: another server
+	 * that shares the store did it, and announces it too.
 	 */
 	"job.settled": {
 		endpoint: string;
@@ -61,19 +64,21 @@ export interface Events {
 		worker: string;
 		why: "missing" | "state" | "stale";
 	};
-	/** A worker process was started by a launcher. */
+	/** A launcher started a worker. */
 	"worker.launched": { endpoint: string; worker: string };
 	/** A worker of an earlier run of the service was taken over (D34). */
 	"worker.adopted": { endpoint: string; worker: string };
 	/** A worker called for the first time. */
 	"worker.ready": { endpoint: string; worker: string };
-	/** A worker reported itself unfit. */
+	/** A worker reported itself unhealthy, or only its ping process is left. */
 	"worker.unhealthy": { endpoint: string; worker: string; reason: string };
-	/** Something is known against the version of a worker's SDK; told once for each worker. */
+	/** The version of a worker's SDK has a known problem; once for each worker. */
 	"worker.warned": { endpoint: string; worker: string; warning: string };
-	/** A launched worker is being ended. */
+	/** A launched worker gets no more jobs, and is stopped once it holds none (D28). */
+	"worker.draining": { endpoint: string; worker: string; why: string };
+	/** A launched worker is being stopped. */
 	"worker.stopping": { endpoint: string; worker: string; why: string };
-	/** A launched worker's process ended. */
+	/** A launched worker exited. */
 	"worker.exited": {
 		endpoint: string;
 		worker: string;
@@ -81,23 +86,20 @@ export interface Events {
 		signal: string | undefined;
 		lastOutput: string;
 	};
-	/** A worker could not be started; the next try comes after `retryMs`. */
+	/** A worker could not be started; the next attempt is after `retryMs`. */
 	"worker.failed": { endpoint: string; reason: string; retryMs: number };
-	/** Two processes poll under one worker id; the later one was refused (D26). */
+	/** Two processes poll with one worker id; the later one was refused (D26). */
 	"worker.duplicate": { endpoint: string; worker: string };
-	/** A worker was told to stop a run (D18). */
+	/** A worker was asked to stop a job (D18). */
 	"stop.sent": { endpoint: string; id: string; worker: string };
 	/**
-	 * The grace was over and the run could not be ended: the worker is not ours or runs other jobs
-	 * (D18).
+	 * The grace is over and the worker cannot be killed for the job: Sluice does not manage it, or it
+	 * runs other jobs (D18).
 	 */
 	"stop.unconfirmed": { endpoint: string; id: string; worker: string };
-	/**
-	 * A receiver took a webhook with 200 (D21). Only its host is told: path and query may hold
-	 * secrets.
-	 */
+	/** A receiver answered a webhook with 200 (D21). Path and query of its URL may be secret. */
 	"webhook.delivered": { endpoint: string; id: string; delivery: string; host: string };
-	/** A try of a webhook failed; the next one comes after `retryMs`, or none (D21). */
+	/** An attempt to send a webhook failed; the next one is after `retryMs`, or never (D21). */
 	"webhook.failed": {
 		endpoint: string;
 		id: string;
@@ -109,13 +111,13 @@ export interface Events {
 	/** The store cannot be written. */
 	"store.away": { why: string };
 	/**
-	 * The store is away and so many bytes of workers' posts are held for it that no more are taken;
-	 * told once for each time (D40).
+	 * The store is unavailable and so many bytes of workers' posts are kept for it that further ones
+	 * are refused; once for each outage (D40).
 	 */
 	"posts.refused": { heldBytes: number };
 	/** The store can be written again. */
 	"store.back": Record<never, never>;
-	/** An answer was an error of 500 or more. */
+	/** A response was an error of 500 or more. */
 	"request.failed": {
 		method: string;
 		path: string;
@@ -123,23 +125,21 @@ export interface Events {
 		reference: string;
 		error: unknown;
 	};
-	/** Work in the background failed and is tried again. */
+	/** Background work failed and is retried. */
 	fault: { where: string; error: unknown };
 }
 
 export type EventName = keyof Events;
 type Listener<N extends EventName> = (facts: Events[N]) => void;
 
-/** Announces and listens. */
 export interface EventBus {
 	emit<N extends EventName>(name: N, facts: Events[N]): void;
-	/** Calls the listener for each such event; the answer removes it. */
+	/** Returns what removes the listener. */
 	on<N extends EventName>(name: N, listener: Listener<N>): () => void;
-	/** Calls the listener for every event; the answer removes it. */
+	/** Listens to every event. Returns what removes the listener. */
 	onAny(listener: (name: EventName, facts: Events[EventName]) => void): () => void;
 }
 
-/** A bus of its own for one service. */
 export function eventBus(): EventBus {
 	const listeners = new Map<EventName, Set<(facts: never) => void>>();
 	const any = new Set<(name: EventName, facts: Events[EventName]) => void>();

@@ -27,7 +27,7 @@ const checked = (text: string): StoredSecrets => ({
 const before = (...keys: string[]): StoredSecrets => ({
 	...EMPTY,
 	encrypted: keys.map((key) =>
-		encryption(bytes(key), (size) => new Uint8Array(size)).close("a secret"),
+		encryption(bytes(key), (size) => new Uint8Array(size)).encrypt("a secret"),
 	),
 });
 

@@ -65,8 +65,8 @@ function fromText(secret: string): Uint8Array {
  */
 function isKeyOf(key: Uint8Array, { identity, check, encrypted }: StoredSecrets): boolean {
 	if (check !== undefined) return check === keyCheck(key, identity);
-	const { open } = encryption(key, () => new Uint8Array());
-	return encrypted.some((text) => open(text).ok);
+	const { decrypt } = encryption(key, () => new Uint8Array());
+	return encrypted.some((text) => decrypt(text).ok);
 }
 
 /** The key in the file; undefined when the file does not exist. */

@@ -1,9 +1,7 @@
-/**
- * The one shape of everything that runs until it is stopped, and the one helper for periodic work.
- */
+/** What runs until it is stopped: services, periodic work, work in the background. */
 import type { Clock } from "./clock.ts";
 
-/** Something with a lifetime. Both calls may be repeated; `stop` waits for the step in hand. */
+/** Both calls may be repeated; `stop` waits for the step in progress. */
 export interface Service {
 	start(): void;
 	stop(): Promise<void>;
@@ -11,20 +9,20 @@ export interface Service {
 
 /** A periodic service whose wait can be cut short. */
 export interface Loop extends Service {
-	/** Runs the step soon: now if idle, again at once if a step is under way. */
+	/** Runs the step now, or again directly after the one in progress. */
 	nudge(): void;
 }
 
-/** What {@link loop} needs. `step` returns how long to wait until the next one, in ms. */
 export interface LoopOptions {
 	clock: Clock;
+	/** Returns the wait until the next step, ms. */
 	step: () => Promise<number>;
-	/** Wait after a step that threw, in ms. */
+	/** Wait after a step that threw, ms. */
 	retryMs: number;
 	onError: (error: unknown) => void;
 }
 
-/** Calls `step` again and again, never two at once, waiting as long as each step asks. */
+/** Repeats `step`, never two at once, waiting as long as each step asks. */
 export function loop({ clock, step, retryMs, onError }: LoopOptions): Loop {
 	let running: Promise<void> | undefined;
 	let stopping = false;
@@ -62,6 +60,34 @@ export function loop({ clock, step, retryMs, onError }: LoopOptions): Loop {
 			wake.abort();
 			await running;
 			running = undefined;
+		},
+	};
+}
+
+/** Work that no caller waits for, but that a stop waits for. */
+export interface BackgroundTasks {
+	/** Reports an error of the work under this name. */
+	run(name: string, work: Promise<unknown>): void;
+	/** Aborts when {@link stop} begins. */
+	readonly stopped: AbortSignal;
+	/** Resolves when all of it has ended. */
+	stop(): Promise<void>;
+}
+
+export function backgroundTasks(onError: (name: string, error: unknown) => void): BackgroundTasks {
+	const running = new Set<Promise<unknown>>();
+	const stopped = new AbortController();
+	return {
+		run(name, work) {
+			const task = work
+				.catch((error: unknown) => onError(name, error))
+				.finally(() => running.delete(task));
+			running.add(task);
+		},
+		stopped: stopped.signal,
+		async stop() {
+			stopped.abort();
+			await Promise.all(running);
 		},
 	};
 }

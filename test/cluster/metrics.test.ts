@@ -35,8 +35,8 @@ function untilReported(server: TestServer, fits: (endpoint: any) => boolean): Pr
 		const leave = server.engine.metrics.listen({
 			keyId: "environment",
 			intervalMs: 1000,
-			over: () => {},
-			hear(text) {
+			closed: () => {},
+			send(text) {
 				if (
 					text === undefined ||
 					!(JSON.parse(text).endpoints as { id: string }[]).some(

@@ -97,7 +97,7 @@ function workerRegistry(
 		},
 		async workerEnded(id) {
 			const jobs = find(id)?.held.size ?? 0;
-			await engine.jobs.endWorker({ endpoint, id });
+			await engine.jobs.workerEnded({ endpoint, id });
 			state.setWorker(undefined);
 			return jobs;
 		},

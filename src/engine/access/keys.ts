@@ -1,10 +1,11 @@
 /**
- * API keys (D30): who may do what. The key of the environment is an admin key; others are in the
- * store as their SHA-256.
+ * API keys (D30): who may do what. The key of the environment is an admin key; the store holds the
+ * SHA-256 of the others.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../../core/errors.ts";
 import type { Scope } from "../../core/key-request.ts";
+import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import type { Random } from "../../ids.ts";
 import { hex, uuidv7 } from "../../ids.ts";
@@ -12,20 +13,20 @@ import { digest } from "./worker-tokens.ts";
 
 const KEY_BYTES = 24;
 
-/** Time between two notes of a key's use, ms. */
-const NOTE_MS = 60_000;
+/** Least time between two records of a key's use, ms. */
+const RECORD_USE_MS = 60_000;
 
-/** A caller, known by its key. */
+/** A caller, identified by its key. */
 export interface Principal {
 	keyId: string;
-	/** What its key is called. */
+	/** Name of its key. */
 	name: string;
 	scopes: readonly Scope[];
 	/** Endpoints it may use; absent: all. */
 	endpoints?: readonly string[] | undefined;
 }
 
-/** A key as it is shown: never its hash. Times are ms since the epoch. */
+/** A key without its hash. Times are ms since the epoch. */
 export type KeyView = Omit<KeyRow, "hash">;
 
 /** A caller with the SHA-256 of its key. */
@@ -34,26 +35,16 @@ export interface KeyHolder {
 	hash: Uint8Array;
 }
 
-/** Knows callers by their keys. */
-export interface KeyStoreAccess {
+export interface ApiKeys {
 	/** The caller with this key, or undefined. */
 	identify(key: string): Promise<Principal | undefined>;
-	/**
-	 * The caller whose key has this id, undefined when it has ended; for one who was known by the key
-	 * itself before.
-	 */
+	/** The caller whose key has this id, undefined when it was revoked; for sessions. */
 	holder(id: string): Promise<KeyHolder | undefined>;
-	/**
-	 * The id of the key of the environment, else of the oldest admin key; undefined when there is
-	 * none.
-	 */
+	/** Id of the key of the environment, else of the oldest admin key; undefined without any. */
 	first(): Promise<string | undefined>;
-	/**
-	 * Makes an admin key when there is none at all, neither here nor in the environment; it is told
-	 * this once (D30).
-	 */
+	/** Creates an admin key when there is no key at all, and returns it, only this once (D30). */
 	makeFirst(): Promise<string | undefined>;
-	/** Makes a key; it is told this once. */
+	/** Creates a key and returns it, only this once. */
 	create(q: {
 		name: string;
 		scopes: readonly Scope[];
@@ -61,18 +52,18 @@ export interface KeyStoreAccess {
 	}): Promise<{ key: string; shown: KeyView }>;
 	/** All keys, oldest first; not the one of the environment. */
 	list(): Promise<KeyView[]>;
-	/** Keys were changed by another server: looks each one up again. */
-	forget(): void;
+	/** Another server may have changed keys: reads each one from the store again. */
+	forgetCached(): void;
 	/**
-	 * Ends a key; its next call is 401. Throws `key_not_found`, and `last_admin_key` for the only key
-	 * that could make others.
+	 * Revokes a key; its next call is 401. Throws `key_not_found`, and `last_admin_key` for the only
+	 * key that could create others.
 	 */
 	revoke(id: string): Promise<void>;
 }
 
-interface Known extends KeyHolder {
-	/** When its use was last noted in the store. */
-	notedAt: number;
+interface CachedKey extends KeyHolder {
+	/** When its use was last recorded in the store. */
+	recordedAt: EpochMs;
 }
 
 /** Whether a caller may do something of this scope on this endpoint. */
@@ -87,31 +78,28 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 	);
 }
 
-/**
- * Keys over the store, and the one of the environment. `onFault` is told when a use could not be
- * noted.
- */
-export function keys(d: {
+/** `onFault` gets the error when a use could not be recorded. */
+export function apiKeys(d: {
 	store: KeyStore;
-	now: () => number;
+	now: () => EpochMs;
 	random: Random;
 	fromEnvironment?: string | undefined;
 	onFault: (error: unknown) => void;
-}): KeyStoreAccess {
+}): ApiKeys {
 	const admin: Principal = { keyId: "environment", name: "SLUICE_API_KEY", scopes: ["admin"] };
-	const own: Known | undefined =
+	const own: CachedKey | undefined =
 		d.fromEnvironment === undefined
 			? undefined
-			: { principal: admin, hash: hash("sha256", d.fromEnvironment, "buffer"), notedAt: Infinity };
-	/**
-	 * By the keys themselves, of those that called: their hash for each call would cost more than all
-	 * else that is done to admit it.
-	 */
-	const known = new Map<string, Known>();
-	/** By the ids of the keys. */
-	const byId = new Map<string, Known>();
-	/** Grows with each key that ends, so that what was read before is not remembered after. */
-	let ended = 0;
+			: {
+					principal: admin,
+					hash: hash("sha256", d.fromEnvironment, "buffer"),
+					recordedAt: Infinity,
+				};
+	/** By the keys themselves: hashing one for each call would cost more than the rest of a check. */
+	const byKey = new Map<string, CachedKey>();
+	const byId = new Map<string, CachedKey>();
+	/** Grows with each key that ends, so that a row read before is not cached after. */
+	let generation = 0;
 
 	async function add(
 		q: Omit<KeyRow, "id" | "hash" | "createdAt">,
@@ -124,53 +112,53 @@ export function keys(d: {
 			: undefined;
 	}
 
-	/** Notes the use of a key, at most once a minute. */
-	function use(entry: Known): Principal {
+	/** Records the use of a key, at most once a minute. */
+	function use(entry: CachedKey): Principal {
 		const now = d.now();
-		if (now - entry.notedAt >= NOTE_MS) {
-			entry.notedAt = now;
+		if (now - entry.recordedAt >= RECORD_USE_MS) {
+			entry.recordedAt = now;
 			d.store.used({ id: entry.principal.keyId, now }).catch(d.onFault);
 		}
 		return entry.principal;
 	}
 
-	/** Remembers a key as it was read, unless one has ended since `before`. */
-	function remember(
+	/** Caches a row, unless a key has ended since `readIn`. */
+	function cache(
 		{ id: keyId, name, hash: hashed, scopes, endpoints, lastUsedAt }: KeyRow,
-		before: number,
-	): Known {
-		const entry: Known = byId.get(keyId) ?? {
+		readIn: number,
+	): CachedKey {
+		const entry: CachedKey = byId.get(keyId) ?? {
 			hash: Buffer.from(hashed, "hex"),
 			principal: { keyId, name, scopes: scopes as Scope[], endpoints },
-			notedAt: lastUsedAt ?? 0,
+			recordedAt: lastUsedAt ?? 0,
 		};
-		if (before === ended) byId.set(keyId, entry);
+		if (readIn === generation) byId.set(keyId, entry);
 		return entry;
 	}
 
 	return {
 		async identify(key) {
-			const seen = known.get(key);
-			if (seen) return use(seen);
+			const cached = byKey.get(key);
+			if (cached) return use(cached);
 			const bytes = hash("sha256", key, "buffer");
 			if (own && timingSafeEqual(bytes, own.hash)) {
-				known.set(key, own);
+				byKey.set(key, own);
 				return admin;
 			}
-			const before = ended;
+			const readIn = generation;
 			const row = await d.store.find({ hash: bytes.toString("hex") });
 			if (!row) return undefined;
-			const entry = remember(row, before);
-			if (before === ended) known.set(key, entry);
+			const entry = cache(row, readIn);
+			if (readIn === generation) byKey.set(key, entry);
 			return use(entry);
 		},
 		async holder(id) {
 			if (id === admin.keyId) return own;
 			let entry = byId.get(id);
 			if (!entry) {
-				const before = ended;
+				const readIn = generation;
 				const row = (await d.store.list()).find((each) => each.id === id);
-				entry = row && remember(row, before);
+				entry = row && cache(row, readIn);
 			}
 			if (entry) use(entry);
 			return entry;
@@ -196,18 +184,18 @@ export function keys(d: {
 				createdAt,
 				lastUsedAt,
 			})),
-		forget() {
-			ended += 1;
-			known.clear();
+		forgetCached() {
+			generation += 1;
+			byKey.clear();
 			byId.clear();
 		},
 		async revoke(id) {
 			const answer = await d.store.remove({ id, ...(own ? {} : { keep: "admin" }) });
 			if (answer === "missing") throw new ApiError("key_not_found", { key: id.slice(0, 80) });
 			if (answer === "last") throw new ApiError("last_admin_key");
-			ended += 1;
+			generation += 1;
 			byId.delete(id);
-			for (const [key, entry] of known) if (entry.principal.keyId === id) known.delete(key);
+			for (const [key, entry] of byKey) if (entry.principal.keyId === id) byKey.delete(key);
 		},
 	};
 }

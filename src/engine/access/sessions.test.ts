@@ -1,7 +1,7 @@
 /** Sessions of the console: how long they last, and what ends them (D31). */
 import { expect, it } from "vitest";
 import type { KeyHolder } from "./keys.ts";
-import { SESSION_MOST_MS, SESSION_MS, sessions } from "./sessions.ts";
+import { SESSION_MAX_MS, SESSION_MS, sessions } from "./sessions.ts";
 import type { Sessions } from "./sessions.ts";
 
 const PLACE = { path: "/", secure: false };
@@ -51,7 +51,7 @@ it("D31: a session lasts 12 h from its last use, which from 10 minutes on makes 
 
 it("D31: it lasts 7 days at most, however much it is used", async () => {
 	const one = server();
-	const end = present + SESSION_MOST_MS;
+	const end = present + SESSION_MAX_MS;
 	let token = await begun(one);
 	for (; present < end - TEN_MINUTES; present += TEN_MINUTES + 7)
 		token = (await one.resume(token))!.renewed?.token ?? token;

@@ -1,30 +1,27 @@
 /**
- * Sessions of the console (D31): who signed in with a key goes on with a token in a cookie. The
- * token is signed and nothing is stored, so that each server under the same secret takes it; what
- * it allows is asked of the key at each use.
+ * Sessions of the console (D31): a signed token in a cookie. Nothing is stored, so that each server
+ * with the same secret accepts it; permissions are read from its key at each use.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import type { KeyStoreAccess, Principal } from "./keys.ts";
+import type { EpochMs } from "../../core/time.ts";
+import type { ApiKeys, Principal } from "./keys.ts";
 
 /** How long a session lasts after its last use, ms. */
 export const SESSION_MS = 12 * 3_600_000;
 
-/** How long it lasts at most, however much it is used, ms. */
-export const SESSION_MOST_MS = 7 * 86_400_000;
+/** How long it lasts at most, ms. */
+export const SESSION_MAX_MS = 7 * 86_400_000;
 
-/** Age from which a use makes a new token, ms. */
+/** Age from which a use renews the token, ms. */
 const RENEW_MS = 600_000;
 
-/** Form of what a token holds; one of another form is none. */
+/** Format of a token's content; others are not valid. */
 const VERSION = 1;
 
-/** Longer texts are no tokens. */
-const LONGEST = 2048;
+/** Longest token, characters. */
+const MAX_TOKEN = 2048;
 
-/**
- * Where a cookie with the token counts: kept in it, so that a renewed cookie takes the place of the
- * first.
- */
+/** Scope of the cookie: part of the token, so that a renewed cookie replaces the first. */
 export interface SignInOrigin {
 	/** Path of the service as the browser sees it. */
 	path: string;
@@ -32,24 +29,21 @@ export interface SignInOrigin {
 	secure: boolean;
 }
 
-/** A session as it is kept in a cookie; `until` is ms since the epoch. */
+/** A session as its cookie has it. */
 export interface Session {
 	token: string;
-	until: number;
+	until: EpochMs;
 	place: SignInOrigin;
 }
 
-/** Begins sessions and knows them again. */
 export interface Sessions {
-	/**
-	 * Name of the cookie: each service has its own, since cookies of one host reach all its ports.
-	 */
+	/** Name of the cookie, of each service its own: cookies of one host reach all its ports. */
 	readonly cookie: string;
-	/** A session of the holder of a key; undefined when the key has ended. */
+	/** A session of the holder of a key; undefined when the key was revoked. */
 	begin(q: { keyId: string; place: SignInOrigin }): Promise<Session | undefined>;
 	/**
-	 * The caller, as its key has it now; `renewed` when the session is to go on as that one.
-	 * Undefined for a token that is not ours, is over, or whose key has ended.
+	 * The caller with the permissions of its key now; `renewed` replaces the session. Undefined for a
+	 * token that is not valid or has expired, or whose key was revoked.
 	 */
 	resume(
 		token: string,
@@ -59,24 +53,24 @@ export interface Sessions {
 }
 
 /**
- * What a token holds: key, sign-in and end (ms since the epoch), place, and the mark of the key,
- * since that of the environment may change under its id.
+ * Content of a token. `mark` is derived from the key's hash: the key of the environment may change
+ * under its id.
  */
-interface Held {
+interface TokenContent {
 	v: number;
 	key: string;
 	mark: string;
-	since: number;
-	until: number;
+	since: EpochMs;
+	until: EpochMs;
 	path: string;
 	secure: boolean;
 }
 
-/** Sessions under the key for secrets at rest, 32 bytes. */
+/** Signed with a key derived from that for stored secrets, 32 bytes. */
 export function sessions(d: {
-	keys: Pick<KeyStoreAccess, "holder">;
+	keys: Pick<ApiKeys, "holder">;
 	sealKey: Uint8Array;
-	now: () => number;
+	now: () => EpochMs;
 }): Sessions {
 	const derived = (purpose: string, bytes: number): Buffer =>
 		Buffer.from(hkdfSync("sha256", d.sealKey, "", purpose, bytes));
@@ -86,25 +80,25 @@ export function sessions(d: {
 	const markOf = (hash: Uint8Array): string =>
 		createHmac("sha256", signing).update("key").update(hash).digest("base64url").slice(0, 22);
 
-	function sessionOf(held: Omit<Held, "v" | "until">): Session {
-		const until = Math.min(d.now() + SESSION_MS, held.since + SESSION_MOST_MS);
+	function sessionOf(content: Omit<TokenContent, "v" | "until">): Session {
+		const until = Math.min(d.now() + SESSION_MS, content.since + SESSION_MAX_MS);
 		const body = Buffer.from(
-			JSON.stringify({ v: VERSION, ...held, until } satisfies Held),
+			JSON.stringify({ v: VERSION, ...content, until } satisfies TokenContent),
 		).toString("base64url");
 		return {
 			token: `${body}.${sign(body)}`,
 			until,
-			place: { path: held.path, secure: held.secure },
+			place: { path: content.path, secure: content.secure },
 		};
 	}
 
-	/** What the token holds, once its signature is found to be ours. */
-	function opened(token: string): Held | undefined {
-		if (token.length > LONGEST) return undefined;
+	/** The content of a token with a valid signature. */
+	function contentOf(token: string): TokenContent | undefined {
+		if (token.length > MAX_TOKEN) return undefined;
 		const [body = "", signature = "", ...more] = token.split(".");
 		if (more.length > 0 || !equal(signature, sign(body))) return undefined;
-		const held = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as Held;
-		return held.v === VERSION ? held : undefined;
+		const content = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as TokenContent;
+		return content.v === VERSION ? content : undefined;
 	}
 
 	return {
@@ -116,13 +110,13 @@ export function sessions(d: {
 			);
 		},
 		async resume(token) {
-			const held = opened(token);
-			if (!held || d.now() >= held.until) return undefined;
-			const { key, mark, since, path, secure } = held;
+			const content = contentOf(token);
+			if (!content || d.now() >= content.until) return undefined;
+			const { key, mark, since, path, secure } = content;
 			const holder = await d.keys.holder(key);
 			if (!holder || !equal(mark, markOf(holder.hash))) return undefined;
 			const due =
-				held.until - d.now() <= SESSION_MS - RENEW_MS && held.until < since + SESSION_MOST_MS;
+				content.until - d.now() <= SESSION_MS - RENEW_MS && content.until < since + SESSION_MAX_MS;
 			return {
 				principal: holder.principal,
 				place: { path, secure },

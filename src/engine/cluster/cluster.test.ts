@@ -13,8 +13,9 @@ import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { untilTrue } from "../../../test/support/until.ts";
-import { cluster } from "./cluster.ts";
+import { createCluster } from "./cluster.ts";
 import type { Cluster } from "./cluster.ts";
+import type { Membership } from "./cluster-state.ts";
 
 let store: Store;
 let clock: ManualClock;
@@ -34,7 +35,7 @@ afterEach(async () => {
 	for (const member of running.splice(0)) await member.leave();
 });
 
-interface Member extends Cluster {
+interface Member extends Cluster, Membership {
 	id: string;
 	/** The store cannot be reached by it. */
 	cutOff(isCutOff: boolean): void;
@@ -76,29 +77,31 @@ async function member(
 	events.on("server.joined", ({ server }) => emitted.push(`+${server}`));
 	events.on("server.left", ({ server }) => emitted.push(`-${server}`));
 	const id = `${name}-${groups}`;
-	const made = cluster({
+	const made = createCluster({
 		clock,
 		now: clock.now,
 		events,
-		store: watched,
+		store: { ...store, cluster: watched },
 		id,
 		run,
-		timely: () => true,
-		note: () => `"${name}"`,
-		launched: () => endpoints,
-		movable: () => "busy",
-		changed: () => {},
+		clockFault: () => undefined,
 	});
-	await made.join(`http://${name}`);
-	for (const each of made.loops) each.start();
+	const membership = made.connect({
+		note: () => `"${name}"`,
+		managedEndpoints: () => endpoints,
+		movable: () => "busy",
+	});
+	await membership.join(`http://${name}`);
+	for (const each of membership.services) each.start();
 	await settled();
 	const result: Member = {
 		...made,
+		...membership,
 		id,
 		emitted,
 		cutOff: (now) => void (isCutOff = now),
 		async kill() {
-			for (const each of made.loops) await each.stop();
+			for (const each of membership.services) await each.stop();
 		},
 	};
 	running.push(result);
@@ -117,7 +120,7 @@ describe("D28, D34: one server and another", () => {
 			false,
 			false,
 		]);
-		expect(b.gaveUp("e")).toBe(true);
+		expect(b.scalesElsewhere("e")).toBe(true);
 		expect(
 			[a, b].map((each) => each.servers().map(({ id, url, note }) => ({ id, url, note }))),
 		).toEqual(
@@ -144,14 +147,14 @@ describe("D28, D34: one server and another", () => {
 			"+deliveries",
 			"+scale:e",
 		]);
-		expect([b.leads("sweep"), b.scales("e"), b.gaveUp("e")]).toEqual([true, true, false]);
+		expect([b.leads("sweep"), b.scales("e"), b.scalesElsewhere("e")]).toEqual([true, true, false]);
 	});
 
 	it("one that leaves is followed at its next read", async () => {
 		const a = await member("a");
 		const b = await member("b");
 		await a.leave();
-		b.look();
+		b.nudge();
 		await untilTrue(() => b.leads("sweep"));
 		expect(a.leads("sweep")).toBe(false);
 	});
@@ -164,7 +167,11 @@ describe("D16: a store that is unavailable says nothing about others", () => {
 		await pass(6750);
 		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
 		await pass(500);
-		expect([a.leads("sweep"), a.scales("e"), a.gaveUp("e")]).toEqual([false, false, false]);
+		expect([a.leads("sweep"), a.scales("e"), a.scalesElsewhere("e")]).toEqual([
+			false,
+			false,
+			false,
+		]);
 		a.cutOff(false);
 		await pass(1500);
 		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
@@ -191,10 +198,10 @@ describe("D16: a store that is unavailable says nothing about others", () => {
 		await pass(8000);
 		a.cutOff(true);
 		await pass(9000);
-		expect([a.scales("e"), a.gaveUp("e"), b.scales("e")]).toEqual([false, false, true]);
+		expect([a.scales("e"), a.scalesElsewhere("e"), b.scales("e")]).toEqual([false, false, true]);
 		a.cutOff(false);
 		await pass(2000);
-		expect([a.scales("e"), a.gaveUp("e")]).toEqual([false, true]);
+		expect([a.scales("e"), a.scalesElsewhere("e")]).toEqual([false, true]);
 		expect(a.emitted).toContain("-scale:e");
 	});
 });
@@ -205,7 +212,7 @@ describe("two processes under one identity", () => {
 		const late = await member("twin", { run: "late", endpoints: ["e"] });
 		await pass(2500);
 		expect([late.scales("e"), late.leads("sweep"), late.fault()]).toEqual([true, true, undefined]);
-		expect([early.scales("e"), early.leads("sweep"), early.gaveUp("e")]).toEqual([
+		expect([early.scales("e"), early.leads("sweep"), early.scalesElsewhere("e")]).toEqual([
 			false,
 			false,
 			false,
@@ -216,27 +223,28 @@ describe("two processes under one identity", () => {
 
 describe("alone", () => {
 	it("a store that only one server can open: it leads everything, and nothing is asked", () => {
-		const alone = cluster({
+		const alone = createCluster({
 			clock,
 			now: clock.now,
 			events: eventBus(),
-			store: undefined,
+			store: {} as Store,
 			id: "x",
 			run: "1",
-			timely: () => true,
-			note: () => "",
-			launched: () => [],
-			movable: () => "free",
-			changed: () => {},
+			clockFault: () => undefined,
 		});
+		const sources = {
+			note: () => "",
+			managedEndpoints: () => [],
+			movable: () => "free" as const,
+		};
 		expect([
 			alone.shared,
 			alone.id,
 			alone.leads("sweep"),
 			alone.scales("e"),
-			alone.gaveUp("e"),
+			alone.scalesElsewhere("e"),
 			alone.fault(),
-			alone.loops,
+			alone.connect(sources).services,
 		]).toEqual([false, undefined, true, true, false, undefined, []]);
 	});
 });

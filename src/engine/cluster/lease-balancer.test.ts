@@ -19,8 +19,8 @@ function group({
 	const state = { now: 0, endpoints };
 
 	function turn(me: string): void {
-		const { take, atMost, give } = members.get(me)!({
-			me,
+		const { take, maxEndpoints, give } = members.get(me)!({
+			server: me,
 			leases,
 			servers: members.size,
 			scale: "scale:",
@@ -30,7 +30,7 @@ function group({
 		leases = leases.filter(({ name, server }) => server !== me || !give.includes(name));
 		const free = take.endpoints
 			.filter((name) => !leases.some((lease) => lease.name === name))
-			.slice(0, atMost);
+			.slice(0, maxEndpoints);
 		for (const name of [...take.roles, ...free]) leases.push({ name, server: me });
 	}
 
@@ -40,7 +40,7 @@ function group({
 			void members.set(
 				id,
 				leaseBalancer({
-					launched: () => state.endpoints,
+					managedEndpoints: () => state.endpoints,
 					movable: (endpoint) => costs[endpoint] ?? "free",
 				}),
 			),

@@ -1,62 +1,57 @@
-/**
- * Which leases a server takes and gives up, so that launched endpoints are spread over the servers
- * that live.
- */
+/** Which leases a server takes and gives up, so that launched endpoints are spread evenly. */
+import type { LocalMs } from "../../core/time.ts";
 
 /**
- * What it would cost to let another server start an endpoint's workers: nothing, the start of
- * workers that are idle now, or work under way.
+ * What moving an endpoint's workers to another server would interrupt: nothing, workers that are
+ * idle now, or running jobs.
  */
 export type Movable = "free" | "idle" | "busy";
 
-/**
- * Endpoints whose workers are idle are given up one at a time, this far apart, ms: each costs the
- * start of other workers.
- */
+/** Endpoints with idle workers are given up one at a time, so far apart, ms: each restarts workers. */
 const IDLE_APART_MS = 60_000;
 
 interface Situation {
-	me: string;
+	/** This server. */
+	server: string;
 	leases: readonly { name: string; server: string }[];
-	/** Servers that live, this one included. */
+	/** Servers that are alive, this one included. */
 	servers: number;
-	/** What the leases of endpoints begin with. */
+	/** Prefix of the leases of endpoints. */
 	scale: string;
 	roles: readonly string[];
-	now: number;
+	now: LocalMs;
 }
 
-/** What to take and to give up. */
-export interface LeaseBalancer {
+export interface LeaseChanges {
 	take: { roles: string[]; endpoints: string[] };
-	/** Endpoints to be taken at most. */
-	atMost: number;
+	/** Most endpoints to take. */
+	maxEndpoints: number;
 	give: string[];
 }
 
 /** Remembers when it last gave up an endpoint with idle workers. */
 export function leaseBalancer(d: {
-	launched: () => Iterable<string>;
+	managedEndpoints: () => Iterable<string>;
 	movable: (endpoint: string) => Movable;
-}): (q: Situation) => LeaseBalancer {
-	let gaveIdleAt = -Infinity;
-	return ({ me, leases, servers, scale, roles, now }) => {
-		const led = new Set(leases.map(({ name }) => name));
-		const names = new Set([...d.launched()].map((id) => scale + id));
+}): (q: Situation) => LeaseChanges {
+	let gaveIdleAt: LocalMs = -Infinity;
+	return ({ server: own, leases, servers, scale, roles, now }) => {
+		const held = new Set(leases.map(({ name }) => name));
+		const names = new Set([...d.managedEndpoints()].map((id) => scale + id));
 		const mine = leases
-			.filter(({ name, server }) => server === me && name.startsWith(scale))
+			.filter(({ name, server }) => server === own && name.startsWith(scale))
 			.map(({ name }) => name);
 		const give = mine.filter((name) => !names.has(name));
 		const rest = mine.length - give.length;
 		const share = Math.ceil(names.size / Math.max(1, servers));
-		const costs = (name: string): Movable => d.movable(name.slice(scale.length));
+		const cost = (name: string): Movable => d.movable(name.slice(scale.length));
 		if (rest > share) {
-			const kept = mine.filter((name) => names.has(name));
-			const free = kept.filter((name) => costs(name) === "free").slice(0, rest - share);
+			const candidates = mine.filter((name) => names.has(name));
+			const free = candidates.filter((name) => cost(name) === "free").slice(0, rest - share);
 			give.push(...free);
 			const idle =
 				free.length < rest - share && now - gaveIdleAt >= IDLE_APART_MS
-					? kept.find((name) => costs(name) === "idle")
+					? candidates.find((name) => cost(name) === "idle")
 					: undefined;
 			if (idle !== undefined) {
 				gaveIdleAt = now;
@@ -65,10 +60,10 @@ export function leaseBalancer(d: {
 		}
 		return {
 			take: {
-				roles: roles.filter((role) => !led.has(role)),
-				endpoints: [...names].filter((name) => !led.has(name)),
+				roles: roles.filter((role) => !held.has(role)),
+				endpoints: [...names].filter((name) => !held.has(name)),
 			},
-			atMost: Math.max(0, share - rest),
+			maxEndpoints: Math.max(0, share - rest),
 			give,
 		};
 	};

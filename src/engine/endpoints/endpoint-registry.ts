@@ -1,90 +1,86 @@
-/** The endpoints this server knows, kept in memory over the store (D27, D35). */
+/** The endpoints this server knows, in memory over the store (D27, D35). */
 import type { Endpoint } from "../../core/endpoint.ts";
+import type { EpochMs } from "../../core/time.ts";
+import { readEndpoint } from "../../endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EndpointStore } from "../../store/contract/endpoints.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
-import { newWebhookSecret } from "../webhooks/webhook-secrets.ts";
-import { readEndpoint } from "../../endpoint-settings.ts";
+import { newWebhookSecret } from "./webhook-secrets.ts";
 
-/** An endpoint with what is no setting of it. */
+/** An endpoint with what is not a setting of it. */
 export interface EndpointEntry {
 	endpoint: Endpoint;
-	/** Jobs are accepted and queued, not handed out (D29). */
+	/** Jobs are accepted and queued, not dispatched (D29). */
 	paused: boolean;
-	/** Ms since the epoch. */
-	createdAt: number;
+	createdAt: EpochMs;
 }
 
-/** Looks endpoints up and keeps them. */
 export interface EndpointRegistry {
 	/**
-	 * Reads what the store has, again and again where other servers change it too. Faulty records are
-	 * left out and told to `onFault`. Answers the endpoints of which nothing is left.
+	 * Reads the store, again where other servers change it too. `onFault` gets the rows that cannot be
+	 * read, which are left out. Returns the endpoints that no longer exist.
 	 */
 	load(onFault: (id: string, fault: string) => void): Promise<string[]>;
-	/** Creates or updates an endpoint; what the file says wins over the store (D35). */
-	put(endpoint: Endpoint, now: number): Promise<void>;
+	/** Creates or updates an endpoint. */
+	put(endpoint: Endpoint, now: EpochMs): Promise<void>;
 	/** Throws `endpoint_not_found`. */
 	get(id: string): Endpoint;
-	/** As {@link get}, with what is no setting. */
+	/** Throws `endpoint_not_found`. */
 	entry(id: string): EndpointEntry;
-	/**
-	 * The webhook secret, sealed; it is no part of the settings, and there while deliveries of a
-	 * deleted endpoint are (D21).
-	 */
-	sealedSecret(id: string): string | undefined;
+	/** The encrypted webhook secret, also while a removed endpoint still has deliveries (D21). */
+	encryptedSecret(id: string): string | undefined;
 	has(id: string): boolean;
 	paused(id: string): boolean;
+	/** Throws `endpoint_not_found`. */
 	pause(id: string, paused: boolean): Promise<void>;
 	/**
-	 * The endpoint is unknown from now on; its jobs and deliveries are still to be ended (D39).
-	 * Throws `endpoint_not_found`.
+	 * From now on the endpoint does not exist for callers; its jobs and deliveries are still to be
+	 * ended (D39). Throws `endpoint_not_found`.
 	 */
 	remove(id: string): Promise<void>;
 	/** Endpoints that are being deleted. */
 	removing(): Iterable<string>;
-	/** Nothing of an endpoint that was being deleted is left. */
-	removed(id: string): void;
+	/** The deletion of an endpoint is complete. */
+	deleted(id: string): void;
 	all(): Iterable<EndpointEntry>;
 }
 
-/** A registry over the store's endpoints. */
 export function endpointRegistry(
 	store: EndpointStore,
-	{ seal, random }: { seal: Encryption; random: Random },
+	{ encryption, random }: { encryption: Encryption; random: Random },
 ): EndpointRegistry {
-	const known = new Map<string, EndpointEntry>();
-	const going = new Set<string>();
+	const entries = new Map<string, EndpointEntry>();
+	const removing = new Set<string>();
 	const secrets = new Map<string, string>();
-	/** Settings as last read: most are the same the next time. */
-	const texts = new Map<string, string>();
+	/** Settings as last read: most are unchanged the next time. */
+	const settingsTexts = new Map<string, string>();
 
 	function entry(id: string): EndpointEntry {
-		const found = known.get(id);
+		const found = entries.get(id);
 		if (!found) throw new ApiError("endpoint_not_found", { endpoint: id });
 		return found;
 	}
 
-	function removed(id: string): void {
-		going.delete(id);
+	function deleted(id: string): void {
+		removing.delete(id);
 		secrets.delete(id);
 	}
 
 	return {
 		async load(onFault) {
 			const rows = await store.list();
-			for (const { id, settings, secret, paused, createdAt, removing } of rows) {
+			for (const { id, settings, secret, paused, createdAt, removing: isRemoving } of rows) {
 				if (secret !== undefined) secrets.set(id, secret);
-				if (removing) {
-					known.delete(id);
-					going.add(id);
+				if (isRemoving) {
+					entries.delete(id);
+					removing.add(id);
 					continue;
 				}
-				going.delete(id);
-				const now = known.get(id);
-				if (now && texts.get(id) === settings) {
-					now.paused = paused;
+				removing.delete(id);
+				const current = entries.get(id);
+				if (current && settingsTexts.get(id) === settings) {
+					current.paused = paused;
 					continue;
 				}
 				const read = readEndpoint(id, JSON.parse(settings));
@@ -92,57 +88,57 @@ export function endpointRegistry(
 					onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
 					continue;
 				}
-				texts.set(id, settings);
-				known.set(id, { endpoint: read.endpoint, paused, createdAt });
+				settingsTexts.set(id, settings);
+				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
 			}
-			const there = new Set(rows.map(({ id }) => id));
-			const gone = [...known.keys(), ...going].filter((id) => !there.has(id));
-			for (const id of gone) {
-				known.delete(id);
-				texts.delete(id);
-				removed(id);
+			const stored = new Set(rows.map(({ id }) => id));
+			const missing = [...entries.keys(), ...removing].filter((id) => !stored.has(id));
+			for (const id of missing) {
+				entries.delete(id);
+				settingsTexts.delete(id);
+				deleted(id);
 			}
-			return gone;
+			return missing;
 		},
 		async put(endpoint, now) {
 			const { id, webhookSecret, ...settings } = endpoint;
 			const secret =
 				webhookSecret === undefined
-					? (secrets.get(id) ?? seal.close(newWebhookSecret(random)))
-					: seal.close(webhookSecret);
+					? (secrets.get(id) ?? encryption.encrypt(newWebhookSecret(random)))
+					: encryption.encrypt(webhookSecret);
 			const text = JSON.stringify(settings);
 			await store.put({ id, settings: text, secret, now });
-			texts.set(id, text);
-			going.delete(id);
+			settingsTexts.set(id, text);
+			removing.delete(id);
 			secrets.set(id, secret);
-			known.set(id, {
+			entries.set(id, {
 				paused: false,
 				createdAt: now,
-				...known.get(id),
+				...entries.get(id),
 				endpoint: { id, ...settings },
 			});
 		},
 		get: (id) => entry(id).endpoint,
 		entry,
-		sealedSecret: (id) => secrets.get(id),
-		has: (id) => known.has(id),
-		paused: (id) => known.get(id)?.paused ?? false,
+		encryptedSecret: (id) => secrets.get(id),
+		has: (id) => entries.has(id),
+		paused: (id) => entries.get(id)?.paused ?? false,
 		async pause(id, paused) {
 			entry(id);
 			await store.pause({ id, paused });
-			const now = known.get(id);
-			if (now) now.paused = paused;
+			const current = entries.get(id);
+			if (current) current.paused = paused;
 		},
 		async remove(id) {
 			entry(id);
-			// First on disk: a deletion that is refused must not have begun.
+			// The store first: a deletion that it refuses must not have begun.
 			await store.remove({ id });
-			known.delete(id);
-			texts.delete(id);
-			going.add(id);
+			entries.delete(id);
+			settingsTexts.delete(id);
+			removing.add(id);
 		},
-		removing: () => [...going],
-		removed,
-		all: () => [...known.values()],
+		removing: () => [...removing],
+		deleted,
+		all: () => [...entries.values()],
 	};
 }

@@ -1,73 +1,82 @@
 /**
- * One deed on many jobs (D39): those of a filter are cancelled or retried, a portion in each call,
- * so that no call takes long and nothing else waits for it.
+ * Cancels or retries the jobs of a filter (D39), a portion in each call, so that no call takes long
+ * and no other operation waits for it.
  */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { ruleOf } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
 import type { JobFilter } from "../../store/contract/jobs.ts";
-import type { list } from "./list.ts";
+import { cancel } from "./cancel.ts";
+import type { JobDeps } from "./job-deps.ts";
+import { list } from "./list.ts";
+import { retry } from "./retry.ts";
 
 /** Jobs in one portion; jobs counted by a dry run. */
 const PORTION = 1000;
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
-/** Jobs looked at in one step, and steps in a call: a filter that fits few jobs ends early. */
+/** Jobs read in one step, and steps in a call: a filter that fits few jobs ends early. */
 const PAGE = 1000;
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
-/** What is asked. */
 export interface BulkQuery {
 	endpoint: string;
 	on: "cancel" | "retry";
-	/** Jobs in other states than those that the deed can change are passed over. */
+	/** Jobs in states that the operation cannot change are skipped. */
 	filter: JobFilter;
-	/** `next` of the call before. */
+	/** `next` of the previous call. */
 	cursor?: string | undefined;
 	/** Only count. */
 	dryRun: boolean;
 }
 
-/** What came of it. */
 export interface BulkAnswer {
-	/** Jobs that fit, of those that were looked at. */
+	/** Jobs that fit, of those that were read. */
 	matched: number;
-	/** Those that were changed; others ended or changed by themselves meanwhile. */
+	/** Jobs that were changed; others have changed on their own meanwhile. */
 	done: number;
 	/** There may be more that fit. */
 	more: boolean;
-	/** Where to go on. */
+	/** Cursor of the next call. */
 	next?: string | undefined;
 }
 
-interface Deps {
-	list: (q: Parameters<typeof list>[1]) => ReturnType<typeof list>;
-	/** Tells whether the job was changed. Throws `queue_full` where the deed can meet it. */
-	act: (on: BulkQuery["on"], job: Job) => Promise<boolean>;
+type Deps = Pick<
+	JobDeps,
+	"store" | "now" | "events" | "waiters" | "workers" | "endpoints" | "dispatch"
+>;
+
+/** Whether the job was changed. Throws `queue_full` for a retry. */
+async function change(d: Deps, on: BulkQuery["on"], { endpoint, id }: Job): Promise<boolean> {
+	if (on === "cancel") return (await cancel(d, { endpoint, id })) === "CANCELLED";
+	await retry(d, { endpoint, id });
+	return true;
 }
 
 /**
- * Does a portion, or counts. Throws `queue_full` when the queue took none of those to be retried,
- * and `bad_query` for a cursor that is none.
+ * Throws `queue_full` when the queue took none of the jobs to be retried, and `bad_query` for an
+ * invalid cursor.
  */
 export async function bulk(
 	d: Deps,
 	{ endpoint, on, filter, cursor, dryRun }: BulkQuery,
 ): Promise<BulkAnswer> {
-	const can: readonly JobState[] = ruleOf(on).from;
-	const states = filter.states ? can.filter((state) => filter.states?.includes(state)) : can;
+	const changeable: readonly JobState[] = ruleOf(on).from;
+	const states = filter.states
+		? changeable.filter((state) => filter.states?.includes(state))
+		: changeable;
 	if (states.length === 0) return { matched: 0, done: 0, more: false };
-	const most = dryRun ? MOST_COUNTED : PORTION;
+	const limit = dryRun ? MAX_COUNTED : PORTION;
 	const found: Job[] = [];
 	let next = cursor;
-	for (let pages = 0; pages < MOST_PAGES && found.length < most; pages += 1) {
-		const page = await d.list({
+	for (let pages = 0; pages < MAX_PAGES && found.length < limit; pages += 1) {
+		const page = await list(d, {
 			endpoint,
 			filter: { ...filter, states },
 			erased: false,
 			cursor: next,
-			limit: Math.min(PAGE, most - found.length),
+			limit: Math.min(PAGE, limit - found.length),
 		});
 		found.push(...page.jobs.map(({ job }) => job));
 		next = page.next;
@@ -80,7 +89,7 @@ export async function bulk(
 	// The longest waiting first: jobs that are queued again keep their order.
 	const changed = await Promise.all(
 		found.toReversed().map((job) =>
-			d.act(on, job).catch((error: unknown) => {
+			change(d, on, job).catch((error: unknown) => {
 				if (!(error instanceof ApiError)) throw error;
 				if (error.code === "queue_full") full = error;
 				return false;
@@ -89,6 +98,6 @@ export async function bulk(
 	);
 	const done = changed.filter(Boolean).length;
 	if (full && done === 0) throw full;
-	// What the full queue did not take is still to be done.
+	// The next call retries the jobs that the full queue did not take.
 	return full ? { matched, done, more: true, next: cursor } : { matched, done, ...rest };
 }

@@ -5,9 +5,12 @@
 import { describe, expect, it } from "vitest";
 import { newJob } from "../../core/job.ts";
 import { eventBus } from "../../events.ts";
+import { backgroundTasks } from "../../service.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Claim, Claimed, JobStore } from "../../store/contract/jobs.ts";
-import { dispatch, requeueUndelivered } from "./dispatch.ts";
+import type { Store } from "../../store/contract/store.ts";
+import { createDispatch } from "./dispatch.ts";
+import { requeueUndelivered } from "./requeue.ts";
 import { workerRegistry } from "../workers/worker-registry.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 
@@ -57,12 +60,18 @@ function sample({ held = false }: { held?: boolean } = {}) {
 		};
 		return answer;
 	};
-	const lanes = dispatch({
-		jobs: { claim } as JobStore,
+	const lanes = createDispatch({
+		store: { jobs: { claim } as JobStore } as Store,
 		now: () => 1,
 		events,
 		paused: () => paused,
-		release: (worker, jobs) => released.push(...jobs.map(({ job }) => `${job.id} of ${worker.id}`)),
+		background: backgroundTasks((_, error) => {
+			throw error;
+		}),
+		requeue: async (worker, jobs) => {
+			released.push(...jobs.map(({ id }) => `${id} of ${worker.id}`));
+			return [];
+		},
 	});
 
 	return {
@@ -81,7 +90,7 @@ function sample({ held = false }: { held?: boolean } = {}) {
 			let leave = (): void => {};
 			const left = new Promise<void>((resolve) => (leave = resolve));
 			const jobs = lanes
-				.take({ worker, limit, left })
+				.take({ worker, limit, ended: left })
 				.then((found) => found.map(({ job }) => job.id));
 			return { jobs, leave };
 		},
@@ -238,7 +247,7 @@ describe("dispatch", () => {
 		await settle();
 		expect(s.claims).toEqual([]);
 		s.pause(false);
-		s.lanes.look();
+		s.lanes.checkAll();
 		expect(await first.jobs).toEqual(["a"]);
 	});
 
@@ -249,7 +258,7 @@ describe("dispatch", () => {
 		s.queue.push("a");
 		await settle();
 		expect(s.queue).toEqual(["a"]);
-		s.lanes.look();
+		s.lanes.checkAll();
 		expect(await first.jobs).toEqual(["a"]);
 	});
 
@@ -271,7 +280,7 @@ describe("dispatch", () => {
 		const [first, second] = [s.take(s.worker("w1")), s.take(s.worker("w2"))];
 		await settle();
 		s.failWith(undefined);
-		s.lanes.look();
+		s.lanes.checkAll();
 		expect(await first.jobs).toEqual(["a"]);
 		second.leave();
 		expect(await second.jobs).toEqual([]);

@@ -1,66 +1,64 @@
 /**
- * Waiting workers meet queued jobs. Each endpoint has a lane: workers parked in it, and an estimate
- * of jobs that no claim has covered yet. News of a job wakes one parked worker, whose claim shares
- * the commit of the insert (D17). The estimate may be too high (an empty claim costs little), never
- * too low for longer than the safety look.
+ * Brings queued jobs to polls of workers. Each endpoint has a lane: its parked polls, and an
+ * estimate of the queued jobs that no claim covers yet. A new job wakes one parked poll, whose claim
+ * shares the commit of the insert (D17). The estimate may be too high (an empty claim costs little),
+ * and is too low at most until `checkAll`.
  */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { Claim, Claimed, JobStore } from "../../store/contract/jobs.ts";
+import type { Claim, Claimed } from "../../store/contract/jobs.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { EventBus } from "../../events.ts";
 import type { Worker } from "../workers/worker-registry.ts";
-import { releaseJob } from "../workers/worker-registry.ts";
+import type { EngineContext } from "../context.ts";
 
-/** Inputs of one hand-out together, characters; more jobs than fit stay for the next take. */
-const HANDOUT_CHARACTERS = 32 * 1024 * 1024;
+/** Inputs of one response together, characters; jobs beyond it stay queued for the next take. */
+const MAX_INPUT_CHARACTERS = 32 * 1024 * 1024;
 
-interface Parked {
+interface Poll {
 	worker: Worker;
 	limit: number;
-	/** Its last claim found only jobs fenced from it; waits for other news. */
+	/** Its last claim found only jobs that are fenced from its worker. */
 	fenced: boolean;
-	/** The poll ended without jobs while its claim was under way. */
-	left: boolean;
+	/** It ended without jobs while its claim was in progress. */
+	ended: boolean;
 	resolve: (jobs: Claimed[]) => void;
 	reject: (error: unknown) => void;
 }
 
 interface Lane {
-	parked: Parked[];
-	/** Jobs that wait and that no claim under way covers, as far as known. */
+	parked: Poll[];
+	/** Queued jobs that no claim in progress covers. */
 	waiting: number;
-	/**
-	 * There may be more than `waiting`: a full claim is followed by another until one finds the queue
-	 * empty.
-	 */
+	/** There may be more than `waiting`: full claims are repeated until one finds the queue empty. */
 	unsure: boolean;
 }
 
-/** Brings jobs to workers. */
 export interface Dispatch {
-	/** Jobs may wait on this endpoint: hands them to parked workers. */
+	/** Jobs were queued. */
 	announce(endpoint: string, jobs?: number): void;
-	/**
-	 * Waits until jobs are handed to this worker, or `ms` passed or the signal aborted: then none.
-	 */
-	take(q: { worker: Worker; limit: number; left: Promise<unknown> }): Promise<Claimed[]>;
-	/** Looks at every lane with parked workers, whatever the estimate says: hints may be lost. */
-	look(): void;
-	/** Whether a worker is parked on this endpoint. */
+	/** Resolves with jobs for this worker, or with none when the poll has ended. */
+	take(q: { worker: Worker; limit: number; ended: Promise<unknown> }): Promise<Claimed[]>;
+	/** Claims for every lane with parked polls, whatever its estimate: hints may have been lost. */
+	checkAll(): void;
+	/** Requeues jobs whose response did not reach the worker. */
+	requeue(worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<void>;
+	/** Parked polls of this endpoint. */
 	parked(endpoint: string): number;
-	/** The endpoint is no more: nothing is remembered of its queue. */
+	/** The endpoint was deleted. */
 	forget(endpoint: string): void;
+	/** From now on no job is dispatched (D34). */
+	close(): void;
+	readonly closed: boolean;
 }
 
-/** Dispatch over a store. `release` gives claimed jobs back whose worker has left meanwhile. */
-export function dispatch(d: {
-	jobs: JobStore;
-	now: () => number;
-	events: EventBus;
+interface Deps extends Pick<EngineContext, "now" | "events" | "store" | "background"> {
 	paused: (endpoint: string) => boolean;
-	release: (worker: Worker, jobs: readonly Claimed[]) => void;
-}): Dispatch {
+	/** Puts jobs back at the front of the queue; returns the ids of those that wait again. */
+	requeue: (worker: Worker, jobs: readonly { id: string; attempt: number }[]) => Promise<string[]>;
+}
+
+export function createDispatch(d: Deps): Dispatch {
 	const lanes = new Map<string, Lane>();
+	let closed = false;
 
 	function laneOf(endpoint: string): Lane {
 		let lane = lanes.get(endpoint);
@@ -69,140 +67,132 @@ export function dispatch(d: {
 		return lane;
 	}
 
-	function doubt(lane: Lane): void {
+	function expectMore(lane: Lane): void {
 		lane.unsure = true;
 		lane.waiting = Math.max(lane.waiting, 1);
 	}
 
-	function pump(endpoint: string, lane: Lane): void {
-		if (d.paused(endpoint)) return;
+	function claimForParked(endpoint: string, lane: Lane): void {
+		if (closed || d.paused(endpoint)) return;
 		for (let at = 0; lane.waiting > 0 && at < lane.parked.length; ) {
-			const parked = lane.parked[at]!;
-			if (parked.fenced || parked.worker.draining) {
+			const poll = lane.parked[at]!;
+			if (poll.fenced || poll.worker.draining) {
 				at += 1;
 				continue;
 			}
 			lane.parked.splice(at, 1);
-			lane.waiting = Math.max(0, lane.waiting - parked.limit);
-			claim(endpoint, lane, parked);
+			lane.waiting = Math.max(0, lane.waiting - poll.limit);
+			claim(endpoint, lane, poll);
 		}
 	}
 
-	function claim(endpoint: string, lane: Lane, parked: Parked): void {
-		const { worker, limit } = parked;
-		d.jobs
-			.claim({ endpoint, worker: worker.id, limit, maxBytes: HANDOUT_CHARACTERS, now: d.now() })
+	function claim(endpoint: string, lane: Lane, poll: Poll): void {
+		const { worker, limit } = poll;
+		d.store.jobs
+			.claim({ endpoint, worker: worker.id, limit, maxBytes: MAX_INPUT_CHARACTERS, now: d.now() })
 			.then(
-				(found) => claimed(endpoint, lane, parked, found),
+				(found) => claimed(endpoint, lane, poll, found),
 				(error: unknown) => {
-					doubt(lane);
+					expectMore(lane);
 					if (!(error instanceof StoreUnavailable) || error.why === "closed")
-						return parked.reject(error);
-					// The poll stays, until the next look at all lanes or its end.
-					if (parked.left) parked.resolve([]);
-					else lane.parked.unshift(parked);
+						return poll.reject(error);
+					// The poll stays parked until the next check of all lanes, or its end.
+					if (poll.ended) poll.resolve([]);
+					else lane.parked.unshift(poll);
 				},
 			);
 	}
 
-	function claimed(endpoint: string, lane: Lane, parked: Parked, { jobs, fenced }: Claim): void {
-		const { worker } = parked;
-		const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input), 0) > HANDOUT_CHARACTERS / 2;
-		if (fenced || cut || (lane.unsure && jobs.length === parked.limit)) doubt(lane);
-		else if (jobs.length < parked.limit) lane.unsure = false;
+	function claimed(endpoint: string, lane: Lane, poll: Poll, { jobs, fenced }: Claim): void {
+		const { worker } = poll;
+		const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input), 0) > MAX_INPUT_CHARACTERS / 2;
+		if (fenced || cut || (lane.unsure && jobs.length === poll.limit)) expectMore(lane);
+		else if (jobs.length < poll.limit) lane.unsure = false;
 		// Only the store knows what other servers handed to it.
 		if (fenced) worker.knownIdle = false;
 		if (jobs.length === 0) {
-			if (parked.left) return parked.resolve([]);
-			parked.fenced = fenced;
-			// Back to its old place: an empty claim must not cost it its turn.
-			lane.parked.unshift(parked);
-			return pump(endpoint, lane);
+			if (poll.ended) return poll.resolve([]);
+			poll.fenced = fenced;
+			// Back to its place: an empty claim must not cost it its turn.
+			lane.parked.unshift(poll);
+			return claimForParked(endpoint, lane);
 		}
-		if (parked.left) {
-			parked.resolve([]);
-			return d.release(worker, jobs);
+		if (poll.ended) {
+			poll.resolve([]);
+			const undelivered = jobs.map(({ job }) => job);
+			return d.background.run("requeueing jobs", requeue(worker, undelivered));
 		}
-		for (const { job } of jobs) {
-			worker.held.set(job.id, {
-				attempt: job.attempt,
-				handedAt: job.startedAt!,
-				...(job.lowPriority && { lowPriority: true }),
-			});
-			d.events.emit("job.started", {
-				endpoint,
-				id: job.id,
-				worker: worker.id,
-				attempt: job.attempt,
-				waitedMs: job.startedAt! - job.queuedAt,
-			});
-		}
-		parked.resolve(jobs);
-		pump(endpoint, lane);
+		for (const { job } of jobs) start(worker, job);
+		poll.resolve(jobs);
+		claimForParked(endpoint, lane);
+	}
+
+	function start(worker: Worker, job: Claimed["job"]): void {
+		worker.held.set(job.id, {
+			attempt: job.attempt,
+			handedAt: job.startedAt!,
+			...(job.lowPriority && { lowPriority: true }),
+		});
+		d.events.emit("job.started", {
+			endpoint: worker.endpoint,
+			id: job.id,
+			worker: worker.id,
+			attempt: job.attempt,
+			waitedMs: job.startedAt! - job.queuedAt,
+		});
+	}
+
+	function announce(endpoint: string, jobs = 1): void {
+		const lane = laneOf(endpoint);
+		lane.waiting += jobs;
+		for (const poll of lane.parked) poll.fenced = false;
+		claimForParked(endpoint, lane);
+	}
+
+	async function requeue(
+		worker: Worker,
+		jobs: readonly { id: string; attempt: number }[],
+	): Promise<void> {
+		const { endpoint } = worker;
+		const requeued = await d.requeue(worker, jobs);
+		for (const id of requeued)
+			d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "released" });
+		if (requeued.length > 0) announce(endpoint, requeued.length);
 	}
 
 	return {
-		announce(endpoint, jobs = 1) {
-			const lane = laneOf(endpoint);
-			lane.waiting += jobs;
-			for (const parked of lane.parked) parked.fenced = false;
-			pump(endpoint, lane);
-		},
-		take({ worker, limit, left }) {
+		announce,
+		take({ worker, limit, ended }) {
 			const lane = laneOf(worker.endpoint);
 			return new Promise<Claimed[]>((resolve, reject) => {
-				const parked: Parked = { worker, limit, fenced: false, left: false, resolve, reject };
-				lane.parked.push(parked);
-				pump(worker.endpoint, lane);
-				void left.then(() => {
-					parked.left = true;
-					const at = lane.parked.indexOf(parked);
+				const poll: Poll = { worker, limit, fenced: false, ended: false, resolve, reject };
+				lane.parked.push(poll);
+				claimForParked(worker.endpoint, lane);
+				void ended.then(() => {
+					poll.ended = true;
+					const at = lane.parked.indexOf(poll);
 					if (at < 0) return;
 					lane.parked.splice(at, 1);
 					resolve([]);
 				});
 			});
 		},
-		look() {
+		checkAll() {
 			for (const [endpoint, lane] of lanes) {
 				if (lane.parked.length === 0) continue;
-				for (const parked of lane.parked) parked.fenced = false;
-				doubt(lane);
-				pump(endpoint, lane);
+				for (const poll of lane.parked) poll.fenced = false;
+				expectMore(lane);
+				claimForParked(endpoint, lane);
 			}
 		},
+		requeue,
 		parked: (endpoint) => lanes.get(endpoint)?.parked.length ?? 0,
 		forget: (endpoint) => void lanes.delete(endpoint),
+		close() {
+			closed = true;
+		},
+		get closed() {
+			return closed;
+		},
 	};
-}
-
-/**
- * Gives jobs back that never reached their worker: no loss, and nothing can be running there (D16).
- * Answers those that wait again.
- */
-export async function requeueUndelivered(
-	d: { move: JobStore["move"]; now: () => number },
-	worker: Worker,
-	jobs: readonly { id: string; attempt: number }[],
-): Promise<string[]> {
-	const now = d.now();
-	const back: string[] = [];
-	// From the last to the first: each goes to the front, so that their order stays.
-	const moves = jobs.toReversed().map(async ({ id, attempt }) => {
-		releaseJob(worker, id, now);
-		const moved = await d.move({
-			endpoint: worker.endpoint,
-			id,
-			on: "release",
-			attempt,
-			over: true,
-			now,
-		});
-		if (moved.ok) back.push(id);
-	});
-	await Promise.all(moves).catch((error: unknown) => {
-		// The lease will end by itself and bring them back.
-		if (!(error instanceof StoreUnavailable)) throw error;
-	});
-	return back;
 }

@@ -1,29 +1,24 @@
 /** `/purge-queue`: every waiting job of an endpoint is removed (spec 3, D11). */
-import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/contract/jobs.ts";
-import type { CompletionWaiters } from "./wait.ts";
+import type { JobDeps } from "./job-deps.ts";
 
-/**
- * Removes the waiting jobs and tells how many. Whoever waits on one hears of it by the store's
- * signal.
- */
+/** Returns how many. The store's signal ends the waits for them ({@link notifyPurged}). */
 export async function purge(
-	d: { jobs: JobStore; now: () => number; events: EventBus },
+	d: Pick<JobDeps, "store" | "now" | "events">,
 	endpoint: string,
 ): Promise<number> {
-	const removed = await d.jobs.purge({ endpoint, now: d.now() });
+	const removed = await d.store.jobs.purge({ endpoint, now: d.now() });
 	d.events.emit("queue.purged", { endpoint, removed });
 	return removed;
 }
 
-/** After a purge: ends the waits on jobs that are no more. */
+/** After a purge: ends the waits for jobs that do not exist any more. */
 export async function notifyPurged(
-	d: { jobs: JobStore; now: () => number; waiting: CompletionWaiters },
+	d: Pick<JobDeps, "store" | "now" | "waiters">,
 	endpoint: string,
 ): Promise<void> {
 	await Promise.all(
-		d.waiting.awaitedAt(endpoint).map(async (id) => {
-			if (!(await d.jobs.get({ endpoint, id, now: d.now() }))) d.waiting.gone(id);
+		d.waiters.awaitedAt(endpoint).map(async (id) => {
+			if (!(await d.store.jobs.get({ endpoint, id, now: d.now() }))) d.waiters.jobRemoved(id);
 		}),
 	);
 }

@@ -4,78 +4,67 @@ import type { Job } from "../../core/job.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { JobStore } from "../../store/contract/jobs.ts";
 import { isJobId } from "../../ids.ts";
-import type { Caller, CompletionWait, CompletionWaiters } from "./wait.ts";
+import type { JobDeps, JobName } from "./job-deps.ts";
+import type { Caller, CompletionWait } from "./wait.ts";
 
-interface Deps {
-	jobs: JobStore;
-	now: () => number;
-	waiting: CompletionWaiters;
-}
+type Deps = Pick<JobDeps, "store" | "now">;
 
-interface Named {
-	endpoint: string;
-	id: string;
-}
-
-/** The job as it stands; throws `job_not_found`. */
-export async function status(d: Omit<Deps, "waiting">, q: Named): Promise<JobResult> {
-	return there(
-		q,
-		isJobId(q.id) ? await d.jobs.get({ endpoint: q.endpoint, id: q.id, now: d.now() }) : undefined,
+/** The job as it is; throws `job_not_found`. */
+export async function status(d: Deps, { endpoint, id }: JobName): Promise<JobResult> {
+	const now = d.now();
+	return existing(
+		{ endpoint, id },
+		isJobId(id) ? await d.store.jobs.get({ endpoint, id, now }) : undefined,
 	);
 }
 
 /**
- * The job as it stands, its result kept for at most `retainMs` from its end from now on (D9);
- * throws `job_not_found`.
+ * The job as it is, its result kept for at most `retainMs` from its end from now on (D9); throws
+ * `job_not_found`.
  */
-export async function retain(
-	d: Omit<Deps, "waiting">,
-	q: Named & { retainMs: number },
-): Promise<JobResult> {
-	return there(q, isJobId(q.id) ? await d.jobs.retain({ ...q, now: d.now() }) : undefined);
+export async function retain(d: Deps, q: JobName & { retainMs: number }): Promise<JobResult> {
+	return existing(q, isJobId(q.id) ? await d.store.jobs.retain({ ...q, now: d.now() }) : undefined);
 }
 
-function there({ endpoint, id }: Named, found: JobResult | undefined): JobResult {
+function existing({ endpoint, id }: JobName, found: JobResult | undefined): JobResult {
 	if (!found) throw new ApiError("job_not_found", { endpoint, job: id });
 	return found;
 }
 
-/** The job when it has ended, or as it stands after `ms` (D8); throws `job_not_found`. */
+/** The job when it has ended, or as it is after `ms` (D8); throws `job_not_found`. */
 export async function statusSync(
-	d: Deps,
-	q: Named & { ms: number; caller: Caller },
+	d: Deps & Pick<JobDeps, "waiters">,
+	q: JobName & { ms: number; caller: Caller },
 ): Promise<JobResult> {
-	// Waiting begins before the look, so that an end in between is not missed.
-	const end = d.waiting.forEnd(q);
+	// The wait begins before the read, so that an end in between is not missed.
+	const end = d.waiters.forEnd(q);
 	try {
 		const found = await status(d, q);
-		return isFinal(found.job.state) ? found : await waited(d, found.job, end);
+		return isFinal(found.job.state) ? found : await resultAfter(d, found.job, end);
 	} finally {
 		end.leave();
 	}
 }
 
 /**
- * What a wait for the end of a job came to: the result told, the job as it stands, its end alone
- * when its result was not to be kept at all (D9), or that it was purged (D11).
+ * The result at the end of the wait; else the job as it is, its end alone when the result was not
+ * to be kept (D9), or that it was purged (D11).
  */
-export async function waited(
-	d: Omit<Deps, "waiting">,
+export async function resultAfter(
+	d: Deps,
 	job: Job,
 	end: CompletionWait<JobResult | undefined>,
 ): Promise<JobResult> {
-	const told = await end.result;
-	if (told) return told;
+	const result = await end.result;
+	if (result) return result;
 	const now = d.now();
 	const named = { endpoint: job.endpoint, id: job.id, now };
 	let found: JobResult | undefined;
 	try {
-		found = (await d.jobs.get(named)) ?? (await d.jobs.record(named));
+		found = (await d.store.jobs.get(named)) ?? (await d.store.jobs.record(named));
 	} catch (error) {
-		// It was accepted: told that the store is away, the client would send it again.
+		// The job was accepted: after an error the client would submit it again.
 		if (!(error instanceof StoreUnavailable)) throw error;
 		return { job };
 	}

@@ -1,110 +1,85 @@
-/** `/stream`: chunks not yet delivered, or from a given one, waiting for them if need be (D7). */
-import type { Clock } from "../../clock.ts";
+/** `/stream`: chunks not yet delivered, or from a given number, waiting for them if need be (D7). */
 import { ApiError } from "../../core/errors.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
-import type { ChunkRead, ChunkStore } from "../../store/contract/chunks.ts";
-import { isJobId } from "../../ids.ts";
-import type { Caller, CompletionWaiters } from "./wait.ts";
+import { hex, isJobId } from "../../ids.ts";
+import type { ChunkRead } from "../../store/contract/chunks.ts";
+import type { JobDeps, JobName } from "./job-deps.ts";
+import type { Caller } from "./wait.ts";
 
-/** One answer holds at most this much chunk text (D7 Size), characters. */
-const ANSWER_CHARACTERS = 16 * 1024 * 1024;
+/** Most chunk text in one response (D7 Size), characters. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 
-interface Deps {
-	chunks: ChunkStore;
-	clock: Clock;
-	now: () => number;
-	waiting: CompletionWaiters;
-}
+type Deps = Pick<JobDeps, "store" | "clock" | "now" | "waiters">;
 
-interface Query {
-	endpoint: string;
-	id: string;
+interface Query extends JobName {
 	/** How long to wait for a chunk or the end, ms. */
 	waitMs: number;
 	caller: Caller;
 }
 
-/**
- * Chunks for one answer, and the state to tell: a final one only when nothing remains (D7 Size).
- */
+/** Chunks for one response, and the state: a final one only when no chunk remains (D7 Size). */
 export interface StreamPart {
 	chunks: string[];
 	next: number;
 	state: JobState;
-	/**
-	 * Must be called once the answer is out, or known to be lost. Absent when nothing was reserved.
-	 */
+	/** Must be called once the response is written, or lost. Absent when nothing was reserved. */
 	delivered?: (written: boolean) => Promise<void>;
 }
 
-/**
- * The chunks nobody has got yet; moves the job's cursor once they are written. `reader` names this
- * request.
- */
-export async function streamNext(d: Deps, q: Query & { reader: string }): Promise<StreamPart> {
-	return await whenThere(d, q, async () => {
-		const { endpoint, id, reader } = q;
-		const read = await d.chunks.reserve({
+type Found = ChunkRead & Pick<StreamPart, "delivered">;
+
+/** The chunks that no caller got yet; moves the job's cursor once they are written. */
+export async function streamNext(d: Deps & Pick<JobDeps, "random">, q: Query): Promise<StreamPart> {
+	/** Names this request. */
+	const reader = hex(d.random(8));
+	return await whenFound(d, q, async () => {
+		const { endpoint, id } = q;
+		const read = await d.store.chunks.reserve({
 			endpoint,
 			id,
 			reader,
-			maxBytes: ANSWER_CHARACTERS,
+			maxBytes: MAX_CHARACTERS,
 			now: d.now(),
 		});
 		if (read === undefined || read.chunks.length === 0) return read;
 		const delivered = async (written: boolean): Promise<void> => {
-			await d.chunks.deliver({ endpoint, id, reader, delivered: written });
-			d.waiting.news(id);
+			await d.store.chunks.deliver({ endpoint, id, reader, delivered: written });
+			d.waiters.notify(id);
 		};
 		return { ...read, delivered };
 	});
 }
 
-/** The chunks from number `from`; moves nothing. */
+/** The chunks from number `from`; the job's cursor stays. */
 export async function streamFrom(d: Deps, q: Query & { from: number }): Promise<StreamPart> {
-	return await whenThere(d, q, () =>
-		d.chunks.read({
-			endpoint: q.endpoint,
-			id: q.id,
-			from: q.from,
-			maxBytes: ANSWER_CHARACTERS,
-			now: d.now(),
-		}),
+	const { endpoint, id, from } = q;
+	return await whenFound(d, q, () =>
+		d.store.chunks.read({ endpoint, id, from, maxBytes: MAX_CHARACTERS, now: d.now() }),
 	);
 }
 
-type Look = (ChunkRead & Pick<StreamPart, "delivered">) | undefined;
-
-async function whenThere(d: Deps, q: Query, look: () => Promise<Look>): Promise<StreamPart> {
-	const until = d.clock.now() + q.waitMs;
+async function whenFound(
+	d: Deps,
+	{ endpoint, id, waitMs, caller }: Query,
+	read: () => Promise<Found | undefined>,
+): Promise<StreamPart> {
+	const until = d.clock.now() + waitMs;
 	for (;;) {
-		// Waiting begins before the look, so that no news is missed.
-		const news = d.waiting.forNews({
-			endpoint: q.endpoint,
-			id: q.id,
-			ms: until - d.clock.now(),
-			caller: q.caller,
-		});
+		// The wait begins before the read, so that no news is missed.
+		const news = d.waiters.forNews({ endpoint, id, ms: until - d.clock.now(), caller });
 		try {
-			const found = isJobId(q.id) ? await look() : undefined;
-			if (found === undefined)
-				throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
-			if (found.chunks.length > 0 || (isFinal(found.state) && !found.busy)) return part(found);
-			if (!(await news.result)) return part(found);
+			const found = isJobId(id) ? await read() : undefined;
+			if (found === undefined) throw new ApiError("job_not_found", { endpoint, job: id });
+			if (found.chunks.length > 0 || (isFinal(found.state) && !found.busy)) return partOf(found);
+			if (!(await news.result)) return partOf(found);
 		} finally {
 			news.leave();
 		}
 	}
 }
 
-function part({
-	chunks,
-	next,
-	state,
-	more,
-	delivered,
-}: ChunkRead & Pick<StreamPart, "delivered">): StreamPart {
+function partOf({ chunks, next, state, more, delivered }: Found): StreamPart {
 	return {
 		chunks,
 		next,

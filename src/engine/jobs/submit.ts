@@ -1,25 +1,25 @@
 /**
- * Accepts a job: on disk before its id is told (D17), then offered to a waiting worker in the same
- * commit.
+ * Accepts a job: persisted before its id is returned (D17), then offered to a parked poll in the
+ * same commit.
  */
 import type { Endpoint } from "../../core/endpoint.ts";
 import { DEFAULT_TTL_MS, queueBound, retentionOf } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Job, Operation } from "../../core/job.ts";
+import type { JobResult } from "../../core/job-view.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { SubmissionOptions } from "../../core/submission.ts";
-import type { EventBus } from "../../events.ts";
-import type { JobStore } from "../../store/contract/jobs.ts";
-import type { Dispatch } from "./dispatch.ts";
-import type { Encryption } from "../access/encryption.ts";
+import type { JobDeps } from "./job-deps.ts";
+import { resultAfter, statusSync } from "./status.ts";
+import type { Caller } from "./wait.ts";
 
-/** A checked submission with its texts. */
+/** A checked submission. */
 export interface SubmitRequest {
 	id: string;
 	endpoint: Endpoint;
 	operation: Operation;
 	wish: SubmissionOptions;
-	/** `input`, kept as it came (D5). */
+	/** `input` as it was sent (D5). */
 	input: JsonText;
 	/** JSON text of `s3Config`. */
 	s3Config?: string | undefined;
@@ -27,27 +27,19 @@ export interface SubmitRequest {
 	idempotency?: { key: string; bodyHash: string };
 }
 
+type Deps = Pick<JobDeps, "store" | "now" | "events" | "dispatch" | "access">;
+
 /** How long an idempotency key is remembered, ms (D14). */
 const KEY_KEPT_MS = 86_400_000;
 
 /**
- * Queues the job and answers it, or the job of an earlier submission under the same key. Throws
+ * Queues the job and returns it, or the job of an earlier submission under the same key. Throws
  * `queue_full` (D23), `idempotency_reused`, `idempotency_expired` (D14).
  */
-export async function submit(
-	d: {
-		jobs: JobStore;
-		now: () => number;
-		events: EventBus;
-		dispatch: Dispatch;
-		seal: Encryption;
-		onQueued: (endpoint: string) => void;
-	},
-	q: SubmitRequest,
-): Promise<Job> {
+export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, wish, id } = q;
 	const bound = queueBound(endpoint);
-	const inserted = d.jobs.insert({
+	const inserted = d.store.jobs.insert({
 		submission: {
 			id,
 			endpoint: endpoint.id,
@@ -59,14 +51,14 @@ export async function submit(
 			retainMs: retentionOf(endpoint, operation),
 			recordMs: endpoint.retention.records,
 			webhook: wish.webhook,
-			s3Config: q.s3Config === undefined ? undefined : d.seal.close(q.s3Config),
+			s3Config: q.s3Config === undefined ? undefined : d.access.encryption.encrypt(q.s3Config),
 		},
 		input: q.input,
 		now: d.now(),
 		queueBound: bound,
 		...(q.idempotency ? { idempotency: { ...q.idempotency, keptMs: KEY_KEPT_MS } } : {}),
 	});
-	// Before the insert is on disk: the claim joins its batch and runs after it.
+	// Before the insert is committed: the claim joins its batch and runs after it.
 	d.dispatch.announce(endpoint.id);
 	const answer = await inserted;
 	if (!answer.ok) {
@@ -77,8 +69,26 @@ export async function submit(
 			fate: answer.state === undefined ? "was removed" : `ended as ${answer.state}, has expired`,
 		});
 	}
-	if (answer.repeated) return answer.job;
-	d.events.emit("job.queued", { endpoint: endpoint.id, id });
-	d.onQueued(endpoint.id);
+	if (!answer.repeated) d.events.emit("job.queued", { endpoint: endpoint.id, id });
 	return answer.job;
+}
+
+/** Queues the job and waits for its end, at most `ms`; after that the job as it is (D8). */
+export async function submitAndWait(
+	d: Deps & Pick<JobDeps, "clock" | "waiters">,
+	q: SubmitRequest,
+	{ ms, caller }: { ms: number; caller: Caller },
+): Promise<JobResult> {
+	const until = d.clock.now() + ms;
+	const end = d.waiters.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller, early: true });
+	try {
+		const job = await submit(d, q);
+		end.stored();
+		if (job.id === q.id) return await resultAfter(d, job, end);
+		end.leave();
+		const { endpoint, id } = job;
+		return await statusSync(d, { endpoint, id, ms: until - d.clock.now(), caller });
+	} finally {
+		end.leave();
+	}
 }

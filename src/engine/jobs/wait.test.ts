@@ -45,9 +45,9 @@ describe("waiting", () => {
 			waits.forEnd({ endpoint: "ep", id: "a", ms, caller: caller() }),
 		);
 		const other = waits.forEnd({ endpoint: "ep", id: "b", ms: 5000, caller: caller() });
-		const outcome = result("a");
-		waits.ended(outcome);
-		for (const wait of mine) expect(await wait.result).toBe(outcome);
+		const told = result("a");
+		waits.jobEnded(told);
+		for (const wait of mine) expect(await wait.result).toBe(told);
 		await clock.advance(5000);
 		expect(await other.result).toBeUndefined();
 	});
@@ -78,7 +78,7 @@ describe("waiting", () => {
 		const asked = (): unknown[] => [
 			waits.awaitedAt("ep"),
 			waits.awaitedJobs().map(({ id }) => id),
-			waits.awaited("a"),
+			waits.isAwaited("a"),
 		];
 		expect(asked()).toEqual([["b"], ["b"], true]);
 		early.stored();
@@ -93,7 +93,7 @@ describe("waiting", () => {
 		leaving.onDisconnect?.();
 		await clock.advance(0);
 		expect(log).toEqual(["a/1000 lapsed"]);
-		waits.ended(result("a"));
+		waits.jobEnded(result("a"));
 		await clock.advance(0);
 		expect(log).toEqual(["a/1000 lapsed", "a/2000 ended"]);
 		expect(leaving.onDisconnect).toBeUndefined();
@@ -108,20 +108,20 @@ describe("waiting", () => {
 		expect(await waits.forNews({ endpoint: "ep", id: "a", ms: 0, caller: caller() }).result).toBe(
 			false,
 		);
-		expect(waits.awaited("a")).toBe(false);
+		expect(waits.isAwaited("a")).toBe(false);
 	});
 
 	it("D7: news wakes those who wait for news; the end wakes both kinds", async () => {
 		const { clock, waits, caller, log, end } = sample();
 		end("a", 9000);
 		const news = waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
-		waits.news("b");
-		waits.news("a");
+		waits.notify("b");
+		waits.notify("a");
 		expect(await news.result).toBe(true);
 		await clock.advance(0);
 		expect(log).toEqual([]);
 		const second = waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
-		waits.ended(result("a"));
+		waits.jobEnded(result("a"));
 		expect(await second.result).toBe(true);
 		await clock.advance(0);
 		expect(log).toEqual(["a/9000 ended"]);
@@ -130,11 +130,11 @@ describe("waiting", () => {
 	it("awaited returns those who wait for the end, not of those who wait for news", () => {
 		const { waits, caller, end } = sample();
 		waits.forNews({ endpoint: "ep", id: "a", ms: 9000, caller: caller() });
-		expect(waits.awaited("a")).toBe(false);
+		expect(waits.isAwaited("a")).toBe(false);
 		const wait = end("a", 9000);
-		expect(waits.awaited("a")).toBe(true);
+		expect(waits.isAwaited("a")).toBe(true);
 		wait.leave();
-		expect(waits.awaited("a")).toBe(false);
+		expect(waits.isAwaited("a")).toBe(false);
 	});
 
 	it("leaving early ends the wait; what comes later changes nothing", async () => {
@@ -142,7 +142,7 @@ describe("waiting", () => {
 		const wait = end("a", 1000);
 		wait.leave();
 		wait.leave();
-		waits.ended(result("a"));
+		waits.jobEnded(result("a"));
 		await clock.advance(2000);
 		expect(log).toEqual(["a/1000 lapsed"]);
 	});
@@ -152,7 +152,7 @@ describe("waiting", () => {
 		end("a", 1000);
 		end("b", 90_000);
 		const news = waits.forNews({ endpoint: "ep", id: "c", ms: 5000, caller: caller() });
-		waits.sendHome();
+		waits.cancelAll();
 		expect(await news.result).toBe(false);
 		await clock.advance(0);
 		expect(log).toEqual(["a/1000 lapsed", "b/90000 lapsed"]);

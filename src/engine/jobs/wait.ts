@@ -1,66 +1,55 @@
-/**
- * Callers that wait for something to happen to a job: for its end (`/runsync`, `/status-sync`), or
- * for any news of it (`/stream`).
- */
+/** Callers that wait for the end of a job (`/runsync`, `/status-sync`) or news of it (`/stream`). */
 import type { Clock } from "../../clock.ts";
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
 import type { JobResult } from "../../core/job-view.ts";
 
-/** A client connection. `onDisconnect` is called once if it closes before its answer. */
+/** The client of a connection. */
 export interface Caller {
 	disconnected: boolean;
+	/** Called once when the connection closes before its response. */
 	onDisconnect?: (() => void) | undefined;
 }
 
-/** A wait under way. `leave` ends it early, with `undefined` or false. */
 export interface CompletionWait<T> {
 	result: Promise<T>;
+	/** Ends the wait early, with undefined or false. */
 	leave(): void;
-	/** The job is stored: from now on it tells something when it is not there. */
+	/** The job is stored: from now on the wait includes reading it from the store. */
 	stored(): void;
 }
 
-interface Question {
+interface WaitRequest {
 	endpoint: string;
 	id: string;
 	/** Longest wait, ms. */
 	ms: number;
 	caller: Caller;
-	/**
-	 * The wait begins before the job is stored: until {@link CompletionWait.stored} nobody asks for it in the
-	 * store.
-	 */
+	/** The wait begins before the job is stored, see {@link CompletionWait.stored}. */
 	early?: boolean;
 }
 
-/**
- * Waiting by job id. Nothing is stored: a caller that gets no word reads the store when its time is
- * up.
- */
+/** In memory: a caller that gets no result reads the store when its time is over. */
 export interface CompletionWaiters {
-	/**
-	 * The final result, or undefined when the time is over, the caller left or everyone was sent
-	 * home.
-	 */
-	forEnd(q: Question): CompletionWait<JobResult | undefined>;
-	/** True at the next news of the job, false after the time or when the caller left. */
-	forNews(q: Question): CompletionWait<boolean>;
+	/** The result; undefined when the time is over, the caller has left, or all waits are cancelled. */
+	forEnd(q: WaitRequest): CompletionWait<JobResult | undefined>;
+	/** True at the next news of the job, false when the wait ends without. */
+	forNews(q: WaitRequest): CompletionWait<boolean>;
 	/** A job ended: its waiters get the result. */
-	ended(result: JobResult): void;
-	/** Something else happened: a chunk, a return to the queue, a free stream. */
-	news(id: string): void;
-	/** Whether anybody waits for the end of this job. */
-	awaited(id: string): boolean;
-	/** Ids of the stored jobs of this endpoint that somebody waits on. */
+	jobEnded(result: JobResult): void;
+	/** News of a job: a chunk, a return to the queue, a stream that became free. */
+	notify(id: string): void;
+	/** Whether any caller waits for the end of this job. */
+	isAwaited(id: string): boolean;
+	/** Ids of the stored jobs of this endpoint that callers wait for. */
 	awaitedAt(endpoint: string): string[];
-	/** The stored jobs whose end somebody waits for. */
+	/** The stored jobs whose end callers wait for. */
 	awaitedJobs(): { endpoint: string; id: string }[];
-	/** Whoever waits for any news looks again: hints may have been missed. */
-	newsForAll(): void;
-	/** The job is no more: whoever waits on it looks again. */
-	gone(id: string): void;
-	/** From now on no wait lasts; those under way end (D34). */
-	sendHome(): void;
+	/** Hints may have been lost: callers that wait for news read the store again. */
+	notifyAll(): void;
+	/** The job does not exist any more: callers that wait for it read the store again. */
+	jobRemoved(id: string): void;
+	/** Ends all waits, also those that begin later (D34). */
+	cancelAll(): void;
 }
 
 interface Waiter {
@@ -68,18 +57,18 @@ interface Waiter {
 	id: string;
 	until: number;
 	stored: boolean;
-	/** Ends the wait without word. */
-	lapse(): void;
-	ended(result: JobResult): void;
-	/** Only those who wait for any news. */
-	news?: () => void;
+	/** Ends the wait without a result. */
+	expire(): void;
+	jobEnded(result: JobResult): void;
+	/** Only of waits for news. */
+	notify?: () => void;
 }
 
-/** Waiting on one clock, with one timer for all: it is set for the earliest end. */
+/** One timer serves all waits: it is set for the earliest end. */
 export function completionWaiters(clock: Clock): CompletionWaiters {
 	const byJob = new RotatingMap<string, Waiter | Set<Waiter>>();
 	const all = new RotatingSet<Waiter>();
-	let home = false;
+	let cancelled = false;
 	let timer: { until: number; cut: AbortController } | undefined;
 
 	function arm(until: number): void {
@@ -93,7 +82,7 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 			const now = clock.now();
 			let next = Infinity;
 			for (const waiter of all) {
-				if (waiter.until <= now) waiter.lapse();
+				if (waiter.until <= now) waiter.expire();
 				else next = Math.min(next, waiter.until);
 			}
 			if (next < Infinity) arm(next);
@@ -102,34 +91,34 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 
 	function add(waiter: Waiter): void {
 		all.add(waiter);
-		const there = byJob.get(waiter.id);
-		if (there === undefined) byJob.set(waiter.id, waiter);
-		else if (there instanceof Set) there.add(waiter);
-		else byJob.set(waiter.id, new Set([there, waiter]));
+		const waiting = byJob.get(waiter.id);
+		if (waiting === undefined) byJob.set(waiter.id, waiter);
+		else if (waiting instanceof Set) waiting.add(waiter);
+		else byJob.set(waiter.id, new Set([waiting, waiter]));
 		arm(waiter.until);
 	}
 
 	function remove(waiter: Waiter): boolean {
 		if (!all.delete(waiter)) return false;
-		const there = byJob.get(waiter.id);
-		if (there === waiter) byJob.delete(waiter.id);
-		else if (there instanceof Set && there.delete(waiter) && there.size === 0)
+		const waiting = byJob.get(waiter.id);
+		if (waiting === waiter) byJob.delete(waiter.id);
+		else if (waiting instanceof Set && waiting.delete(waiter) && waiting.size === 0)
 			byJob.delete(waiter.id);
 		return true;
 	}
 
 	function of(id: string): Waiter[] {
-		const there = byJob.get(id);
-		return there === undefined ? [] : there instanceof Set ? [...there] : [there];
+		const waiting = byJob.get(id);
+		return waiting === undefined ? [] : waiting instanceof Set ? [...waiting] : [waiting];
 	}
 
 	function start<T>(
-		q: Question,
-		lapsed: T,
-		make: (finish: (value: T) => void) => Pick<Waiter, "ended" | "news">,
+		q: WaitRequest,
+		expired: T,
+		make: (finish: (value: T) => void) => Pick<Waiter, "jobEnded" | "notify">,
 	): CompletionWait<T> {
-		if (home || q.caller.disconnected || q.ms <= 0)
-			return { result: Promise.resolve(lapsed), leave: () => {}, stored: () => {} };
+		if (cancelled || q.caller.disconnected || q.ms <= 0)
+			return { result: Promise.resolve(expired), leave: () => {}, stored: () => {} };
 		let leave = (): void => {};
 		let stored = (): void => {};
 		const result = new Promise<T>((resolve) => {
@@ -138,13 +127,13 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 				if (q.caller.onDisconnect === leave) q.caller.onDisconnect = undefined;
 				resolve(value);
 			};
-			leave = () => finish(lapsed);
+			leave = () => finish(expired);
 			const waiter: Waiter = {
 				endpoint: q.endpoint,
 				id: q.id,
 				until: clock.now() + q.ms,
 				stored: q.early !== true,
-				lapse: leave,
+				expire: leave,
 				...make(finish),
 			};
 			stored = () => (waiter.stored = true);
@@ -155,17 +144,17 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 	}
 
 	return {
-		forEnd: (q) => start<JobResult | undefined>(q, undefined, (finish) => ({ ended: finish })),
+		forEnd: (q) => start<JobResult | undefined>(q, undefined, (finish) => ({ jobEnded: finish })),
 		forNews: (q) =>
 			start<boolean>(q, false, (finish) => ({
-				news: () => finish(true),
-				ended: () => finish(true),
+				notify: () => finish(true),
+				jobEnded: () => finish(true),
 			})),
-		ended(result) {
-			for (const waiter of of(result.job.id)) waiter.ended(result);
+		jobEnded(result) {
+			for (const waiter of of(result.job.id)) waiter.jobEnded(result);
 		},
-		news(id) {
-			for (const waiter of of(id)) waiter.news?.();
+		notify(id) {
+			for (const waiter of of(id)) waiter.notify?.();
 		},
 		awaitedAt: (endpoint) => [
 			...new Set(
@@ -177,20 +166,20 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 		awaitedJobs: () => [
 			...new Map(
 				[...all]
-					.filter((waiter) => waiter.stored && waiter.news === undefined)
+					.filter((waiter) => waiter.stored && waiter.notify === undefined)
 					.map(({ endpoint, id }) => [id, { endpoint, id }]),
 			).values(),
 		],
-		newsForAll() {
-			for (const waiter of [...all]) waiter.news?.();
+		notifyAll() {
+			for (const waiter of [...all]) waiter.notify?.();
 		},
-		gone(id) {
-			for (const waiter of of(id)) (waiter.news ?? waiter.lapse)();
+		jobRemoved(id) {
+			for (const waiter of of(id)) (waiter.notify ?? waiter.expire)();
 		},
-		awaited: (id) => of(id).some((waiter) => waiter.news === undefined),
-		sendHome() {
-			home = true;
-			for (const waiter of [...all]) waiter.lapse();
+		isAwaited: (id) => of(id).some((waiter) => waiter.notify === undefined),
+		cancelAll() {
+			cancelled = true;
+			for (const waiter of [...all]) waiter.expire();
 			timer?.cut.abort();
 			timer = undefined;
 		},

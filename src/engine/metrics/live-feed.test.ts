@@ -6,7 +6,7 @@ import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { KeyHolder } from "../access/keys.ts";
 import { liveFeed } from "./live-feed.ts";
 import type { Listener } from "./live-feed.ts";
-import type { EndpointSnapshot } from "../endpoints/endpoint-snapshots.ts";
+import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 
 const read = readEndpoint("ep", {});
@@ -44,14 +44,14 @@ function bed() {
 		clock,
 		events,
 		now: clock.now,
-		present: place.present,
+		snapshots: place.present,
 		keys: { holder: async (id) => (id === "k" ? holder : undefined) },
-		recent: {
+		window: {
 			load: async () => {},
 			of: () => ({ perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 }, spark: [] }),
 		},
 	});
-	feedOfAll.loop.start();
+	feedOfAll.service.start();
 	/** A listener that notes what it hears. */
 	function listener(given: Partial<Listener> = {}): {
 		heard: (string | undefined)[];
@@ -63,8 +63,8 @@ function bed() {
 		const leave = feedOfAll.listen({
 			keyId: "k",
 			intervalMs: 2000,
-			hear: (text) => heard.push(text) > 0,
-			over: () => void (over = true),
+			send: (text) => heard.push(text) > 0,
+			closed: () => void (over = true),
 			...given,
 		});
 		return { heard, isOver: () => over, leave };
@@ -90,14 +90,14 @@ it("no server listens, none is read; many listen, one is read", async () => {
 	const { looks } = place;
 	await place.clock.advance(60_000);
 	expect(place.looks).toBe(looks);
-	await feedOfAll.loop.stop();
+	await feedOfAll.service.stop();
 });
 
 it("who cannot take more now gets the newest when he can", async () => {
 	const { place, feedOfAll, listener } = bed();
 	let clogged = false;
 	const heard: (string | undefined)[] = [];
-	listener({ hear: (text) => !clogged && heard.push(text) > 0 });
+	listener({ send: (text) => !clogged && heard.push(text) > 0 });
 	await place.clock.advance(0);
 	clogged = true;
 	place.waiting = 1;
@@ -106,7 +106,7 @@ it("who cannot take more now gets the newest when he can", async () => {
 	clogged = false;
 	await place.clock.advance(2000);
 	expect(heard.map((text) => JSON.parse(text!).endpoints[0].queue.inQueue)).toEqual([0, 2]);
-	await feedOfAll.loop.stop();
+	await feedOfAll.service.stop();
 });
 
 it("while the store is unavailable no listener gets anything, and all get of it when it is back", async () => {
@@ -118,7 +118,7 @@ it("while the store is unavailable no listener gets anything, and all get of it 
 	place.fault = undefined;
 	await place.clock.advance(1000);
 	expect(heard).toHaveLength(1);
-	await feedOfAll.loop.stop();
+	await feedOfAll.service.stop();
 });
 
 it("a key that has ended hears no more; a close ends all, also who comes later", async () => {
@@ -128,5 +128,5 @@ it("a key that has ended hears no more; a close ends all, also who comes later",
 	expect([revoked.isOver(), revoked.heard, good.isOver()]).toEqual([true, [], false]);
 	feedOfAll.close();
 	expect([good.isOver(), listener().isOver()]).toEqual([true, true]);
-	await feedOfAll.loop.stop();
+	await feedOfAll.service.stop();
 });

@@ -1,158 +1,151 @@
 /**
- * What is told live of all endpoints (D39): one look for everybody who listens, none while nobody
- * does; each hears what he may see, when it has changed.
+ * Sends changes of all endpoints to listeners (D39): one read for all of them, none without. Each
+ * gets the endpoints that its key may read.
  */
-import type { Clock } from "../../clock.ts";
-import type { EventBus } from "../../events.ts";
+import type { LocalMs } from "../../core/time.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { may } from "../access/keys.ts";
-import type { KeyStoreAccess } from "../access/keys.ts";
-import type { EndpointSnapshot } from "../endpoints/endpoint-snapshots.ts";
+import type { ApiKeys } from "../access/keys.ts";
+import type { EngineContext } from "../context.ts";
+import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
 import type { RollingWindow } from "./rolling-window.ts";
 
-/**
- * A listener hears something at least so often, ms, or proxies would take its connection for dead.
- */
-const SIGN_OF_LIFE_MS = 15_000;
+/** Something is sent at least so often, ms, or proxies would close the connection. */
+const KEEP_ALIVE_MS = 15_000;
 
-/**
- * Time until a look that the store refused is tried again, ms; and between two looks for those who
- * come one after the other.
- */
+/** Time until a failed read is repeated, and least time between two reads, ms. */
 const RETRY_MS = 1000;
 const PAUSE_MS = 50;
 
-/** While nobody listens nothing wakes the loop but somebody who comes. */
-const NOBODY_MS = 3_600_000;
+/** Longest pause without listeners; a new one ends it. */
+const IDLE_MS = 3_600_000;
 
-/** Who listens. */
 export interface Listener {
-	/** Id of the key behind it: with the end of the key it hears no more. */
+	/** Id of its key: when that is revoked the listener is removed. */
 	keyId: string;
-	/** The only endpoint it wants to hear of; absent: all that the key may read. */
+	/** The only endpoint to send; absent: all that the key may read. */
 	endpoint?: string | undefined;
 	intervalMs: number;
-	/** Takes JSON text, or undefined for a mere sign of life; false when it cannot take more now. */
-	hear: (text: string | undefined) => boolean;
-	/** Nothing comes any more. */
-	over: () => void;
+	/** Gets JSON text, or undefined to keep the connection; false when it cannot take more now. */
+	send: (text: string | undefined) => boolean;
+	/** Nothing is sent any more. */
+	closed: () => void;
 }
 
 export interface LiveFeed {
-	loop: Service;
-	/** Tells at once, then after changes, at most every `intervalMs`; the answer ends that. */
+	service: Service;
+	/** Sends at once, then after changes, at most every `intervalMs`. Returns what ends that. */
 	listen(listener: Listener): () => void;
-	/** Ends all, also those who come later. */
+	/** Removes all listeners, also those added later. */
 	close(): void;
 }
 
-interface Listening extends Listener {
-	/** From when it may be told something new. */
-	tellAt: number;
-	/** When it last heard anything. */
-	heardAt: number;
-	/** What it heard last. */
+interface Subscription extends Listener {
+	/** From when changes may be sent. */
+	dueAt: LocalMs;
+	/** When anything was last sent. */
+	sentAt: LocalMs;
+	/** The last change sent. */
 	last?: string;
 }
 
-interface Deps {
-	clock: Clock;
-	events: EventBus;
-	keys: Pick<KeyStoreAccess, "holder">;
-	present: () => Promise<EndpointSnapshot[]>;
-	recent: RollingWindow;
-	now: () => number;
+interface Deps extends Pick<EngineContext, "clock" | "events" | "now"> {
+	keys: Pick<ApiKeys, "holder">;
+	snapshots: () => Promise<EndpointSnapshot[]>;
+	window: RollingWindow;
 }
 
 export function liveFeed(d: Deps): LiveFeed {
-	const listening = new Set<Listening>();
-	let lookedAt = -Infinity;
+	const subscriptions = new Set<Subscription>();
+	let readAt: LocalMs = -Infinity;
 	let closed = false;
 
 	/** JSON texts by endpoint. */
-	async function look(): Promise<Map<string, string>> {
-		await d.recent.load();
-		lookedAt = d.clock.now();
+	async function read(): Promise<Map<string, string>> {
+		await d.window.load();
+		readAt = d.clock.now();
 		return new Map(
-			(await d.present()).map(({ endpoint: { id, name }, paused, jobs, workers }) => [
+			(await d.snapshots()).map(({ endpoint: { id, name }, paused, jobs, workers }) => [
 				id,
-				JSON.stringify({ id, name, paused, queue: jobs, workers, ...d.recent.of(id) }),
+				JSON.stringify({ id, name, paused, queue: jobs, workers, ...d.window.of(id) }),
 			]),
 		);
 	}
 
-	async function tell(listener: Listening, texts: ReadonlyMap<string, string>): Promise<void> {
+	async function update(listener: Subscription, texts: ReadonlyMap<string, string>): Promise<void> {
 		const holder = await d.keys.holder(listener.keyId);
-		if (!holder) return end(listener);
+		if (!holder) return remove(listener);
 		const now = d.clock.now();
-		const seen = [...texts].filter(
+		const visible = [...texts].filter(
 			([id]) =>
 				(listener.endpoint === undefined || listener.endpoint === id) &&
 				may(holder.principal, "read", id),
 		);
-		const text = `[${seen.map(([, each]) => each).join(",")}]`;
-		const isNews = text !== listener.last && now >= listener.tellAt;
-		if (now >= listener.tellAt) listener.tellAt = now + listener.intervalMs;
-		if (!isNews && now - listener.heardAt < SIGN_OF_LIFE_MS) return;
+		const text = `[${visible.map(([, each]) => each).join(",")}]`;
+		const hasChanged = text !== listener.last && now >= listener.dueAt;
+		if (now >= listener.dueAt) listener.dueAt = now + listener.intervalMs;
+		if (!hasChanged && now - listener.sentAt < KEEP_ALIVE_MS) return;
 		if (
-			!listener.hear(
-				isNews
+			!listener.send(
+				hasChanged
 					? `{"at":${JSON.stringify(new Date(d.now()).toISOString())},"endpoints":${text}}`
 					: undefined,
 			)
 		)
 			return;
-		if (isNews) listener.last = text;
-		listener.heardAt = now;
+		if (hasChanged) listener.last = text;
+		listener.sentAt = now;
 	}
 
-	function end(listener: Listening): void {
-		if (listening.delete(listener)) listener.over();
+	function remove(listener: Subscription): void {
+		if (subscriptions.delete(listener)) listener.closed();
 	}
 
-	const looking = loop({
+	const updates = loop({
 		clock: d.clock,
 		retryMs: RETRY_MS,
 		onError: (error) => {
-			// Others tell that the store is away.
+			// `store.away` reports an unavailable store.
 			if (!(error instanceof StoreUnavailable))
-				d.events.emit("fault", { where: "looking at all endpoints", error });
+				d.events.emit("fault", { where: "reading all endpoints", error });
 		},
 		step: async () => {
-			const wait = lookedAt + PAUSE_MS - d.clock.now();
-			if (listening.size > 0 && wait > 0) return wait;
-			const dueAt = ({ tellAt, heardAt }: Listening): number =>
-				Math.min(tellAt, heardAt + SIGN_OF_LIFE_MS);
-			const due = (): Listening[] =>
-				[...listening].filter((listener) => dueAt(listener) <= d.clock.now());
+			const wait = readAt + PAUSE_MS - d.clock.now();
+			if (subscriptions.size > 0 && wait > 0) return wait;
+			const nextAt = ({ dueAt, sentAt }: Subscription): LocalMs =>
+				Math.min(dueAt, sentAt + KEEP_ALIVE_MS);
+			const due = (): Subscription[] =>
+				[...subscriptions].filter((listener) => nextAt(listener) <= d.clock.now());
 			if (due().length > 0) {
-				const texts = await look();
-				for (const listener of due()) await tell(listener, texts);
+				const texts = await read();
+				for (const listener of due()) await update(listener, texts);
 			}
 			return Math.min(
-				NOBODY_MS,
-				...[...listening].map((listener) => Math.max(PAUSE_MS, dueAt(listener) - d.clock.now())),
+				IDLE_MS,
+				...[...subscriptions].map((listener) =>
+					Math.max(PAUSE_MS, nextAt(listener) - d.clock.now()),
+				),
 			);
 		},
 	});
 
 	return {
-		loop: looking,
+		service: updates,
 		listen(given) {
-			const listener: Listening = { ...given, tellAt: -Infinity, heardAt: -Infinity };
+			const listener: Subscription = { ...given, dueAt: -Infinity, sentAt: -Infinity };
 			if (closed) {
-				given.over();
+				given.closed();
 				return () => {};
 			}
-			listening.add(listener);
-			looking.nudge();
-			return () => void listening.delete(listener);
+			subscriptions.add(listener);
+			updates.nudge();
+			return () => void subscriptions.delete(listener);
 		},
 		close() {
 			closed = true;
-			for (const listener of [...listening]) end(listener);
+			for (const listener of [...subscriptions]) remove(listener);
 		},
 	};
 }

@@ -1,7 +1,6 @@
 /**
- * Counts what happens on each endpoint, from events, in memory: of the minute in hand, of minutes
- * that are not written yet, of the hours they belong to, and of all since the start. Who counts a
- * job pays a look at the time, a look-up and an addition.
+ * Counts events of each endpoint, in memory: of the current minute, of minutes that are not written
+ * yet, of the hours they belong to, and of all time since the start.
  */
 import {
 	addMetricBucket,
@@ -12,41 +11,41 @@ import {
 } from "../../core/metrics/metric-buckets.ts";
 import type { StepMs, MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { observe } from "../../core/metrics/histogram.ts";
+import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 
-/** Tallies by endpoint. */
 type ByEndpoint = Map<string, MetricBucket>;
 
-/** A step of time with what was counted in it; endpoints on which nothing happened are missing. */
+/** The counts of one step of time; endpoints without any are missing. */
 export interface CountedEndpoint {
 	step: StepMs;
-	/** Its beginning, ms since the epoch. */
-	at: number;
+	/** Its beginning. */
+	at: EpochMs;
 	tallies: ReadonlyMap<string, MetricBucket>;
 }
 
-/** Minutes that wait to be written, at most: more are lost while the store is away. */
-const MOST_UNWRITTEN = 120;
+/** Most minutes that wait to be written: more are lost while the store is unavailable. */
+const MAX_UNWRITTEN = 120;
 
 export interface MetricCounters {
-	/** The tally of an endpoint in the minute in hand. */
+	/** The bucket of an endpoint in the current minute. */
 	of(endpoint: string): MetricBucket;
-	/** When a minute is over it is to be written, and the present one is in hand. */
+	/** Begins a new minute when the current one is over. */
 	turn(): void;
-	/** The minute in hand ends now, however short it was. */
+	/** Ends the current minute now, however short it was. */
 	end(): void;
-	/** What is to be written: minutes that are over, and their hours as far as counted. */
+	/** To be written: minutes that are over, and their hours so far. */
 	unwritten(): CountedEndpoint[];
 	/** These were written. */
 	written(counted: readonly CountedEndpoint[]): void;
-	/** Steps of this length that are not (all) written, with the minute in hand. */
+	/** Steps of this length that are not (completely) written, with the current minute. */
 	held(step: StepMs): CountedEndpoint[];
-	/** All since the start. */
+	/** Since the start. */
 	totals(): ReadonlyMap<string, MetricBucket>;
 }
 
-/** The beginning of the step in which a moment lies. */
-export function beginning(at: number, step: number): number {
+/** The beginning of the step that contains this time. */
+export function beginning(at: EpochMs, step: number): EpochMs {
 	return Math.floor(at / step) * step;
 }
 
@@ -66,18 +65,18 @@ function together(...all: readonly ReadonlyMap<string, MetricBucket>[]): ByEndpo
 	return sum;
 }
 
-/** Counts from now on. What other servers announce as well is theirs to count. */
+/** Events that another server announces too are counted there. */
 export function metricCounters({
 	events,
 	now,
 }: {
 	events: EventBus;
-	now: () => number;
+	now: () => EpochMs;
 }): MetricCounters {
 	const total: ByEndpoint = new Map();
 	let minute: { at: number; tallies: ByEndpoint } = { at: 0, tallies: new Map() };
 	let over: CountedEndpoint[] = [];
-	/** Hours with minutes that were not written, and the one in hand. */
+	/** Hours with minutes that were not written, and the current one. */
 	const hours = new Map<number, ByEndpoint>();
 
 	function of(endpoint: string): MetricBucket {
@@ -93,7 +92,7 @@ export function metricCounters({
 
 	function close(at: number): void {
 		addAll(total, minute.tallies);
-		over = [...over, { step: MINUTE_MS, ...minute } as const].slice(-MOST_UNWRITTEN);
+		over = [...over, { step: MINUTE_MS, ...minute } as const].slice(-MAX_UNWRITTEN);
 		const hour = beginning(minute.at, HOUR_MS);
 		hours.set(hour, together(hours.get(hour) ?? new Map(), minute.tallies));
 		minute = { at, tallies: new Map() };
@@ -133,7 +132,7 @@ export function metricCounters({
 		written(counted) {
 			over = over.filter((each) => !counted.includes(each));
 			for (const { step, at, tallies: each } of counted) {
-				// One that has grown meanwhile is written again.
+				// An hour that has grown meanwhile is written again.
 				if (step === HOUR_MS && hours.get(at) === each && at < beginning(minute.at, HOUR_MS))
 					hours.delete(at);
 			}

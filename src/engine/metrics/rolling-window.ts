@@ -1,6 +1,6 @@
 /**
- * Ends of jobs in the last half hour, minute by minute, whichever server brought them about: for
- * what is told live. In memory; what was before the start of this server comes from the store.
+ * Jobs that ended in the last half hour, by minute, on all servers: for the live feed. In memory;
+ * the time before the start of this server is read from the store.
  */
 import {
 	MINUTE_MS,
@@ -9,25 +9,25 @@ import {
 	readMetricBucket,
 } from "../../core/metrics/metric-buckets.ts";
 import type { Outcome } from "../../core/metrics/metric-buckets.ts";
+import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { MetricsStore } from "../../store/contract/metrics.ts";
 import { beginning } from "./metric-counters.ts";
 
-/** Minutes that are told, the one in hand included. */
+/** Including the current one. */
 const MINUTES = 30;
 
 type Ended = Record<Outcome, number>;
 
-/** What is told of an endpoint. */
 export interface RollingWindowView {
-	/** Ends of the last 60 s, about: of the minute before as much as lies in them. */
+	/** About the last 60 s: the current minute and the matching part of the last one. */
 	perMinute: Ended;
-	/** Ends in each of the last 30 minutes, the one in hand last. */
+	/** Jobs ended in each of the last 30 minutes, the current one last. */
 	spark: number[];
 }
 
 export interface RollingWindow {
-	/** Reads, once, what was before the start. Throws as the store does. */
+	/** Reads, once, the time before the start. Throws as the store does. */
 	load(): Promise<void>;
 	of(endpoint: string): RollingWindowView;
 }
@@ -40,19 +40,18 @@ interface Minute {
 const none = (): Ended => ({ completed: 0, failed: 0, timedOut: 0, cancelled: 0 });
 const sumOf = (ended: Ended): number => OUTCOMES.reduce((sum, outcome) => sum + ended[outcome], 0);
 
-/** Listens from now on. */
 export function rollingWindow({
 	events,
 	now,
 	store,
 }: {
 	events: EventBus;
-	now: () => number;
+	now: () => EpochMs;
 	store: MetricsStore;
 }): RollingWindow {
 	/** By endpoint, each minute at its place in a ring. */
-	const heard = new Map<string, Minute[]>();
-	/** Ends before the start, by endpoint and minute; undefined until they were read. */
+	const counted = new Map<string, Minute[]>();
+	/** Before the start, by endpoint and minute; undefined until it was read. */
 	let before: Map<string, Map<number, number>> | undefined;
 	let startedIn: number | undefined;
 
@@ -63,19 +62,19 @@ export function rollingWindow({
 		if (!outcome) return;
 		const at = beginning(now(), MINUTE_MS);
 		startedIn ??= at;
-		const ring = heard.get(endpoint) ?? [];
-		heard.set(endpoint, ring);
+		const ring = counted.get(endpoint) ?? [];
+		counted.set(endpoint, ring);
 		const place = placeOf(at);
 		if (ring[place]?.at !== at) ring[place] = { at, ended: none() };
 		ring[place]!.ended[outcome] += 1;
 	});
 	events.on("endpoint.removed", ({ endpoint }) => {
-		heard.delete(endpoint);
+		counted.delete(endpoint);
 		before?.delete(endpoint);
 	});
 
 	function at(endpoint: string, minute: number): Ended | undefined {
-		const found = heard.get(endpoint)?.[placeOf(minute)];
+		const found = counted.get(endpoint)?.[placeOf(minute)];
 		return found?.at === minute ? found.ended : undefined;
 	}
 
@@ -105,7 +104,7 @@ export function rollingWindow({
 			const spark = Array.from({ length: MINUTES }, (_, index) => {
 				const each = minute - (MINUTES - 1 - index) * MINUTE_MS;
 				const live = at(endpoint, each);
-				// Of the minute of the start both know a part, perhaps the same.
+				// Of the minute of the start both have a part, perhaps the same.
 				return Math.max(live ? sumOf(live) : 0, before?.get(endpoint)?.get(each) ?? 0);
 			});
 			const [last, current] = [

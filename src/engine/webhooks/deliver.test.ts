@@ -14,7 +14,7 @@ import { openSqlite } from "../../store/sqlite/open.ts";
 import type { SendWebhook } from "../../webhooks/sender.ts";
 import { webhookDeliverer } from "./deliver.ts";
 import { createAvailability } from "../availability/availability.ts";
-import type { WebhookSecrets } from "./webhook-secrets.ts";
+import type { WebhookSecret } from "../endpoints/webhook-secrets.ts";
 
 let ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,7 +22,7 @@ afterEach(async () => {
 	ends = [];
 });
 
-const GOOD: ReturnType<WebhookSecrets["of"]> = { ok: true, text: "whsec_AAAA" };
+const GOOD: WebhookSecret = { ok: true, text: "whsec_AAAA" };
 
 /**
  * A loop over one store. `send` answers each try; `fail` makes a step of the store fail so many
@@ -53,10 +53,10 @@ async function sample(send: SendWebhook) {
 	const loop = webhookDeliverer({
 		clock,
 		now: clock.now,
-		webhooks: availability.store.webhooks,
+		store: availability.store,
 		events,
-		hold: availability.retry,
-		secrets: { of: () => secret, renew: () => Promise.reject(new Error("not here")) },
+		retry: availability.retry,
+		endpoints: { webhookSecret: () => secret },
 		send,
 		cluster: { leads: () => true },
 	});
@@ -71,8 +71,8 @@ async function sample(send: SendWebhook) {
 		loop,
 		emitted,
 		failing,
-		setSecret: (value: ReturnType<WebhookSecrets["of"]>) => (secret = value),
-		/** The end of a job with a webhook; the loop is notified, unless the hint is `lost`. */
+		setSecret: (value: WebhookSecret) => (secret = value),
+		/** The end of a job with a webhook; the loop is told, unless the hint is `lost`. */
 		async end({ lost = false } = {}): Promise<() => Promise<DeliveryRow>> {
 			const { id } = await site.add({ webhook: "http://hook.example/x", now: clock.now() });
 			await store.jobs.move({ endpoint: site.endpoint, id, on: "cancel", now: clock.now() });
@@ -136,7 +136,7 @@ describe("delivering", () => {
 		const { clock, loop, setSecret, end, until } = await sample(
 			async () => ((sent += 1), { status: 200 }),
 		);
-		setSecret({ ok: false, why: "sealed" });
+		setSecret({ ok: false, why: "encrypted" });
 		loop.start();
 		const row = await end();
 		await until(async () => (await row()).used === 1);

@@ -1,101 +1,91 @@
 /**
- * Sends the webhooks that are due (spec 6, D21). At least once: the store holds a delivery for the
- * time of a try, so that one whose server died is sent again.
+ * Sends the webhooks that are due (spec 6, D21), at least once: the store holds a delivery during an
+ * attempt, so that one whose server died is sent again.
  */
-import type { Clock } from "../../clock.ts";
 import { afterTry, DELIVERY_KEPT_MS } from "../../core/delivery.ts";
-import { ApiError } from "../../core/errors.ts";
-import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
-import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
+import type { Service } from "../../service.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { deliveryQueue, hostOf, SEND_MS } from "./delivery-queue.ts";
 import type { Delivery } from "./delivery-queue.ts";
-import type { RetryWhileUnavailable } from "../availability/retry-while-unavailable.ts";
-import type { WebhookSecrets } from "./webhook-secrets.ts";
+import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
 
 /** Deliveries claimed in one step. */
 const CLAIM_LIMIT = 100;
 
-/** How long the store holds a claimed delivery for us, ms: its wait here and its try. */
+/** How long the store holds a claimed delivery, ms: its wait here and its attempt. */
 const HOLD_MS = SEND_MS + 8000;
 
 /** Pause before more are claimed while earlier ones wait here, ms. */
-const PATIENCE_MS = 100;
+const BACKPRESSURE_MS = 100;
 
 /**
- * Longest pause between two looks, ms: what a lost hint may cost. Shorter than the pause between
- * two tries, so that each next try is seen before it is due.
+ * Longest pause between two claims, ms: what a lost hint may cost. Shorter than the pause between two
+ * attempts, so that no attempt is late.
  */
-const LOOK_MS = 4000;
+const CLAIM_MS = 4000;
 
-/** Time between two removals of old deliveries, ms, and how many go in one step. */
+/** Time between two removals of old deliveries, ms, and the most in one step. */
 const EXPIRE_MS = 60_000;
 const EXPIRE_LIMIT = 500;
 
-/** How long sends under way get when the service stops, ms. */
+/** How long sends may take when the service stops, ms. */
 const STOP_MS = 5000;
 
-/** The loop of deliveries. */
-export interface WebhookDeliverer {
-	start(): void;
-	/** A delivery is due: looks now. */
+/**
+ * `stop` waits for sends in progress, at most {@link STOP_MS}: those cut off do not count as attempts
+ * and are repeated.
+ */
+export interface WebhookDeliverer extends Service {
+	/** A delivery is due. */
 	nudge(): void;
-	/**
-	 * Ends after the sends under way, but at most {@link STOP_MS} later: those cut off do not count
-	 * as tries and come again.
-	 */
-	stop(): Promise<void>;
 }
 
-interface Deps {
-	clock: Clock;
-	now: () => number;
-	webhooks: WebhookStore;
-	events: EventBus;
-	hold: RetryWhileUnavailable;
-	secrets: WebhookSecrets;
+export interface DelivererDeps extends Pick<EngineContext, "clock" | "now" | "events" | "retry"> {
+	store: Pick<EngineContext["store"], "webhooks">;
+	endpoints: Pick<Endpoints, "webhookSecret">;
 	send: SendWebhook;
-	/** One server sends for all: a receiver gets no more at once, and none looks in vain. */
+	/** One server sends for all, within the limits of each receiver. */
 	cluster: Pick<Cluster, "leads">;
 }
 
-/** Delivering over the store's deliveries. */
-export function webhookDeliverer(d: Deps): WebhookDeliverer {
+export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
+	const { webhooks } = d.store;
 	const queue = deliveryQueue();
-	const underWay = new Set<Promise<void>>();
+	const sends = new Set<Promise<void>>();
 	const cutOff = new AbortController();
 	let stopping = false;
 	let expiredAt = -Infinity;
 
-	const looking = loop({
+	const claims = loop({
 		clock: d.clock,
-		retryMs: LOOK_MS,
+		retryMs: CLAIM_MS,
 		onError: (error) => d.events.emit("fault", { where: "claiming webhook deliveries", error }),
 		step: async () => {
 			const now = d.now();
 			queue.dropLate(now);
-			if (!d.cluster.leads("deliveries")) return LOOK_MS;
+			if (!d.cluster.leads("deliveries")) return CLAIM_MS;
 			const oldLeft = await expireOld(now);
-			if (queue.room === 0) return PATIENCE_MS;
-			const { due, nextDueAt = Infinity } = await d.webhooks.claim({
+			if (queue.room === 0) return BACKPRESSURE_MS;
+			const { due, nextDueAt = Infinity } = await webhooks.claim({
 				limit: CLAIM_LIMIT,
 				maxBytes: queue.room,
 				holdMs: HOLD_MS,
 				now,
 			});
 			for (const delivery of due) queue.add(delivery, now + HOLD_MS);
-			begin();
+			sendNext();
 			if (oldLeft) return 0;
-			const wait = Math.min(LOOK_MS, Math.max(0, nextDueAt - d.now()));
-			return queue.waiting > 0 ? Math.max(wait, PATIENCE_MS) : wait;
+			const wait = Math.min(CLAIM_MS, Math.max(0, nextDueAt - d.now()));
+			return queue.waiting > 0 ? Math.max(wait, BACKPRESSURE_MS) : wait;
 		},
 	});
 
 	async function expireOld(now: number): Promise<boolean> {
 		if (now - expiredAt < EXPIRE_MS) return false;
-		const removed = await d.webhooks.expire({
+		const removed = await webhooks.expire({
 			before: now - DELIVERY_KEPT_MS,
 			limit: EXPIRE_LIMIT,
 		});
@@ -104,7 +94,7 @@ export function webhookDeliverer(d: Deps): WebhookDeliverer {
 		return false;
 	}
 
-	function begin(): void {
+	function sendNext(): void {
 		for (let delivery; !stopping && (delivery = queue.next(d.now())) !== undefined; ) {
 			const taken = delivery;
 			const end = deliver(taken)
@@ -113,27 +103,28 @@ export function webhookDeliverer(d: Deps): WebhookDeliverer {
 						d.events.emit("fault", { where: `webhook delivery ${taken.id}`, error });
 				})
 				.finally(() => {
-					underWay.delete(end);
+					sends.delete(end);
 					queue.done(taken);
-					begin();
-					if (queue.waiting === 0) looking.nudge();
+					sendNext();
+					if (queue.waiting === 0) claims.nudge();
 				});
-			underWay.add(end);
+			sends.add(end);
 		}
 	}
 
-	/** One try and its note. A fault of our own leaves the delivery to the end of its hold. */
+	/** One attempt and its record. After an internal error the end of its hold makes it due again. */
 	async function deliver(delivery: Delivery): Promise<void> {
 		const { id, endpoint, job, url } = delivery;
 		const at = d.now();
+		const began = d.clock.now();
 		const answer = await answerTo(delivery);
+		const tookMs = Math.max(0, d.clock.now() - began);
 		const now = d.now();
 		const { status, error, final } = answer;
 		const after = afterTry({ status, used: delivery.used + 1, final: final ?? false, now });
-		await d.hold(
-			() => d.webhooks.tried({ id, tried: { at, tookMs: now - at, status, error }, ...after }),
-			{ signal: cutOff.signal },
-		);
+		await d.retry(() => webhooks.tried({ id, tried: { at, tookMs, status, error }, ...after }), {
+			signal: cutOff.signal,
+		});
 		const facts = { endpoint, id: job, delivery: id, host: hostOf(url) };
 		if (after.state === "delivered") d.events.emit("webhook.delivered", facts);
 		else
@@ -145,41 +136,24 @@ export function webhookDeliverer(d: Deps): WebhookDeliverer {
 	}
 
 	async function answerTo({ id, endpoint, url, body }: Delivery): Promise<WebhookAnswer> {
-		const secret = d.secrets.of(endpoint);
+		const secret = d.endpoints.webhookSecret(endpoint);
 		if (secret.ok)
 			return await d.send({ id, url, body, secret: secret.text, signal: cutOff.signal });
 		return {
-			error: `not sent: ${secret.why === "missing" ? "the endpoint has no webhook secret" : "the webhook secret was kept under another SLUICE_SECRET"}; give it a new one`,
+			error: `not sent: ${secret.why === "missing" ? "the endpoint has no webhook secret" : "the webhook secret was stored under another SLUICE_SECRET"}; renew it`,
 		};
 	}
 
 	return {
-		start: () => looking.start(),
-		nudge: () => looking.nudge(),
+		start: () => claims.start(),
+		nudge: () => claims.nudge(),
 		async stop() {
 			stopping = true;
-			await looking.stop();
+			await claims.stop();
 			const ended = new AbortController();
 			void d.clock.sleep(STOP_MS, ended.signal).then(() => cutOff.abort());
-			await Promise.all(underWay);
+			await Promise.all(sends);
 			ended.abort();
 		},
 	};
-}
-
-/** A delivery. Throws `delivery_not_found`. */
-export async function delivery(webhooks: WebhookStore, id: string): Promise<DeliveryRow> {
-	const found = await webhooks.find({ id });
-	if (!found) throw new ApiError("delivery_not_found", { delivery: id });
-	return found;
-}
-
-/** Makes a delivery that is over due again. Throws `delivery_not_found` and `delivery_pending`. */
-export async function redeliver(
-	{ webhooks, now }: { webhooks: WebhookStore; now: () => number },
-	id: string,
-): Promise<void> {
-	const outcome = await webhooks.redeliver({ id, now: now() });
-	if (outcome === "missing") throw new ApiError("delivery_not_found", { delivery: id });
-	if (outcome === "pending") throw new ApiError("delivery_pending", { delivery: id });
 }

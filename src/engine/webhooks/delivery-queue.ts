@@ -1,106 +1,92 @@
-/**
- * Claimed deliveries on their way out, by receiver host: a slow receiver holds up its own
- * deliveries only (D21).
- */
+/** Claimed deliveries by receiver host: a slow receiver delays only its own deliveries (D21). */
 import { DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { DeliveryRow } from "../../store/contract/webhooks.ts";
 
-/** A delivery with what is sent. */
+/** A delivery with its body. */
 export type Delivery = DeliveryRow & { body: JsonText };
 
-/** Sends at once, to all receivers and to one host. */
-const AT_ONCE = 64;
-const AT_ONCE_PER_HOST = 4;
+/** Most concurrent sends, to all receivers and to one host. */
+const MAX_SENDS = 64;
+const MAX_SENDS_PER_HOST = 4;
 
-/**
- * So many wait here for one host; more are let go, and come again when the store's hold on them
- * ends.
- */
-const WAITING_PER_HOST = 2000;
+/** Most that wait for one host; others are dropped, and claimed again after their hold ends. */
+const MAX_WAITING_PER_HOST = 2000;
 
-/** Bodies in memory, characters: new ones are claimed while fewer are here. */
-const BODIES = 64 * 1024 * 1024;
+/** Most characters of bodies in memory. */
+const MAX_BODIES = 64 * 1024 * 1024;
 
-/**
- * From the start of a send to the note of its end, ms: a delivery held by the store for less is not
- * begun.
- */
+/** From the start of a send to the record of its end, ms: a delivery held for less is not begun. */
 export const SEND_MS = DELIVERY_TIMEOUT_MS + 2000;
 
-/** Deliveries of this server that wait or are under way. */
 export interface DeliveryQueue {
-	/** Takes it in, unless it is here already or too many wait for its host. */
+	/** Adds it, unless it is already here or too many wait for its host. */
 	add(delivery: Delivery, heldUntil: number): void;
-	/** The next one that may begin, hosts in turn; it is then under way. */
+	/** The next one to send, hosts in turn. */
 	next(now: number): Delivery | undefined;
-	/** One under way is over. */
+	/** Its send has ended. */
 	done(delivery: Delivery): void;
-	/** Forgets those that wait and are not held long enough any more. */
+	/** Drops those that wait and are not held long enough any more. */
 	dropLate(now: number): void;
-	/** Characters of bodies that may still come in. */
+	/** Characters of bodies that may still be added. */
 	readonly room: number;
 	readonly waiting: number;
 }
 
 interface Host {
 	waiting: { delivery: Delivery; heldUntil: number }[];
-	underWay: number;
+	sending: number;
 }
 
-/**
- * Host and port of a webhook's URL: all of it that may be shown, because path and query may hold
- * secrets.
- */
+/** Host and port of a webhook's URL; path and query may be secret. */
 export function hostOf(url: string): string {
 	return URL.parse(url)?.host ?? "";
 }
 
-/** An empty queue. */
 export function deliveryQueue(): DeliveryQueue {
 	const hosts = new Map<string, Host>();
-	const here = new Set<string>();
-	let room = BODIES;
+	const ids = new Set<string>();
+	let room = MAX_BODIES;
 	let waiting = 0;
-	let underWay = 0;
+	let sending = 0;
 
-	function leave({ id, body }: Delivery): void {
-		here.delete(id);
+	function free({ id, body }: Delivery): void {
+		ids.delete(id);
 		room += sizeOf(body);
 	}
 
 	function dropLate(host: Host, now: number): void {
 		while (host.waiting[0] && host.waiting[0].heldUntil - now < SEND_MS) {
-			leave(host.waiting.shift()!.delivery);
+			free(host.waiting.shift()!.delivery);
 			waiting -= 1;
 		}
 	}
 
 	return {
 		add(delivery, heldUntil) {
-			if (here.has(delivery.id)) return;
+			if (ids.has(delivery.id)) return;
 			const name = hostOf(delivery.url);
-			const host = hosts.get(name) ?? { waiting: [], underWay: 0 };
-			if (host.waiting.length >= WAITING_PER_HOST) return;
+			const host = hosts.get(name) ?? { waiting: [], sending: 0 };
+			if (host.waiting.length >= MAX_WAITING_PER_HOST) return;
 			hosts.set(name, host);
 			host.waiting.push({ delivery, heldUntil });
-			here.add(delivery.id);
+			ids.add(delivery.id);
 			waiting += 1;
 			room -= sizeOf(delivery.body);
 		},
 		next(now) {
-			if (underWay >= AT_ONCE) return undefined;
+			if (sending >= MAX_SENDS) return undefined;
 			for (const [name, host] of hosts) {
-				if (host.underWay >= AT_ONCE_PER_HOST) continue;
+				if (host.sending >= MAX_SENDS_PER_HOST) continue;
 				dropLate(host, now);
 				const first = host.waiting.shift();
 				if (!first) continue;
-				// To the end, so that all hosts get their turn when all sends are taken.
+				// To the end, so that all hosts get their turn.
 				hosts.delete(name);
 				hosts.set(name, host);
-				host.underWay += 1;
-				underWay += 1;
+				host.sending += 1;
+				sending += 1;
 				waiting -= 1;
 				return first.delivery;
 			}
@@ -109,15 +95,15 @@ export function deliveryQueue(): DeliveryQueue {
 		done(delivery) {
 			const name = hostOf(delivery.url);
 			const host = hosts.get(name)!;
-			host.underWay -= 1;
-			underWay -= 1;
-			leave(delivery);
-			if (host.underWay === 0 && host.waiting.length === 0) hosts.delete(name);
+			host.sending -= 1;
+			sending -= 1;
+			free(delivery);
+			if (host.sending === 0 && host.waiting.length === 0) hosts.delete(name);
 		},
 		dropLate(now) {
 			for (const [name, host] of hosts) {
 				dropLate(host, now);
-				if (host.underWay === 0 && host.waiting.length === 0) hosts.delete(name);
+				if (host.sending === 0 && host.waiting.length === 0) hosts.delete(name);
 			}
 		},
 		get room() {

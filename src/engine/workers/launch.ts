@@ -1,109 +1,86 @@
-/**
- * Starts, takes over and ends the workers of launched endpoints, recorded before they are counted
- * on (D25, D34).
- */
-import type { Clock } from "../../clock.ts";
+/** Starts, takes over and stops managed workers; each is stored before it is counted on (D25, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
-import type { EventBus } from "../../events.ts";
+import { hex } from "../../ids.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { Exit, Handle, Launcher } from "../../launchers/launcher.ts";
-import type { Store } from "../../store/contract/store.ts";
-import type { Random } from "../../ids.ts";
-import { hex } from "../../ids.ts";
-import type { Tokens } from "../access/worker-tokens.ts";
+import type { WorkerTokens } from "../access/worker-tokens.ts";
+import type { EngineContext } from "../context.ts";
 import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
+import { endPolls } from "./worker-registry.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 
-/** Member of a worker's recorded handle: numbers of its GPUs, with commas between. */
+/** Members of a stored handle: numbers of the worker's GPUs, comma separated; its launch hash. */
 const GPUS = "sluiceGpus";
-/** Member of a worker's recorded handle: what it was launched with. */
 const LAUNCHED_AS = "sluiceLaunchedAs";
 
-/**
- * From the 204 of its polls to the signal, ms: the answers must be out first (protocol B.8).
- */
+/** From the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
 const POLLS_OUT_MS = 20;
 
-/** Workers of launchers. */
-export interface WorkerLauncher {
-	/**
-	 * Starts one, known from the moment of the call, with these GPUs of the machine; throws when it
-	 * cannot be started.
-	 */
-	start(endpoint: Endpoint, gpus?: readonly number[]): Promise<void>;
-	/** Ends one: no more jobs, polls answered, signal, after `graceMs` for certain. */
-	stop(worker: Worker, q: { why: string; graceMs: number }): Promise<void>;
-	/** Gives one no more jobs; it is to be stopped once it holds none (D28). */
-	retire(worker: Worker, why: string): void;
-	/** Takes over what lives of earlier runs at this address, ends the rest. */
-	restore(): Promise<void>;
-	/** Ids of workers under way to their end. */
-	ending(id: string): boolean;
-	close(): Promise<void>;
-}
-
-interface Deps {
-	store: Pick<Store, "workers" | "jobs" | "tokens">;
-	clock: Clock;
-	now: () => number;
-	random: Random;
-	events: EventBus;
-	workers: WorkerRegistry;
-	tokens: Tokens;
-	/** Launchers by name. */
-	launchers: ReadonlyMap<string, Launcher>;
+/** Where launched workers find the service. */
+export interface ServiceAddress {
 	/** Address that workers call, without a slash at the end. */
 	url: string;
 	/** Identity of this service, of this server where several share a store: marks what it starts. */
 	serviceId: string;
-	/** The server, where several share a store. */
-	server: string | undefined;
-	/** Work that nobody waits for, but that a stop must wait for. */
-	inBackground: (where: string, work: Promise<unknown>) => void;
-	/** A launched worker's process is gone, with what it held. */
-	onGone: (worker: Worker, exit: Pick<Exit, "code" | "signal">) => void;
 }
 
-/** Launching over the given launchers. */
-export function workerLauncher(d: Deps): WorkerLauncher {
-	const ending = new Set<string>();
-	/** Starts under way by worker. */
+export interface WorkerLauncher {
+	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
+	start(endpoint: Endpoint, gpus?: readonly number[]): Promise<void>;
+	/** No more jobs, polls ended, a signal, and after `graceMs` killed. */
+	stop(worker: Worker, q: { why: string; graceMs: number }): Promise<void>;
+	/** The worker gets no more jobs, and is to be stopped once it holds none (D28). */
+	retire(worker: Worker, why: string): void;
+	/** Takes over running workers of earlier runs at this address, stops the rest. */
+	restore(): Promise<void>;
+	/** Whether the worker is being stopped, or is to be. */
+	isLeaving(worker: Worker): boolean;
+	isStopping(worker: Worker): boolean;
+	close(): Promise<void>;
+}
+
+export interface LauncherDeps
+	extends Pick<EngineContext, "clock" | "now" | "random" | "events" | "store" | "background"> {
+	registry: WorkerRegistry;
+	tokens: WorkerTokens;
+	/** By type. */
+	launchers: ReadonlyMap<string, Launcher>;
+	/** Known once the service listens: nothing is launched before. */
+	address: Promise<ServiceAddress>;
+	/** Id of this server, where several share a store. */
+	server: string | undefined;
+}
+
+export function workerLauncher(d: LauncherDeps): WorkerLauncher {
+	const { store, registry } = d;
+	const stopping = new Set<string>();
+	/** Starts in progress by worker. */
 	const starts = new Map<string, Promise<void>>();
 
-	async function gone({ workerId, code, signal, lastOutput }: Exit): Promise<void> {
-		ending.delete(workerId);
-		const worker = [...d.workers.all()].find(
-			({ id, launcher }) => id === workerId && launcher !== "external",
-		);
+	async function exited({ workerId, code, signal, lastOutput }: Exit): Promise<void> {
+		stopping.delete(workerId);
+		const worker = [...registry.all()].find(({ id, managed }) => managed && id === workerId);
 		if (!worker) return;
-		d.events.emit("worker.exited", {
-			endpoint: worker.endpoint,
-			worker: workerId,
-			code,
-			signal,
-			lastOutput,
-		});
-		for (const end of worker.polls) end();
-		d.workers.forget(worker);
-		d.onGone(worker, {
-			...(code !== undefined && { code }),
-			...(signal !== undefined && { signal }),
-		});
-		await d.store.workers.remove({ id: workerId });
+		const { endpoint } = worker;
+		// While it is still in the registry: listeners look it up there.
+		d.events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput });
+		endPolls(worker);
+		registry.forget(worker);
+		await store.workers.remove({ id: workerId });
 		await d.tokens.revoke(workerId);
 	}
 
-	for (const launcher of d.launchers.values()) {
-		launcher.onExit((exit) => d.inBackground(`end of worker ${exit.workerId}`, gone(exit)));
-	}
+	for (const launcher of d.launchers.values())
+		launcher.onExit((exit) => d.background.run(`end of worker ${exit.workerId}`, exited(exit)));
 
 	async function launch(endpoint: Endpoint, worker: Worker, launcher: Launcher): Promise<void> {
 		const { id, gpus } = worker;
+		const { url, serviceId } = await d.address;
 		const row = {
 			id,
 			endpoint: endpoint.id,
 			launcher: endpoint.launcher.type,
-			url: d.url,
+			url,
 			server: d.server,
 			createdAt: worker.createdAt,
 		};
@@ -111,18 +88,11 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 		worker.launchedAs = launchedAs;
 		try {
 			const token = await d.tokens.issue({ endpoint: endpoint.id, worker: id });
-			await d.store.workers.put(row);
+			await store.workers.put(row);
 			const handle = await launcher.start(
-				workerSpec({
-					endpoint,
-					id,
-					token,
-					gpus,
-					url: d.url,
-					serviceId: d.serviceId,
-				}),
+				workerSpec({ endpoint, id, token, gpus, url, serviceId }),
 			);
-			await d.store.workers.put({
+			await store.workers.put({
 				...row,
 				handle: JSON.stringify({
 					...handle,
@@ -132,12 +102,55 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 			});
 			d.events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
 		} catch (error) {
-			d.workers.forget(worker);
+			registry.forget(worker);
 			await launcher.stop(id, 0);
-			await d.store.workers.remove({ id });
+			await store.workers.remove({ id });
 			await d.tokens.revoke(id);
 			throw error;
 		}
+	}
+
+	async function stop(worker: Worker, { why, graceMs }: { why: string; graceMs: number }) {
+		const launcher = d.launchers.get(worker.launcher);
+		if (!launcher || !worker.managed) return;
+		worker.draining = true;
+		stopping.add(worker.id);
+		d.events.emit("worker.stopping", { endpoint: worker.endpoint, worker: worker.id, why });
+		endPolls(worker);
+		if (graceMs > 0) await d.clock.sleep(POLLS_OUT_MS);
+		// The launcher does not know a worker yet that is only just being started.
+		await starts.get(worker.id)?.catch(() => {});
+		await launcher.stop(worker.id, graceMs);
+	}
+
+	const isLeaving = (worker: Worker): boolean => worker.draining || stopping.has(worker.id);
+
+	async function restoreWorker(
+		row: Awaited<ReturnType<typeof store.workers.list>>[number],
+		url: string,
+	): Promise<void> {
+		const launcher = d.launchers.get(row.launcher);
+		const worker = registry.meet({ ...row, ready: false, now: d.now() });
+		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
+		if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
+			worker.draining = true;
+			await exited({ workerId: row.id, lastOutput: "" });
+			return;
+		}
+		worker.gpus = String(handle[GPUS] ?? "")
+			.split(",")
+			.filter((gpu) => gpu !== "")
+			.map(Number);
+		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
+		// It called the service that ran here before.
+		registry.seen(worker, d.now());
+		if (row.url === url)
+			d.events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
+		else
+			await stop(worker, {
+				why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`,
+				graceMs: 0,
+			});
 	}
 
 	return {
@@ -146,7 +159,7 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 			if (!launcher || !isManaged(endpoint.launcher.type))
 				throw new Error(`Endpoint ${endpoint.id} launches no workers.`);
 			const id = `${endpoint.id}-${hex(d.random(WORKER_ID_BYTES))}`;
-			const worker = d.workers.meet({
+			const worker = registry.meet({
 				id,
 				endpoint: endpoint.id,
 				launcher: endpoint.launcher.type,
@@ -158,56 +171,26 @@ export function workerLauncher(d: Deps): WorkerLauncher {
 			starts.set(id, start);
 			await start;
 		},
+		stop,
 		retire(worker, why) {
+			if (!worker.managed || isLeaving(worker)) return;
 			worker.draining = true;
 			worker.retiring = why;
-			for (const end of worker.polls) end();
-		},
-		async stop(worker, { why, graceMs }) {
-			const launcher = d.launchers.get(worker.launcher);
-			if (!launcher || worker.launcher === "external") return;
-			worker.draining = true;
-			ending.add(worker.id);
-			d.events.emit("worker.stopping", { endpoint: worker.endpoint, worker: worker.id, why });
-			for (const end of worker.polls) end();
-			if (graceMs > 0) await d.clock.sleep(POLLS_OUT_MS);
-			// One that is only just being started is not yet known to its launcher.
-			await starts.get(worker.id)?.catch(() => {});
-			await launcher.stop(worker.id, graceMs);
+			endPolls(worker);
+			d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
 		},
 		async restore() {
-			// The workers of other servers are theirs.
-			const rows = (await d.store.workers.list()).filter(({ server }) => server === d.server);
-			for (const row of rows) {
-				const launcher = d.launchers.get(row.launcher);
-				const worker = d.workers.meet({ ...row, ready: false, now: d.now() });
-				const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
-				if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
-					worker.draining = true;
-					await gone({ workerId: row.id, lastOutput: "" });
-					continue;
-				}
-				worker.gpus = String(handle[GPUS] ?? "")
-					.split(",")
-					.filter((gpu) => gpu !== "")
-					.map(Number);
-				if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
-				// It called the service that was here before.
-				d.workers.seen(worker, d.now());
-				if (row.url === d.url)
-					d.events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
-				else
-					await this.stop(worker, {
-						why: `it calls ${row.url ?? "nowhere"}, and the service is at ${d.url} now`,
-						graceMs: 0,
-					});
-			}
+			const { url, serviceId } = await d.address;
+			// Workers of other servers are theirs.
+			const rows = (await store.workers.list()).filter(({ server }) => server === d.server);
+			for (const row of rows) await restoreWorker(row, url);
 			for (const [name, launcher] of d.launchers) {
 				const recorded = rows.filter((row) => row.launcher === name).map(({ id }) => id);
-				await launcher.removeStrays({ serviceId: d.serviceId, recorded });
+				await launcher.removeStrays({ serviceId, recorded });
 			}
 		},
-		ending: (id) => ending.has(id),
+		isLeaving,
+		isStopping: ({ id }) => stopping.has(id),
 		async close() {
 			for (const launcher of d.launchers.values()) await launcher.close();
 		},

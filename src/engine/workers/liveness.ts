@@ -1,20 +1,18 @@
 /**
- * Whether the main process of a worker lives, where its pings do not tell: SDK workers ping from a
- * child process, which may go on for a dead parent and name its jobs for ever (D16). What tells is
- * a poll that the worker cuts and does not begin again. Proxies cut polls too, always at the same
- * age, and a handler that blocks cannot begin one anew: so a cut counts only at an age that polls
- * of this worker have outlived before. What this does not find out ends with the execution timeout.
+ * Whether the main process of a worker is alive, where its pings do not show it: SDK workers ping
+ * from a child process, which may outlive its parent and name its jobs for ever (D16). The sign is a
+ * poll that the worker cuts and does not repeat. Proxies cut polls too, always at the same age, and
+ * a handler that blocks cannot begin a new one: so a cut counts only at an age that earlier polls of
+ * this worker have outlived. The execution timeout ends what this does not notice.
  */
+import type { EpochMs } from "../../core/time.ts";
 import type { Worker } from "./worker-registry.ts";
 
-/** Ping intervals without a poll after which the main process is held for dead. */
+/** Ping intervals without a poll after which the main process counts as dead. */
 const INTERVALS = 2;
 
-/**
- * A poll of the worker begins; the answer is to be called at its end with whether the worker cut
- * it.
- */
-export function pollBegun(worker: Worker, now: () => number): (cut: boolean) => void {
+/** A poll begins; the returned function is called at its end with whether the worker cut it. */
+export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) => void {
 	const began = now();
 	worker.leftAt = undefined;
 	return (cut) => {
@@ -25,7 +23,10 @@ export function pollBegun(worker: Worker, now: () => number): (cut: boolean) => 
 }
 
 /** Whether a worker that still pings has lost its main process. */
-export function mainIsGone(worker: Worker, q: { now: number; pingIntervalMs: number }): boolean {
+export function isMainProcessDead(
+	worker: Worker,
+	q: { now: EpochMs; pingIntervalMs: number },
+): boolean {
 	return (
 		worker.leftAt !== undefined &&
 		worker.takes + worker.stops === 0 &&

@@ -18,8 +18,8 @@ it("D18: a poll whose time is over while the store is asked ends", async () => {
 		clock,
 		now: clock.now,
 		events,
-		workers: present,
-		graceMs: () => 0,
+		registry: present,
+		stopGraceMs: () => 0,
 		kill: () => {},
 		unstopped: () => answer.promise,
 	});

@@ -1,38 +1,28 @@
-/**
- * What a launched worker wrote, told line by line: the last lines, then what comes, of one job if
- * wanted (protocol B.9).
- */
+/** Log lines of a launched worker: the last ones, then new ones, optionally of one job (protocol B.9). */
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { LogLine, WorkerLogs } from "../../launchers/launcher.ts";
 import { isWorkerOf } from "./worker-spec.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 
-/** Time between two looks for new lines, ms. */
-const LOOK_MS = 250;
+/** Time between two reads for new lines, ms. */
+const POLL_MS = 250;
 
-/**
- * An empty list is told at least this often while there is nothing new, ms, so that the connection
- * is kept.
- */
+/** Without new lines an empty list is sent at least so often, ms, so that the connection is kept. */
 const KEEP_ALIVE_MS = 15_000;
 
-/**
- * How much of the end is looked at for the last lines, bytes; four times as much whenever that was
- * too little.
- */
+/** How much of the end is read for the last lines, bytes; four times as much if that is too little. */
 const TAIL_BYTES = 64 * 1024;
 
-/** A line, or a piece of a very long one. `job` and `level` as the worker's SDK tells them. */
+/** A line, or a piece of a very long one. `job` and `level` as the worker's SDK wrote them. */
 export interface LogEntry {
 	text: string;
-	/** Where to read on after it. */
+	/** Where the next line begins. */
 	position: number;
 	job?: string;
 	level?: string;
 }
 
-/** Which lines of which worker. */
 export interface LogQuery {
 	endpoint: string;
 	worker: string;
@@ -41,44 +31,40 @@ export interface LogQuery {
 	tail: number;
 	/** Only lines of this job. */
 	job?: string | undefined;
-	/** Goes on until the worker has ended or `left`. */
+	/** Sends new lines until the worker has exited or `left`. */
 	follow: boolean;
 	left: AbortSignal;
 }
 
-/**
- * Reads logs. Nothing is read before it is asked for, so a slow reader holds up nobody. Throws
- * `worker_not_found`.
- */
+/** Reads only as fast as the caller iterates. Throws `worker_not_found`. */
 export function logReader(d: {
 	clock: Clock;
 	logs: WorkerLogs;
-	workers: WorkerRegistry;
+	registry: WorkerRegistry;
 }): (q: LogQuery) => Promise<AsyncIterable<LogEntry[]>> {
 	return async (q) => {
 		const extent = isWorkerOf(q.endpoint, q.worker) ? await d.logs.extent(q.worker) : undefined;
-		// One that is only just being started has written nothing yet.
-		if (!extent && !launched(d.workers, q))
+		// A worker that is being started has written nothing yet.
+		if (!extent && !isRunning(d.registry, q))
 			throw new ApiError("worker_not_found", { worker: q.worker, endpoint: q.endpoint });
 		return entries(d, q, q.from ?? (extent ? await tailFrom(d.logs, q, extent) : 0));
 	};
 }
 
-/** Whether it is a worker of ours that has not ended. */
-function launched(workers: WorkerRegistry, { endpoint, worker }: LogQuery): boolean {
-	return (workers.get({ endpoint, id: worker })?.launcher ?? "external") !== "external";
+function isRunning(registry: WorkerRegistry, { endpoint, worker }: LogQuery): boolean {
+	return registry.get({ endpoint, id: worker })?.managed === true;
 }
 
 async function* entries(
-	d: { clock: Clock; logs: WorkerLogs; workers: WorkerRegistry },
+	d: { clock: Clock; logs: WorkerLogs; registry: WorkerRegistry },
 	q: LogQuery,
 	from: number,
 ): AsyncGenerator<LogEntry[]> {
 	let quietMs = 0;
 	for (let at = from; !q.left.aborted; ) {
-		// Asked before reading: what a worker writes before its end is told.
-		const goesOn = q.follow && launched(d.workers, q);
-		const part = (await d.logs.read({ workerId: q.worker, from: at, whole: !goesOn })) ?? {
+		// Checked before reading, so that the last lines of an ending worker are read.
+		const continues = q.follow && isRunning(d.registry, q);
+		const part = (await d.logs.read({ workerId: q.worker, from: at, whole: !continues })) ?? {
 			lines: [],
 			next: at,
 			end: true,
@@ -90,13 +76,13 @@ async function* entries(
 			yield found;
 		}
 		if (!part.end) continue;
-		if (!goesOn) return;
-		await d.clock.sleep(LOOK_MS, q.left);
-		quietMs += LOOK_MS;
+		if (!continues) return;
+		await d.clock.sleep(POLL_MS, q.left);
+		quietMs += POLL_MS;
 	}
 }
 
-/** Where the last `tail` lines that are wanted begin. */
+/** Where the last `tail` matching lines begin. */
 async function tailFrom(
 	logs: WorkerLogs,
 	{ worker, tail, job }: LogQuery,
@@ -106,12 +92,12 @@ async function tailFrom(
 		const from = Math.max(first, last - back);
 		let starts: number[] = [];
 		let end = from;
-		// Only what was there when it was asked for: a worker may write faster than this reads.
+		// Only up to the first extent: a worker may write faster than this reads.
 		for (let at = from; at < last; ) {
 			const part = await logs.read({ workerId: worker, from: at, whole: true });
 			if (!part || part.lines.length === 0) break;
 			for (const line of part.lines) {
-				// The first line may be the end of one.
+				// The first line may be the end of a longer one.
 				const inside = at === from && line === part.lines[0] && from > first;
 				if (!inside && line.position <= last && (job === undefined || entryOf(line).job === job))
 					starts.push(end);
@@ -126,9 +112,9 @@ async function tailFrom(
 	}
 }
 
-/** A line as the SDK's JSON means it, or as it stands. */
+/** The message in the SDK's JSON, or the line itself. */
 function entryOf({ text, position }: LogLine): LogEntry {
-	const { requestId, message, level } = told(text);
+	const { requestId, message, level } = parse(text);
 	if (typeof message !== "string") return { text, position };
 	return {
 		text: message,
@@ -138,7 +124,7 @@ function entryOf({ text, position }: LogLine): LogEntry {
 	};
 }
 
-function told(text: string): { requestId?: unknown; message?: unknown; level?: unknown } {
+function parse(text: string): { requestId?: unknown; message?: unknown; level?: unknown } {
 	if (!text.startsWith('{"')) return {};
 	try {
 		return JSON.parse(text) as object;

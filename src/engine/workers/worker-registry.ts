@@ -1,83 +1,78 @@
 /**
- * The workers this server has heard of: what they hold, what they must stop, which polls they hold
- * open. In memory; rebuilt from the store at start and from what workers say.
+ * The workers that call this server or that it launched: the jobs they hold, what they must stop,
+ * their open polls. In memory; rebuilt from the store and from the workers' calls after a start.
  */
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
+import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
+import { isManaged } from "../../launchers/index.ts";
 
-/** A job in a worker's hands. */
+/** A job that a worker holds. */
 export interface HeldJob {
 	attempt: number;
-	handedAt: number;
-	/** It counts for no scaling (D20). */
+	handedAt: EpochMs;
+	/** It does not count for scaling (D20). */
 	lowPriority?: boolean;
-	/** Our answer to its last chunk may not have arrived: an equal one is a repeat (D7). */
+	/** Our response to its last chunk may not have arrived: an equal one is a repeat (D7). */
 	unsure?: boolean;
 	/** Number of its next chunk post, for workers that number them. */
 	nextPost?: number;
 }
 
-/** One worker as this server sees it. Times in ms since the epoch. */
+/** One worker as this server knows it. */
 export interface Worker {
 	readonly id: string;
 	readonly endpoint: string;
-	/** Name of the launcher that started it; `external` for others. */
+	/** Type of the launcher that started it; `external` for others. */
 	readonly launcher: string;
-	readonly createdAt: number;
-	seenAt: number;
-	/** It has called at least once: before, it is initializing (protocol B.7). */
+	/** Sluice starts and stops it. */
+	readonly managed: boolean;
+	readonly createdAt: EpochMs;
+	seenAt: EpochMs;
+	/** It has called: before, it is initializing. */
 	ready: boolean;
 	/** When it first called. */
-	readyAt?: number;
+	readyAt?: EpochMs;
 	pinged: boolean;
-	/** It said so in a ping, or its main process is gone; until it asks for a job again. */
+	/** It reported so, or only its ping process is left; until it asks for a job again. */
 	unhealthy: boolean;
 	/** It gets no more jobs (D28). */
 	draining: boolean;
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
-	/** What it was launched with (see `worker-spec.ts`). */
+	/** Hash of what it was launched with (see `worker-spec.ts`). */
 	launchedAs?: string;
-	/** GPUs of the machine that are its own. */
+	/** GPUs of the machine that are assigned to it. */
 	gpus: readonly number[];
-	/** Version of its SDK, as its pings tell it. */
+	/** Version of its SDK, from its pings. */
 	version?: string;
 	/** When it last became idle. */
-	idleSince: number;
+	idleSince: EpochMs;
 	/** Jobs handed to it and not reported. */
 	readonly held: RotatingMap<string, HeldJob>;
-	/** Jobs of earlier attempts or cancelled ones that it may still run. */
-	readonly stopping: Map<string, { since: number; toldAt?: number }>;
+	/** Jobs that it must stop, of earlier attempts or cancelled. */
+	readonly stopping: Map<string, { since: EpochMs; sentAt?: EpochMs }>;
 	/**
-	 * The store has nothing open for it beside `held`: while nothing is held, a ping or a take with
-	 * nothing in progress need not ask. Ends with any sign of work that another server handed to it.
+	 * The store has nothing open for it beside `held`: while that is empty, a ping or take without jobs
+	 * need not ask it. False after any sign of a job that another server handed to it.
 	 */
 	knownIdle: boolean;
-	/** Its open polls. */
+	/** Its open polls for jobs, and for jobs to stop. */
 	takes: number;
 	stops: number;
-	/**
-	 * Longest time for which one of its polls was held and then answered, ms: what lies between lets
-	 * connections live so long.
-	 */
+	/** Longest time that one of its polls was held and then answered, ms (see `liveness.ts`). */
 	longestPollMs: number;
-	/**
-	 * When it cut a poll before the time that such polls can last; until its next poll (see
-	 * `liveness.ts`).
-	 */
-	leftAt?: number | undefined;
-	/** Ends its open polls with 204. */
+	/** When it cut a poll before that time; until its next poll. */
+	leftAt?: EpochMs | undefined;
+	/** Each ends one of its open polls with 204. */
 	readonly polls: RotatingSet<() => void>;
-	/** Something new to stop: wakes its stop channel. */
+	/** Each wakes one of its open polls for jobs to stop. */
 	readonly wakeStops: RotatingSet<() => void>;
 }
 
-/**
- * All workers known here. An id belongs to its endpoint: a host that serves two under one name is
- * two workers.
- */
+/** A worker id belongs to its endpoint: a host that serves two under one id is two workers. */
 export interface WorkerRegistry {
-	/** The worker, made known if it is new. */
+	/** The worker, added if it is new. */
 	meet(q: {
 		id: string;
 		endpoint: string;
@@ -85,31 +80,30 @@ export interface WorkerRegistry {
 		ready: boolean;
 		pinged?: boolean;
 		gpus?: readonly number[];
-		now: number;
+		now: EpochMs;
 	}): Worker;
-	/** A call came from it. */
-	seen(worker: Worker, now: number): void;
+	/** It called. */
+	seen(worker: Worker, now: EpochMs): void;
 	get(q: { endpoint: string; id: string }): Worker | undefined;
 	forget(worker: Worker): void;
 	of(endpoint: string): Iterable<Worker>;
 	all(): Iterable<Worker>;
 }
 
-/** No worker known yet. */
 export function workerRegistry(events: EventBus): WorkerRegistry {
-	/** By endpoint, then by id. */
-	const known = new Map<string, Map<string, Worker>>();
-	/** The same, to be walked through again and again. */
-	const everyone = new Set<Worker>();
+	const byEndpoint = new Map<string, Map<string, Worker>>();
+	/** The same workers, for frequent iteration. */
+	const everyWorker = new Set<Worker>();
 	return {
 		meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], now }) {
-			const there = known.get(endpoint) ?? new Map<string, Worker>();
-			const old = there.get(id);
-			if (old) return old;
+			const ofEndpoint = byEndpoint.get(endpoint) ?? new Map<string, Worker>();
+			const existing = ofEndpoint.get(id);
+			if (existing) return existing;
 			const worker: Worker = {
 				id,
 				endpoint,
 				launcher,
+				managed: isManaged(launcher),
 				createdAt: now,
 				seenAt: now,
 				ready,
@@ -128,8 +122,8 @@ export function workerRegistry(events: EventBus): WorkerRegistry {
 				wakeStops: new RotatingSet(),
 				...(ready && { readyAt: now }),
 			};
-			known.set(endpoint, there.set(id, worker));
-			everyone.add(worker);
+			byEndpoint.set(endpoint, ofEndpoint.set(id, worker));
+			everyWorker.add(worker);
 			if (ready) events.emit("worker.ready", { endpoint, worker: id });
 			return worker;
 		},
@@ -140,33 +134,38 @@ export function workerRegistry(events: EventBus): WorkerRegistry {
 			worker.readyAt = worker.idleSince = now;
 			events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
 		},
-		get: ({ endpoint, id }) => known.get(endpoint)?.get(id),
+		get: ({ endpoint, id }) => byEndpoint.get(endpoint)?.get(id),
 		forget({ endpoint, id }) {
-			const there = known.get(endpoint);
-			const worker = there?.get(id);
-			if (!there || !worker) return;
-			everyone.delete(worker);
-			there.delete(id);
-			if (there.size === 0) known.delete(endpoint);
+			const ofEndpoint = byEndpoint.get(endpoint);
+			const worker = ofEndpoint?.get(id);
+			if (!ofEndpoint || !worker) return;
+			everyWorker.delete(worker);
+			ofEndpoint.delete(id);
+			if (ofEndpoint.size === 0) byEndpoint.delete(endpoint);
 		},
-		of: (endpoint) => known.get(endpoint)?.values() ?? [],
-		all: () => everyone.values(),
+		of: (endpoint) => byEndpoint.get(endpoint)?.values() ?? [],
+		all: () => everyWorker.values(),
 	};
 }
 
-/** A job left its hands. */
-export function releaseJob(worker: Worker, id: string, now: number): void {
+/** Ends the open polls of a worker with 204. */
+export function endPolls(worker: Worker): void {
+	for (const end of worker.polls) end();
+}
+
+/** The worker does not hold the job any more. */
+export function releaseJob(worker: Worker, id: string, now: EpochMs): void {
 	if (worker.held.delete(id) && worker.held.size === 0) worker.idleSince = now;
 }
 
 /**
- * As {@link releaseJob}, for what was in its hands as `before` says: the claims of a commit are answered
- * first, so that it may have the same job anew.
+ * As {@link releaseJob}, unless the worker was handed the same job again since `before`: a claim of
+ * the same commit is answered first.
  */
 export function releaseJobById(
 	worker: Worker,
 	id: string,
-	q: { before: HeldJob | undefined; now: number },
+	q: { before: HeldJob | undefined; now: EpochMs },
 ): void {
 	if (worker.held.get(id) === q.before) releaseJob(worker, id, q.now);
 }

@@ -1,7 +1,4 @@
-/**
- * What a launcher is asked to start for an endpoint, and what tells whether a worker was started
- * with the settings of today.
- */
+/** What a launcher starts for an endpoint, and whether a worker runs with its current settings. */
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../core/endpoint.ts";
 import { workerEnv } from "../../core/workers/worker-env.ts";
@@ -11,17 +8,14 @@ import type { WorkerSpec } from "../../launchers/launcher.ts";
 /** Bytes of the random end of a launched worker's id. */
 export const WORKER_ID_BYTES = 6;
 
-/** Whether a launched worker with this id is one of the endpoint, running or not. */
+/** Whether this is the id of a launched worker of the endpoint, running or not. */
 export function isWorkerOf(endpoint: string, worker: string): boolean {
 	return (
 		worker.startsWith(`${endpoint}-`) && /^[0-9a-f]{12}$/.test(worker.slice(endpoint.length + 1))
 	);
 }
 
-/**
- * What a worker was started with, as a hash: launcher and environment, whatever the order of their
- * members.
- */
+/** Hash of launcher and environment, whatever the order of their members. */
 export function launchHash({ launcher, env }: Pick<Endpoint, "launcher" | "env">): string {
 	const members = [replacementSettings(launcher), env];
 	return hash("sha256", JSON.stringify(members.map(sorted)), "hex");

@@ -1,19 +1,22 @@
 /**
- * Workers as they are told (D13, D29, D39): those that call this server, and those that servers
- * sharing the store tell each other of, each once.
+ * Workers as callers see them (D13, D29, D39): those of this server and those that other servers
+ * report in their notes, each once.
  */
+import type { EpochMs } from "../../core/time.ts";
+import { isManaged } from "../../launchers/index.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import type { HeldBack } from "./start-problems.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 
 /** An external worker is forgotten so long after its last call, ms. */
 export const FORGET_MS = 120_000;
 
-/** A note tells of calls so coarsely, ms, that it does not change with each of them. */
+/** Notes round `seenAt` to this, ms, so that they do not change with each call. */
 const SEEN_MS = 10_000;
 
-/** What is known of a worker without its jobs. Times in ms since the epoch. */
-type Facts = Pick<
+/** A worker without its jobs, as notes have it. */
+type WorkerFacts = Pick<
 	Worker,
 	| "id"
 	| "endpoint"
@@ -28,127 +31,110 @@ type Facts = Pick<
 	| "version"
 >;
 
-/** A worker as it is told. */
-export interface WorkerView extends Omit<Facts, "pinged"> {
-	/** Ids of the jobs in its hands. */
+export interface WorkerView extends Omit<WorkerFacts, "pinged"> {
+	/** Ids of the jobs it holds. */
 	jobs: readonly string[];
 }
 
-/** Why no worker of an endpoint is started by the server that would do so. */
-export interface HeldBack {
-	crashing?: string | undefined;
-	withoutGpu?: string | undefined;
-}
-
+/** What a server reports to the others. */
 interface Note {
-	workers: Facts[];
+	workers: WorkerFacts[];
 	heldBack: Record<string, HeldBack>;
 }
 
-/** A note as it is looked into: workers by endpoint and id. */
-interface Read {
-	workers: ReadonlyMap<string, ReadonlyMap<string, Facts>>;
+/** A note, its workers by endpoint and id. */
+interface ParsedNote {
+	workers: ReadonlyMap<string, ReadonlyMap<string, WorkerFacts>>;
 	heldBack: Note["heldBack"];
 }
 
-/** Knows the workers of all servers. */
 export interface WorkerViews {
 	/**
-	 * Workers of an endpoint, whichever server they call. `noneBusy`: it is known that no job runs
-	 * there. Throws as the store does where that is shared.
+	 * Workers of an endpoint on all servers. `noneBusy`: no job of it runs. Throws as the store does
+	 * where that is shared.
 	 */
 	of(endpoint: string, noneBusy?: boolean): Promise<WorkerView[]>;
-	/** Why no worker is started there, by whichever server would. */
+	/** Why the server that would start workers of an endpoint starts none. */
 	heldBack(endpoint: string): HeldBack;
-	/** Whether the worker pings, at whichever server. */
+	/** Whether the worker pings any server. */
 	pings(worker: Worker): boolean;
-	/** What this server tells the others, JSON text. */
+	/** What this server reports to the others, JSON text. */
 	note(): string;
 }
 
 interface Deps {
-	workers: WorkerRegistry;
-	cluster: () => Pick<Cluster, "shared" | "id" | "servers">;
+	registry: WorkerRegistry;
+	cluster: Pick<Cluster, "id" | "servers" | "scales">;
 	store: ClusterStore | undefined;
-	now: () => number;
-	/** Why this server starts no workers, by endpoint. */
-	heldBack: (endpoint: string) => HeldBack;
-	/** Endpoints whose workers this server starts. */
-	scaled: () => Iterable<string>;
+	now: () => EpochMs;
+	/** Why this server starts no workers of an endpoint. */
+	problemOf: (endpoint: string) => HeldBack;
+	endpoints: () => Iterable<{ endpoint: { id: string } }>;
 }
 
 export function workerViews(d: Deps): WorkerViews {
-	/** Parsed notes by their text. */
-	let parsed = new Map<string, Read>();
+	let byText = new Map<string, ParsedNote>();
 
-	function notes(): Read[] {
-		const before = parsed;
-		const { id, servers } = d.cluster();
+	function notes(): ParsedNote[] {
+		const before = byText;
+		const { id, servers } = d.cluster;
 		const texts = servers().flatMap((peer) =>
 			peer.id !== id && peer.note !== undefined ? [peer.note] : [],
 		);
-		parsed = new Map(texts.map((text) => [text, before.get(text) ?? readNote(text)]));
-		return [...parsed.values()];
+		byText = new Map(texts.map((text) => [text, before.get(text) ?? parseNote(text)]));
+		return [...byText.values()];
 	}
 
-	/** Those that any server knows of; of a worker that calls several, what the last one saw. */
-	function known(endpoint: string): Map<string, Facts> {
-		const found = new Map<string, Facts>(
-			[...d.workers.of(endpoint)].map((worker) => [worker.id, worker]),
+	/** Workers that any server knows; of a worker that calls several, what the last one saw. */
+	function collect(endpoint: string): Map<string, WorkerFacts> {
+		const found = new Map<string, WorkerFacts>(
+			[...d.registry.of(endpoint)].map((worker) => [worker.id, worker]),
 		);
 		for (const { workers } of notes()) {
 			for (const facts of workers.get(endpoint)?.values() ?? []) {
-				const here = found.get(facts.id);
-				if (facts.launcher === "external" && d.now() - facts.seenAt >= FORGET_MS) continue;
-				if (!here || (here.launcher === "external" && here.seenAt < facts.seenAt))
+				const own = found.get(facts.id);
+				if (!isManaged(facts.launcher) && d.now() - facts.seenAt >= FORGET_MS) continue;
+				if (!own || (!isManaged(own.launcher) && own.seenAt < facts.seenAt))
 					found.set(facts.id, facts);
 			}
 		}
 		return found;
 	}
 
-	async function together(
+	async function ofAllServers(
 		endpoint: string,
 		store: ClusterStore,
 		noneBusy: boolean,
 	): Promise<WorkerView[]> {
 		const running = noneBusy ? [] : await store.running({ endpoint });
-		const found = known(endpoint);
+		const found = collect(endpoint);
 		const jobs = new Map<string, string[]>();
 		for (const { id, worker, startedAt } of running) {
 			const held = jobs.get(worker);
 			if (held) held.push(id);
 			else jobs.set(worker, [id]);
-			// One that took its job a moment ago, at a server that has not told of it yet.
-			if (!found.has(worker))
-				found.set(worker, {
-					id: worker,
-					endpoint,
-					launcher: "external",
-					createdAt: startedAt,
-					seenAt: startedAt,
-					ready: true,
-					pinged: false,
-					unhealthy: false,
-					draining: false,
-					gpus: [],
-				});
+			// It took its job a moment ago, at a server that has not reported it yet.
+			if (!found.has(worker)) found.set(worker, newcomer(endpoint, worker, startedAt));
 		}
 		return [...found.values()].map((facts) => viewOf(facts, jobs.get(facts.id) ?? []));
+	}
+
+	function ownHeldBack(endpoint: string): HeldBack {
+		return d.cluster.scales(endpoint) ? d.problemOf(endpoint) : {};
 	}
 
 	return {
 		of: async (endpoint, noneBusy = false) =>
 			d.store
-				? await together(endpoint, d.store, noneBusy)
-				: [...d.workers.of(endpoint)].map((worker) => viewOf(worker, [...worker.held.keys()])),
+				? await ofAllServers(endpoint, d.store, noneBusy)
+				: [...d.registry.of(endpoint)].map((worker) => viewOf(worker, [...worker.held.keys()])),
 		heldBack(endpoint) {
-			const here = d.heldBack(endpoint);
-			if (!d.store || here.crashing !== undefined || here.withoutGpu !== undefined) return here;
+			const own = ownHeldBack(endpoint);
+			if (!d.store || isHeldBack(own)) return own;
 			return (
 				notes()
 					.map((note) => note.heldBack[endpoint])
-					.find((told) => told !== undefined) ?? {}
+					.find((reason) => reason !== undefined) ?? {}
 			);
 		},
 		pings: (worker) =>
@@ -156,29 +142,47 @@ export function workerViews(d: Deps): WorkerViews {
 			notes().some(({ workers }) => workers.get(worker.endpoint)?.get(worker.id)?.pinged === true),
 		note() {
 			const heldBack: Note["heldBack"] = {};
-			for (const endpoint of d.scaled()) {
-				const why = d.heldBack(endpoint);
-				if (why.crashing !== undefined || why.withoutGpu !== undefined) heldBack[endpoint] = why;
+			for (const { endpoint } of d.endpoints()) {
+				const reason = ownHeldBack(endpoint.id);
+				if (isHeldBack(reason)) heldBack[endpoint.id] = reason;
 			}
-			return JSON.stringify({ workers: [...d.workers.all()].map(noted), heldBack } satisfies Note);
+			return JSON.stringify({ workers: [...d.registry.all()].map(factsOf), heldBack });
 		},
 	};
 }
 
-function readNote(text: string): Read {
+function isHeldBack({ crashing, withoutGpu }: HeldBack): boolean {
+	return crashing !== undefined || withoutGpu !== undefined;
+}
+
+function parseNote(text: string): ParsedNote {
 	const { workers, heldBack } = JSON.parse(text) as Note;
-	const byEndpoint = new Map<string, Map<string, Facts>>();
+	const byEndpoint = new Map<string, Map<string, WorkerFacts>>();
 	for (const facts of workers) {
-		const there = byEndpoint.get(facts.endpoint) ?? new Map<string, Facts>();
-		byEndpoint.set(facts.endpoint, there.set(facts.id, facts));
+		const ofEndpoint = byEndpoint.get(facts.endpoint) ?? new Map<string, WorkerFacts>();
+		byEndpoint.set(facts.endpoint, ofEndpoint.set(facts.id, facts));
 	}
 	return { workers: byEndpoint, heldBack };
 }
 
-function viewOf(
-	{ id, endpoint, launcher, createdAt, seenAt, ready, unhealthy, draining, gpus, version }: Facts,
-	jobs: readonly string[],
-): WorkerView {
+function newcomer(endpoint: string, id: string, startedAt: EpochMs): WorkerFacts {
+	return {
+		id,
+		endpoint,
+		launcher: "external",
+		createdAt: startedAt,
+		seenAt: startedAt,
+		ready: true,
+		pinged: false,
+		unhealthy: false,
+		draining: false,
+		gpus: [],
+	};
+}
+
+function viewOf(facts: WorkerFacts, jobs: readonly string[]): WorkerView {
+	const { id, endpoint, launcher, createdAt, seenAt, ready } = facts;
+	const { unhealthy, draining, gpus, version } = facts;
 	return {
 		id,
 		endpoint,
@@ -194,30 +198,8 @@ function viewOf(
 	};
 }
 
-function noted({
-	id,
-	endpoint,
-	launcher,
-	createdAt,
-	seenAt,
-	ready,
-	pinged,
-	unhealthy,
-	draining,
-	gpus,
-	version,
-}: Worker): Facts {
-	return {
-		id,
-		endpoint,
-		launcher,
-		createdAt,
-		seenAt: Math.floor(seenAt / SEEN_MS) * SEEN_MS,
-		ready,
-		pinged,
-		unhealthy,
-		draining,
-		gpus,
-		...(version !== undefined && { version }),
-	};
+function factsOf(worker: Worker): WorkerFacts {
+	const { jobs: _, ...view } = viewOf(worker, []);
+	const seenAt = Math.floor(worker.seenAt / SEEN_MS) * SEEN_MS;
+	return { ...view, seenAt, pinged: worker.pinged };
 }

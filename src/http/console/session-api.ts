@@ -57,7 +57,7 @@ export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 /** GET /console/link/{token}: signs in by a link that works once. Throws `console_link_over`. */
 export async function link(call: Call): Promise<void> {
 	const { sessions, consoleLinks } = call.engine.access;
-	const keyId = consoleLinks.take(call.params.token);
+	const keyId = consoleLinks.redeem(call.params.token);
 	const begun =
 		keyId === undefined ? undefined : await sessions.begin({ keyId, place: placeOf(call) });
 	if (begun) setCookie(call, begun);

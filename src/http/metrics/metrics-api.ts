@@ -7,7 +7,7 @@ import { EXPOSITION_TYPE } from "../../api/metrics.ts";
 import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
-import type { EndpointSnapshot } from "../../engine/endpoints/endpoint-snapshots.ts";
+import type { EndpointSnapshot } from "../../engine/metrics/endpoint-snapshots.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
 import { principalOf } from "../auth.ts";

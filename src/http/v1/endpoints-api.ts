@@ -71,7 +71,7 @@ async function setPaused(call: Call, paused: boolean): EndpointAnswer {
 /** POST /v1/endpoints/{endpoint}/webhook-secret: a new secret; only this answer has it (D21). */
 export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_WEBHOOK_SECRET>> {
 	await readNothing(call);
-	return { webhookSecret: await call.engine.webhooks.renewSecret(call.params.endpoint) };
+	return { webhookSecret: await call.engine.endpoints.renewWebhookSecret(call.params.endpoint) };
 }
 
 /** POST /v1/endpoints/{endpoint}/worker-env: variables for an external worker (D36). */
@@ -92,7 +92,7 @@ async function endpointView(
 	const { jobs, workers } = await engine.metrics.health(endpoint.id);
 	return {
 		...settingsOf(endpoint),
-		webhookSecretSet: engine.endpoints.sealedSecret(endpoint.id) !== undefined,
+		webhookSecretSet: engine.endpoints.encryptedSecret(endpoint.id) !== undefined,
 		paused,
 		createdAt: isoTime(createdAt),
 		jobs,

@@ -28,13 +28,13 @@ export async function feed(call: Call): Promise<void> {
 		keyId: principal.keyId,
 		endpoint,
 		intervalMs,
-		hear(overview) {
+		send(overview) {
 			// A slow reader misses intermediate states.
 			if (!connected(call) || res.writableNeedDrain) return false;
 			const event = `event: overview\ndata: ${overview}\n\n`;
 			res.write(overview === undefined ? ": nothing new\n\n" : event);
 			return true;
 		},
-		over: () => res.end(),
+		closed: () => res.end(),
 	});
 }

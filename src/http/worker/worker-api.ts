@@ -18,7 +18,7 @@ import {
 	tooLarge,
 } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
-import type { DispatchedJob } from "../../engine/api.ts";
+import type { DispatchedJob } from "../../engine/jobs/decrypt-claimed.ts";
 import { BodyTooLarge, readJson } from "../body.ts";
 import type { ScannedBody } from "../body.ts";
 import { connected, query } from "../call.ts";
@@ -75,27 +75,18 @@ export async function done(call: Call): Promise<void> {
 
 /** POST /job-stream/{worker}/{job}: one chunk; larger ones are split (D7). */
 export async function chunk(call: Call): Promise<void> {
-	const { engine, params } = call;
+	const { jobs } = call.engine;
 	const worker = call.worker!;
+	const id = call.params.job;
 	const read = await readChunk(call);
-	const held = worker.held.get(params.job);
-	if ("report" in read) await engine.jobs.report({ worker, id: params.job, report: read.report });
-	else {
-		// An external worker may have posted to other servers, too: a duplicate is better than a loss.
-		const bound = !engine.cluster.others() || worker.launcher !== "external";
-		const number = bound ? postNumber(call) : undefined;
-		const repeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
-		// Posts from before this server's start are unknown here: the text is compared once.
-		const unsure =
-			held === undefined
-				? !engine.cluster.shared
-				: held.unsure === true || (number !== undefined && held.nextPost === undefined);
-		if (!repeat)
-			await engine.jobs.addChunks({ worker, id: params.job, pieces: read.chunks, unsure });
-		if (held && number !== undefined) held.nextPost = number + 1;
+	if ("report" in read) {
+		await jobs.report({ worker, id, report: read.report });
+		if (connected(call)) await jsonWritten(call, POSTED);
+		return;
 	}
-	const written = connected(call) && (await jsonWritten(call, POSTED));
-	if (held) held.unsure = !written;
+	const number = postNumber(call);
+	const acknowledge = await jobs.addChunks({ worker, id, pieces: read.chunks, number });
+	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
 }
 
 /** The worker kit numbers the chunk posts of an attempt, so that repeats are recognised. */

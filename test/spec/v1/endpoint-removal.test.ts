@@ -104,9 +104,9 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 
 	it("D39: no change that comes at the same time brings a deleted endpoint back", async () => {
 		const here = await service();
-		const { endpoints, webhooks } = here.engine;
+		const { endpoints } = here.engine;
 		const changes = [
-			(id: string) => webhooks.renewSecret(id),
+			(id: string) => endpoints.renewWebhookSecret(id),
 			(id: string) => endpoints.update(id, { name: "New" }),
 			(id: string) => endpoints.pause(id, true),
 		];

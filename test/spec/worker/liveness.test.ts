@@ -62,7 +62,7 @@ describe("D16: pings of a dead worker's child", () => {
 		await pings(worker, id, 1);
 		expect(await b.reached(returned)).toMatchObject({ id, worker: worker.id, why: "lost" });
 		expect(b.of("worker.unhealthy")).toMatchObject([
-			{ worker: worker.id, reason: expect.stringContaining("held for dead") },
+			{ worker: worker.id, reason: expect.stringContaining("counts as dead") },
 		]);
 		expect(await state(worker)).toBe("unhealthy");
 		await pings(worker, id, 4);

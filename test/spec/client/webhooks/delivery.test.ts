@@ -176,7 +176,7 @@ describe("stops and losses", () => {
 		await engine.endpoints.remove(site.ep);
 		await atOnce(hand, fault);
 		for (let step = 0; step < 5; step += 1) await hand.advance(1000);
-		expect(engine.endpoints.sealedSecret(site.ep)).toBeDefined();
+		expect(engine.endpoints.encryptedSecret(site.ep)).toBeDefined();
 		expect(await over(id)).toMatchObject({ state: "delivered", used: 2 });
 		const { headers, body } = (await arrived(2))[1]!;
 		expect(headers["webhook-signature"]).toBe(
@@ -186,7 +186,7 @@ describe("stops and losses", () => {
 				body.toString(),
 			),
 		);
-		while (engine.endpoints.sealedSecret(site.ep) !== undefined) await hand.advance(1000);
+		while (engine.endpoints.encryptedSecret(site.ep) !== undefined) await hand.advance(1000);
 	});
 
 	it("D21: deliveries are kept 7 days", async () => {

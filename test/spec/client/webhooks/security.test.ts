@@ -58,7 +58,7 @@ describe("the signature", () => {
 		await ended({}, own);
 		const [first] = await arrived(1);
 		expect(first!.headers["webhook-signature"]).toMatch(/^v1,[\w+/]{43}=$/);
-		const made = await own.engine.webhooks.renewSecret(site.ep);
+		const made = await own.engine.endpoints.renewWebhookSecret(site.ep);
 		expect(made).toMatch(/^whsec_[\w+/]{43}=$/);
 		expect(signedWith(made, first!)).toBe(false);
 		await ended({}, own);
@@ -67,7 +67,7 @@ describe("the signature", () => {
 		own = await start();
 		await ended({}, own);
 		expect(signedWith(made, (await arrived(3))[2]!)).toBe(true);
-		await expect(own.engine.webhooks.renewSecret("none")).rejects.toMatchObject({
+		await expect(own.engine.endpoints.renewWebhookSecret("none")).rejects.toMatchObject({
 			code: "endpoint_not_found",
 		});
 		await endWith(own, hand);
@@ -75,7 +75,7 @@ describe("the signature", () => {
 	});
 
 	it("D21: secrets lie nowhere in clear: not in the store, not in what the engine knows of an endpoint", async () => {
-		const made = await site.service.engine.webhooks.renewSecret(site.ep);
+		const made = await site.service.engine.endpoints.renewWebhookSecret(site.ep);
 		const kept = Buffer.concat(await writtenIn(site.service.folder.path));
 		for (const secret of [SECRET, made])
 			for (const form of [secret, secret.slice("whsec_".length)])

@@ -12,7 +12,7 @@ import {
 import { eventBus } from "../../events.ts";
 import type { MetricsRow } from "../../store/contract/metrics.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { metrics } from "./metrics.ts";
+import { metricHistory } from "./metric-history.ts";
 
 const T0 = 500_000 * HOUR_MS;
 
@@ -32,30 +32,32 @@ function bed() {
 		rows: [] as MetricsRow[],
 		expired: [] as { step: number; before: number }[],
 	};
-	const keeping = metrics({
+	const keeping = metricHistory({
 		clock,
 		events,
 		now: clock.now,
-		source: "s",
-		registry: { has: () => place.known },
+		run: "s",
+		endpoints: { has: () => place.known },
 		cluster: { leads: () => place.leads },
-		present: async () => {
+		snapshots: async () => {
 			place.looks += 1;
 			return [];
 		},
 		store: {
-			async put({ rows }) {
-				if (place.unavailable) throw new StoreUnavailable("unreachable", "stopped");
-				place.rows.push(...rows);
-			},
-			read: async () => [],
-			async expire(q) {
-				place.expired.push(q);
-				return 0;
+			metrics: {
+				async put({ rows }) {
+					if (place.unavailable) throw new StoreUnavailable("unreachable", "away");
+					place.rows.push(...rows);
+				},
+				read: async () => [],
+				async expire(q) {
+					place.expired.push(q);
+					return 0;
+				},
 			},
 		},
 	});
-	keeping.loop.start();
+	keeping.service.start();
 	/** Submissions by minute, as far as written. */
 	const submitted = (): [number, number][] =>
 		place.rows
@@ -84,7 +86,7 @@ it("minutes are written when the store is back, each alone, and the wait is not 
 		[1, 1],
 		[2, 1],
 	]);
-	await keeping.loop.stop();
+	await keeping.service.stop();
 	expect(submitted()).toHaveLength(3);
 });
 
@@ -106,7 +108,7 @@ it("of several servers one looks and removes what is old; each writes its own", 
 			limit: 500,
 		})),
 	);
-	await keeping.loop.stop();
+	await keeping.service.stop();
 });
 
 it("what was counted of an endpoint that is known no more is not written", async () => {
@@ -114,7 +116,7 @@ it("what was counted of an endpoint that is known no more is not written", async
 	submit();
 	place.known = false;
 	await place.clock.advance(MINUTE_MS);
-	await keeping.loop.stop();
+	await keeping.service.stop();
 	expect(submitted()).toEqual([]);
 	expect(place.rows.some(({ endpoint }) => endpoint === "")).toBe(true);
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { take } from "./take.ts";
-import { workerRegistry } from "./worker-registry.ts";
+import { workerRegistry } from "../workers/worker-registry.ts";
 
 it("D34: a poll that still asks the store what its worker runs when polls are ended is answered without jobs", async () => {
 	const clock = manualClock();
@@ -21,8 +21,8 @@ it("D34: a poll that still asks the store what its worker runs when polls are en
 		clock,
 		now: clock.now,
 		events,
-		draining: () => false,
-		hold: () => store.promise,
+		dispatch: { closed: false },
+		retry: () => store.promise,
 	} as unknown as Parameters<typeof take>[0];
 	const poll = take(deps, { worker, limit: 1, idle: true, signal });
 	worker.draining = true;

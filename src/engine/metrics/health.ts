@@ -1,11 +1,9 @@
 /** `/health`: counts of jobs and workers of an endpoint (spec 2.6, D13). */
 import type { Counts } from "../../core/job-transitions.ts";
-import type { JobStore } from "../../store/contract/jobs.ts";
+import type { EngineContext } from "../context.ts";
 import type { WorkerView, WorkerViews } from "../workers/worker-views.ts";
 
-/**
- * Workers by what they do. An idle one counts in `idle` and `ready`, a busy one only in `running`.
- */
+/** An idle worker counts in `idle` and `ready`, a busy one only in `running`. */
 export interface WorkerCounts {
 	idle: number;
 	initializing: number;
@@ -15,19 +13,17 @@ export interface WorkerCounts {
 	unhealthy: number;
 }
 
-/** Both counts of an endpoint. */
 export async function health(
-	d: { jobs: JobStore; views: WorkerViews; now: () => number },
+	d: Pick<EngineContext, "store" | "now"> & { views: Pick<WorkerViews, "of"> },
 	endpoint: string,
 ): Promise<{ jobs: Counts; workers: WorkerCounts }> {
 	const [jobs, workers] = await Promise.all([
-		d.jobs.counts({ endpoint, now: d.now() }),
+		d.store.jobs.counts({ endpoint, now: d.now() }),
 		d.views.of(endpoint),
 	]);
 	return { jobs, workers: workerCounts(workers) };
 }
 
-/** Counts workers by what they do. */
 export function workerCounts(workers: Iterable<WorkerView>): WorkerCounts {
 	const counts: WorkerCounts = {
 		idle: 0,

@@ -1,0 +1,59 @@
+/** Who may call: API keys, console sessions, worker tokens, and the encryption of stored secrets. */
+import type { EngineContext } from "../context.ts";
+import { consoleLinks } from "./console-links.ts";
+import type { ConsoleLinks } from "./console-links.ts";
+import { encryption } from "./encryption.ts";
+import type { Encryption } from "./encryption.ts";
+import { apiKeys } from "./keys.ts";
+import type { ApiKeys } from "./keys.ts";
+import { sessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
+import { workerTokens } from "./worker-tokens.ts";
+import type { WorkerTokens } from "./worker-tokens.ts";
+
+export interface Access {
+	keys: ApiKeys;
+	/** Sign-ins of the console (D31). */
+	sessions: Sessions;
+	consoleLinks: ConsoleLinks;
+	tokens: WorkerTokens;
+	encryption: Encryption;
+	/** Another server may have changed keys or tokens: reads each one from the store again. */
+	forgetCached(): void;
+}
+
+interface Deps extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry"> {
+	/** Key for stored secrets, 32 bytes (D22). */
+	sealKey: Uint8Array;
+	/** `SLUICE_API_KEY`. */
+	apiKey: string | undefined;
+}
+
+export function createAccess({ store, retry, sealKey, ...d }: Deps): Access {
+	const keys = apiKeys({
+		...d,
+		store: store.keys,
+		fromEnvironment: d.apiKey,
+		onFault: (error) => d.events.emit("fault", { where: "recording the use of a key", error }),
+	});
+	const tokens = workerTokens({
+		...d,
+		// While the store is unavailable a worker with a token that is not cached keeps its result.
+		store: { ...store.tokens, find: (q) => retry(() => store.tokens.find(q)) },
+	});
+	function forgetCached(): void {
+		keys.forgetCached();
+		tokens.forgetCached();
+	}
+	d.events.on("endpoint.deleted", ({ endpoint }) => tokens.forgetCached(endpoint));
+	d.events.on("store.back", forgetCached);
+	d.events.on("hints.lost", forgetCached);
+	return {
+		keys,
+		sessions: sessions({ ...d, keys, sealKey }),
+		consoleLinks: consoleLinks({ ...d, keys }),
+		tokens,
+		encryption: encryption(sealKey, d.random),
+		forgetCached,
+	};
+}

@@ -1,0 +1,21 @@
+import type { Clock } from "../clock.ts";
+import type { EpochMs } from "../core/time.ts";
+import type { EventBus } from "../events.ts";
+import type { Random } from "../ids.ts";
+import type { BackgroundTasks } from "../service.ts";
+import type { Store } from "../store/contract/store.ts";
+import type { RetryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
+
+/** What every domain of the engine is constructed with. */
+export interface EngineContext {
+	clock: Clock;
+	/** The job clock: the time for everything that is stored. */
+	now: () => EpochMs;
+	random: Random;
+	/** How domains react to each other where a call would point against their order. */
+	events: EventBus;
+	/** Behind the gate of `availability/store-health.ts`. */
+	store: Store;
+	retry: RetryWhileUnavailable;
+	background: BackgroundTasks;
+}

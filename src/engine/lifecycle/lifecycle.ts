@@ -1,0 +1,106 @@
+/** Start and stop of the engine: its services start in order and stop in reverse (D34). */
+import type { Endpoint } from "../../core/endpoint.ts";
+import { ApiError } from "../../core/errors.ts";
+import type { Service } from "../../service.ts";
+import type { ServiceAddress } from "../workers/launch.ts";
+import type { Domains } from "./domains.ts";
+import { catchUp } from "./catch-up.ts";
+import {
+	drainWorkers,
+	forgetReported,
+	requeueRunning,
+	stopWorkers,
+	waitUntilIdle,
+} from "./shutdown.ts";
+import { loadState, recallStops } from "./startup.ts";
+import { listenToStore } from "./store-signals.ts";
+
+export interface Lifecycle {
+	readonly draining: boolean;
+	/**
+	 * Resolves when the store takes writes. Throws `not_ready` while this server must take no
+	 * requests.
+	 */
+	ready(): Promise<void>;
+	/** Loads what the store has; must be done before the first request. */
+	prepare(endpoints: readonly Endpoint[]): Promise<void>;
+	/**
+	 * Takes over workers and starts the services. `url` is what launched workers call: where several
+	 * servers share a store, that of this server.
+	 */
+	start(q: { url: string }): Promise<void>;
+	/**
+	 * Ends waits and polls, gives running jobs `drainMs`, requeues the rest, stops managed workers
+	 * (D34).
+	 */
+	stop(q: { drainMs: number }): Promise<void>;
+}
+
+interface Deps extends Domains {
+	/** Further services. */
+	services: readonly Service[];
+	/** Identity of this server, kept with its data. */
+	serviceId: string | undefined;
+	/** To be called once the address is known: launching waits for it. */
+	setAddress: (address: ServiceAddress) => void;
+}
+
+export function createLifecycle(d: Deps): Lifecycle {
+	const { cluster, events, membership, store, workers } = d;
+	const services: readonly Service[] = [
+		...d.availability.services,
+		...d.metrics.services,
+		...membership.services,
+		...catchUp(d),
+		...d.workers.services,
+		...d.jobs.services,
+		...d.endpoints.services,
+		...d.webhooks.services,
+		...d.services,
+		d.scaling.loop,
+	];
+	let othersAlive = false;
+	let draining = false;
+	let stopListening = (): void => {};
+
+	return {
+		get draining() {
+			return draining;
+		},
+		async ready() {
+			const why = d.availability.clockFault() ?? cluster.fault();
+			if (why !== undefined) throw new ApiError("not_ready", { why });
+			await store.ping();
+		},
+		async prepare(configured) {
+			({ othersAlive } = await loadState(d, configured));
+		},
+		async start({ url }) {
+			d.setAddress({ url, serviceId: d.serviceId ?? (await store.identity()) });
+			await workers.launcher.restore();
+			d.scaling.replaceOutdated();
+			await recallStops(d, { othersAlive });
+			stopListening = listenToStore(d);
+			await membership.join(url);
+			for (const service of services) service.start();
+		},
+		async stop({ drainMs }) {
+			if (draining) return;
+			draining = true;
+			events.emit("service.draining", { drainMs });
+			d.jobs.close();
+			d.metrics.closeFeed();
+			await d.scaling.loop.stop();
+			const othersContinue = cluster.others();
+			drainWorkers(d);
+			await membership.leave();
+			if (cluster.shared) await forgetReported(d);
+			await waitUntilIdle(d, { othersAlive: othersContinue, ms: drainMs });
+			await requeueRunning(d);
+			await stopWorkers(d);
+			for (const service of services.toReversed()) await service.stop();
+			stopListening();
+			await d.background.stop();
+		},
+	};
+}

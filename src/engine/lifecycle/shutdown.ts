@@ -1,0 +1,90 @@
+/** The steps of a stop (D34): running jobs get time, those of managed workers are then requeued. */
+import { endPolls, releaseJob } from "../workers/worker-registry.ts";
+import type { Domains } from "./domains.ts";
+
+/** No worker gets another job. */
+export function drainWorkers({ workers }: Pick<Domains, "workers">): void {
+	for (const worker of workers.registry.all()) {
+		worker.draining = true;
+		endPolls(worker);
+	}
+}
+
+/** Forgets jobs that workers have reported to other servers; all stay if the store cannot tell. */
+export async function forgetReported({
+	now,
+	store,
+	workers,
+}: Pick<Domains, "now" | "store" | "workers">): Promise<void> {
+	const running = await store.jobs.running().catch(() => undefined);
+	if (!running) return;
+	const open = new Set(running.map(({ endpoint, id, worker }) => `${endpoint} ${id} ${worker}`));
+	for (const worker of workers.registry.all()) {
+		for (const id of [...worker.held.keys()])
+			if (!open.has(`${worker.endpoint} ${id} ${worker.id}`)) releaseJob(worker, id, now());
+	}
+}
+
+/**
+ * Resolves when no worker holds a job, or after `ms`. With `othersAlive` an external worker
+ * continues at another server.
+ */
+export async function waitUntilIdle(
+	{ clock, events, workers }: Pick<Domains, "clock" | "events" | "workers">,
+	{ othersAlive, ms }: { othersAlive: boolean; ms: number },
+): Promise<void> {
+	const isBusy = (): boolean =>
+		[...workers.registry.all()].some(
+			(worker) => worker.held.size > 0 && (worker.managed || !othersAlive),
+		);
+	if (!isBusy()) return;
+	const idle = new AbortController();
+	const check = (): void => {
+		if (!isBusy()) idle.abort();
+	};
+	const remove = [
+		events.on("job.settled", check),
+		events.on("worker.exited", check),
+		events.on("job.returned", check),
+	];
+	await clock.sleep(ms, idle.signal);
+	for (const each of remove) each();
+}
+
+/** Requeues running jobs without counting a loss. */
+export async function requeueRunning({
+	now,
+	events,
+	store,
+	workers,
+}: Pick<Domains, "now" | "events" | "store" | "workers">): Promise<void> {
+	const running = await store.jobs.running().catch(() => []);
+	for (const { endpoint, id, worker, attempt } of running) {
+		// An external worker continues without Sluice: its job would run twice (D16 Outages).
+		if (!workers.registry.get({ endpoint, id: worker })?.managed) continue;
+		const moved = await store.jobs
+			.move({ endpoint, id, on: "release", attempt, now: now() })
+			.catch(() => undefined);
+		if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
+	}
+}
+
+/** Stops the managed workers; an error of one does not keep the others. */
+export async function stopWorkers({
+	events,
+	endpoints,
+	workers: { registry, launcher },
+}: Pick<Domains, "events" | "endpoints" | "workers">): Promise<void> {
+	const managed = [...registry.all()].filter((worker) => worker.managed);
+	await Promise.all(
+		managed.map((worker) =>
+			launcher
+				.stop(worker, {
+					why: "the service stops",
+					graceMs: endpoints.stopGraceMs(worker.endpoint),
+				})
+				.catch((error: unknown) => events.emit("fault", { where: `stopping ${worker.id}`, error })),
+		),
+	);
+	await launcher.close();
+}

@@ -1,0 +1,40 @@
+/** What a server takes over at its start: endpoints, workers, and the jobs they run (D16, D34). */
+import type { Endpoint } from "../../core/endpoint.ts";
+import type { Domains } from "./domains.ts";
+
+/**
+ * Before the first request. While other servers are alive, their workers are theirs, as are those
+ * that call any of them. Returns whether any are alive.
+ */
+export async function loadState(
+	{ store, now, availability, cluster, endpoints, workers: { registry } }: Domains,
+	configured: readonly Endpoint[],
+): Promise<{ othersAlive: boolean }> {
+	await availability.prepare();
+	const othersAlive = await cluster.othersAlive();
+	// First of all: running jobs must not run twice because the service was unavailable (D16 Outages).
+	// It was available while another server was alive.
+	if (!othersAlive) await store.jobs.extendAll({ now: now() });
+	await endpoints.load(configured);
+	for (const row of await store.workers.list())
+		if (row.server === cluster.id) registry.meet({ ...row, ready: false, now: now() });
+	for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
+		if (othersAlive && !registry.get({ endpoint, id: worker })) continue;
+		registry
+			.meet({ id: worker, endpoint, ready: true, now: now() })
+			.held.set(id, { attempt, handedAt: startedAt });
+	}
+	return { othersAlive };
+}
+
+/** Requests to stop from before this start may not have reached their workers (D18). */
+export async function recallStops(
+	{ store, now, workers }: Pick<Domains, "store" | "now" | "workers">,
+	{ othersAlive }: { othersAlive: boolean },
+): Promise<void> {
+	for (const run of await store.jobs.unstopped()) {
+		if (!othersAlive)
+			workers.registry.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
+		workers.stopSignals.request(run);
+	}
+}

@@ -1,0 +1,51 @@
+/** The managed workers of an endpoint at one moment, as the scaling rule needs them. */
+import type { Endpoint } from "../../core/endpoint.ts";
+import type { EpochMs } from "../../core/time.ts";
+import type { Sample } from "../../core/workers/autoscaling.ts";
+import type { Worker } from "../workers/worker-registry.ts";
+
+export interface WorkerSample {
+	/** Workers that stay. */
+	staying: Worker[];
+	/** Workers that may be stopped, in this order. */
+	stoppable: Worker[];
+	counts: Omit<Sample, "waiting" | "oldestWaitMs">;
+}
+
+export function sampleWorkers(
+	managed: readonly Worker[],
+	q: {
+		endpoint: Endpoint;
+		isLeaving: (worker: Worker) => boolean;
+		lastStartAt: EpochMs;
+		now: EpochMs;
+	},
+): WorkerSample {
+	const { endpoint, now } = q;
+	const staying = managed.filter((worker) => !q.isLeaving(worker));
+	const idle = staying
+		.filter((worker) => worker.ready && worker.held.size === 0)
+		.toSorted((a, b) => a.idleSince - b.idleSince);
+	const idleMs = idle.map(({ idleSince }) => now - idleSince);
+	const busy = staying.filter((worker) => worker.held.size > 0);
+	const starting = staying.filter((worker) => !worker.ready && worker.held.size === 0);
+	const jobs = busy.map(
+		(worker) => [...worker.held.values()].filter(({ lowPriority }) => !lowPriority).length,
+	);
+	return {
+		staying,
+		// The longest idle first, then the last started of those that do not work yet.
+		stoppable: [...idle, ...starting.toReversed()],
+		counts: {
+			inProgress: jobs.reduce((sum, each) => sum + each, 0),
+			busy: busy.length,
+			busyLow: jobs.filter((each) => each === 0).length,
+			idle: idle.length,
+			idleFresh: idleMs.filter((ms) => ms <= endpoint.scalerValue * 1000).length,
+			idleTooLong: idleMs.filter((ms) => ms >= endpoint.idleTimeout * 1000).length,
+			starting: starting.length,
+			stopping: managed.length - staying.length,
+			sinceStartMs: now - q.lastStartAt,
+		},
+	};
+}

@@ -1,0 +1,56 @@
+/** Stops workers of removed endpoints, and forgets external ones that call no more. */
+import { loop } from "../../service.ts";
+import type { Loop } from "../../service.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { EngineContext } from "../context.ts";
+import type { WorkerLauncher } from "./launch.ts";
+import { endPolls } from "./worker-registry.ts";
+import type { WorkerRegistry } from "./worker-registry.ts";
+import { FORGET_MS } from "./worker-views.ts";
+
+/** Time between two checks, ms. */
+const CHECK_MS = 500;
+
+interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "background"> {
+	registry: WorkerRegistry;
+	launcher: Pick<WorkerLauncher, "stop">;
+	endpoints: Pick<Endpoints, "has" | "stopGraceMs">;
+}
+
+export function workerHousekeeping(d: Deps): Loop {
+	const { registry } = d;
+
+	/** Also workers that a start took over, or that were being launched meanwhile (D39). */
+	function stopRemoved(): void {
+		for (const worker of registry.all()) {
+			if (d.endpoints.has(worker.endpoint) || worker.draining) continue;
+			worker.draining = true;
+			endPolls(worker);
+			if (!worker.managed) continue;
+			const graceMs = d.endpoints.stopGraceMs(worker.endpoint);
+			const why = "its endpoint was deleted";
+			d.background.run(`stopping ${worker.id}`, d.launcher.stop(worker, { why, graceMs }));
+		}
+	}
+
+	d.events.on("endpoint.removed", stopRemoved);
+	d.events.on("endpoints.changed", stopRemoved);
+	d.events.on("endpoint.deleted", ({ endpoint }) => {
+		for (const worker of [...registry.of(endpoint)]) if (!worker.managed) registry.forget(worker);
+	});
+
+	return loop({
+		clock: d.clock,
+		retryMs: CHECK_MS,
+		onError: (error) => d.events.emit("fault", { where: "checking workers", error }),
+		step: async () => {
+			stopRemoved();
+			for (const worker of registry.all()) {
+				const isPolling = worker.takes + worker.stops > 0;
+				if (!worker.managed && !isPolling && d.now() - worker.seenAt >= FORGET_MS)
+					registry.forget(worker);
+			}
+			return CHECK_MS;
+		},
+	});
+}

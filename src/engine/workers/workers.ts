@@ -1,0 +1,129 @@
+/** Workers: which ones exist, what they report about themselves, how they start and stop. */
+import { workerEnv } from "../../core/workers/worker-env.ts";
+import { hex } from "../../ids.ts";
+import type { WorkerLogs } from "../../launchers/launcher.ts";
+import type { Service } from "../../service.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { ServerSources } from "../cluster/cluster-state.ts";
+import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import { workerHousekeeping } from "./housekeeping.ts";
+import { workerLauncher } from "./launch.ts";
+import type { LauncherDeps, WorkerLauncher } from "./launch.ts";
+import { countPoll, holdPoll } from "./polls.ts";
+import { startProblems } from "./start-problems.ts";
+import type { StartProblems } from "./start-problems.ts";
+import { stopSignals } from "./stop-signals.ts";
+import type { StopSignals } from "./stop-signals.ts";
+import { stopWorker } from "./stop-worker.ts";
+import { logReader } from "./worker-logs.ts";
+import type { LogEntry, LogQuery } from "./worker-logs.ts";
+import { workerRegistry } from "./worker-registry.ts";
+import type { Worker, WorkerRegistry } from "./worker-registry.ts";
+import { WORKER_ID_BYTES } from "./worker-spec.ts";
+import { workerViews } from "./worker-views.ts";
+import type { WorkerView, WorkerViews } from "./worker-views.ts";
+
+/** What callers can do. */
+export interface Workers {
+	/** The worker behind a call with a valid token; it counts as seen now. */
+	recordCall(q: { id: string; endpoint: string }): Worker;
+	/** Workers of an endpoint that this server knows. */
+	of(endpoint: string): Iterable<Worker>;
+	/** Workers of an endpoint on all servers. */
+	views(endpoint: string): Promise<WorkerView[]>;
+	/** Ids of jobs that the worker must stop; none after the poll was held in vain. */
+	pollStops(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
+	/** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
+	logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;
+	/** See `stop-worker.ts`. */
+	stop(q: { endpoint: string; id: string }): Promise<boolean>;
+	/** Variables for a worker that is started outside of Sluice (D36); its token is new. */
+	env(q: { endpoint: string; url: string; replicas: boolean }): Promise<Record<string, string>>;
+}
+
+/** With what the other domains use. */
+export interface WorkerDomain extends Workers {
+	registry: WorkerRegistry;
+	launcher: WorkerLauncher;
+	stopSignals: StopSignals;
+	startProblems: StartProblems;
+	allViews: WorkerViews;
+	movable: ServerSources["movable"];
+	services: readonly Service[];
+}
+
+interface Deps
+	extends EngineContext,
+		Omit<LauncherDeps, keyof EngineContext | "registry" | "server"> {
+	cluster: Cluster;
+	endpoints: Endpoints;
+	workerLogs: WorkerLogs;
+}
+
+export function createWorkers(d: Deps): WorkerDomain {
+	const { clock, now, store, cluster, endpoints, background } = d;
+	const registry = workerRegistry(d.events);
+	const launcher = workerLauncher({ ...d, registry, server: cluster.id });
+	const problems = startProblems();
+	const views = workerViews({
+		registry,
+		cluster,
+		store: store.cluster,
+		now,
+		problemOf: problems.of,
+		endpoints: endpoints.all,
+	});
+	const signals = stopSignals({
+		...d,
+		registry,
+		stopGraceMs: endpoints.stopGraceMs,
+		kill: (worker, why) =>
+			background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs: 0 })),
+		...(cluster.shared && { unstopped: () => store.jobs.unstopped() }),
+	});
+
+	return {
+		registry,
+		launcher,
+		stopSignals: signals,
+		startProblems: problems,
+		allViews: views,
+		recordCall({ id, endpoint }) {
+			const at = now();
+			const worker =
+				registry.get({ endpoint, id }) ?? registry.meet({ id, endpoint, ready: true, now: at });
+			registry.seen(worker, at);
+			return worker;
+		},
+		of: registry.of,
+		views: views.of,
+		async pollStops({ worker, signal }) {
+			const { ended, done } = holdPoll(clock, worker, signal);
+			const over = countPoll(worker, "stops", { now, signal });
+			try {
+				return await signals.poll(worker, ended);
+			} finally {
+				over();
+				done();
+			}
+		},
+		logs: logReader({ clock, logs: d.workerLogs, registry }),
+		stop: (q) => stopWorker({ registry, views, launcher }, q),
+		async env({ endpoint, url, replicas }) {
+			const { leaseMs } = endpoints.get(endpoint);
+			const worker = replicas ? undefined : `${endpoint}-${hex(d.random(WORKER_ID_BYTES))}`;
+			const token = await d.tokens.issue({
+				endpoint,
+				...(worker === undefined ? {} : { worker }),
+			});
+			return workerEnv({ url, endpoint, worker, token, leaseMs });
+		},
+		movable(endpoint) {
+			const managed = [...registry.of(endpoint)].filter((worker) => worker.managed);
+			if (managed.length === 0) return "free";
+			return managed.every(({ ready, held }) => ready && held.size === 0) ? "idle" : "busy";
+		},
+		services: [workerHousekeeping({ ...d, registry, launcher })],
+	};
+}
