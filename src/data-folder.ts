@@ -32,7 +32,8 @@ export function openDataFolder(path: string): DataFolder {
 	const db = new DatabaseSync(file, { timeout: BUSY_MS });
 	try {
 		db.exec(
-			"PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS server (id TEXT PRIMARY KEY) STRICT",
+			"PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS server (id " +
+				"TEXT PRIMARY KEY) STRICT",
 		);
 		db.prepare("INSERT INTO server (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM server)").run(
 			randomUUID().replaceAll("-", ""),

@@ -83,7 +83,9 @@ function readKey(path: string, database: string): Uint8Array | undefined {
 	const digits = KEY_TEXT.exec(text)?.[1];
 	if (digits === undefined)
 		throw new Error(
-			`${path} does not contain a key of ${2 * KEY_BYTES} hexadecimal digits: it ${text === "" ? "is empty" : `has ${text.length} characters that are not a key`}. ${recovery(path, database)}`,
+			`${path} does not contain a key of ${2 * KEY_BYTES} hexadecimal digits: it ` +
+				`${text === "" ? "is empty" : `has ${text.length} characters that are not a key`}. ` +
+				`${recovery(path, database)}`,
 		);
 	return Buffer.from(digits, "hex");
 }
@@ -96,7 +98,9 @@ function createKey(path: string, database: string, random: Random): Uint8Array {
 
 function refuseMissing(path: string, database: string): never {
 	throw new Error(
-		`${path} is missing: it holds the key that the secrets in ${database} are encrypted with. If they were encrypted with SLUICE_SECRET, set it to the same text. ${recovery(path, database)}`,
+		`${path} is missing: it holds the key that the secrets in ${database} are encrypted with. ` +
+			"If they were encrypted with SLUICE_SECRET, set it to the same text. " +
+			`${recovery(path, database)}`,
 	);
 }
 
@@ -110,12 +114,22 @@ function wrongKey({
 	isFromEnv: boolean;
 }): string {
 	if (isFromEnv)
-		return `SLUICE_SECRET is not the one that the secrets in ${database} are encrypted with. Set it to the earlier text, or unset it if the key was in ${path}. ${LOST} run sluice migrate --store sqlite:${database} --new-secret.`;
-	return `The key in ${path} is not the one that the secrets in ${database} are encrypted with. If that was SLUICE_SECRET, set it to the same text. ${recovery(path, database)}`;
+		return (
+			`SLUICE_SECRET is not the one that the secrets in ${database} are encrypted with. Set it ` +
+			`to the earlier text, or unset it if the key was in ${path}. ${LOST} run sluice migrate ` +
+			`--store sqlite:${database} --new-secret.`
+		);
+	return (
+		`The key in ${path} is not the one that the secrets in ${database} are encrypted with. If ` +
+		`that was SLUICE_SECRET, set it to the same text. ${recovery(path, database)}`
+	);
 }
 
 function recovery(path: string, database: string): string {
-	return `Restore ${path} from a backup. ${LOST} delete the file if it exists, run sluice migrate --store sqlite:${database} --new-secret, and start again.`;
+	return (
+		`Restore ${path} from a backup. ${LOST} delete the file if it exists, run sluice migrate ` +
+		`--store sqlite:${database} --new-secret, and start again.`
+	);
 }
 
 const LOST =

@@ -154,11 +154,17 @@ function groupHelp({ name, actions }: CommandGroup): string {
 	);
 	const width = Math.max(...rows.map(([usage]) => usage.length)) + 2;
 	const lines = rows.map(([usage, summary]) => `${usage.padEnd(width)}${summary}\n`);
-	return `sluice ${name} <command> [options]\n\n${lines.join("")}\nFor the options of a command: sluice ${name} <command> --help\n`;
+	return (
+		`sluice ${name} <command> [options]\n\n${lines.join("")}\nFor the options of a command: ` +
+		`sluice ${name} <command> --help\n`
+	);
 }
 
 /** The list of all commands. */
 export function usage(commands: readonly Command[]): string {
 	const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}\n`);
-	return `sluice <command> [options]\n\n${lines.join("")}\nFor the options of a command: sluice <command> --help. Version: sluice --version\n`;
+	return (
+		`sluice <command> [options]\n\n${lines.join("")}\nFor the options of a command: sluice ` +
+		`<command> --help. Version: sluice --version\n`
+	);
 }

@@ -20,7 +20,8 @@ interface ListedEndpoint {
 }
 
 const NO_ENDPOINTS =
-	"No endpoints yet. Create one: sluice endpoints create hello --set 'launcher={type: process, command: [node, worker.js]}'\n";
+	"No endpoints yet. Create one: sluice endpoints create hello --set 'launcher={type: process, " +
+	"command: [node, worker.js]}'\n";
 
 const list: Action = {
 	name: "list",

@@ -18,7 +18,8 @@ export const migrate: Action = {
 		check: { summary: "change nothing; exit with 1 when migrations are missing" },
 		"new-secret": {
 			summary:
-				"SQLite: accept another key for secrets at the next start; stored s3Config and webhook secrets become unreadable",
+				"SQLite: accept another key for secrets at the next start; stored s3Config and webhook " +
+				"secrets become unreadable",
 		},
 		...JSON_FLAG,
 	},
@@ -50,7 +51,8 @@ export const migrate: Action = {
 		else process.stdout.write(`${name}: ${done} ${migrations.join(", ")}.\n`);
 		if (newSecret)
 			process.stderr.write(
-				"The service accepts another key at its next start. Then create new webhook secrets: sluice endpoints webhook-secret ENDPOINT\n",
+				"The service accepts another key at its next start. Then create new webhook secrets: " +
+					"sluice endpoints webhook-secret ENDPOINT\n",
 			);
 		return check && migrations.length > 0 ? 1 : 0;
 	},

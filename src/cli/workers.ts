@@ -25,11 +25,15 @@ const list: Action = {
 		const json = { workers };
 		return printAnswer({ json, text: JSON.stringify(json) }, input, () =>
 			workers.length === 0
-				? `No workers. Launched workers start when jobs wait; to attach others: sluice worker-env ${endpoint ?? "ENDPOINT"}\n`
+				? noWorkers(endpoint ?? "ENDPOINT")
 				: table(["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS"], workers.map(row)),
 		);
 	},
 };
+
+function noWorkers(endpoint: string): string {
+	return `No workers. Launched workers start when jobs wait; to attach others: sluice worker-env ${endpoint}\n`;
+}
 
 async function fetchWorkers(
 	{ request }: ServiceClient,

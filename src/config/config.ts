@@ -69,7 +69,9 @@ export function loadConfig(
 	const store = storeAddress(values.store, cwd);
 	if (store.kind === "postgres" && values.secret === undefined)
 		problems.push(
-			"SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all servers: the key for stored secrets is derived from it. To generate one: openssl rand -hex 32",
+			"SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all " +
+				"servers: the key for stored secrets is derived from it. To generate one: openssl rand " +
+				"-hex 32",
 		);
 	if (problems.length > 0) return { ok: false, problems };
 

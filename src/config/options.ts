@@ -53,12 +53,17 @@ export const OPTIONS = {
 		schema: {
 			type: "string",
 			pattern:
-				"^(?:sqlite:.|postgres(?:ql)?://(?:[^\\s/?#%]|%[0-9a-fA-F]{2})*/(?:[^\\s/?#%]|%[0-9a-fA-F]{2})+(?:\\?[^\\s#]*)?$)",
+				"^(?:sqlite:.|postgres(?:ql)?://(?:[^\\s/?#%]|%[0-9a-fA-F]{2})*/" +
+				"(?:[^\\s/?#%]|%[0-9a-fA-F]{2})+(?:\\?[^\\s#]*)?$)",
 			default: "sqlite:./data/sluice.db",
 			description:
-				"Where jobs are stored: a SQLite file for one server, or a PostgreSQL database that several servers may share (postgres://user:password@host:5432/database; set it in the environment, since other users can see command lines).",
+				"Where jobs are stored: a SQLite file for one server, or a PostgreSQL database that " +
+				"several servers may share (postgres://user:password@host:5432/database; set it in the " +
+				"environment, since other users can see command lines).",
 			"x-message":
-				"must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database with special characters of user and password as %XX.",
+				"must be sqlite:<path>, such as sqlite:./data/sluice.db, or " +
+				"postgres://user:password@host:5432/database with special characters of user and " +
+				"password as %XX.",
 		},
 	},
 	dataDir: {
@@ -69,7 +74,8 @@ export const OPTIONS = {
 			minLength: 1,
 			default: "./data",
 			description:
-				"Folder for the local data of a server with PostgreSQL: its identity and the output of its workers. Each server needs its own. With SQLite it is the folder of the file.",
+				"Folder for the local data of a server with PostgreSQL: its identity and the output of " +
+				"its workers. Each server needs its own. With SQLite it is the folder of the file.",
 		},
 	},
 	publicUrl: {
@@ -95,7 +101,9 @@ export const OPTIONS = {
 			format: "uri",
 			pattern: "^[^\\s?#]+$",
 			description:
-				"Address of this server for the workers that it launches, where several servers share a PostgreSQL database; publicUrl is then the address of all. Default: the address it listens on.",
+				"Address of this server for the workers that it launches, where several servers share " +
+				"a PostgreSQL database; publicUrl is then the address of all. Default: the address it " +
+				"listens on.",
 			"x-message": "must be an http or https address without query, such as http://10.0.0.5:8080.",
 		},
 	},
@@ -138,7 +146,8 @@ export const OPTIONS = {
 			maximum: 64,
 			default: 0,
 			description:
-				"GPUs of this machine, numbered from 0, for launched workers: each worker gets exclusive use of gpusPerWorker of them and cannot see the others.",
+				"GPUs of this machine, numbered from 0, for launched workers: each worker gets " +
+				"exclusive use of gpusPerWorker of them and cannot see the others.",
 		},
 	},
 	corsOrigins: {
@@ -160,7 +169,8 @@ export const OPTIONS = {
 			type: "boolean",
 			default: false,
 			description:
-				"Whether webhooks may go to private, loopback, link-local and metadata addresses. If so, clients can make the service call hosts that only it can reach.",
+				"Whether webhooks may go to private, loopback, link-local and metadata addresses. If " +
+				"so, clients can make the service call hosts that only it can reach.",
 		},
 	},
 	apiKey: {
@@ -181,7 +191,9 @@ export const OPTIONS = {
 			type: "string",
 			writeOnly: true,
 			description:
-				"Text from which the encryption key for stored secrets is derived. With SQLite, a key file beside the database is created when it is not set; with PostgreSQL it is required, the same on all servers.",
+				"Text from which the encryption key for stored secrets is derived. With SQLite, a key " +
+				"file beside the database is created when it is not set; with PostgreSQL it is " +
+				"required, the same on all servers.",
 		},
 	},
 } as const satisfies Record<string, Option>;

@@ -212,7 +212,10 @@ export function errorOf(
 			const attempts = [...history.filter((past) => past.end === "lost"), before]
 				.slice(-MAX_LOSSES)
 				.map((past) => `attempt ${past.attempt} on worker ${past.worker}`);
-			return `The job was lost ${MAX_LOSSES} times and is not tried again: ${attempts.join(", ")}. The workers exited or stopped reporting the job before they reported a result.`;
+			return (
+				`The job was lost ${MAX_LOSSES} times and is not tried again: ${attempts.join(", ")}. ` +
+				"The workers exited or stopped reporting the job before they reported a result."
+			);
 		}
 		default:
 			return undefined;

@@ -95,10 +95,13 @@ export interface WaitSample {
 /** The first reason that applies. */
 export function waitReason(s: WaitSample): Reason {
 	const present = [...s.idle, ...s.busy];
+	const atMaximum = !s.external && present.length + s.starting.length >= s.workersMax;
 	if (s.paused)
 		return {
 			code: "paused",
-			message: `Endpoint '${s.endpoint}' is paused: jobs are queued but not started. Resume the endpoint to start them.`,
+			message:
+				`Endpoint '${s.endpoint}' is paused: jobs are queued but not started. Resume the ` +
+				"endpoint to start them.",
 		};
 	if (!s.external && s.workersMax === 0)
 		return {
@@ -108,12 +111,14 @@ export function waitReason(s: WaitSample): Reason {
 	if (present.length > 0 && present.every((id) => s.fenced.includes(id)))
 		return {
 			code: "old_attempt_running",
-			message: `Worker ${present.join(", ")} may still run an earlier attempt of this job; the job waits for its end or for another worker.`,
+			message:
+				`Worker ${present.join(", ")} may still run an earlier attempt of this job; the job ` +
+				"waits for its end or for another worker.",
 		};
 	if (present.length > 0 && s.idle.length === 0)
 		return {
 			code: "workers_busy",
-			message: `All ${s.busy.length} workers are busy${!s.external && present.length + s.starting.length >= s.workersMax ? `, and workersMax is ${s.workersMax}` : ""}.`,
+			message: `All ${s.busy.length} workers are busy${atMaximum ? `, and workersMax is ${s.workersMax}` : ""}.`,
 		};
 	if (s.idle.length > 0)
 		return { code: "worker_starting", message: "A worker is idle and is about to take the job." };
@@ -128,13 +133,16 @@ export function waitReason(s: WaitSample): Reason {
 	if (s.external)
 		return {
 			code: "no_worker",
-			message: `No worker is attached to endpoint '${s.endpoint}'. Start one with the variables that 'sluice worker-env ${s.endpoint}' prints.`,
+			message:
+				`No worker is attached to endpoint '${s.endpoint}'. Start one with the variables that ` +
+				`'sluice worker-env ${s.endpoint}' prints.`,
 		};
 	if (s.onlyLowPriority)
 		return {
 			code: "low_priority",
 			message:
-				"Jobs of low priority start no workers: it runs once another job has started one. To avoid the wait, submit it without lowPriority or raise workersMin.",
+				"Jobs of low priority start no workers: it runs once another job has started one. To " +
+				"avoid the wait, submit it without lowPriority or raise workersMin.",
 		};
 	return { code: "worker_starting", message: "A worker is about to be started." };
 }

@@ -29,12 +29,14 @@ export function banner(q: {
 			? `open(${JSON.stringify(file)}, "rb").read()`
 			: `${JSON.stringify(inline)}.encode()`;
 	const pythonHeaders = `{"Authorization": "Bearer ${key}", "Content-Type": "application/json"}`;
-	const python = `import urllib.request as u; print(u.urlopen(u.Request("${address}", ${pythonBody}, ${pythonHeaders})).read().decode())`;
+	const request = `u.Request("${address}", ${pythonBody}, ${pythonHeaders})`;
+	const python = `import urllib.request as u; print(u.urlopen(${request}).read().decode())`;
 	const nodeBody =
 		inline === undefined
 			? `require("fs").readFileSync(${JSON.stringify(file)})`
 			: JSON.stringify(inline);
-	const node = `fetch("${address}", { method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${nodeBody} }).then((r) => r.text()).then(console.log)`;
+	const init = `{ method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${nodeBody} }`;
+	const node = `fetch("${address}", ${init}).then((r) => r.text()).then(console.log)`;
 	return `Sluice listens on ${url}
   endpoint   ${endpoint}
   worker     ${q.what}, restarted when a source file in ${q.folder} changes

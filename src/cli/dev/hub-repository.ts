@@ -40,7 +40,9 @@ export function findHandler(folder: string): string {
 	const named = HANDLERS.find((name) => isFile(join(folder, name))) ?? dockerScript(folder);
 	if (named === undefined)
 		throw new CliError(
-			`No handler found in ${folder}: no handler.py, handler.ts, handler.js or worker.js, there or in src/, and no script in the CMD of a Dockerfile. Pass the file: sluice dev ${join(folder, "FILE")}`,
+			`No handler found in ${folder}: no handler.py, handler.ts, handler.js or worker.js, ` +
+				"there or in src/, and no script in the CMD of a Dockerfile. Pass the file: sluice dev " +
+				`${join(folder, "FILE")}`,
 		);
 	return join(folder, named);
 }
@@ -161,7 +163,8 @@ export function repositorySettings(path: string): {
 	const notes = hub ? hubNotes(hub) : ["No .runpod/hub.json found: only the handler is used."];
 	if (hub && hub.gpus > 0)
 		notes.push(
-			`Each worker gets ${hub.gpus === 1 ? "one GPU" : `${hub.gpus} GPUs`} of those configured with gpus in sluice.yaml; --set gpusPerWorker=0 gives it access to all.`,
+			`Each worker gets ${hub.gpus === 1 ? "one GPU" : `${hub.gpus} GPUs`} of those configured ` +
+				"with gpus in sluice.yaml; --set gpusPerWorker=0 gives it access to all.",
 		);
 	notes.push(`Workers run ${command.join(" ")} on the machine of the service.`);
 	const settings = {

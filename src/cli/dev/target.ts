@@ -66,7 +66,8 @@ export function devTarget(q: {
 	}
 	if (path === undefined)
 		throw new CliError(
-			"Pass a handler, a folder or a command: sluice dev handler.py, sluice dev handler.ts, sluice dev ., sluice dev -- python3 worker.py",
+			"Pass a handler, a folder or a command: sluice dev handler.py, sluice dev handler.ts, " +
+				"sluice dev ., sluice dev -- python3 worker.py",
 		);
 	const given = resolve(cwd, path);
 	const found = statSync(given, { throwIfNoEntry: false });
@@ -115,7 +116,8 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 	const hasSdk = hasModule(python, "runpod", folder);
 	if (hasSdk === undefined)
 		throw new CliError(
-			`${python} cannot be run. Install Python 3.10 or newer, or pass the whole command: sluice dev -- PROGRAM ${handler}`,
+			`${python} cannot be run. Install Python 3.10 or newer, or pass the whole command: ` +
+				`sluice dev -- PROGRAM ${handler}`,
 			1,
 		);
 	if (!hasSdk && importsRunpod(handler)) {
@@ -123,7 +125,9 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 		const packages = existsSync(requirements) ? `-r ${requirements}` : "runpod";
 		const venv = join(folder, ".venv");
 		throw new CliError(
-			`${basename(handler)} imports runpod, which ${python} does not have. Install it in a virtual environment beside the handler; it is found there:\n  python3 -m venv ${venv} && ${join(venv, "bin", "pip")} install ${packages}`,
+			`${basename(handler)} imports runpod, which ${python} does not have. Install it in a ` +
+				`virtual environment beside the handler; it is found there:\n  python3 -m venv ${venv} ` +
+				`&& ${join(venv, "bin", "pip")} install ${packages}`,
 			1,
 		);
 	}

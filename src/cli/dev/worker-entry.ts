@@ -40,7 +40,8 @@ if (!wasStarted()) {
 	const options = exportedHandler(module);
 	if (!options) {
 		process.stderr.write(
-			`${file} neither calls start() of sluice/worker nor exports a handler. Add: export default async (job) => ({ hello: job.input });\n`,
+			`${file} neither calls start() of sluice/worker nor exports a handler. Add: export ` +
+				`default async (job) => ({ hello: job.input });\n`,
 		);
 		process.exit(1);
 	}

@@ -51,7 +51,8 @@ function durabilityFinding(settings: Inspection["settings"]): Finding {
 	if (fsync !== "on" || fullPageWrites !== "on")
 		return problem(
 			"durability",
-			`PostgreSQL runs with fsync = ${fsync} and full_page_writes = ${fullPageWrites}: a crash of its machine can lose acknowledged jobs.`,
+			`PostgreSQL runs with fsync = ${fsync} and full_page_writes = ${fullPageWrites}: a crash ` +
+				"of its machine can lose acknowledged jobs.",
 			"Set both to on.",
 		);
 	const note =

@@ -41,7 +41,8 @@ const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	no_worker_allowed: (id) => `sluice endpoints update ${id} --set workersMax=3`,
 	no_worker: (id) => `Start a worker with the variables of: sluice worker-env ${id}`,
 	workers_crashing: (id) =>
-		`Read their last lines in the service's log, or run the handler with: sluice dev HANDLER. Settings: sluice endpoints get ${id}`,
+		"Read their last lines in the service's log, or run the handler with: sluice dev HANDLER. " +
+		`Settings: sluice endpoints get ${id}`,
 	no_gpu_free: () =>
 		"Give the service more GPUs (gpus in sluice.yaml), or other endpoints fewer (gpusPerWorker).",
 	paused: (id) => `sluice endpoints resume ${id}`,

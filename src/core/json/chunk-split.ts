@@ -157,8 +157,14 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 		const frame = frames.at(-1);
 		const name = frame === undefined || !frame.object ? 0 : frame.nameEnd - frame.nameStart;
 		if (name > limit)
-			return `The output cannot be split: the name at byte ${frame?.nameStart} has ${name} bytes, a chunk at most ${limit}.`;
-		return `The output cannot be split: the names and brackets around the value at byte ${at} leave no room for it in a chunk of ${limit} bytes.`;
+			return (
+				`The output cannot be split: the name at byte ${frame?.nameStart} has ${name} bytes, a ` +
+				`chunk at most ${limit}.`
+			);
+		return (
+			`The output cannot be split: the names and brackets around the value at byte ${at} leave ` +
+			`no room for it in a chunk of ${limit} bytes.`
+		);
 	};
 	const begin = (start: number, object: boolean) => {
 		const room = roomInside();

@@ -9,7 +9,10 @@ export function sdkWarning(version: string): string | undefined {
 	if (parts.length !== 3 || parts.some(Number.isNaN)) return undefined;
 	if (compare(parts, SHARED_JOB_LIST.from) < 0 || compare(parts, SHARED_JOB_LIST.to) > 0)
 		return undefined;
-	return `SDK ${version} mixes up the job lists of workers that share a network volume: running jobs may be considered lost. Use 1.10.1 or newer.`;
+	return (
+		`SDK ${version} mixes up the job lists of workers that share a network volume: running jobs ` +
+		"may be considered lost. Use 1.10.1 or newer."
+	);
 }
 
 function compare(a: readonly number[], b: readonly number[]): number {

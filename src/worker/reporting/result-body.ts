@@ -18,7 +18,8 @@ export function jsonText(value: unknown): string {
 	}
 	if (text !== undefined) return text;
 	throw new NotJsonError(
-		`The handler's output cannot be written as JSON: ${reason}. Return plain JSON values; for large integers use JSON.rawJSON or rawJson.`,
+		`The handler's output cannot be written as JSON: ${reason}. Return plain JSON values; for ` +
+			"large integers use JSON.rawJSON or rawJson.",
 	);
 }
 
