@@ -1,7 +1,6 @@
 /**
- * The migration runner that both dialects share: numbered SQL files, each applied once and whole,
- * in order. It refuses a database made by a newer version and one that belongs to something else,
- * with a sentence that says so.
+ * The migration runner of both dialects: numbered SQL files, each applied once, in order, in a
+ * transaction. Refuses a database of a newer version, and one that is not a store.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -12,26 +11,24 @@ export interface Migration {
 	sql: string;
 }
 
-/** What a dialect offers the runner. */
+/** What a dialect provides. */
 export interface MigrationTarget {
-	/** How the database is called in error sentences: a path or an address without secrets. */
+	/** The database in error messages: a path, or an address without secrets. */
 	readonly name: string;
-	/** Whose database it is: nobody's yet (`empty`), a store of this service, or something else's. */
+	/** Whether the database is empty, a store, or something else's. */
 	owner(): Promise<"empty" | "sluice" | "other">;
-	/** Makes the table of applied migrations; harmless when it is there. */
+	/** Creates the table of applied migrations if missing. */
 	prepare(): Promise<void>;
 	/** Numbers applied so far. */
 	applied(): Promise<readonly number[]>;
 	/**
-	 * Records the number, then runs the SQL, in one transaction. False when another server was first:
-	 * the recorded number is the lock.
+	 * Records the number, then runs the SQL, in one transaction. False when the number is recorded
+	 * already, by another server.
 	 */
 	apply(migration: Migration): Promise<boolean>;
 }
 
-/**
- * Reads the `NNNN_name.sql` files of a folder in order. Throws when the numbers are not 1, 2, 3, …
- */
+/** Reads the `NNNN_name.sql` files of a folder. Throws when the numbers are not 1, 2, 3, … */
 export function readMigrations(folder: URL): Migration[] {
 	const names = readdirSync(folder)
 		.filter((name) => name.endsWith(".sql"))
@@ -46,10 +43,7 @@ export function readMigrations(folder: URL): Migration[] {
 	});
 }
 
-/**
- * Which of `migrations` the database lacks; changes nothing. Throws an Error whose message is for
- * the operator.
- */
+/** The missing migrations; changes nothing. Throws an Error for the operator. */
 export async function pending(
 	target: MigrationTarget,
 	migrations: readonly Migration[],
@@ -57,10 +51,7 @@ export async function pending(
 	return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
 }
 
-/**
- * Brings the database up to the newest of `migrations`. Answers those that were applied. Throws an
- * Error whose message is for the operator.
- */
+/** Applies the missing migrations and returns them. Throws an Error for the operator. */
 export async function migrate(
 	target: MigrationTarget,
 	migrations: readonly Migration[],
@@ -78,7 +69,8 @@ async function ownerOf(target: MigrationTarget): Promise<"empty" | "sluice"> {
 	const owner = await target.owner();
 	if (owner === "other")
 		throw new Error(
-			`${target.name} holds something that is not a Sluice store. Name another place for the store; nothing was changed here.`,
+			`${target.name} contains something that is not a Sluice store. ` +
+				"Choose another place for the store; nothing was changed here.",
 		);
 	return owner;
 }
@@ -91,7 +83,8 @@ async function lacking(
 	const newest = Math.max(0, ...applied);
 	if (newest > migrations.length) {
 		throw new Error(
-			`${target.name} was made by a newer version of Sluice: it is at migration ${newest}, and this version knows ${migrations.length}. Run the newer version, or restore a backup from before the upgrade.`,
+			`${target.name} was made by a newer version of Sluice: it is at migration ${newest}, and this version knows ` +
+				`${migrations.length}. Run the newer version, or restore a backup from before the upgrade.`,
 		);
 	}
 	return migrations.filter(({ number }) => !applied.has(number));

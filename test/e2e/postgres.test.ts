@@ -249,7 +249,8 @@ describe("sluice serve", () => {
 			stdout: "",
 			stderr:
 				`The service could not start: SLUICE_SECRET is not the one that the store at ${shown} ` +
-				"was made with: its secrets could not be read. Give all servers of a store the same.\n",
+				"was created with: its secrets could not be read. " +
+				"All servers of a store need the same value.\n",
 		});
 		first.end();
 		expect((await first.ended).code).toBe(0);

@@ -72,7 +72,7 @@ it.each([
 	await sql(url, text);
 	const before = await tables(url);
 	await expect(prepareSchema({ url })).rejects.toThrow(
-		/holds something that is not a Sluice store/,
+		/contains something that is not a Sluice store/,
 	);
 	expect(await tables(url)).toEqual(before);
 });
@@ -103,7 +103,7 @@ it("a migration that fails leaves nothing behind, and says which it was", async 
 			"ON TABLE migrations IS 'Sluice store'; CREATE TABLE tokens (mine text)",
 	);
 	await expect(prepareSchema({ url })).rejects.toThrow(
-		/The migration 0002_endpoints\.sql could not be applied, and nothing of it was kept\. .*"tokens" already exists/,
+		/The migration 0002_endpoints\.sql failed and was rolled back\. .*"tokens" already exists/,
 	);
 	expect(await sql(url, "SELECT number FROM migrations")).toEqual([[1]]);
 	expect(await tables(url)).not.toContain("endpoints");
@@ -117,7 +117,7 @@ it("a role without the right to make tables gets an error that says so, and uses
 		`REVOKE CREATE ON SCHEMA public FROM PUBLIC; ALTER DATABASE ${name} OWNER TO postgres`,
 	);
 	await expect(prepareSchema({ url })).rejects.toThrow(
-		/The role sluice may not make tables in the schema public of 127\.0\.0\.1.*GRANT CREATE ON SCHEMA public TO sluice/,
+		/The role sluice may not create tables in the schema public of 127\.0\.0\.1.*GRANT CREATE ON SCHEMA public TO sluice/,
 	);
 	await sql(admin, "GRANT CREATE ON SCHEMA public TO sluice");
 	await prepareSchema({ url });
@@ -143,7 +143,7 @@ it.each<[string, Partial<Facts>, RegExp | undefined]>([
 		{ number: 130_022, version: "13.22" },
 		/^PostgreSQL at db is version 13\.22; Sluice needs 14 or newer\.$/,
 	],
-	["a standby", { standby: true }, /^PostgreSQL at db is a standby, which takes no writes\./],
+	["a standby", { standby: true }, /^PostgreSQL at db is a standby, which is read-only\./],
 	["the oldest that will do", { number: 140_000 }, undefined],
 ])("%s, which the tests do not have, is known by its own version", async (_, shown, refused) => {
 	const facts: Facts = {

@@ -1,7 +1,4 @@
-/**
- * What servers that share the store know of each other: who lives, who leads what, and what cheap
- * looks show while hints may be lost.
- */
+/** Servers that share the store: presence, leases, and cheap reads for when hints are lost. */
 import { RUNNING } from "../states.ts";
 import type { ClusterStore, ServerRow } from "../contract/cluster.ts";
 import type { Running } from "../contract/jobs.ts";
@@ -10,24 +7,26 @@ import { numbers, texts } from "./connection/arrays.ts";
 import type { Runner } from "./connection/statement.ts";
 import { statement } from "./connection/statement.ts";
 
-// The first number is a time, so that a row made anew never repeats a number of the one before.
+// The first `note_number` is a time, so that a new row never repeats a number of an earlier one.
 const BEAT = statement(`
-  INSERT INTO servers (id, run, url, started_at, alive_until, note, note_number) VALUES ($1, $2, $3, $4, $5, $6, $5)
-  ON CONFLICT (id) DO UPDATE SET run = excluded.run, url = excluded.url, started_at = excluded.started_at, alive_until = excluded.alive_until,
-    note = coalesce(excluded.note, servers.note), note_number = servers.note_number + CASE WHEN excluded.note IS NULL THEN 0 ELSE 1 END
+  INSERT INTO servers (id, run, url, started_at, alive_until, note, note_number)
+  VALUES ($1, $2, $3, $4, $5, $6, $5)
+  ON CONFLICT (id) DO UPDATE SET run = excluded.run, url = excluded.url,
+    started_at = excluded.started_at, alive_until = excluded.alive_until,
+    note = coalesce(excluded.note, servers.note),
+    note_number = servers.note_number + CASE WHEN excluded.note IS NULL THEN 0 ELSE 1 END
   WHERE servers.run = excluded.run OR $7
   RETURNING xmax = 0`);
-// Whoever gives a sign of life at this very moment holds the row's lock, and is looked at again
-// after it.
+// A server that beats at this moment holds the row's lock; its row is read again after it.
 const BURY = statement("DELETE FROM servers WHERE alive_until <= $1 AND id <> $2");
 const ALIVE = statement(`
-  SELECT servers.id, url, started_at, alive_until, note_number, CASE WHEN known.number = note_number THEN NULL ELSE note END
+  SELECT servers.id, url, started_at, alive_until, note_number,
+    CASE WHEN known.number = note_number THEN NULL ELSE note END
   FROM servers LEFT JOIN unnest($2::text[], $3::int8[]) AS known (id, number) ON known.id = servers.id
   WHERE alive_until > $1 ORDER BY started_at, servers.id`);
 const LEASES = statement("SELECT name, server FROM leases ORDER BY name");
 const LEAVE = statement("DELETE FROM servers WHERE id = $1 AND run = $2");
-// Written in one order everywhere: two servers that take the same ones at once wait for each other
-// only one way round.
+// Always written in the order of names: two servers that take the same leases cannot deadlock.
 const LEAD = statement(`
   WITH me AS (SELECT id FROM servers WHERE id = $1 AND run = $2 FOR KEY SHARE)
   INSERT INTO leases (name, server)
@@ -46,16 +45,14 @@ const OVER = statement(`
 const AT_WORK = statement(
 	`SELECT id, worker, attempt, started_at FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}'`,
 );
-// A row that changes gets the number of a later transaction, so that count and sum change with any
-// change.
-const VERSIONS = statement(`
-  SELECT (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM endpoints),
-    (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM keys) || ' ' || (SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM tokens)`);
+// A changed row has the number of a later transaction: any change alters the count or the sum.
+const version = (table: string): string =>
+	`(SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM ${table})`;
+const VERSIONS = statement(
+	`SELECT ${version("endpoints")}, ${version("keys")} || ' ' || ${version("tokens")}`,
+);
 
-/**
- * `prompt` is a connection of its own, which nothing slow holds up; `notifyOthers` is called after a
- * change.
- */
+/** `prompt` is a connection without slow work; `notifyOthers` is called after a change. */
 export function openCluster({
 	prompt: { run },
 	read,
@@ -87,7 +84,7 @@ export function openCluster({
 		async beat({ server, run: start, url, startedAt, first, bury, aliveMs, note, known, now }) {
 			const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
 			const buried = bury ? run(BURY, [now, server]) : undefined;
-			// All of them leave together and are done in this order.
+			// All are sent together and run in this order.
 			const [beat, servers, leases] = await Promise.all([
 				sent,
 				alive(now, known),

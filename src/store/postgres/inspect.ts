@@ -1,27 +1,21 @@
-/**
- * A look at a PostgreSQL database for the operator: whether a store can be or is there, and how
- * good a place it is. Changes nothing.
- */
+/** Checks a PostgreSQL database for the operator: version, durability, clock, speed. Read-only. */
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
 import { connected, usable } from "./connection/setup.ts";
 
-/** What is seen. Times are ms. */
+/** Times are ms. */
 export interface Inspection {
-	/** How the database is called, without secrets. */
+	/** The database, without secrets. */
 	name: string;
 	/** Version of the server. */
 	version: string;
 	/** Names of migrations that are missing. */
 	pending: string[];
-	/**
-	 * By how much its clock is ahead of ours, and half of the round trip: it is no more exact than
-	 * that.
-	 */
+	/** By how much its clock is ahead of ours, exact to half of the round trip. */
 	ahead: { ms: number; exactMs: number };
-	/** Settings that keep what is acknowledged, as they are for new connections. */
+	/** Settings of new connections that durability depends on. */
 	settings: { fsync: string; fullPageWrites: string; synchronousCommit: string };
-	/** How long a commit takes that is flushed: the median of some. */
+	/** Median duration of a flushed commit. */
 	commitMs: number;
 }
 
@@ -32,8 +26,8 @@ const SETTINGS = `
     (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit"`;
 
 /**
- * Looks at the database. Throws `StoreUnavailable` (`unreachable`) while there is no connection,
- * and an Error with a sentence where no store of this version can be.
+ * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when the
+ * database cannot be a store of this version.
  */
 export async function inspect({
 	url,
@@ -51,8 +45,7 @@ export async function inspect({
 		const took: number[] = [];
 		for (let commit = 0; commit < COMMITS; commit += 1) {
 			const before = performance.now();
-			// A note in the log that nobody reads: it is written and flushed as a commit is, and leaves
-			// no row.
+			// A WAL record without effect: flushed like a commit, and leaves no row.
 			await database.ask("SELECT pg_logical_emit_message(true, 'sluice', '')");
 			took.push(performance.now() - before);
 		}

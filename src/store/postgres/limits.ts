@@ -1,36 +1,37 @@
-/**
- * Requests of all servers together, counted in the database (D24): what is asked for in one call is
- * one statement, in one round trip, that waits for no disk.
- */
+/** Counts requests of all servers together (D24): one statement a call, without a flush to disk. */
 import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import { statement } from "./connection/statement.ts";
 import type { Runner, Value } from "./connection/statement.ts";
 
 const TAKE = statement(
-	"SELECT granted, used, oldest, free_at FROM take_limits($1, $2, $3, $4, $5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[], $10::int8[])",
+	`SELECT granted, used, oldest, free_at FROM take_limits($1, $2, $3, $4,
+		$5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[], $10::int8[])`,
 );
 
-// What somebody is counting in is not idle: it is passed over, so that nobody waits here while
-// others wait for what this holds.
+// Rows that are locked are in use: skipped, so that this waits for no lock while it holds others.
 const FORGET_TIMES = statement(`
-  WITH idle AS (SELECT endpoint, operation FROM limit_budgets WHERE newest <= $1 FOR UPDATE SKIP LOCKED),
-    budgets AS (DELETE FROM limit_budgets USING idle WHERE limit_budgets.endpoint = idle.endpoint AND limit_budgets.operation = idle.operation)
-  DELETE FROM limit_times USING idle WHERE limit_times.endpoint = idle.endpoint AND limit_times.operation = idle.operation`);
+  WITH idle AS (
+    SELECT endpoint, operation FROM limit_budgets WHERE newest <= $1 FOR UPDATE SKIP LOCKED
+  ), budgets AS (
+    DELETE FROM limit_budgets AS budget USING idle
+    WHERE budget.endpoint = idle.endpoint AND budget.operation = idle.operation
+  )
+  DELETE FROM limit_times AS times USING idle
+  WHERE times.endpoint = idle.endpoint AND times.operation = idle.operation`);
 const FORGET_PLACES = statement(`
-  WITH ended AS (SELECT endpoint, operation, server FROM limit_places WHERE until <= $1 FOR UPDATE SKIP LOCKED)
-  DELETE FROM limit_places USING ended
-  WHERE limit_places.endpoint = ended.endpoint AND limit_places.operation = ended.operation AND limit_places.server = ended.server`);
+  WITH ended AS (
+    SELECT endpoint, operation, server FROM limit_places WHERE until <= $1 FOR UPDATE SKIP LOCKED
+  )
+  DELETE FROM limit_places AS place USING ended
+  WHERE place.endpoint = ended.endpoint AND place.operation = ended.operation
+    AND place.server = ended.server`);
 
-/**
- * `run` is prompt, on a connection where nobody else's transaction is in the way, and in nobody's
- * way when somebody holds a budget for long.
- */
+/** `run` uses a connection of its own, since a call may wait while another server holds a budget. */
 export function openLimits({ run: { run } }: { run: Runner }): LimitStore {
 	return {
 		async take({ server, asks, windowMs, aliveMs, now }) {
-			// In one order everywhere: whoever locks several budgets never waits for one who waits for
-			// it.
+			// Always locked in this order: calls cannot deadlock.
 			const sorted = asks
 				.map((ask, index) => ({ ask, index }))
 				.toSorted((a, b) => order(a.ask, b.ask));

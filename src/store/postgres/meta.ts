@@ -1,17 +1,11 @@
-/**
- * What the store knows of itself: its identity, the key of its secrets, and whether it can be
- * written.
- */
+/** The store's identity, the check of its encryption key, and the trial write of `ping`. */
 import { randomUUID } from "node:crypto";
 import { CHECK_NAME, keyCheck } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 
-/**
- * Bytes that a trial write needs: they get pages of their own, for values of `meta` are not
- * compressed.
- */
+/** Bytes of a trial write: more than fits a page, since values of `meta` are not compressed. */
 const TRIAL_BYTES = 16_384;
 
 const KEEP = statement(
@@ -21,12 +15,11 @@ const KEPT = statement("SELECT value FROM meta WHERE name = $1");
 const FILL = statement("INSERT INTO meta (name, value) VALUES ($1, $2)");
 const EMPTY = statement("DELETE FROM meta WHERE name = $1");
 
-/** The operations of the contract that belong to no noun. */
 export type Meta = Pick<Store, "identity" | "ping">;
 
 /**
- * Makes the identity where there is none. Throws an Error with a sentence for the operator when the
- * secrets of the store were closed under another key than `sealKey`: nobody could read them (D22).
+ * Creates the identity of a new store. Throws an Error for the operator when the store's secrets are
+ * encrypted with another key than `sealKey` (D22).
  */
 export async function openMeta({
 	database,
@@ -35,7 +28,7 @@ export async function openMeta({
 	database: Database;
 	sealKey: Uint8Array;
 }): Promise<Meta> {
-	/** The value under this name: the first that anybody gave. */
+	/** The value under this name: the first that any server stored. */
 	function keep(name: string, value: string): Promise<string> {
 		return database.write(async ({ run }) => {
 			await run(KEEP, [name, value]);
@@ -47,13 +40,14 @@ export async function openMeta({
 	const check = keyCheck(sealKey, identity);
 	if ((await keep(CHECK_NAME, check)) !== check)
 		throw new Error(
-			`SLUICE_SECRET is not the one that the store at ${database.name} was made with: its secrets could not be read. Give all servers of a store the same.`,
+			`SLUICE_SECRET is not the one that the store at ${database.name} was created with: ` +
+				"its secrets could not be read. All servers of a store need the same value.",
 		);
 
 	return {
 		identity: async () => identity,
 		async ping() {
-			// A row of its own each time: servers that look at once do not wait for each other.
+			// A new row each time: servers that ping at once do not wait for each other.
 			const name = `trial ${randomUUID()}`;
 			await database.write(async ({ run }) => {
 				await run(FILL, [name, "0".repeat(TRIAL_BYTES)]);

@@ -1,4 +1,4 @@
-/** What was counted of endpoints over time (D40). */
+/** Counters of endpoints over time (D40). */
 import type { MetricsRow, MetricsStore } from "../contract/metrics.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import type { Database } from "./connection/database.ts";
@@ -7,16 +7,22 @@ import type { Value } from "./connection/statement.ts";
 
 const COLUMNS = "endpoint, step, at, source, tally";
 const PUT = statement(`
-  INSERT INTO metrics (${COLUMNS}) SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[])
+  INSERT INTO metrics (${COLUMNS})
+  SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[])
   ON CONFLICT (endpoint, step, at, source) DO UPDATE SET tally = excluded.tally`);
 const SOME = statement(
-	`SELECT ${COLUMNS} FROM metrics WHERE endpoint = ANY ($4::text[]) AND step = $1 AND at >= $2 AND at < $3`,
+	`SELECT ${COLUMNS} FROM metrics
+		WHERE endpoint = ANY ($4::text[]) AND step = $1 AND at >= $2 AND at < $3`,
 );
 const ALL = statement(`SELECT ${COLUMNS} FROM metrics WHERE step = $1 AND at >= $2 AND at < $3`);
-/** Chosen once, whatever the plan: see the deliveries. */
+// MATERIALIZED: a subquery that the plan runs again for each row would exceed the limit.
 const EXPIRE = statement(`
-  WITH old AS MATERIALIZED (SELECT endpoint, step, at, source FROM metrics WHERE step = $1 AND at < $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED)
-  DELETE FROM metrics USING old WHERE metrics.endpoint = old.endpoint AND metrics.step = old.step AND metrics.at = old.at AND metrics.source = old.source`);
+  WITH old AS MATERIALIZED (
+    SELECT ${COLUMNS} FROM metrics WHERE step = $1 AND at < $2
+    ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED
+  )
+  DELETE FROM metrics USING old WHERE metrics.endpoint = old.endpoint AND metrics.step = old.step
+    AND metrics.at = old.at AND metrics.source = old.source`);
 
 export function openMetrics({ database: { read, write } }: { database: Database }): MetricsStore {
 	return {

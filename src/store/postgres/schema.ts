@@ -1,7 +1,4 @@
-/**
- * How the migrations of this folder are applied to a PostgreSQL database, and how a schema in it is
- * known to be a store.
- */
+/** Applies the migrations to a PostgreSQL database, and recognizes a schema as a store. */
 import { DatabaseError } from "pg";
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
@@ -11,23 +8,22 @@ import type { Setup } from "./connection/setup.ts";
 /** How long a server waits for another one that migrates, ms. */
 const WAIT_MS = 600_000;
 
-/** The code of PostgreSQL for a lock that was waited for in vain. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** Comment on the table of applied migrations: by it a schema is known to be a store. */
+/** Comment on the table of applied migrations, which marks a schema as a store. */
 const MARK = "Sluice store";
 
-/**
- * High half of the number of the lock under which migrations run: the letters SLUI. The low half is
- * the schema's.
- */
+/** High half of the key of the advisory lock for migrations (SLUI); the low half is the schema. */
 const LOCK = 0x534c5549;
 
-// What belongs to an extension is nobody's data.
+// Relations of extensions do not count.
 const RELATIONS = `
   SELECT relname AS name, obj_description(oid, 'pg_class') AS comment FROM pg_class
   WHERE relnamespace = ${SCHEMA} AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`;
+    AND NOT EXISTS (
+      SELECT FROM pg_depend
+      WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e'
+    )`;
 
 /** Migrations that this version knows. */
 function known(): Migration[] {
@@ -35,20 +31,20 @@ function known(): Migration[] {
 }
 
 /**
- * Brings the schema up to date; servers that start at once wait for each other. Answers the
- * migrations that were applied. Throws `StoreUnavailable` (`unreachable`) while there is no
- * connection, and an Error with a sentence for the operator when the database cannot be a store of
- * this version; see {@link migrate} too.
+ * Brings the schema up to date and returns the applied migrations; servers that start at once wait
+ * for each other. Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the
+ * operator when the database cannot be a store of this version; see {@link migrate}.
  */
 export async function prepareSchema({ url }: { url: string }): Promise<Migration[]> {
 	return await connected(url, async (database) => {
 		const { may_create: mayCreate, schema, role } = await usable(database);
 		const target = targetOf(database);
-		// A server that finds all in place needs no lock, and no right to make tables.
+		// With nothing to apply neither a lock nor the right to create tables is needed.
 		if ((await pending(target, known())).length === 0) return [];
 		if (!mayCreate)
 			throw new Error(
-				`The role ${role} may not make tables in the schema ${schema} of ${database.name}. As its owner: GRANT CREATE ON SCHEMA ${schema} TO ${role}.`,
+				`The role ${role} may not create tables in the schema ${schema} of ${database.name}. ` +
+					`As its owner: GRANT CREATE ON SCHEMA ${schema} TO ${role}.`,
 			);
 		await alone(database);
 		return await migrate(target, known());
@@ -73,7 +69,8 @@ async function alone({ name, ask }: Setup): Promise<void> {
 		const { cause } = error as Error;
 		if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) throw error;
 		throw new Error(
-			`Another server has been migrating ${name} for ${WAIT_MS / 60_000} minutes. See in pg_stat_activity what it does.`,
+			`Another server has been migrating ${name} for ${WAIT_MS / 60_000} minutes. ` +
+				"Check pg_stat_activity for what it is doing.",
 			{ cause },
 		);
 	}
@@ -91,7 +88,8 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 		},
 		async prepare() {
 			await ask(
-				`CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL); COMMENT ON TABLE migrations IS '${MARK}'`,
+				`CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL);
+				COMMENT ON TABLE migrations IS '${MARK}'`,
 			);
 		},
 		async applied() {
@@ -103,7 +101,8 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 			await ask("BEGIN");
 			try {
 				const added = await ask(
-					"INSERT INTO migrations (number, name) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING number",
+					`INSERT INTO migrations (number, name) VALUES ($1, $2)
+						ON CONFLICT DO NOTHING RETURNING number`,
 					[migration.number, migration.name],
 				);
 				if (added.length > 0) await ask(migration.sql);
@@ -112,7 +111,7 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 			} catch (error) {
 				await ask("ROLLBACK").catch(() => {});
 				throw new Error(
-					`The migration ${migration.name} could not be applied, and nothing of it was kept. ${(error as Error).message}`,
+					`The migration ${migration.name} failed and was rolled back. ${(error as Error).message}`,
 					{ cause: error },
 				);
 			}

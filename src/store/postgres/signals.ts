@@ -1,7 +1,7 @@
 /**
- * Hints between servers by LISTEN and NOTIFY, on one connection of this server: those of a turn
- * leave as one, after their commits, so that no commit waits for another one's. Ids only. The same
- * connection is asked again and again whether the database lives.
+ * Hints between servers by LISTEN and NOTIFY, ids only, on one connection of this server. Those of a
+ * turn of the event loop are one statement after their commits: a NOTIFY inside a transaction would
+ * serialize commits. The same connection polls whether the database is alive.
  */
 import type { Clock } from "../../clock.ts";
 import type { Signal } from "../contract/store.ts";
@@ -17,46 +17,40 @@ import type { Runner } from "./connection/statement.ts";
 /** The channel of all servers. */
 const CHANNEL = "sluice";
 
-/** Most bytes of one notification, by PostgreSQL's bound of 8000. */
+/** Most bytes of one notification; PostgreSQL allows 8000. */
 const MOST_BYTES = 7900;
 
-/**
- * How often the database is asked whether it lives, and how long it may take to answer, ms.
- * Together below 2 s, in which a client gets its 503.
- */
+/** Interval of the polls and longest wait for an answer, ms: a client gets its 503 within 2 s. */
 const ASK_MS = 500;
 const SILENT_MS = 1200;
 
-/**
- * How soon this server tries again to show that it lives, ms: the lock of a connection that it lost
- * is free a moment later.
- */
+/** Pause until the lock that shows this server's life is tried again, ms. */
 const SHOW_MS = 50;
 
 const NOTIFY = statement(
 	`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
 );
 const ALIVE = statement("SELECT 1");
-// Tried, not waited for: where a connection died without a word, its lock stays for some seconds.
+// Tried, not waited for: the lock of a connection that died silently is held for some seconds.
 const SHOW = statement(`SELECT pg_try_advisory_lock(${SESSION_LOCKS}, $1::int4) AS shown`);
 
 /** Signals of this server and of the others. */
 export interface Signals {
 	hints: Hints;
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
-	/** Whether other servers live, as far as is known: without any, nothing is told. */
+	/** Whether no other server is known to live: hints are not sent then. */
 	setAlone(alone: boolean): void;
 	/**
-	 * Resolves when others can see that this server lives: before it reserves what is free again when
-	 * it does not. Throws `StoreUnavailable`.
+	 * Resolves once others can see that this server lives, which its reservations depend on. Throws
+	 * `StoreUnavailable`.
 	 */
 	shown(): Promise<void>;
 	close(): Promise<void>;
 }
 
 /**
- * `session` is this server's, in hints and in the lock that shows that it lives. The database is
- * told when it was found silent.
+ * `session` names this server in hints and in the lock that shows its life. When the database does
+ * not answer, all its connections are dropped.
  */
 export function openSignals({
 	clock,
@@ -95,7 +89,7 @@ export function openSignals({
 		},
 	});
 
-	/** Payloads that hold the signals, each as full as it may be. */
+	/** The signals in as few payloads as possible. */
 	function payloadsOf(signals: readonly Signal[]): string[] {
 		const payloads: string[] = [];
 		let parts: string[] = [];
@@ -110,7 +104,7 @@ export function openSignals({
 			const text = JSON.stringify(signal);
 			const size = Buffer.byteLength(text) + 1;
 			if (bytes + size > MOST_BYTES) close();
-			// A hint that fits nowhere is lost, as hints may be.
+			// Too long for a notification: lost, as hints may be.
 			if (bytes + size > MOST_BYTES) continue;
 			parts.push(text);
 			bytes += size;
@@ -123,11 +117,11 @@ export function openSignals({
 		scheduled = false;
 		const payloads = payloadsOf(gathered);
 		gathered = [];
-		// Hints: those that fail are made up for by everybody's own looks.
+		// Lost hints are made up for by polls (catch-up).
 		connection.run(NOTIFY, [texts(payloads)]).catch(() => {});
 	}
 
-	/** Asks on a connection that is there: one that is being made fails by itself. */
+	/** Polls on an existing connection; one that is being made fails on its own. */
 	async function ask(present: Runner): Promise<void> {
 		const answered = new AbortController();
 		void late({ clock, ms: SILENT_MS, answered: answered.signal }).then(

@@ -1,6 +1,4 @@
-/**
- * The one file that knows `node:sqlite`: opens the database file, and tells what its errors mean.
- */
+/** The only file that uses `node:sqlite`: opens the database file and interprets its errors. */
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -35,13 +33,12 @@ export interface DatabaseOptions {
 	maxPages?: number | undefined;
 }
 
-/** How long to wait for a service that is just letting go of the file, in ms. */
+/** How long to wait for a service that is just closing the file, ms. */
 const BUSY_TIMEOUT_MS = 2000;
 
 /**
- * The file is locked for this process alone: a second service on it is refused, and the index of
- * the write-ahead log needs no shared memory. Every commit is flushed to disk (D17). The page cache
- * is bounded at 8 MB, the log at 16 MB in normal running, after which its pages move into the file.
+ * Exclusive lock: a second service is refused, and the WAL index needs no shared memory. Every
+ * commit is flushed (D17). Page cache 8 MB; checkpoint after 16 MB of WAL.
  */
 const PRAGMAS = `
   PRAGMA locking_mode = EXCLUSIVE;
@@ -74,7 +71,8 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 		if (code === SQLITE_BUSY)
 			throw new StoreUnavailable(
 				"unreachable",
-				`${path} is in use by another process. Only one service can have a SQLite store open; stop the other one or name another file.`,
+				`${path} is in use by another process. ` +
+					"Only one service can have a SQLite store open; stop the other one or name another file.",
 				{ cause: error },
 			);
 		if (code === SQLITE_NOTADB)
@@ -86,7 +84,7 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 	}
 	return {
 		path,
-		// With `returnArrays` rows are arrays, which the type of the driver does not tell.
+		// The driver's types do not know that `returnArrays` makes rows arrays.
 		prepare: (sql) => db.prepare(sql) as unknown as Statement,
 		exec: (sql) => db.exec(sql),
 		get inTransaction() {
@@ -97,8 +95,8 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 }
 
 /**
- * Makes the file where there is none; its log gets the same mode from SQLite, which also flushes
- * the folder when it makes the log. What keeps it from being made SQLite says itself.
+ * Creates the file; SQLite gives its log the same mode and flushes the folder when it creates the
+ * log. If it cannot be created, SQLite reports why.
  */
 function makeOwnersOnly(path: string): void {
 	try {
@@ -108,7 +106,7 @@ function makeOwnersOnly(path: string): void {
 
 const SQLITE_BUSY = 5;
 const SQLITE_NOTADB = 26;
-/** READONLY, IOERR, FULL, CANTOPEN: the disk takes nothing now, and may again later. */
+/** READONLY, IOERR, FULL, CANTOPEN: no write now, perhaps later. */
 const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
 /** The primary result code of SQLite in an error of the driver. */
@@ -118,10 +116,7 @@ function resultCode(error: unknown): number | undefined {
 	return error.errcode & 0xff;
 }
 
-/**
- * The error as {@link StoreUnavailable} when it says that the disk is full or fails, else
- * undefined.
- */
+/** The error as {@link StoreUnavailable} if the disk is full or fails. */
 export function unavailable(error: unknown, path: string): StoreUnavailable | undefined {
 	if (error instanceof StoreUnavailable) return error;
 	const code = resultCode(error);

@@ -1,7 +1,4 @@
-/**
- * How the migrations of this folder are applied to a SQLite file, and how a file is known to be a
- * store.
- */
+/** Applies the migrations to a SQLite file, and recognizes a file as a store. */
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
 import type { Database } from "./database.ts";
@@ -14,10 +11,7 @@ export function allMigrations(): Migration[] {
 	return readMigrations(new URL("./migrations/", import.meta.url));
 }
 
-/**
- * Brings the schema of the file up to date; see {@link migrate} for what it refuses. Answers the
- * migrations that were applied.
- */
+/** Brings the schema up to date and returns the applied migrations; throws as {@link migrate}. */
 export function prepareSchema(db: Database): Promise<Migration[]> {
 	return migrate(targetOf(db), allMigrations());
 }
@@ -38,7 +32,8 @@ function targetOf(db: Database): MigrationTarget {
 		async prepare() {
 			inTransaction(db, () => {
 				db.exec(
-					`PRAGMA application_id = ${APPLICATION_ID}; CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT`,
+					`PRAGMA application_id = ${APPLICATION_ID};
+					CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT`,
 				);
 			});
 		},

@@ -1,10 +1,9 @@
 /**
- * Columns of many rows as one parameter each: PostgreSQL's binary form of an array. A statement
- * that takes arrays is the same text for any number of rows, and no text is escaped and parsed
- * again.
+ * PostgreSQL's binary form of arrays: one parameter for a column of many rows. The statement is the
+ * same for any number of rows, and nothing is escaped and parsed again.
  */
 
-/** Types of the elements, by their numbers in PostgreSQL's catalogue. */
+/** OIDs of the element types. */
 const INT8 = 20;
 const TEXT = 25;
 const BOOL = 16;
@@ -22,7 +21,7 @@ function header(array: Buffer, q: { type: number; count: number; nulls: boolean 
 	array.writeInt32BE(1, 16);
 }
 
-/** Bytes of an array without elements: it has no dimension. */
+/** Bytes of an empty array, which has no dimension. */
 const EMPTY_BYTES = 12;
 
 /** `int8[]`; the numbers are safe integers. */
@@ -60,7 +59,7 @@ export function flags(values: readonly boolean[]): Buffer {
 	return array;
 }
 
-/** `text[]` of strings, and of texts that are the UTF-8 bytes of several blocks. */
+/** `text[]`; blocks are UTF-8 bytes. */
 export function texts(values: readonly (string | readonly Uint8Array[] | undefined)[]): Buffer {
 	let size = values.length === 0 ? EMPTY_BYTES : HEADER_BYTES;
 	const sizes = values.map((value) => {

@@ -1,13 +1,9 @@
-/**
- * Work that must be done before whatever is asked after it, though connections do not wait for each
- * other.
- */
+/** Orders work over several connections, which do not wait for each other. */
 
-/** An order of calls. */
 export interface Barrier {
-	/** Runs at once; whatever comes later waits for its end, also when it fails. */
+	/** Runs after the `first` work before it; all later work waits for its end, also a failure. */
 	first<T>(work: () => Promise<T>): Promise<T>;
-	/** Runs after all {@link Barrier.first} work that was asked for before. */
+	/** Runs after all {@link Barrier.first} work that was requested before. */
 	after<T>(work: () => Promise<T>): Promise<T>;
 }
 

@@ -1,41 +1,31 @@
 /**
- * What the connections of one server to its database know together: since when it cannot be
- * reached, so that each caller waits once, not once for each connection.
+ * Since when the database is unreachable, shared by the connections of a server, so that a caller
+ * does not wait once for each of them.
  */
 import type { Clock } from "../../../clock.ts";
 
-/**
- * How long the database may be away before nobody waits for it any more, ms: a client shall get its
- * 503 within 2 s.
- */
+/** After so long callers no longer wait, ms: a client gets its 503 within 2 s. */
 export const PATIENCE_MS = 1500;
 
-/** Shared by the connections of one server. */
 export interface ConnectionHealth {
-	/**
-	 * How long it still makes sense to wait for a connection that is being made, ms; 0 while the
-	 * database is known to be away.
-	 */
+	/** How long to wait for a connection, ms; 0 once the database counts as unreachable. */
 	left(): number;
-	/** Why the last try to connect failed, as the end of a sentence. */
+	/** Why the last attempt to connect failed, as the end of a sentence. */
 	readonly why: string;
-	/** A connection is being made from now on. */
+	/** An attempt to connect begins. */
 	trying(): void;
 	failed(error: Error & { code?: string }): void;
-	/** A connection was made: the database is back. */
+	/** A connection was made. */
 	reached(): void;
-	/**
-	 * The database was found silent: all connections are given up, and nobody waits for new ones
-	 * until one was made.
-	 */
+	/** The database does not answer: drops all connections; no caller waits until one is made. */
 	silent(): void;
-	/** Connections of this server: those that {@link ConnectionHealth.silent} gives up. */
+	/** Adds a connection that {@link ConnectionHealth.silent} drops. */
 	add(connection: { drop(): void }): void;
 }
 
 export function openConnectionHealth(clock: Clock): ConnectionHealth {
 	const connections = new Set<{ drop(): void }>();
-	/** Since when no connection could be made; undefined: one was made last. */
+	/** Since when no connection could be made; undefined while there is one. */
 	let since: number | undefined;
 	let why = "no answer";
 	return {
@@ -45,7 +35,7 @@ export function openConnectionHealth(clock: Clock): ConnectionHealth {
 			return why;
 		},
 		trying: () => void (since ??= clock.now()),
-		// Of an address with several machines there is no sentence, only a code.
+		// For a host with several addresses the message is empty.
 		failed: ({ message, code }) => void (why = message || (code ?? "no answer")),
 		reached: () => void (since = undefined),
 		silent() {

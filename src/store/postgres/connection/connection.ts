@@ -1,7 +1,7 @@
 /**
- * One connection to PostgreSQL that mends itself. Statements are pipelined: those sent in a row
- * share a round trip. When the connection is lost, all that are under way fail, and the next
- * attempts wait for a new one, up to a bound.
+ * A connection to PostgreSQL that reconnects automatically. Statements are pipelined: those sent in
+ * a row share a round trip. When the connection is lost, those in flight fail, and later ones wait
+ * for a new connection, up to a bound.
  */
 import { randomUUID } from "node:crypto";
 import { Client, DatabaseError } from "pg";
@@ -14,92 +14,94 @@ import { openConnectionHealth } from "./connection-health.ts";
 import type { ConnectionHealth } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
-/** How long one try to connect may take, ms: several round trips, on a slow way too. */
+/** How long one attempt to connect may take, ms: several round trips, also on a slow network. */
 const ATTEMPT_MS = 5000;
 
-/** First and longest pause between two tries to connect, ms. */
+/** First and longest pause between two attempts to connect, ms. */
 const PAUSE_MS = [50, 500] as const;
 
-/** How long the polite end of a connection may take, ms. */
+/** How long the regular end of a connection may take, ms. */
 const END_MS = 500;
 
-/** When the system first asks whether the other end of an idle connection lives, ms. */
+/** Idle time before the first TCP keepalive probe, ms. */
 const KEEP_ALIVE_MS = 5000;
 
-/**
- * Bounds of what a statement may take on the server, ms: a lock that is not free, a statement that
- * does not end, a transaction that its client forgot.
- */
+/** Timeouts on the server, ms. */
 const LOCK_MS = 5000;
 const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
 
 /**
- * Whatever the server's default is, a commit is on its disk before it is told (D17). Every
- * statement here goes by an index, with plans made once: what a table looked like when it was empty
- * must not decide. A server that vanished is noticed by its sockets. Warnings are sent: one of them
- * says that a commit was not replicated.
+ * Settings of each connection. A commit is durable before it is answered, whatever the server's
+ * default (D17). Every statement uses an index with one generic plan: the statistics of an empty
+ * table must not decide. Keepalives detect a client that vanished. A warning says that a commit was
+ * not replicated.
  */
-const SETTINGS = `SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
-  set_config('lock_timeout', '${LOCK_MS}', false), set_config('statement_timeout', '${STATEMENT_MS}', false),
-  set_config('idle_in_transaction_session_timeout', '${IDLE_IN_TRANSACTION_MS}', false), set_config('tcp_keepalives_idle', '5', false),
-  set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '2', false),
-  set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false), set_config('client_min_messages', 'warning', false), set_config('default_transaction_isolation', 'read committed', false)`;
+const SETTINGS = `SELECT ${[
+	...Object.entries({
+		lock_timeout: LOCK_MS,
+		statement_timeout: STATEMENT_MS,
+		idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+		tcp_keepalives_idle: 5,
+		tcp_keepalives_interval: 2,
+		tcp_keepalives_count: 2,
+		plan_cache_mode: "force_generic_plan",
+		enable_seqscan: "off",
+		enable_hashjoin: "off",
+		enable_mergejoin: "off",
+		jit: "off",
+		client_min_messages: "warning",
+		default_transaction_isolation: "read committed",
+	}).map(([name, value]) => `set_config('${name}', '${value}', false)`),
+	`set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply'
+		THEN 'remote_apply' ELSE 'on' END, false)`,
+].join(", ")}`;
 
 /**
- * Plans are made when a statement is first run, when its table may be empty and all ways to its
- * rows look alike. They are made anew after so many statements of a connection, and again whenever
- * that number has doubled; once tables are large, the server's own statistics see to it.
+ * Plans are made when a statement first runs, perhaps on an empty table, where all indexes cost the
+ * same. They are made again after so many statements of a connection, and each time that number has
+ * doubled; once tables are large, the server's statistics invalidate plans.
  */
 const FIRST_PLANS = 64;
 const DISCARD_PLANS = "DISCARD PLANS";
 
 /**
- * The source file of the warnings that a wait for a synchronous standby was cut short, by
- * statement_timeout or an operator: the commit that gets one is said to have succeeded, and a
- * promotion may lose it. Texts are translated, this is not.
+ * Source file of the warnings that a wait for a synchronous standby was cut short. Such a commit is
+ * reported as successful, but a promotion may lose it. Messages are translated, file names are not.
  */
 const UNREPLICATED = "syncrep.c";
 
 /** One connection to the server, from its start to its loss. */
 export interface Session extends Runner {
-	/** Of the transaction that ends next. */
+	/** Marker of the transaction that ends next. */
 	nextMarker(): Marker;
 }
 
-/** A connection with a use of its own. */
 export interface Connection extends Runner {
 	/**
-	 * Runs statements on the present connection only: when that is lost, all of them fail. For what
-	 * must not be torn, such as a transaction. Waits `waitMs` at most for a connection that is being
-	 * made, and not at all while the database is known to be away.
+	 * The present connection only, for a transaction: all its statements fail when it is lost. Waits
+	 * up to `waitMs` for a connection, not at all once the database counts as unreachable.
 	 */
 	session(waitMs?: number): Promise<Session>;
-	/** Connects, and waits as long as one try may take. For the start. */
+	/** Connects, and waits as long as one attempt may take. For the start. */
 	open(): Promise<void>;
-	/** Statements under way. */
+	/** Statements in flight. */
 	readonly pending: number;
-	/**
-	 * Gives the present connection up, as when the database was found dead: all that is under way
-	 * fails.
-	 */
+	/** Drops the present connection; statements in flight fail. */
 	drop(): void;
-	/** Ends it; statements under way are waited for unless the connection is lost. */
+	/** Ends it after the statements in flight. */
 	close(): Promise<void>;
 }
 
-/** How connections are made. */
 export interface ConnectionOptions {
 	config: ClientConfig;
-	/** How the database is called in sentences, without secrets. */
+	/** The database in error messages, without secrets. */
 	name: string;
 	clock: Clock;
-	/** What the connections of this server know together. */
 	reach?: ConnectionHealth;
-	/** Called with each new connection before it is used; `client` gives notifications. */
+	/** Called with each new connection before its use. */
 	onConnect?: (client: Client) => Promise<void>;
-	/** Makes the id of each session, unique for ever. */
+	/** Makes a globally unique id for each session. */
 	newSession?: () => string;
 }
 
@@ -119,17 +121,14 @@ const types = {
 	getTypeParser: (oid: number) => PARSERS.get(oid) ?? asText,
 } as unknown as NonNullable<ClientConfig["types"]>;
 
-/**
- * Cuts it off: the driver ends a connection politely, and one that is dead would let it wait for
- * ever.
- */
+/** Destroys the socket: the driver's own end waits for an answer, which a dead server never sends. */
 function cutOff(client: Client): void {
 	(
 		client as unknown as { connection: { stream: { destroy(): void } } }
 	).connection.stream.destroy();
 }
 
-/** A connection that is made at its first statement, and anew when it was lost. */
+/** Connects at the first statement, and again after a loss. */
 export function openConnection({
 	config,
 	name,
@@ -163,7 +162,7 @@ export function openConnection({
 		} as ClientConfig);
 		fresh.on("error", () => lose(fresh));
 		fresh.on("end", () => lose(fresh));
-		// What it says afterwards has been read already, perhaps: that it was committed.
+		// The answer after it, that the commit succeeded, may be read already.
 		fresh.on("notice", ({ file }) => {
 			if (file !== UNREPLICATED) return;
 			unreplicated.add(fresh);
@@ -173,7 +172,7 @@ export function openConnection({
 		void clock.sleep(ATTEMPT_MS, AbortSignal.any([made.signal, closing.signal])).then(() => {
 			if (made.signal.aborted) return;
 			cutOff(fresh);
-			// A database that says nothing in all that time says nothing on other connections either.
+			// A database silent for so long is silent on the other connections too.
 			if (!closing.signal.aborted) reach.silent();
 		});
 		try {
@@ -190,7 +189,7 @@ export function openConnection({
 	}
 
 	/** Tries until there is a connection or the store is closed. */
-	async function connectAtLast(): Promise<Client> {
+	async function connectEventually(): Promise<Client> {
 		for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
 			if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
 			reach.trying();
@@ -208,7 +207,7 @@ export function openConnection({
 	async function connected(waitMs: number): Promise<Client> {
 		if (client) return client;
 		if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
-		connecting ??= connectAtLast().finally(() => (connecting = undefined));
+		connecting ??= connectEventually().finally(() => (connecting = undefined));
 		connecting.catch(() => {});
 		const enough = new AbortController();
 		const late = clock.sleep(waitMs, enough.signal).then(() => undefined);
@@ -224,12 +223,11 @@ export function openConnection({
 		);
 	}
 
-	/** Waits no longer than it makes sense. */
 	async function reachable(waitMs = Infinity): Promise<Client> {
 		return await connected(Math.min(waitMs, reach.left()));
 	}
 
-	/** Runs statements on this very connection, alive or not. */
+	/** Runs statements on this connection, alive or not. */
 	function on(bound: Client): Runner {
 		return {
 			async run(
@@ -253,7 +251,7 @@ export function openConnection({
 						throw new ConnectionLost("a commit was not confirmed by a synchronous standby");
 					return { rows, count: rowCount ?? 0, command };
 				} catch (error) {
-					// While the connection lives, what the driver says is about the statement.
+					// On a live connection an error of the driver is about the statement.
 					const fault =
 						error instanceof DatabaseError || client !== bound
 							? fromDriver(error)
@@ -281,7 +279,7 @@ export function openConnection({
 	}
 
 	const connection: Connection = {
-		// Without a wait where it can be: what is asked in a row leaves in that order.
+		// Without an await if possible: statements run in a row are sent in that order.
 		run: async (statement, values) =>
 			await on(client ?? (await reachable())).run(statement, values),
 		session: async (waitMs) => sessionOn(client ?? (await reachable(waitMs))),

@@ -1,7 +1,6 @@
 /**
- * The connections of one server to its PostgreSQL, by their use: one for the transactions of jobs
- * (`batch.ts`), one for work that may take long, some for reads. A slow list or purge holds up no
- * submission.
+ * The connections of one server to its PostgreSQL: one for job transactions (`batch.ts`), one for
+ * slow work, some for reads. So a slow list or purge delays no submission.
  */
 import type { Client, ClientConfig } from "pg";
 import type { Clock } from "../../../clock.ts";
@@ -23,24 +22,25 @@ export interface DatabaseOptions {
 	clock: Clock;
 }
 
-/** First number of the advisory locks on slots, and how many there are. */
+/**
+ * Slots of `queue_counts`: each writing connection counts in one of its own. First key of their
+ * advisory locks, and their number.
+ */
 const SLOT_LOCKS = 0x534c_0004;
 const SLOTS = 128;
 
-/** The lowest slot that no other connection has, as long as this one lives. */
+/** The lowest free slot, held until the connection ends. */
 async function slotOf(client: Client): Promise<number> {
 	const { rows } = await client.query<{ slot: number }>(
-		`SELECT slot FROM generate_series(0, ${SLOTS - 1}) AS slot WHERE pg_try_advisory_lock(${SLOT_LOCKS}, slot) LIMIT 1`,
+		`SELECT slot FROM generate_series(0, ${SLOTS - 1}) AS slot
+			WHERE pg_try_advisory_lock(${SLOT_LOCKS}, slot) LIMIT 1`,
 	);
 	return rows[0]?.slot ?? SLOTS;
 }
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/**
- * What {@link openDatabase} makes of an address: settings of the driver, and a name without
- * secrets.
- */
+/** Driver settings of an address, and a name for messages without secrets. */
 export function addressOf(url: string): { config: ClientConfig; name: string } {
 	const { host, pathname } = new URL(url);
 	return {
@@ -49,7 +49,7 @@ export function addressOf(url: string): { config: ClientConfig; name: string } {
 	};
 }
 
-/** Nothing is connected before it is needed, or asked for by `open`. */
+/** Connects when first needed, or by `open`. */
 export function openDatabase({ url, clock }: DatabaseOptions) {
 	const { config, name } = addressOf(url);
 	const reach = openConnectionHealth(clock);
@@ -61,7 +61,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 	const hot = make("hot");
 	const slow = make("slow");
 	const readers = Array.from({ length: READERS }, () => another());
-	/** The last of the slow transactions: they run one after the other. */
+	/** The last of the slow transactions, which run one after the other. */
 	let last: Promise<unknown> = Promise.resolve();
 
 	function leastBusy(): Connection {
@@ -80,10 +80,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 		name,
 		/** For the transactions of jobs. */
 		hot,
-		/**
-		 * Where the two connections that write count jobs: no other connection counts there at the same
-		 * time.
-		 */
+		/** Slots in which the two writing connections count jobs. */
 		get hotSlot(): number {
 			return slots.hot;
 		},
@@ -91,7 +88,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 			return slots.slow;
 		},
 
-		/** Reads: nothing that writes, for it is asked again when its connection is lost. */
+		/** Reads only: repeated when the connection is lost. */
 		read: {
 			run: (asked: Statement, values?: readonly Parameter[]): Promise<Answer> =>
 				guarded(async () => {
@@ -104,24 +101,22 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 				}),
 		} satisfies Runner,
 
-		/** A transaction that may take long; they run one after the other. As {@link transaction}. */
+		/** A {@link transaction} that may take long; they run one after the other. */
 		write<T>(work: Work<T>): Promise<T> {
 			const mine = last.then(() => guarded(() => transaction({ connection: slow, clock }, work)));
 			last = mine.catch(() => {});
 			return mine;
 		},
 
-		/** A connection for another use, which is given up and waited for with these. */
+		/** A connection for another use, which shares the health of these. */
 		another,
 
-		/**
-		 * Connects all of these. Throws {@link StoreUnavailable} when the database cannot be reached.
-		 */
+		/** Connects all. Throws `StoreUnavailable` when the database cannot be reached. */
 		async open(): Promise<void> {
 			await Promise.all([hot, slow, ...readers].map((each) => each.open()));
 		},
 
-		/** The database was found silent: gives up all connections. */
+		/** The database does not answer: drops all connections. */
 		silent: reach.silent,
 
 		async close(): Promise<void> {

@@ -1,27 +1,30 @@
 /**
- * A connection for setting up and looking: it runs several statements in one text, and may take
- * longer than those of jobs may. What it holds, such as a lock, ends with it.
+ * A connection for migrations and checks: it runs several statements in one text, without the time
+ * limits of job statements. Its locks end with it.
  */
 import { Client } from "pg";
 import type { ClientConfig } from "pg";
 import { addressOf } from "./database.ts";
 import { faultOf, fromDriver, losesConnection } from "./errors.ts";
 
-/** Oldest version of the server, as `server_version_num` says it. */
+/** Oldest supported server, as in `server_version_num`. */
 const VERSION_NEEDED = 140_000;
 
-/** How long a connection may take, and a lock on a table that others use, ms. */
+/** Longest waits for a connection and for a lock on a table, ms. */
 const CONNECT_MS = 5000;
 export const LOCK_MS = 10_000;
 
-/** The schema in which the search path makes tables. */
+/** The schema in which tables are created. */
 export const SCHEMA = "(SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
 
 const FACTS = `
-  SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
-    quote_ident(current_schema()) AS schema, quote_ident(current_user) AS role, pg_is_in_recovery() AS standby, has_schema_privilege(current_schema(), 'CREATE') AS may_create`;
+  SELECT current_setting('server_version_num')::int AS number,
+    current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+    quote_ident(current_schema()) AS schema, quote_ident(current_user) AS role,
+    pg_is_in_recovery() AS standby,
+    has_schema_privilege(current_schema(), 'CREATE') AS may_create`;
 
-/** What is known of a database; names as they are written in SQL. */
+/** Properties of a database; names are quoted for SQL. */
 export interface Facts {
 	number: number;
 	version: string;
@@ -32,19 +35,16 @@ export interface Facts {
 	may_create: boolean | null;
 }
 
-/** One connection, and how the database is called in sentences. */
+/** One connection; `name` is the database in error messages. */
 export interface Setup {
 	name: string;
-	/**
-	 * Runs one statement, or several without values. Rows are objects, `int8` is text. Throws as
-	 * `faultOf` says.
-	 */
+	/** Runs one statement, or several without values. `int8` is text. Throws as `faultOf` says. */
 	ask<Row extends object>(text: string, values?: readonly (string | number)[]): Promise<Row[]>;
 }
 
 /**
- * Runs `work` on a connection of its own. Throws `StoreUnavailable` (`unreachable`) while there is
- * none, and an Error with a sentence when it is refused.
+ * Runs `work` on a connection of its own. Throws `StoreUnavailable` (`unreachable`) when there is
+ * none, an Error for the operator when it is refused.
  */
 export async function connected<T>(url: string, work: (database: Setup) => Promise<T>): Promise<T> {
 	const { config, name } = addressOf(url);
@@ -70,7 +70,8 @@ export async function connected<T>(url: string, work: (database: Setup) => Promi
 			},
 		};
 		await database.ask(
-			`SELECT set_config('synchronous_commit', 'on', false), set_config('statement_timeout', '0', false), set_config('lock_timeout', '${LOCK_MS}', false)`,
+			`SELECT set_config('synchronous_commit', 'on', false),
+				set_config('statement_timeout', '0', false), set_config('lock_timeout', '${LOCK_MS}', false)`,
 		);
 		return await work(database);
 	} finally {
@@ -78,10 +79,7 @@ export async function connected<T>(url: string, work: (database: Setup) => Promi
 	}
 }
 
-/**
- * The facts of a database in which a store can be. Throws an Error with a sentence for one in which
- * none can.
- */
+/** The properties of a database. Throws an Error for the operator when it cannot hold a store. */
 export async function usable({ name, ask }: Setup): Promise<Facts> {
 	const [facts] = (await ask<Facts>(FACTS)) as [Facts];
 	if (facts.number < VERSION_NEEDED)
@@ -89,19 +87,22 @@ export async function usable({ name, ask }: Setup): Promise<Facts> {
 			`PostgreSQL at ${name} is version ${facts.version}; Sluice needs ${VERSION_NEEDED / 10_000} or newer.`,
 		);
 	if (facts.standby)
-		throw new Error(`PostgreSQL at ${name} is a standby, which takes no writes. Name its primary.`);
+		throw new Error(
+			`PostgreSQL at ${name} is a standby, which is read-only. Use the address of its primary.`,
+		);
 	if (facts.encoding !== "UTF8")
 		throw new Error(
-			`The database at ${name} is encoded in ${facts.encoding}, and payloads need UTF8. Make another: CREATE DATABASE sluice ENCODING 'UTF8' TEMPLATE template0.`,
+			`The database at ${name} has the encoding ${facts.encoding}, and payloads need UTF8. ` +
+				"Create another: CREATE DATABASE sluice ENCODING 'UTF8' TEMPLATE template0.",
 		);
 	if (facts.schema === null)
 		throw new Error(
-			`No schema of the search path of ${facts.role} exists at ${name}. Make one, or correct the search path.`,
+			`No schema of the search path of ${facts.role} exists at ${name}. Create one, or correct the search path.`,
 		);
 	return facts;
 }
 
-/** What the address says may not be there, such as a file with certificates. */
+/** Throws when the address names something missing, such as a file with certificates. */
 function made(config: ClientConfig, name: string): Client {
 	try {
 		return new Client(config);

@@ -1,12 +1,9 @@
-/** Statements as they are written in this folder, and whatever runs them. */
+/** Prepared statements and their values. */
 
-/**
- * A value of a column as it is read: `int8` and `int4` are numbers, everything else but `bool` is
- * text.
- */
+/** A column's value as read: integers and `float8` are numbers, `bool` is boolean, else text. */
 export type Value = string | number | boolean | null;
 
-/** A parameter; a `Buffer` is a binary form, such as those of `arrays.ts`. */
+/** A parameter; a `Buffer` is in binary form, as `arrays.ts` makes them. */
 export type Parameter = string | number | boolean | null | Buffer;
 
 /** SQL that is prepared once on each connection. */
@@ -15,24 +12,21 @@ export interface Statement {
 	readonly text: string;
 }
 
-/**
- * What a statement gave: rows as lists in the order of the columns, how many rows it wrote or read,
- * and what the server says it did.
- */
+/** Rows in the order of the columns, the number of rows read or written, and the command tag. */
 export interface Answer {
 	rows: Value[][];
 	count: number;
 	command: string;
 }
 
-/** Runs statements, those of one caller in their order. Throws as `faults.ts` says. */
+/** Runs statements in the order of the calls. Throws as `errors.ts` says. */
 export interface Runner {
 	run(statement: Statement, values?: readonly Parameter[]): Promise<Answer>;
 }
 
 let statements = 0;
 
-/** A statement; each has a name of its own under which connections prepare it. */
+/** A statement, with a name of its own under which connections prepare it. */
 export function statement(text: string): Statement {
 	statements += 1;
 	return { name: `sluice_${statements}`, text };

@@ -1,15 +1,12 @@
-/**
- * Statements that must be answered at once or not at all: their connection is given up when it
- * stays silent, as one does whose other end is gone without a word.
- */
+/** Drops a connection whose statement is not answered in time: its server may have vanished. */
 import type { Clock } from "../../../clock.ts";
 import type { Connection } from "./connection.ts";
 import { faultOf } from "./errors.ts";
 import type { Runner } from "./statement.ts";
 
 /**
- * Resolves when `answered` is aborted, or after `ms` with true. An answer that has arrived during a
- * long turn of ours is read first.
+ * True after `ms`, false once `answered` is aborted. After a long turn of the event loop, an answer
+ * that has arrived is read first.
  */
 export async function late({
 	clock,
@@ -26,8 +23,8 @@ export async function late({
 }
 
 /**
- * A runner on a connection of its own. `silentMs`: the longest wait for an answer, ms; `name`: the
- * database in sentences, without secrets. Throws as {@link faultOf} says.
+ * Runs statements that must be answered within `silentMs`, on a connection of its own. `name`: the
+ * database in error messages, without secrets. Throws as {@link faultOf} says.
  */
 export function timeoutRunner({
 	connection,

@@ -1,7 +1,4 @@
-/**
- * One transaction on a connection: all of it or nothing, run again when another one was in its way
- * or its connection was lost.
- */
+/** A transaction that is run again after a conflict with another one or a lost connection. */
 import type { Clock } from "../../../clock.ts";
 import { isCommitted, mark } from "./commit-markers.ts";
 import type { Marker } from "./commit-markers.ts";
@@ -11,38 +8,31 @@ import { late } from "./timeouts.ts";
 import type { Runner } from "./statement.ts";
 import { statement } from "./statement.ts";
 
-/** Times that a transaction is run before its fault is told. */
+/** Attempts before the error is thrown. */
 const TRIES = 5;
 
-/**
- * A caller is told within 2 s that the database is away: after so long nothing is tried again that
- * a broken connection undid, ms.
- */
+/** After so long a lost connection is not retried, ms: callers get their 503 within 2 s. */
 const PATIENCE_MS = 1900;
 
-/** Pause between two questions after a transaction whose end is still open, ms. */
+/** Pause between two reads of the marker of a transaction whose end is open, ms. */
 const PAUSE_MS = 50;
 
 const BEGIN = statement("BEGIN ISOLATION LEVEL READ COMMITTED");
 const COMMIT = statement("COMMIT");
 const ROLLBACK = statement("ROLLBACK");
 
-/** What the work of a transaction hands over to its end. */
 export interface Ending {
 	/**
-	 * Writes that nothing depends on, instead of awaiting them: the end leaves in their round trip,
-	 * and all is undone when one of them fails. All are sent when this is called.
+	 * Takes writes that the work need not await: COMMIT leaves in their round trip, and all is undone
+	 * when one of them fails. All must have been sent when this is called.
 	 */
 	writes(last: Promise<unknown>): void;
 }
 
-/** What is done in a transaction; it awaits all that it asks but for what it hands over. */
+/** The statements of a transaction; awaits all but those given to `ending`. */
 export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
 
-/**
- * What a transaction is run on. `since`: when its callers began to wait, ms since the epoch; now by
- * default.
- */
+/** `since`: when the callers began to wait, ms since the epoch; now by default. */
 export interface TransactionOptions {
 	connection: Pick<Connection, "session" | "drop">;
 	clock: Clock;
@@ -50,9 +40,9 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs `work` in a transaction of its own, several times perhaps. When the connection breaks while
- * the end is in flight, its marker is asked for on a new one (`commit-markers.ts`): the answer is
- * never a guess. Throws {@link OutcomeUnknown} when it cannot be asked.
+ * Runs `work` in a transaction, perhaps several times. When the connection breaks while the COMMIT
+ * is in flight, its marker is read on a new one (`commit-markers.ts`): the outcome is never guessed.
+ * Throws {@link OutcomeUnknown} when the marker cannot be read.
  */
 export async function transaction<T>(
 	{ connection, clock, since = clock.now() }: TransactionOptions,
@@ -62,8 +52,8 @@ export async function transaction<T>(
 	const left = (): number => until - clock.now();
 
 	/**
-	 * Asks once, in a transaction that is committed. Where its own COMMIT waits for a synchronous
-	 * standby, the connection is given up in time.
+	 * Reads the marker in a transaction that is committed. If its own COMMIT waits too long for a
+	 * synchronous standby, the connection is dropped.
 	 */
 	async function ask(marker: Marker): Promise<boolean> {
 		const session = await connection.session(left());
@@ -86,15 +76,13 @@ export async function transaction<T>(
 		}
 	}
 
-	/**
-	 * Whether a transaction whose end got no answer was committed. `first`: how its answer was lost.
-	 */
+	/** Whether the transaction was committed. `first`: how the answer to its COMMIT was lost. */
 	async function outcome(marker: Marker, first: unknown): Promise<boolean> {
 		do {
 			try {
 				return await ask(marker);
 			} catch {
-				// Lost again, or the transaction is still open. What the caller is told is how it began.
+				// Lost again, or the transaction is still open. The first loss is reported.
 				await clock.sleep(PAUSE_MS);
 			}
 		} while (left() > 0);
@@ -108,7 +96,7 @@ export async function transaction<T>(
 		let writes: Promise<unknown> | undefined;
 		let failure: { error: unknown } | undefined;
 		try {
-			// Not awaited alone: it leaves with the first statement of the work.
+			// Not awaited alone: it is sent with the first statement of the work.
 			const begun = session.run(BEGIN);
 			begun.catch(() => {});
 			result = await work(session, {
@@ -118,14 +106,13 @@ export async function transaction<T>(
 				},
 			});
 			await begun;
-			// One that was never sent: the database knows of no failure.
+			// A write that was never sent: the database knows of no failure.
 			if (failure) throw failure.error;
 			marker = session.nextMarker();
 			const marked = mark(session, marker);
 			const ended = session.run(COMMIT);
 			for (const each of [marked, ended]) each.catch(() => {});
-			// In the order in which they were sent: after a failure the later ones only say that there
-			// was one.
+			// In the order of sending: after a failure, later statements only report that there was one.
 			await writes;
 			await marked;
 			const end = await ended;

@@ -415,7 +415,7 @@ it("T3 to T6, R1 to R8: any batches give the answers, signals and rows of their 
 				naive.end();
 			}
 		}),
-		{ numRuns: 60 },
+		{ numRuns: 60, interruptAfterTimeLimit: 60_000 },
 	);
 });
 
@@ -504,6 +504,6 @@ it("T1 to T8: each caller of the thread gets the answer of its own operation, in
 				naive.end();
 			}
 		}),
-		{ numRuns: 15 },
+		{ numRuns: 15, interruptAfterTimeLimit: 60_000 },
 	);
 });
