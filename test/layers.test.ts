@@ -23,6 +23,7 @@ const STORE = [
 	"store/job-columns.ts",
 	"store/positional.ts",
 	"store/cursor.ts",
+	"store/table-rows.ts",
 ];
 
 /** What every part of the engine may import. */

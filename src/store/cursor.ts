@@ -1,4 +1,4 @@
-/** Where a page of a list ended, as text that callers hand back. */
+/** Where a page of a list ended, as text that callers pass back. */
 
 const FORM = /^n([1-9]\d{0,14})$/;
 
@@ -7,16 +7,17 @@ export function cursorOf(number: number): string {
 	return `n${number}`;
 }
 
-/**
- * The row at which the page of `cursor` ended, or `undefined` without one. Throws a RangeError for
- * a text that is no cursor.
- */
+/** The row at which the page before ended; undefined without a cursor. Throws a RangeError. */
 export function numberOf(cursor: string | undefined): number | undefined {
 	if (cursor === undefined) return undefined;
 	const number = FORM.exec(cursor)?.[1];
-	if (number === undefined)
-		throw new RangeError(
-			"The cursor is not one that a list gave. Take it unchanged from `next` of the page before, or leave it out to begin with the newest.",
-		);
+	if (number === undefined) throw wrongCursor();
 	return Number(number);
+}
+
+export function wrongCursor(): RangeError {
+	return new RangeError(
+		"The cursor is not one that a list returned. " +
+			"Pass `next` of the page before unchanged, or omit it to begin with the newest.",
+	);
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
-import { MOST_LOOKED } from "../../src/store/sqlite/list.ts";
+import { MOST_READ } from "../../src/store/operations/list.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
@@ -149,7 +149,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		const { engine } = here.service;
 		const endpoint = engine.endpoints.get("busy");
 		await Promise.all(
-			Array.from({ length: MOST_LOOKED + 10 }, () =>
+			Array.from({ length: MOST_READ + 10 }, () =>
 				engine.jobs.submit({
 					id: randomUUID(),
 					endpoint,

@@ -165,7 +165,9 @@ export function listCases({ store, open }: Bed): void {
 			});
 			expect(right).toMatchObject({ value: { jobs: [{ job: { id } }] } });
 		}
-		await expect(site.list({ cursor: "x" })).rejects.toThrow(/cursor is not one that a list gave/);
+		await expect(site.list({ cursor: "x" })).rejects.toThrow(
+			/cursor is not one that a list returned/,
+		);
 		await expect(store().webhooks.list({ cursor: "x", limit: 1 })).rejects.toThrow(RangeError);
 	});
 

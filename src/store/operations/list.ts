@@ -2,6 +2,10 @@
 import type { JobResult } from "../../core/job-view.ts";
 import type { Query } from "./operation.ts";
 
+/** Rows that a page reads from one index at most, and rows read at once. */
+export const MOST_READ = 20_000;
+export const STRIDE = 200;
+
 /** Characters of errors with which a page is full: each may be as long as a result. */
 export const MOST_CHARACTERS = 16 * 1024 * 1024;
 

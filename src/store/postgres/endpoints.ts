@@ -1,20 +1,20 @@
-/** Endpoints as stored. Other servers are told of each change. */
-import type { EndpointRow, EndpointStore } from "../contract/endpoints.ts";
+/** Endpoints as stored. Each change is signalled to other servers. */
+import type { EndpointStore } from "../contract/endpoints.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import type { Signal } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
+import { ENDPOINT_COLUMNS, endpointFrom } from "../table-rows.ts";
 
 const PUT = statement(`
   INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
-const SELECT = statement(
-	"SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id",
-);
+  ON CONFLICT (id) DO UPDATE SET settings = excluded.settings,
+    secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
+const SELECT = statement(`SELECT ${ENDPOINT_COLUMNS} FROM endpoints ORDER BY id`);
 const PAUSE = statement("UPDATE endpoints SET paused = $2 WHERE id = $1");
 const REMOVE = statement("UPDATE endpoints SET removing = true WHERE id = $1");
 const KNOWN = statement("SELECT removing FROM endpoints WHERE id = $1 FOR UPDATE");
-// Locked, so that a submission of another server that is not through yet is waited for and counted.
+// Locked, to wait for and count submissions of other servers that are not committed yet.
 const COUNTS = statement(
 	"SELECT in_queue + in_progress FROM queue_counts WHERE endpoint = $1 ORDER BY slot FOR UPDATE",
 );
@@ -43,7 +43,7 @@ export function openEndpoints({
 }): EndpointStore {
 	const { read, write } = database;
 
-	/** Runs a change and tells whether there was anything to change. */
+	/** Runs a change; false when there was nothing to change. */
 	async function change(
 		asked: typeof PAUSE,
 		values: readonly (string | number | boolean | null)[],
@@ -59,17 +59,7 @@ export function openEndpoints({
 		},
 
 		async list() {
-			const { rows } = await read.run(SELECT);
-			return rows.map(
-				([id, settings, secret, paused, removing, createdAt]): EndpointRow => ({
-					id: String(id),
-					settings: String(settings),
-					secret: (secret as string | null) ?? undefined,
-					paused: paused === true,
-					removing: removing === true,
-					createdAt: Number(createdAt),
-				}),
-			);
+			return (await read.run(SELECT)).rows.map(endpointFrom);
 		},
 
 		pause: ({ id, paused }) => change(PAUSE, [id, paused]),
@@ -77,12 +67,12 @@ export function openEndpoints({
 		remove: ({ id }) => change(REMOVE, [id]),
 
 		async forget({ id, now }) {
-			// What has passed for its jobs happens first (contract rule 7).
+			// Contract rule 7.
 			for (let due: number | undefined = now; due !== undefined && due <= now; )
 				due = (await settle({ now, limit: SETTLE_LIMIT })).nextDueAt;
 			const outcome = await write(async ({ run }) => {
 				const removing = (await run(KNOWN, [id])).rows[0]?.[0];
-				if (removing === undefined) return "unknown";
+				if (removing === undefined) return "missing";
 				const live = (await run(COUNTS, [id])).rows.reduce(
 					(sum, [count]) => sum + Number(count),
 					0,
@@ -94,9 +84,9 @@ export function openEndpoints({
 				await run(FORGET_TOKENS, [id]);
 				await run(FORGET_METRICS, [id]);
 				await run(FORGET, [id]);
-				return "gone";
+				return "removed";
 			});
-			if (outcome === "gone")
+			if (outcome === "removed")
 				for (const kind of ["endpoints", "keys"] as const) notifyOthers({ kind });
 			return outcome !== "kept";
 		},

@@ -1,10 +1,11 @@
 /**
- * Lists of jobs, the last submitted first. A page reads pieces of an index downwards, asks of each
- * row what it is now, and takes those that fit; it ends early when it has looked at very many.
+ * Lists of jobs, the last submitted first. A page reads pieces of an index downwards, projects each
+ * row to now, and takes those that fit; it ends early after very many rows.
  */
 import { isFinal } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import { fits, MOST_CHARACTERS } from "../operations/list.ts";
+import { wrongCursor } from "../cursor.ts";
+import { fits, MOST_CHARACTERS, MOST_READ, STRIDE } from "../operations/list.ts";
 import type { Answer, Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";
@@ -16,10 +17,6 @@ import type { Sweeps } from "./sweeps.ts";
 
 type ListQuery = Query<"jobs.list">;
 
-/** Rows that a page looks at, at most, and those read at once. */
-const MOST_LOOKED = 20_000;
-const STRIDE = 200;
-
 const SHOWN = readModelColumns({ input: "NULL", output: "NULL" });
 
 /** Where a page ended. */
@@ -30,29 +27,34 @@ interface Place {
 
 const LAST: Place = { number: Number.MAX_SAFE_INTEGER, id: "" };
 
-/**
- * A piece of an index below a place. An ended job for which something has passed is looked at
- * whatever its state is said to be.
- */
+const QUEUE_AND_ORDER = `LEFT JOIN queues ON queues.endpoint = jobs.endpoint
+  ORDER BY jobs.number DESC, jobs.id DESC`;
+const RUNNING_JOBS = `SELECT * FROM jobs
+  WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3)`;
+
+/** A piece of an index below a place. */
 function over(where: string): Statement {
 	return statement(`
     SELECT ${SHOWN} FROM (
-      SELECT * FROM jobs WHERE endpoint = $1 AND ${where} AND (number, id) < ($2, $3) ORDER BY number DESC, id DESC LIMIT $4
-    ) AS jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC`);
+      SELECT * FROM jobs WHERE endpoint = $1 AND ${where} AND (number, id) < ($2, $3)
+      ORDER BY number DESC, id DESC LIMIT $4
+    ) AS jobs ${QUEUE_AND_ORDER}`);
 }
 
-/** Every job, ended ones of one state, and what waits or runs. */
+/** All jobs, ended ones of one state, waiting and running ones, running ones. */
 const ALL = over("number > 0");
 const ENDED = over(`state = $5 AND state NOT IN ('${WAITING}', '${RUNNING}')`);
 const LIVE = statement(`
   SELECT ${SHOWN} FROM (
-    (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3))
-    UNION ALL (SELECT * FROM jobs WHERE endpoint = $1 AND low_priority IN (false, true) AND state = '${WAITING}' AND (number, id) < ($2, $3))
-  ) AS jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC LIMIT $4`);
-/** They are few, however many wait. */
-const AT_WORK = statement(`
-  SELECT ${SHOWN} FROM (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3)) AS jobs
-  LEFT JOIN queues ON queues.endpoint = jobs.endpoint ORDER BY jobs.number DESC, jobs.id DESC LIMIT $4`);
+    (${RUNNING_JOBS})
+    UNION ALL (
+      SELECT * FROM jobs WHERE endpoint = $1 AND low_priority IN (false, true)
+        AND state = '${WAITING}' AND (number, id) < ($2, $3)
+    )
+  ) AS jobs ${QUEUE_AND_ORDER} LIMIT $4`);
+const AT_WORK = statement(
+	`SELECT ${SHOWN} FROM (${RUNNING_JOBS}) AS jobs ${QUEUE_AND_ORDER} LIMIT $4`,
+);
 const LIVE_COUNT = statement(
 	"SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1",
 );
@@ -67,10 +69,7 @@ function cursorOf({ number, id }: Place): string {
 function placeOf(cursor: string | undefined): Place {
 	if (cursor === undefined) return LAST;
 	const [, number, id] = FORM.exec(cursor) ?? [];
-	if (number === undefined || id === undefined)
-		throw new RangeError(
-			"The cursor is not one that a list gave. Take it unchanged from `next` of the page before, or leave it out to begin with the newest.",
-		);
+	if (number === undefined || id === undefined) throw wrongCursor();
 	return { number: Number(number), id };
 }
 
@@ -82,10 +81,7 @@ export function openList({
 	database: Pick<Database, "read">;
 	sweeps: Pick<Sweeps, "freshen">;
 }): (q: ListQuery) => Promise<Answer<"jobs.list">> {
-	/**
-	 * Rows of one index downwards, those of purged jobs left out; a place stands for each piece that
-	 * was read.
-	 */
+	/** Rows of one index downwards; without `row` for a purged job. */
 	async function* walk(
 		asked: Statement,
 		endpoint: string,
@@ -121,14 +117,14 @@ export function openList({
 	return async (q) => {
 		const from = placeOf(q.cursor);
 		const jobs: JobResult[] = [];
-		// What has passed for a live job is written first: it stands in the index of what it is.
+		// Deadlines that have passed are settled first, so that each job is in the index of its state.
 		await sweeps.freshen(q);
 		let last = from;
 		let characters = 0;
-		let looked = 0;
+		let count = 0;
 		for await (const { at, row } of merge(await walks(q, from))) {
-			if (looked === MOST_LOOKED) return { jobs, next: cursorOf(last) };
-			looked += 1;
+			if (count === MOST_READ) return { jobs, next: cursorOf(last) };
+			count += 1;
 			const listed = row && VIEWS.listed(row, q.now);
 			if (listed && fits(listed, q)) {
 				if (jobs.length === q.limit || characters >= MOST_CHARACTERS)

@@ -3,9 +3,8 @@ import type { MetricsRow, MetricsStore } from "../contract/metrics.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
-import type { Value } from "./connection/statement.ts";
+import { METRICS_COLUMNS as COLUMNS, metricsFrom } from "../table-rows.ts";
 
-const COLUMNS = "endpoint, step, at, source, tally";
 const PUT = statement(`
   INSERT INTO metrics (${COLUMNS})
   SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[])
@@ -48,9 +47,4 @@ export function openMetrics({ database: { read, write } }: { database: Database 
 		expire: async ({ step, before, limit }) =>
 			(await write((run) => run.run(EXPIRE, [step, before, limit]))).count,
 	};
-}
-
-function metricsFrom(values: Value[]): MetricsRow {
-	const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
-	return { endpoint, step, at, source, tally };
 }

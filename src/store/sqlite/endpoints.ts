@@ -1,15 +1,14 @@
 /** Endpoints as stored. */
-import type { EndpointRow } from "../contract/endpoints.ts";
 import type { DialectHandlers } from "../operations/table.ts";
+import { ENDPOINT_COLUMNS, endpointFrom } from "../table-rows.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 export function openEndpoints({ db, queues, due }: UnitOfWork): DialectHandlers<"endpoints"> {
 	const put = db.prepare(`
     INSERT INTO endpoints (id, settings, secret, created_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, secret = coalesce(excluded.secret, secret), removing = 0`);
-	const select = db.prepare(
-		"SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id",
-	);
+    ON CONFLICT (id) DO UPDATE SET settings = excluded.settings,
+      secret = coalesce(excluded.secret, secret), removing = 0`);
+	const select = db.prepare(`SELECT ${ENDPOINT_COLUMNS} FROM endpoints ORDER BY id`);
 	const pause = db.prepare("UPDATE endpoints SET paused = ? WHERE id = ?");
 	const remove = db.prepare("UPDATE endpoints SET removing = 1 WHERE id = ?");
 	const known = db.prepare("SELECT removing FROM endpoints WHERE id = ?");
@@ -25,18 +24,7 @@ export function openEndpoints({ db, queues, due }: UnitOfWork): DialectHandlers<
 			put.run(id, settings, secret ?? null, now);
 		},
 
-		list() {
-			return select.all().map(
-				([id, settings, secret, paused, removing, createdAt]): EndpointRow => ({
-					id: String(id),
-					settings: String(settings),
-					secret: (secret as string | null) ?? undefined,
-					paused: paused === 1,
-					removing: removing === 1,
-					createdAt: Number(createdAt),
-				}),
-			);
-		},
+		list: () => select.all().map(endpointFrom),
 
 		pause: ({ id, paused }) => Number(pause.run(Number(paused), id).changes) > 0,
 

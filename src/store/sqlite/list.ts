@@ -1,33 +1,25 @@
 /**
  * Lists of jobs, the last submitted first. A page walks the numbers of rows downwards along one or
- * more indexes, asks of each row what it is now, and takes those that fit.
+ * more indexes, projects each row to now, and takes those that fit.
  */
 import { isFinal, JOB_STATES } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
-import { fits, MOST_CHARACTERS } from "../operations/list.ts";
+import { fits, MOST_CHARACTERS, MOST_READ, STRIDE } from "../operations/list.ts";
 import type { Answer, Query } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";
 import type { Queue } from "./rows/row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 
-/** Rows of one index that a page looks at, at most. */
-export const MOST_LOOKED = 20_000;
-
-/** Rows taken from an index at once. */
-const STRIDE = 200;
-
-/**
- * What of the filter the statements know; jobs for which something has passed are looked at one by
- * one.
- */
-const FITS = `submitted_at >= ? AND submitted_at < ? AND (erased = 0 OR ?) AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)
+/** The filter in SQL; jobs whose deadlines have passed are read whatever their state. */
+const FITS = `submitted_at >= ? AND submitted_at < ? AND (erased = 0 OR ?)
+  AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)
   AND (instr(?, state) > 0 AND (? IS NULL OR worker = ?) OR ended_at IS NULL AND due_at <= ?)`;
 
 type ListQuery = Query<"jobs.list">;
 
-/** What one page looks at: numbers below `from`, down to `floor`. */
+/** Numbers of rows that a page reads: below `from`, down to `floor`. */
 interface Page {
 	q: ListQuery;
 	queue: Queue;
@@ -44,16 +36,18 @@ export function openList({
 	views,
 }: UnitOfWork): (q: ListQuery) => Answer<"jobs.list"> {
 	/**
-	 * The statements over one index, which is named since the planner would guess: what may fit
-	 * between two numbers, and the number down to which a page looks.
+	 * Statements over one index, named because the planner would guess: rows that may fit between two
+	 * numbers, and the number down to which a page reads.
 	 */
 	function over(index: string, key: string) {
 		return {
 			fitting: records.prepare(
-				`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? AND seq >= ? AND ${FITS} ORDER BY seq DESC LIMIT ${STRIDE}`,
+				`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? AND seq >= ? AND ${FITS}
+					ORDER BY seq DESC LIMIT ${STRIDE}`,
 			),
 			floor: records.prepare(
-				`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${MOST_LOOKED - 1}`,
+				`SELECT seq FROM jobs INDEXED BY ${index} WHERE ${key} AND seq < ?
+					ORDER BY seq DESC LIMIT 1 OFFSET ${MOST_READ - 1}`,
 			),
 		};
 	}
@@ -92,9 +86,7 @@ export function openList({
 		}
 	}
 
-	/**
-	 * Numbers of rows that may fit, the highest first, and the one down to which all were looked at.
-	 */
+	/** Numbers of rows that may fit, the highest first; all down to `floor` are among them. */
 	function candidates(
 		q: ListQuery,
 		queue: Queue,
@@ -102,8 +94,8 @@ export function openList({
 	): { numbers: Iterable<number>; floor: number } {
 		const { states } = q.filter;
 		const { inQueue, inProgress } = queue.counts;
-		if (states?.every((state) => !isFinal(state)) && inQueue + inProgress <= MOST_LOOKED) {
-			return { numbers: downwards(live.some(queue, MOST_LOOKED), { from, floor: 0 }), floor: 0 };
+		if (states?.every((state) => !isFinal(state)) && inQueue + inProgress <= MOST_READ) {
+			return { numbers: downwards(live.some(queue, MOST_READ), { from, floor: 0 }), floor: 0 };
 		}
 		const final = states?.every(isFinal);
 		const walks = final
@@ -116,7 +108,7 @@ export function openList({
 		const numbers: Iterable<number>[] = walks.map(({ index, key }) =>
 			walk(index, key, { q, queue, from, floor }),
 		);
-		// What has passed for a job and is not written yet stands in no index of ended ones.
+		// Jobs whose deadlines have passed without being settled are in no index of ended ones.
 		if (final)
 			numbers.push(
 				downwards(

@@ -1,18 +1,17 @@
-/** What was counted of endpoints over time (D40). */
-import type { MetricsRow } from "../contract/metrics.ts";
+/** Counters of endpoints over time (D40). */
+import { METRICS_COLUMNS as columns, metricsFrom } from "../table-rows.ts";
 import type { DialectHandlers } from "../operations/table.ts";
-import type { Value } from "./database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 export function openMetrics({ db }: UnitOfWork): DialectHandlers<"metrics"> {
-	const columns = "endpoint, step, at, source, tally";
 	const replace = db.prepare(`INSERT OR REPLACE INTO metrics (${columns}) VALUES (?, ?, ?, ?, ?)`);
 	const one = db.prepare(
 		`SELECT ${columns} FROM metrics WHERE endpoint = ? AND step = ? AND at >= ? AND at < ?`,
 	);
 	const all = db.prepare(`SELECT ${columns} FROM metrics WHERE step = ? AND at >= ? AND at < ?`);
 	const expire = db.prepare(
-		"DELETE FROM metrics WHERE (endpoint, step, at, source) IN (SELECT endpoint, step, at, source FROM metrics WHERE step = ? AND at < ? ORDER BY at LIMIT ?)",
+		`DELETE FROM metrics WHERE (endpoint, step, at, source) IN (
+			SELECT endpoint, step, at, source FROM metrics WHERE step = ? AND at < ? ORDER BY at LIMIT ?)`,
 	);
 
 	return {
@@ -30,9 +29,4 @@ export function openMetrics({ db }: UnitOfWork): DialectHandlers<"metrics"> {
 
 		expire: ({ step, before, limit }) => Number(expire.run(step, before, limit).changes),
 	};
-}
-
-function metricsFrom(values: Value[]): MetricsRow {
-	const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
-	return { endpoint, step, at, source, tally };
 }
