@@ -1,4 +1,4 @@
-/** What a job's row is in every dialect, besides what the dialect finds it by. */
+/** A job's row without the keys of a dialect. */
 import type { Job } from "../core/job.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 

@@ -1,4 +1,4 @@
-/** The jobs of a queue that wait or run, by the numbers of their rows. */
+/** Waiting and running jobs of a queue, by the numbers of their rows. */
 import type { Records } from "./rows/job-records.ts";
 import { unpurged } from "./rows/row.ts";
 import type { Queue } from "./rows/row.ts";
@@ -6,7 +6,8 @@ import { RUNNING, WAITING } from "../states.ts";
 
 export function openLive(records: Records) {
 	const waiting = records.prepare(
-		`SELECT seq FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank > ? AND rank < ? LIMIT ?`,
+		`SELECT seq FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}'
+			AND rank > ? AND rank < ? LIMIT ?`,
 	);
 	// The plus keeps the statement on the index of what runs: the queue may have millions of rows.
 	const running = records.prepare(

@@ -1,12 +1,11 @@
-/** What the store knows of itself: its identity, and whether it can be written. */
+/** The identity of the store, and the trial write of `ping`. */
 import { randomUUID } from "node:crypto";
 import type { Answer } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-/** Bytes that a trial write needs; more than the free rest of a page. */
+/** Bytes of a trial write: more than may be free in a page. */
 const TRIAL_BYTES = 16_384;
 
-/** The operations of the contract that belong to no noun. */
 export function openMeta(parts: UnitOfWork): {
 	identity: () => Answer<"identity">;
 	ping: () => Answer<"ping">;

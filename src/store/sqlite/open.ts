@@ -8,16 +8,10 @@ import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { Admission, Greeting } from "./thread/messages.ts";
 
-/**
- * This file's own ending: the thread is TypeScript beside the source and JavaScript beside the
- * build.
- */
+/** With this file's extension: TypeScript in the source, JavaScript in the build. */
 const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url);
 
-/**
- * Room for short-lived objects of the thread, in MB: a batch lives briefly, and a small room stays
- * in the processor's cache.
- */
+/** Young generation of the thread, MB: batches are short-lived, and a small one fits the CPU cache. */
 const YOUNG_MB = 12;
 
 /**
