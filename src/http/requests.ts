@@ -1,0 +1,219 @@
+/** Handles requests: route, caller, limits, handler, errors. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { PathParams } from "../api/route.ts";
+import type { Clock } from "../clock.ts";
+import { ApiError } from "../core/errors.ts";
+import { RotatingSet } from "../core/rotating-map.ts";
+import type { Engine } from "../engine/api.ts";
+import type { Admission } from "../engine/limits/admission.ts";
+import type { EventBus } from "../events.ts";
+import {
+	REFUSED_POLL_MS,
+	REFUSED_SIGN_IN_MS,
+	delayRefusal,
+	identify,
+	identifyWorker,
+} from "./auth.ts";
+import { BodyTooLarge } from "./body.ts";
+import type { Call } from "./call.ts";
+import { bundle } from "./console/bundle.ts";
+import { allowOrigin, answerOptions } from "./cors.ts";
+import type { CorsOrigins } from "./cors.ts";
+import { matcher } from "./match.ts";
+import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
+import type { Route } from "./route.ts";
+import { ROUTES } from "./routes.ts";
+
+/** How long the rest of a refused body is read and discarded, ms. */
+const DISCARD_MS = 30_000;
+
+/** Paths whose errors have OpenAI's form, even without a route (D32). */
+const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
+
+const NO_PARAMS: Readonly<PathParams> = {
+	endpoint: "",
+	job: "",
+	worker: "",
+	delivery: "",
+	key: "",
+	token: "",
+	rest: "",
+};
+
+export interface RequestOptions {
+	engine: Engine;
+	clock: Clock;
+	events: EventBus;
+	/** A short random word that relates a 500 to the log. */
+	reference: () => string;
+	/** Origins whose pages may call (D38); all by default. */
+	corsOrigins?: CorsOrigins;
+	/** The address for clients, if another one: pages of the console may come from there (D31). */
+	publicUrl?: string | undefined;
+	/** Folder of the built console. */
+	consoleFolder: string;
+}
+
+export interface Requests {
+	handle(req: IncomingMessage, res: ServerResponse): void;
+	/** From now on each answer is the last of its connection, and polls are refused. */
+	drain(): void;
+	/** Ends the open polls. */
+	endPolls(): void;
+}
+
+export function requests(o: RequestOptions): Requests {
+	const match = matcher(ROUTES);
+	/** Open polls of workers, delayed refusals included. */
+	const polls = new RotatingSet<Call>();
+	const origins = o.corsOrigins ?? "*";
+	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
+	const consoleBundle = bundle(o.consoleFolder);
+	let draining = false;
+
+	function handle(req: IncomingMessage, res: ServerResponse): void {
+		const { path, queryText } = targetOf(req.url ?? "/");
+		const caller: Call["caller"] = { disconnected: false };
+		res.on("close", () => {
+			polls.delete(call);
+			call.release?.();
+			if (res.writableFinished) return;
+			caller.disconnected = true;
+			caller.onDisconnect?.();
+		});
+		if (draining) res.shouldKeepAlive = false;
+		const { origin } = req.headers;
+		if (origin !== undefined) allowOrigin(res, { origin, path, origins });
+		const found = match(path);
+		const call: Call = {
+			req,
+			res,
+			path,
+			caller,
+			engine: o.engine,
+			maxBody: 0,
+			queryText,
+			publicUrl,
+			bundle: consoleBundle,
+			params: found?.params ?? NO_PARAMS,
+			// Also for methods and paths without a route.
+			errorForm: found
+				? found.byMethod.values().next().value?.errorForm
+				: OPENAI_PATH.test(path)
+					? "openai"
+					: undefined,
+		};
+		const route = found?.byMethod.get(req.method ?? "");
+		if (route?.poll) polls.add(call);
+		const hostless = req.httpVersion === "1.1" && req.headers.host === undefined;
+		const answered = hostless
+			? Promise.reject(new ApiError("bad_http"))
+			: draining && route?.poll
+				? Promise.reject(new ApiError("draining"))
+				: route
+					? serve(call, route)
+					: noRoute(call, found?.byMethod);
+		answered.catch((error: unknown) => answerError(call, route, error));
+	}
+
+	async function serve(call: Call, route: Route): Promise<void> {
+		call.maxBody = route.maxBody;
+		if (route.access === "worker") await identifyWorker(call);
+		else if (route.access !== "anyone") {
+			await identify(call, route.access, route.changes);
+			const found =
+				call.params.endpoint === "" ? undefined : call.engine.endpoints.find(call.params.endpoint);
+			const endpoint = found instanceof Promise ? await found : found;
+			const admission =
+				endpoint && route.limit
+					? call.engine.limits.admit({ endpoint, operation: route.limit })
+					: undefined;
+			// A single server decides synchronously: no await without need.
+			if (admission) admit(call, admission instanceof Promise ? await admission : admission);
+		}
+		const answer = await route.handle(call);
+		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
+	}
+
+	/** Holds the concurrency slot until the response is closed, or throws 429 (D24). */
+	function admit(call: Call, admission: Admission): void {
+		if (admission.quota) quotaHeaders(call.res, admission.quota);
+		if (admission.refusal) throw admission.refusal;
+		if (call.caller.disconnected) admission.release?.();
+		else call.release = admission.release;
+	}
+
+	async function noRoute(
+		call: Call,
+		byMethod: ReadonlyMap<string, Route> | undefined,
+	): Promise<void> {
+		const method = call.req.method ?? "";
+		if (!byMethod) {
+			if (
+				call.path.startsWith("/v2/") ||
+				call.path.startsWith("/sdk/v2/") ||
+				call.path.startsWith("/v1/")
+			)
+				await identify(call, "read");
+			throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
+		}
+		if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());
+		throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
+	}
+
+	async function answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
+		let reference = "";
+		const refusal = refusalOf(error, () => (reference = o.reference()));
+		if (refusal.status >= 500 && refusal.code !== "not_ready")
+			o.events.emit("request.failed", {
+				method: call.req.method ?? "",
+				path: call.path,
+				status: refusal.status,
+				reference,
+				error,
+			});
+		const wait = route?.poll
+			? REFUSED_POLL_MS
+			: route?.signIn && refusal.code === "unauthorized"
+				? REFUSED_SIGN_IN_MS
+				: 0;
+		if (wait > 0 && !draining && !call.res.headersSent) await delayRefusal(o.clock, call, wait);
+		const tooLarge =
+			refusal instanceof BodyTooLarge ||
+			(!call.req.complete &&
+				Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
+		refuse(call.res, refusal, { close: tooLarge, form: call.errorForm });
+		if (tooLarge) discardBody(call);
+	}
+
+	/** A client that is still sending would miss the answer if the connection were closed. */
+	function discardBody({ req, res }: Call): void {
+		const ended = new AbortController();
+		if (req.readableEnded) ended.abort();
+		for (const event of ["end", "close"]) req.once(event, () => ended.abort());
+		req.resume();
+		void o.clock.sleep(DISCARD_MS, ended.signal).then(() => res.end());
+	}
+
+	return {
+		handle,
+		drain() {
+			draining = true;
+		},
+		endPolls() {
+			for (const { caller, res } of polls) {
+				res.shouldKeepAlive = false;
+				caller.onDisconnect?.();
+			}
+		},
+	};
+}
+
+/** Path and query of a request target, which may be absolute (RFC 9112, 3.2.2). */
+function targetOf(url: string): { path: string; queryText: string } {
+	const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
+	const mark = target.indexOf("?");
+	return mark < 0
+		? { path: target, queryText: "" }
+		: { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
+}
