@@ -69,7 +69,7 @@ describe("sluice dev", () => {
 		await dev.says(/INFO +sync-\S+ begun by one/);
 		write("lib/say.js", 'export const say = "two";\n');
 		await dev.says(/lib\/say\.js changed: restarting worker/);
-		await dev.says(/job sync-\S+ waits again/);
+		await dev.says(/job sync-\S+ requeued/);
 		await dev.says(/begun by two/);
 		const job = await within("the job to end", answer);
 		expect(job).toMatchObject({ status: "COMPLETED", output: "two" });
@@ -80,7 +80,7 @@ describe("sluice dev", () => {
 		for (let round = 0; round < 4; round += 1) {
 			await dev.says(/begun by one/);
 			write("lib/say.js", `export const say = "one"; // ${round}\n`);
-			await dev.says(/waits again/);
+			await dev.says(/requeued/);
 		}
 		await dev.says(/begun by one/);
 		write("lib/say.js", 'export const say = "two";\n');
@@ -225,12 +225,12 @@ describe("sluice dev", () => {
 			key: first.key,
 			body: { input: { n: 1 } },
 		});
-		await first.says(/The job that it had waits/);
+		await first.says(/Its job is back in the queue/);
 		await first.close();
 		const second = await session(test, cwd, "handler.js");
 		expect(second.key).toBe(first.key);
 		await second.says(new RegExp(`job ${json.id} started`));
-		await second.says(/The job that it had waits/);
+		await second.says(/Its job is back in the queue/);
 		await second.close("SIGTERM");
 		const third = await session(test, cwd, "handler.js", "--fresh");
 		expect(
