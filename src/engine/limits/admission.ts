@@ -3,6 +3,7 @@
  * D24). Holds budgets in memory, and only those in use.
  */
 import type { Endpoint } from "../../core/endpoint.ts";
+import type { EpochMs } from "../../core/time.ts";
 import { ApiError } from "../../core/errors.ts";
 import { limitsOf } from "../../core/limits.ts";
 import type { LimitedOperation, Limits } from "../../core/limits.ts";
@@ -48,11 +49,11 @@ export type Admit = (q: AdmissionRequest) => Admission | undefined | Promise<Adm
 
 interface Budget {
 	window: RateWindow;
-	underWay: number;
+	running: number;
 }
 
 /** Admission on one server. `now`: ms since the epoch. */
-export function admission(now: () => number): {
+export function admission(now: () => EpochMs): {
 	admit: (q: AdmissionRequest) => Admission | undefined /** Budgets in memory. */;
 	readonly size: number;
 } {
@@ -63,13 +64,13 @@ export function admission(now: () => number): {
 	function sweep(at: number): void {
 		if (Math.abs(at - sweptAt) < WINDOW_MS) return;
 		sweptAt = at;
-		for (const [key, { window, underWay }] of budgets)
-			if (underWay === 0 && window.used(at) === 0) budgets.delete(key);
+		for (const [key, { window, running }] of budgets)
+			if (running === 0 && window.used(at) === 0) budgets.delete(key);
 	}
 
 	function budgetOf(key: string): Budget {
 		let budget = budgets.get(key);
-		if (!budget) budgets.set(key, (budget = { window: rateWindow(), underWay: 0 }));
+		if (!budget) budgets.set(key, (budget = { window: rateWindow(), running: 0 }));
 		return budget;
 	}
 
@@ -83,11 +84,11 @@ export function admission(now: () => number): {
 		const refusal = refusalOf(budget, limits, { ...q, at });
 		if (!refusal) {
 			if (per10s !== undefined) budget.window.add(at);
-			budget.underWay += 1;
+			budget.running += 1;
 		}
 		return {
 			...(per10s === undefined ? {} : { quota: quotaOf(budget.window, per10s, at) }),
-			...(refusal ? { refusal } : { release: () => void (budget.underWay -= 1) }),
+			...(refusal ? { refusal } : { release: () => void (budget.running -= 1) }),
 		};
 	}
 
@@ -100,13 +101,13 @@ export function admission(now: () => number): {
 }
 
 function refusalOf(
-	{ window, underWay }: Budget,
+	{ window, running }: Budget,
 	{ per10s, concurrent }: Limits,
 	{ at, ...q }: AdmissionRequest & { at: number },
 ): ApiError | undefined {
 	if (per10s !== undefined && window.used(at) >= per10s)
 		return overRate(q, per10s, window.wait(per10s, at));
-	if (concurrent !== undefined && underWay >= concurrent) return overConcurrency(q, concurrent);
+	if (concurrent !== undefined && running >= concurrent) return overConcurrency(q, concurrent);
 	return undefined;
 }
 

@@ -1,13 +1,14 @@
 /**
- * Lets requests in where several servers share a store: the limits hold for all of them together
- * (spec 8, D24). All requests that come while a question is under way, and in the same turn of the
- * event loop, go out as one question. Nothing is asked about what is not limited, nor about a rate
- * that is known to be used up. While the store gives no answer, this server counts alone.
+ * Admission where several servers share a store: the limits hold for all of them together (spec 8,
+ * D24). Requests that arrive while the store is asked, or in one turn of the event loop, share the
+ * next question. The store is not asked about unlimited operations, nor about a rate that is known
+ * to be used up. While it does not answer, this server counts alone.
  */
 import type { Clock } from "../../clock.ts";
 import { limitsOf } from "../../core/limits.ts";
 import type { Limits } from "../../core/limits.ts";
 import { WINDOW_MS } from "../../core/rate-window.ts";
+import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
@@ -16,85 +17,75 @@ import { admission, overConcurrency, overRate, quota } from "./admission.ts";
 import type { Admission, Admit, AdmissionRequest } from "./admission.ts";
 
 /**
- * How long places count without a word from the server that holds them, and how often it tells, ms.
- * Those of a dead one are free within 10 s (D24).
+ * How long the running requests of a server count after its last report, and time between two
+ * reports, ms. Those of a dead server are free within 10 s (D24).
  */
 const ALIVE_MS = 9000;
-const TELL_MS = 2500;
+const REPORT_MS = 2500;
 
-/**
- * How long a request waits for an answer before this server counts alone, ms. Once it does, nobody
- * waits: whoever needs the store is told by it that it is away.
- */
+/** How long a request waits for an answer before this server counts alone, ms. */
 const LATE_MS = 1000;
 
-/** Pause between two tries while the store is away, ms. */
+/** Pause between two attempts while the store is unavailable, ms. */
 const PAUSE_MS = 500;
 
 /**
- * Pauses before a request is refused because of what is under way at other servers, ms. A client
- * that goes from one server to another may be faster than the word that its last request has ended.
+ * Pauses before a request is refused because of those running at other servers, ms: the end of a
+ * client's last request may be reported later than its next one arrives here.
  */
-const AGAIN_MS = [5, 10, 20, 40];
+const RETRY_MS = [5, 10, 20, 40];
 
-/** How often what counts no more is removed from the store, ms. */
+/** Time between two removals of outdated rows from the store, ms. */
 const FORGET_MS = 30_000;
 
-/** Most budgets in one question: each is locked until its end. */
-const MOST_ASKS = 50;
+/** Most budgets in one question: the store locks each until its end. */
+const MAX_ASKS = 50;
 
-/** A request that waits for its answer; once it has one, others change nothing. */
+/** A request that waits for its answer. */
 interface Waiter {
-	asked: AdmissionRequest;
+	request: AdmissionRequest;
 	resolve: (admission: Admission) => void;
 	done: boolean;
-	/** Answers so far that did not refuse it yet. */
+	/** Answers so far that neither admitted nor refused it. */
 	tries: number;
 }
 
-/** What is known here of an operation of an endpoint. */
+/** One operation of one endpoint. */
 interface Budget {
 	endpoint: string;
 	operation: AdmissionRequest["operation"];
 	/** As of the last request. */
 	limits: Readonly<Limits>;
-	underWay: number;
+	running: number;
 	waiting: Waiter[];
-	/** Its rate is used up until then, whoever asks. */
+	/** Set while its rate is used up. */
 	full?: Full | undefined;
 }
 
-/**
- * A rate of `limit` that is used up: at least until `freeAt`. The oldest request came at `oldest`.
- */
+/** A rate of `limit` is used up until `freeAt`; its oldest request was at `oldest`. */
 interface Full {
 	limit: number;
-	oldest: number;
-	freeAt: number;
+	oldest: EpochMs;
+	freeAt: EpochMs;
 }
 
-/** What went out about a budget. */
+/** The question to the store about one budget. */
 interface Question {
 	budget: Budget;
 	ask: LimitAsk;
 	waiters: Waiter[];
 }
 
-/** What {@link sharedAdmission} needs. */
 export interface SharedAdmissionDeps {
 	limits: LimitStore;
 	/** Id of this server. */
 	server: string;
 	clock: Clock;
-	/** ms since the epoch, alike on all servers. */
-	now: () => number;
+	now: () => EpochMs;
 	events: EventBus;
 }
 
-/**
- * Admission by all servers together. `loop` tells again what is under way here, and tries again
- * when the store was away; it is to be started.
- */
+/** `loop` reports the running requests of this server, and asks an unavailable store again. */
 export function sharedAdmission({
 	limits: store,
 	server,
@@ -107,32 +98,30 @@ export function sharedAdmission({
 	readonly size: number;
 } {
 	const budgets = new Map<string, Budget>();
-	/** Budgets about which something is to be asked or told. */
+	/** Budgets of the next question. */
 	const next = new Set<Budget>();
-	/** Counts while the store is away, and only then. */
+	/** Counts while the store is unavailable, and only then. */
 	let alone = admission(now);
-	let away = false;
-	/** What is being asked and told now; one question at a time. */
-	let under: readonly Question[] | undefined;
-	/**
-	 * Ends when those who wait for the next question have their answers; absent when nobody waits.
-	 */
-	let waited: AbortController | undefined;
+	let unavailable = false;
+	/** The question in progress; one at a time. */
+	let asking: readonly Question[] | undefined;
+	/** Aborts when the requests of the next question have their answers; absent without requests. */
+	let answered: AbortController | undefined;
 	let scheduled = false;
-	let forgotAt = -Infinity;
+	let removedAt = -Infinity;
 
-	function budgetOf(asked: AdmissionRequest): Budget {
-		const key = keyOf(asked);
-		const limits = limitsOf(asked.endpoint, asked.operation);
+	function budgetOf(request: AdmissionRequest): Budget {
+		const key = keyOf(request);
+		const limits = limitsOf(request.endpoint, request.operation);
 		let budget = budgets.get(key);
 		if (!budget)
 			budgets.set(
 				key,
 				(budget = {
-					endpoint: asked.endpoint.id,
-					operation: asked.operation,
+					endpoint: request.endpoint.id,
+					operation: request.operation,
 					limits,
-					underWay: 0,
+					running: 0,
 					waiting: [],
 				}),
 			);
@@ -140,29 +129,29 @@ export function sharedAdmission({
 		return budget;
 	}
 
-	function admit(asked: AdmissionRequest): ReturnType<Admit> {
-		const limits = limitsOf(asked.endpoint, asked.operation);
+	function admit(request: AdmissionRequest): ReturnType<Admit> {
+		const limits = limitsOf(request.endpoint, request.operation);
 		if (limits.per10s === undefined && limits.concurrent === undefined) return undefined;
-		if (away) return alone.admit(asked);
-		const full = budgets.get(keyOf(asked))?.full;
+		if (unavailable) return alone.admit(request);
+		const full = budgets.get(keyOf(request))?.full;
 		if (full && full.limit === limits.per10s) {
 			const at = now();
-			if (isFull(full, at)) return overFull(asked, full, at);
+			if (isFull(full, at)) return overFull(request, full, at);
 		}
-		return new Promise((resolve) => wait({ asked, resolve, done: false, tries: 0 }));
+		return new Promise((resolve) => wait({ request, resolve, done: false, tries: 0 }));
 	}
 
 	function wait(waiter: Waiter): void {
-		const budget = budgetOf(waiter.asked);
+		const budget = budgetOf(waiter.request);
 		budget.waiting.push(waiter);
-		if (!waited) void late((waited = new AbortController()).signal);
-		tell(budget);
+		if (!answered) void expectAnswer((answered = new AbortController()).signal);
+		enqueue(budget);
 	}
 
-	/** Has it asked or told with the next question. */
-	function tell(budget: Budget): void {
+	/** Adds it to the next question. */
+	function enqueue(budget: Budget): void {
 		next.add(budget);
-		if (scheduled || under || away) return;
+		if (scheduled || asking || unavailable) return;
 		scheduled = true;
 		setImmediate(() => {
 			scheduled = false;
@@ -171,12 +160,12 @@ export function sharedAdmission({
 	}
 
 	async function ask(): Promise<void> {
-		if (under) return;
-		const questions = [...next].slice(0, MOST_ASKS).map(questionOf);
-		under = questions;
+		if (asking) return;
+		const questions = [...next].slice(0, MAX_ASKS).map(questionOf);
+		asking = questions;
 		for (const { budget } of questions) next.delete(budget);
-		const answered = waited;
-		waited = undefined;
+		const current = answered;
+		answered = undefined;
 		try {
 			const at = now();
 			const answers = await store.take({
@@ -186,21 +175,21 @@ export function sharedAdmission({
 				aliveMs: ALIVE_MS,
 				now: at,
 			});
-			away = false;
+			unavailable = false;
 			for (const [index, question] of questions.entries()) settle(question, answers[index]!, at);
 		} catch (error) {
 			countAlone(error);
-			// When it is back, it may know nothing any more of what is under way.
+			// An available store may have lost what runs here.
 			for (const { budget } of questions) next.add(budget);
-			for (const budget of budgets.values()) if (budget.underWay > 0) next.add(budget);
+			for (const budget of budgets.values()) if (budget.running > 0) next.add(budget);
 		} finally {
-			answered?.abort();
-			under = undefined;
+			current?.abort();
+			asking = undefined;
 		}
-		for (const budget of next) tell(budget);
-		// Where there were more than fit into one question.
-		if (!waited && [...next].some(({ waiting }) => waiting.length > 0))
-			void late((waited = new AbortController()).signal);
+		for (const budget of next) enqueue(budget);
+		// More requests than fit into one question.
+		if (!answered && [...next].some(({ waiting }) => waiting.length > 0))
+			void expectAnswer((answered = new AbortController()).signal);
 	}
 
 	function settle(
@@ -226,99 +215,99 @@ export function sharedAdmission({
 		for (const [index, waiter] of waiters.entries()) {
 			if (waiter.done) continue;
 			if (index < granted) {
-				budget.underWay += 1;
+				budget.running += 1;
 				waiter.resolve({
 					...quotaAt(answer.used - granted + index + 1),
 					release: () => release(budget),
 				});
-			} else if (full) waiter.resolve(overFull(waiter.asked, full, at));
-			else if (held + granted < concurrent && waiter.tries < AGAIN_MS.length) void again(waiter);
+			} else if (full) waiter.resolve(overFull(waiter.request, full, at));
+			else if (held + granted < concurrent && waiter.tries < RETRY_MS.length)
+				void retryLater(waiter);
 			else
 				waiter.resolve({
 					...quotaAt(answer.used),
-					refusal: overConcurrency(waiter.asked, concurrent),
+					refusal: overConcurrency(waiter.request, concurrent),
 				});
 		}
 		if (count > 0) budget.full = full;
-		// Somebody has ended meanwhile, or did not wait so long.
-		if (budget.limits.concurrent !== undefined && budget.underWay !== held + granted)
+		// A request has ended meanwhile, or was counted alone.
+		if (budget.limits.concurrent !== undefined && budget.running !== held + granted)
 			next.add(budget);
 	}
 
-	async function again(waiter: Waiter): Promise<void> {
-		await clock.sleep(AGAIN_MS[waiter.tries]!);
+	async function retryLater(waiter: Waiter): Promise<void> {
+		await clock.sleep(RETRY_MS[waiter.tries]!);
 		waiter.tries += 1;
-		if (away) waiter.resolve(alone.admit(waiter.asked) ?? {});
+		if (unavailable) waiter.resolve(alone.admit(waiter.request) ?? {});
 		else wait(waiter);
 	}
 
 	function release(budget: Budget): void {
-		budget.underWay -= 1;
-		if (budget.limits.concurrent !== undefined) tell(budget);
+		budget.running -= 1;
+		if (budget.limits.concurrent !== undefined) enqueue(budget);
 	}
 
-	/** After the time for an answer. One that has arrived during a long turn is read first. */
-	async function late(answered: AbortSignal): Promise<void> {
-		await clock.sleep(LATE_MS, answered);
+	/** After the time for an answer. One that arrived during a long turn is read first. */
+	async function expectAnswer(signal: AbortSignal): Promise<void> {
+		await clock.sleep(LATE_MS, signal);
 		await new Promise((resolve) => setImmediate(resolve));
-		if (!answered.aborted) countAlone(new Error(`The store gave no answer in ${LATE_MS} ms.`));
+		if (!signal.aborted) countAlone(new Error(`The store gave no answer in ${LATE_MS} ms.`));
 	}
 
-	/** The store is away: who waits is counted here. */
+	/** The store is unavailable: waiting requests are counted here. */
 	function countAlone(error: unknown): void {
-		if (!away) {
-			away = true;
+		if (!unavailable) {
+			unavailable = true;
 			alone = admission(now);
 			events.emit("fault", { where: "counting requests together with the other servers", error });
-			telling.nudge();
+			reports.nudge();
 		}
-		waited?.abort();
-		waited = undefined;
+		answered?.abort();
+		answered = undefined;
 		for (const waiters of [
-			...(under ?? []).map((question) => question.waiters),
+			...(asking ?? []).map((question) => question.waiters),
 			...[...next].map(({ waiting }) => waiting.splice(0)),
 		]) {
 			for (const waiter of waiters) {
 				if (waiter.done) continue;
 				waiter.done = true;
-				waiter.resolve(alone.admit(waiter.asked) ?? {});
+				waiter.resolve(alone.admit(waiter.request) ?? {});
 			}
 		}
 	}
 
-	/** Budgets that nobody uses go. */
+	/** Removes unused budgets. */
 	function sweep(at: number): void {
 		for (const [key, budget] of budgets)
-			if (budget.underWay === 0 && !next.has(budget) && !(budget.full && isFull(budget.full, at)))
+			if (budget.running === 0 && !next.has(budget) && !(budget.full && isFull(budget.full, at)))
 				budgets.delete(key);
 	}
 
-	const telling = loop({
+	const reports = loop({
 		clock,
-		retryMs: TELL_MS,
-		onError: (error) =>
-			events.emit("fault", { where: "removing requests that count no more", error }),
+		retryMs: REPORT_MS,
+		onError: (error) => events.emit("fault", { where: "removing outdated requests", error }),
 		step: async () => {
 			const at = now();
-			// One that is being asked about is in use.
-			if (!under) sweep(at);
-			if (away) {
+			// Budgets of the question in progress are in use.
+			if (!asking) sweep(at);
+			if (unavailable) {
 				void ask();
 				return PAUSE_MS;
 			}
 			for (const budget of budgets.values())
-				if (budget.underWay > 0 && budget.limits.concurrent !== undefined) tell(budget);
-			if (Math.abs(at - forgotAt) >= FORGET_MS) {
-				forgotAt = at;
+				if (budget.running > 0 && budget.limits.concurrent !== undefined) enqueue(budget);
+			if (Math.abs(at - removedAt) >= FORGET_MS) {
+				removedAt = at;
 				await store.forget({ windowMs: WINDOW_MS, now: at });
 			}
-			return TELL_MS;
+			return REPORT_MS;
 		},
 	});
 
 	return {
 		admit,
-		loop: telling,
+		loop: reports,
 		get size() {
 			return budgets.size;
 		},
@@ -330,22 +319,26 @@ function keyOf({ endpoint, operation }: AdmissionRequest): string {
 }
 
 function questionOf(budget: Budget): Question {
-	const { endpoint, operation, limits, underWay, waiting } = budget;
+	const { endpoint, operation, limits, running, waiting } = budget;
 	const waiters = waiting.splice(0);
 	return {
 		budget,
 		waiters,
-		ask: { endpoint, operation, ...limits, held: underWay, count: waiters.length },
+		ask: { endpoint, operation, ...limits, held: running, count: waiters.length },
 	};
 }
 
-/** Whether nothing can have changed that. More than a window is no wait: the clock was set back. */
+/** More than a window ahead is no wait: the clock was set back. */
 function isFull({ freeAt }: Full, at: number): boolean {
 	return at < freeAt && at >= freeAt - WINDOW_MS;
 }
 
 /** The answer to a request when the rate is used up. */
-function overFull(asked: AdmissionRequest, { limit, oldest, freeAt }: Full, at: number): Admission {
+function overFull(
+	request: AdmissionRequest,
+	{ limit, oldest, freeAt }: Full,
+	at: number,
+): Admission {
 	const waitMs = Math.min(freeAt - at, WINDOW_MS);
 	const oldestLeavesMs = oldest + WINDOW_MS - at;
 	return {
@@ -354,6 +347,6 @@ function overFull(asked: AdmissionRequest, { limit, oldest, freeAt }: Full, at: 
 			used: limit,
 			resetMs: oldestLeavesMs > 0 ? Math.min(oldestLeavesMs, waitMs) : waitMs,
 		}),
-		refusal: overRate(asked, limit, waitMs),
+		refusal: overRate(request, limit, waitMs),
 	};
 }

@@ -111,7 +111,7 @@ describe("the number of workers", () => {
 		expect(present()).toEqual([]);
 		expect(await reason(low)).toEqual({
 			code: "low_priority",
-			message: expect.stringMatching(/^A job of low priority starts no worker.*\.$/),
+			message: expect.stringMatching(/^Jobs of low priority start no workers.*\.$/),
 		});
 		const other = await b.submit();
 		const [worker] = await counted(1);

@@ -80,7 +80,7 @@ export function server(given: Clock | ManualClock): Server {
 		limits,
 		server: `server-${serversMade}`,
 		clock,
-		now: () => clock.now(),
+		now: () => clock.now() as number,
 		events,
 	});
 	return Object.assign(together, {
