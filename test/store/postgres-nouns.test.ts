@@ -167,7 +167,7 @@ describe("meta", () => {
 		const refused = opened.find((each) => each.status === "rejected");
 		expect(refused?.reason).toMatchObject({
 			message: expect.stringMatching(
-				/^SLUICE_SECRET is not the one that the store at 127\.0\.0\.1.* was made with/,
+				/^SLUICE_SECRET is not the one that the store at 127\.0\.0\.1.* was created with/,
 			),
 		});
 	});

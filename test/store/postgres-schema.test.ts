@@ -136,7 +136,7 @@ it("refuses an encoding that payloads do not fit into", async () => {
 		`CREATE DATABASE latin_${name} OWNER sluice TEMPLATE template0 ENCODING 'LATIN1'`,
 	);
 	await expect(prepareSchema({ url: shared.url(`latin_${name}`) })).rejects.toThrow(
-		/is encoded in LATIN1, and payloads need UTF8/,
+		/has the encoding LATIN1, and payloads need UTF8/,
 	);
 });
 
