@@ -36,7 +36,7 @@ export interface TransitionParts<Row extends JobRow> {
 	chunks: { drop(row: Row, which: "undelivered" | "all"): number };
 	deliveries: { add(delivery: NewDelivery): void };
 	signal: (signal: Signal) => void;
-	/** Each step that was written, for those who have to be told of all. */
+	/** Called with each step that was written. */
 	written?: (step: TransitionStep) => void;
 }
 
@@ -103,10 +103,10 @@ export function openTransitions<Row extends JobRow>({
 	}
 
 	function announce(taken: TransitionStep): void {
-		for (const told of signalsOf(taken)) signal(told);
+		for (const each of signalsOf(taken)) signal(each);
 	}
 
-	/** The sentence for a job that an event ends; the history is read only where it is told. */
+	/** The sentence for a job that an event ends; the history is read only where it contains it. */
 	function sentence(on: JobEvent, row: Row, before: Job): string | undefined {
 		return errorOf(on, before, on === "exhaust" ? attempts.list(row) : []);
 	}

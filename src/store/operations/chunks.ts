@@ -1,7 +1,7 @@
 /** Streams (D7): chunks are appended by the worker, and delivered once to one of several readers. */
 import type { JobRow } from "../row.ts";
 import type { ChunkRead } from "../contract/chunks.ts";
-import { current, hadJob, holds } from "./moves.ts";
+import { current, hadJob, holds } from "./jobs.ts";
 import type { Query, SharedOperation, SharedRead } from "./operation.ts";
 import type { JobKey, ReadUnit } from "./unit-of-work.ts";
 

@@ -3,35 +3,35 @@
  * of PostgreSQL's transactions and the gate of the store's health are made from this table. It is
  * complete by its type.
  */
+import { sizeOf } from "../../core/json/json-text.ts";
 import * as chunks from "./chunks.ts";
 import { insert } from "./insert.ts";
-import * as moves from "./moves.ts";
+import * as jobs from "./jobs.ts";
 import { perDialect } from "./operation.ts";
-import type { Group, Handler, MethodOf, Operation, OpName } from "./operation.ts";
-import * as reads from "./reads.ts";
+import type { Group, Handler, MethodOf, Operation, OpName, Query } from "./operation.ts";
 import type { Store } from "../contract/store.ts";
 import * as workers from "./workers.ts";
 
 export const OPERATIONS = {
 	"jobs.insert": insert,
-	"jobs.get": reads.get,
+	"jobs.get": jobs.get,
 	"jobs.counts": perDialect("fresh"),
 	"jobs.allCounts": perDialect("fresh"),
 	"jobs.waiting": perDialect("fresh"),
 	"jobs.claim": perDialect("claim"),
-	"jobs.report": moves.report,
-	"jobs.progress": moves.progress,
-	"jobs.move": moves.move,
-	"jobs.retain": moves.retain,
+	"jobs.report": jobs.report,
+	"jobs.progress": jobs.progress,
+	"jobs.move": jobs.move,
+	"jobs.retain": jobs.retain,
 	"jobs.purge": perDialect("write"),
 	"jobs.cancelAll": perDialect("write"),
 	"jobs.list": perDialect("fresh"),
-	"jobs.record": reads.record,
+	"jobs.record": jobs.record,
 	"jobs.settle": perDialect("write"),
 	"jobs.extendAll": perDialect("write"),
 	"jobs.running": perDialect("read"),
 	"jobs.unstopped": perDialect("read"),
-	"jobs.attempts": reads.attempts,
+	"jobs.attempts": jobs.attempts,
 	"chunks.append": chunks.append,
 	"chunks.read": chunks.read,
 	"chunks.reserve": chunks.reserve,
@@ -70,6 +70,22 @@ export const OPERATIONS = {
 
 /** Names of all operations, in one order. */
 export const OP_NAMES = Object.keys(OPERATIONS) as OpName[];
+
+/** Characters of payload in a query, by which batches are cut. */
+export function weightOf(name: OpName, q: unknown): number {
+	switch (name) {
+		case "jobs.insert":
+			return sizeOf((q as Query<"jobs.insert">).input);
+		case "jobs.report":
+			return sizeOf((q as Query<"jobs.report">).outcome.output ?? "");
+		case "jobs.progress":
+			return sizeOf((q as Query<"jobs.progress">).value);
+		case "chunks.append":
+			return (q as Query<"chunks.append">).chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+		default:
+			return 0;
+	}
+}
 
 /** Whether an operation, as `group.method`, works while nothing can be written (D40). */
 export function isRead(name: string): boolean {

@@ -1,14 +1,13 @@
 /**
- * Operations on jobs gather while a transaction is under way and go into the next one together: one
+ * Operations on jobs gather while a transaction runs and go into the next one together: one
  * round trip to read what they need, one to write what they changed, one commit. When it fails,
  * each runs alone, so that only the culprit does. Claims run last.
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
 import type { Answer, Operation, Query, Reads } from "../operations/operation.ts";
-import { OPERATIONS } from "../operations/table.ts";
+import { OPERATIONS, weightOf } from "../operations/table.ts";
 import type { SharedWriteName } from "../operations/table.ts";
-import { weightOf } from "../operations/weight.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import type { Claim } from "../contract/jobs.ts";
 import { openClaims } from "./claim.ts";
@@ -42,7 +41,7 @@ interface Waiter {
 /** Runs operations in shared transactions. */
 export interface Batches {
 	call<N extends BatchedName>(name: N, q: Query<N>): Promise<Answer<N>>;
-	/** Waits for those under way; later calls throw {@link StoreUnavailable}. */
+	/** Waits for those in flight; later calls throw {@link StoreUnavailable}. */
 	close(): Promise<void>;
 }
 

@@ -24,9 +24,9 @@ export type ClaimQuery = Query<"jobs.claim">;
 const SHORT = 1500;
 
 /**
- * The next waiting jobs of one priority between two ranks. SKIP LOCKED: what another claim has in
- * hand is its, and nobody waits. Where to begin is told by the caller, so that the entries of jobs
- * that were handed out are not passed again before vacuum removes them.
+ * The next waiting jobs of one priority between two ranks. SKIP LOCKED: rows that
+ * another claim has locked are its own, and no claim waits. The caller says where to begin, so that
+ * index entries of jobs that were handed out are not passed again before vacuum removes them.
  */
 export const NEXT_WAITING = statement(`
   SELECT octet_length(jobs.input), CASE WHEN octet_length(jobs.input) <= ${SHORT} THEN jobs.input END, ${COLUMNS} FROM (
@@ -159,7 +159,7 @@ export function openClaims({
 		claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
 
 	/**
-	 * Fills claims from a stretch and the jobs of this transaction that belong to it. Tells the rank
+	 * Fills claims from a stretch and the jobs of this transaction that belong to it. Returns the rank
 	 * up to which all jobs of it were handed out, and whether none is left.
 	 */
 	async function fill(

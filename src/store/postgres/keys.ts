@@ -1,8 +1,8 @@
 /**
- * API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are told of what
- * ends, since they remember what they found; nobody remembers that something was not there.
+ * API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are notified
+ * of removals, since they cache what they found. That a key is missing is not cached.
  */
-import { removal } from "../operations/keys.ts";
+import { removal } from "../operations/steps.ts";
 import type { KeyRow, KeyStore } from "../contract/keys.ts";
 import type { Signal } from "../contract/store.ts";
 import type { TokenStore } from "../contract/workers.ts";
@@ -11,7 +11,7 @@ import { statement } from "./connection/statement.ts";
 import type { Value } from "./connection/statement.ts";
 import { isStorable } from "./rows/storable.ts";
 
-// Whoever makes or removes keys does it alone: both depend on which others there are.
+// One transaction at a time adds or removes keys: both depend on which others exist.
 const ALONE = statement("LOCK TABLE keys IN SHARE ROW EXCLUSIVE MODE");
 const ANY = statement("SELECT 1 FROM keys LIMIT 1");
 const INSERT = statement(

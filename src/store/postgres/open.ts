@@ -40,7 +40,7 @@ export interface PostgresOptions {
 /** Longest wait for an answer about servers and limits, ms. */
 const PROMPT_MS = 2000;
 
-/** Sessions are told apart by a random number. */
+/** A session is a random number below this. */
 const MOST_SESSIONS = 2 ** 31 - 1;
 
 /**
@@ -79,7 +79,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 	const reads = openReads({ database, sweeps });
 	const notifyOthers = (signal: Parameters<typeof hints.others>[0][number]): void =>
 		hints.others([signal]);
-	const signal = (told: Parameters<typeof hints.own>[0][number]): void => hints.own([told]);
+	const signal = (each: Parameters<typeof hints.own>[0][number]): void => hints.own([each]);
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {
 		await Promise.all([database, control, counting].map((each) => each.open()));

@@ -1,7 +1,7 @@
 /**
  * Purging a queue (D11): a new epoch in its row makes all its waiting jobs missing, however many
  * they are; their rows are removed later, some at a time. It takes the lock that every other
- * transaction on the queue shares: none is under way meanwhile.
+ * transaction on the queue shares: none runs meanwhile.
  */
 import { WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";
@@ -41,8 +41,8 @@ const REMOVE = statement(`
   SELECT count(*) FROM gone`);
 
 /**
- * Marks the waiting jobs of a queue as purged, in a transaction of its own, and tells how many they
- * are.
+ * Marks the waiting jobs of a queue as purged, in a transaction of its own. Returns how many there
+ * were.
  */
 export async function purge(
 	{ run, queues, due, flush, signal, notifyOthers }: UnitOfWork,
@@ -58,12 +58,12 @@ export async function purge(
 	if (removed === 0) return 0;
 	const last = (await run(LAST, [endpoint])).rows[0]?.[0] ?? 0;
 	await Promise.all([run(MARK, [endpoint, last]), run(UNCOUNT, [endpoint])]);
-	for (const tell of [signal, notifyOthers]) tell({ kind: "purged", endpoint });
+	for (const send of [signal, notifyOthers]) send({ kind: "purged", endpoint });
 	return removed;
 }
 
 /**
- * Removes up to `limit` rows of purged jobs. Tells whether there may be more. Without any it only
+ * Removes up to `limit` rows of purged jobs. Returns whether there may be more. Without any it only
  * reads.
  */
 export async function removePurged(

@@ -31,7 +31,7 @@ const RECORD = statement(
 );
 const BARE = statement(`SELECT ${readModelColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
-/** Each endpoint by itself, so that the index of what runs there is used. */
+/** Each endpoint on its own, so that the index of what runs there is used. */
 const ALL_RUNNING = statement(`
   SELECT running.* FROM queues CROSS JOIN LATERAL (
     SELECT endpoint, id, worker, attempt, started_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND state = '${RUNNING}'

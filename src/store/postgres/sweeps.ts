@@ -1,7 +1,7 @@
 /**
  * Operations on many jobs at once: each is a transaction of its own, beside those that jobs share.
  */
-import { cancelEach, extendLease } from "../operations/bulk.ts";
+import { cancelEach, extendLease } from "../operations/steps.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import type { Database } from "./connection/database.ts";

@@ -1,7 +1,7 @@
 /** The operations on webhook deliveries (D21). */
 import type { DeliveryState } from "../../core/delivery.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
-import { afterTry, withoutNumber } from "../operations/webhooks.ts";
+import { afterTry, withoutNumber } from "../operations/steps.ts";
 import type { Signal } from "../contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
@@ -48,8 +48,8 @@ const LAST = Number.MAX_SAFE_INTEGER;
 
 /** What signals go to, after the commit: this server's listeners, and the other servers. */
 interface Heard {
-	signal: (told: Signal) => void;
-	notifyOthers: (told: Signal) => void;
+	signal: (each: Signal) => void;
+	notifyOthers: (each: Signal) => void;
 }
 
 export function openWebhooks({
@@ -93,7 +93,7 @@ export function openWebhooks({
 			if (!isStorable(id)) return "missing";
 			const { count } = await write((run) => run.run(REDELIVER, [id, now]));
 			if (count === 0) return (await find(id)) ? "pending" : "missing";
-			for (const tell of [signal, notifyOthers]) tell({ kind: "delivery" });
+			for (const send of [signal, notifyOthers]) send({ kind: "delivery" });
 			return "due";
 		},
 

@@ -1,5 +1,5 @@
 /** The operations on jobs whose statements are SQLite's own, but for `claim`, `list` and counts. */
-import { cancelEach, extendLease } from "../operations/bulk.ts";
+import { cancelEach, extendLease } from "../operations/steps.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import { RUNNING } from "../states.ts";
 import type { Running } from "../contract/jobs.ts";

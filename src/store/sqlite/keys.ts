@@ -1,5 +1,5 @@
 /** API keys (D30) and the tokens of workers (D26), by their hashes. */
-import { removal } from "../operations/keys.ts";
+import { removal } from "../operations/steps.ts";
 import type { KeyRow } from "../contract/keys.ts";
 import type { Value } from "./database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";

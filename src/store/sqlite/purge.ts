@@ -40,13 +40,13 @@ export function openPurge({ queues, records, attempts, payloads, chunks }: Purge
 	return {
 		discard,
 
-		/** Marks the waiting jobs of the queue and tells how many they are. */
+		/** Marks the waiting jobs of the queue and returns how many there are. */
 		mark(queue: Queue): number {
 			records.flush();
 			return queues.purge(queue);
 		},
 
-		/** Removes up to `limit` rows of purged jobs. Tells whether there may be more. */
+		/** Removes up to `limit` rows of purged jobs. Returns whether there may be more. */
 		remove(limit: number): boolean {
 			let left = limit;
 			let bytes = 0;

@@ -1,7 +1,7 @@
 /** The operations on webhook deliveries (D21). Each runs inside a batch of the database thread. */
 import type { DeliveryState } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
-import { afterTry, withoutNumber } from "../operations/webhooks.ts";
+import { afterTry, withoutNumber } from "../operations/steps.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";

@@ -1,6 +1,6 @@
 /** Webhook deliveries as rows (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
-import type { NumberedDelivery } from "../../operations/webhooks.ts";
+import type { NumberedDelivery } from "../../operations/steps.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner, Value } from "../connection/statement.ts";

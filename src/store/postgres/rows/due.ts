@@ -13,7 +13,7 @@ import { WAITING } from "../../states.ts";
 /** Jobs of one endpoint settled in passing by one step. */
 export const PASSING_LIMIT = 1000;
 
-/** What another transaction has in hand it settles itself; purged jobs only wait to be removed. */
+/** Rows that another transaction has locked it settles itself. Purged jobs are removed later. */
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
     SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND epoch < $4) ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
@@ -55,7 +55,7 @@ export function openDue({
 	return {
 		/**
 		 * Settles up to `limit` jobs of a queue in due order: live ones, or those that have ended.
-		 * Tells how many there were.
+		 * Returns how many there were.
 		 */
 		settle,
 

@@ -96,9 +96,7 @@ const changed = [
 ];
 const after = CHANGING.length + 3;
 
-/**
- * A text that stays is named by itself, which does not read it: large ones are outside of the row.
- */
+/** A payload that stays is set to its own column, which does not read it where it is large. */
 const UPDATE = statement(`
   UPDATE jobs SET ${names(CHANGING)
 		.map((name) => `${name} = changed.${name}`)
@@ -161,7 +159,7 @@ export function openRecords({
 	}
 
 	/**
-	 * Keys that were not read yet; whoever asks reads them, and what is not found then is not there.
+	 * Keys that were not read yet. The caller reads them; a job that is not found then is missing.
 	 */
 	function expect(keys: Iterable<JobKey>): JobKey[] {
 		const fresh = [...keys].filter((key) => !tracked.has(keyOf(key)));

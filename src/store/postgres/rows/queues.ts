@@ -56,7 +56,7 @@ export interface QueueMemory {
 	looked: number;
 	/**
 	 * Every waiting job of usual priority up to this rank was handed out, but for those that others
-	 * had in hand.
+	 * had locked.
 	 */
 	claimedTo: number;
 	/**

@@ -76,7 +76,7 @@ function never(): never {
 	throw new Error("An operation that only reads asked for something else.");
 }
 
-/** The steps of a row that is only read: what has passed for it can be told, not written. */
+/** The steps of a row that is only read: what has passed for it is shown, not written. */
 export const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
 	queues: { moved: never, join: never },
 	records: { update: never, remove: never },

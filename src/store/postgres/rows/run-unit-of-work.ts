@@ -1,6 +1,6 @@
 /**
- * A transaction on parts of its own: what changed in them is written at its end, and told once it
- * is through.
+ * A transaction on a unit of work of its own: changes are written at its end, signals are sent
+ * after its commit.
  */
 import type { Signal } from "../../contract/store.ts";
 import { openUnitOfWork } from "./unit-of-work.ts";

@@ -12,7 +12,7 @@ import type { Clock } from "../../../clock.ts";
 export const SESSION_LOCKS = 0x534c_0003;
 
 /**
- * How long a server has to show itself again, ms: a connection that was cut is made anew in less.
+ * How long a server has to show itself again, ms: a connection that was cut is made again in less.
  */
 const BACK_MS = 1000;
 
@@ -24,7 +24,7 @@ export interface SessionLiveness {
 	/** It was looked for just now. Answers whether it is over. */
 	isOver(session: number, shown: boolean): boolean;
 	/**
-	 * Resolves when it can be told whether sessions missed so far are over: true if there are any
+	 * Resolves when it is certain whether sessions missed so far are over: true if there are any
 	 * that were not before.
 	 */
 	settled(): Promise<boolean>;

@@ -46,15 +46,15 @@ export function openUnitOfWork({
 	const others: Signal[] = [];
 	const delivered: NewDelivery[] = [];
 
-	/** Tells this server's listeners of what their own calls do not tell them. */
-	function signal(told: Signal): void {
-		if (told.kind !== "delivery" || !own.some(({ kind }) => kind === "delivery")) own.push(told);
+	/** Notifies this server's listeners of what the answers to their calls do not contain. */
+	function signal(each: Signal): void {
+		if (each.kind !== "delivery" || !own.some(({ kind }) => kind === "delivery")) own.push(each);
 	}
 
-	/** Tells other servers. */
-	function notifyOthers(told: Signal): void {
-		if (told.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery"))
-			others.push(told);
+	/** Notifies other servers. */
+	function notifyOthers(each: Signal): void {
+		if (each.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery"))
+			others.push(each);
 	}
 
 	const queues = openQueues({ run, memories: server.queueMemories, places: server.ranks, slot });
@@ -69,10 +69,10 @@ export function openUnitOfWork({
 			notifyOthers({ kind: "delivery" });
 		},
 	};
-	// Whose return it was only matters where it was noticed.
+	// The worker matters only on the server that noticed its loss.
 	const written = (step: TransitionStep): void =>
-		signalsOf(step).forEach((told) =>
-			notifyOthers(told.kind === "queued" ? { ...told, worker: undefined } : told),
+		signalsOf(step).forEach((each) =>
+			notifyOthers(each.kind === "queued" ? { ...each, worker: undefined } : each),
 		);
 	const transitions = openTransitions<Row>({
 		queues,
@@ -146,7 +146,7 @@ export function openUnitOfWork({
 		signals: {
 			own,
 			get others(): Signal[] {
-				return others.filter((told) => told.kind !== "queued" || records.waits(told));
+				return others.filter((each) => each.kind !== "queued" || records.waits(each));
 			},
 		},
 

@@ -14,7 +14,7 @@ const REMOVED_BYTES = 32_000_000;
 
 export type Blocks = ReturnType<typeof openBlocks>;
 
-/** Blocks of `db`; `large` is told of their bytes. */
+/** Blocks of `db`; `large` gets their buffers. */
 export function openBlocks({ db, large }: { db: Database; large: BufferTransfer }) {
 	const insert = db.prepare("INSERT INTO blocks (number, rest, body) VALUES (?, ?, ?)");
 	const select = db.prepare("SELECT rest, body FROM blocks WHERE number = ?");
@@ -87,7 +87,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 			if (typeof value === "number") drop.run(value);
 		},
 
-		/** Removes some dropped texts. Tells whether any are left. */
+		/** Removes some dropped texts. Returns whether any are left. */
 		removeDropped(): boolean {
 			if (last === 0) return false;
 			for (let removed = 0; ; ) {

@@ -1,5 +1,5 @@
 /**
- * What is counted of a queue: the counts of an endpoint (D13), what scaling is told (D20, D27), and
+ * What is counted of a queue: the counts of an endpoint (D13), what scaling reads (D20, D27), and
  * the queue bound (D23).
  */
 import { countsOf } from "../../../core/job-transitions.ts";

@@ -1,7 +1,7 @@
 /** Webhook deliveries as rows, their bodies apart (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
-import type { NumberedDelivery } from "../../operations/webhooks.ts";
+import type { NumberedDelivery } from "../../operations/steps.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
 

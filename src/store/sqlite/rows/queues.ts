@@ -158,7 +158,7 @@ export function openQueues(db: Database) {
 		},
 
 		/**
-		 * Marks every waiting job as purged and tells how many; new rows must be written. All stand
+		 * Marks every waiting job as purged and returns how many; new rows must be written. All stand
 		 * between the two ends, which only move outwards: what joins or returns later is not meant.
 		 */
 		purge(queue: Queue): number {

@@ -26,25 +26,25 @@ export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number } = {}) {
 	let signals: Signal[] = [];
 	/**
-	 * Of the transaction under way: how many signals there were before it, and what restores the
+	 * Of the open transaction: how many signals there were before it, and what restores the
 	 * memory.
 	 */
-	let told = 0;
+	let signalsBefore = 0;
 	let undo: (() => void)[] = [];
 
-	let deliveryTold = false;
+	let deliverySignalled = false;
 	const large = openBufferTransfer();
 
 	/**
-	 * Tells a signal with the answers of this batch, unless its transaction fails; of deliveries one
+	 * Sends a signal with the answers of this batch, unless its transaction fails; of deliveries one
 	 * is enough.
 	 */
-	function signal(given: Signal): void {
-		if (given.kind === "delivery") {
-			if (deliveryTold) return;
-			deliveryTold = true;
+	function signal(each: Signal): void {
+		if (each.kind === "delivery") {
+			if (deliverySignalled) return;
+			deliverySignalled = true;
 		}
-		signals.push(given);
+		signals.push(each);
 	}
 
 	const horizon = openHorizon();
@@ -85,9 +85,9 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 
 	function begin(): void {
 		beginning.run();
-		told = signals.length;
+		signalsBefore = signals.length;
 		undo = [];
-		deliveryTold = false;
+		deliverySignalled = false;
 		due.begin();
 	}
 
@@ -100,7 +100,7 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 	/** T5; R1, R5, R6, R7, R8. */
 	function rollback(): void {
 		if (db.inTransaction) db.exec("ROLLBACK");
-		signals.length = told;
+		signals.length = signalsBefore;
 		for (const restore of undo.toReversed()) restore();
 		horizon.set(Number.NEGATIVE_INFINITY);
 		fence.reset();

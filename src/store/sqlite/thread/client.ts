@@ -8,10 +8,9 @@ import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Signal, Store } from "../../contract/store.ts";
-import { OP_NAMES, OPERATIONS, storeOf } from "../../operations/table.ts";
+import { OP_NAMES, OPERATIONS, storeOf, weightOf } from "../../operations/table.ts";
 import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations/operation.ts";
-import { weightOf } from "../../operations/weight.ts";
 import { CODECS, leavesWith } from "./codecs.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread together (T8). */

@@ -1,11 +1,11 @@
-/** Events of one job: its worker's reports, and what clients, operators and the engine ask for. */
+/** One job: its worker's reports, what clients, operators and the engine ask for, and reads. */
 import { dueAt, lossOf } from "../../core/job-transitions.ts";
 import { allowed } from "../../core/job-states.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { MoveResult } from "../contract/jobs.ts";
 import { isFull } from "./insert.ts";
-import type { SharedOperation } from "./operation.ts";
+import type { SharedOperation, SharedRead } from "./operation.ts";
 import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
 
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
@@ -113,5 +113,32 @@ export const retain: SharedOperation<"jobs.retain"> = {
 		const last = unit.views.stored(after);
 		unit.transitions.pass(after, now);
 		return last;
+	},
+};
+
+export const get: SharedRead<"jobs.get"> = {
+	kind: "read",
+	reads: ({ endpoint, id }) => ({ jobs: [{ endpoint, id }], payloads: "output" }),
+	apply(unit, q) {
+		const row = unit.records.find(q);
+		return row && unit.views.result(row, q.now);
+	},
+};
+
+export const record: SharedRead<"jobs.record"> = {
+	kind: "read",
+	reads: ({ endpoint, id }) => ({ jobs: [{ endpoint, id }], payloads: "all" }),
+	apply(unit, q) {
+		const row = unit.records.find(q);
+		return row && unit.views.record(row, q.now);
+	},
+};
+
+export const attempts: SharedRead<"jobs.attempts"> = {
+	kind: "read",
+	reads: ({ endpoint, id }) => ({ jobs: [{ endpoint, id }] }),
+	apply(unit, q) {
+		const row = unit.records.find(q);
+		return row ? unit.attempts.list(row) : [];
 	},
 };

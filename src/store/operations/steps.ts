@@ -1,0 +1,76 @@
+/**
+ * Rules of operations whose statements differ by dialect (`perDialect`): what happens to each row
+ * that a dialect has found.
+ */
+import { DELIVERY_HISTORY } from "../../core/delivery.ts";
+import { dueAt } from "../../core/job-transitions.ts";
+import { isFinal } from "../../core/job-states.ts";
+import type { KeyRow } from "../contract/keys.ts";
+import type { DeliveryRow } from "../contract/webhooks.ts";
+import type { JobRow } from "../row.ts";
+import type { Query } from "./operation.ts";
+import type { UnitOfWork } from "./unit-of-work.ts";
+
+/** Cancels jobs that wait or run, and announces it. Returns how many. */
+export function cancelEach<Row extends JobRow>(
+	{ transitions }: Pick<UnitOfWork<Row>, "transitions">,
+	rows: readonly Row[],
+	now: number,
+): number {
+	let cancelled = 0;
+	for (const row of rows) {
+		const current = isFinal(row.job.state) ? undefined : transitions.pass(row, now);
+		const applied = current && transitions.apply(current, "cancel", { now });
+		if (!applied) continue;
+		transitions.announce(applied.step);
+		cancelled += 1;
+	}
+	return cancelled;
+}
+
+/** Extends the lease of a running job to at least a full one from `now` (D16 Outages). */
+export function extendLease<Row extends JobRow>(
+	{ records }: { records: Pick<UnitOfWork<Row>["records"], "update"> },
+	row: Row,
+	now: number,
+): void {
+	const leaseUntil = Math.max(row.job.leaseUntil ?? 0, now + row.job.leaseMs);
+	const job = { ...row.job, leaseUntil, missed: 0 };
+	records.update(row, { job: { ...job, dueAt: dueAt(job) } });
+}
+
+/** Whether a key may be removed: the last one with scope `keep` stays (D30). */
+export function removal(
+	keys: readonly KeyRow[],
+	{ id, keep }: { id: string; keep?: string | undefined },
+): "removed" | "missing" | "last" {
+	const key = keys.find((each) => each.id === id);
+	if (!key) return "missing";
+	const holders = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
+	return holders.length === 1 && holders[0] === key ? "last" : "removed";
+}
+
+/** A delivery and its place in lists. */
+export interface NumberedDelivery extends DeliveryRow {
+	number: number;
+}
+
+/** The delivery as the contract returns it. */
+export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
+	const { id, endpoint, job, url, state, tries, used, createdAt, dueAt } = delivery;
+	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
+}
+
+/** A pending delivery after a try. */
+export function afterTry<Row extends DeliveryRow>(
+	row: Row,
+	{ tried, state, dueAt }: Query<"webhooks.tried">,
+): Row {
+	return {
+		...row,
+		state,
+		tries: [...row.tries, tried].slice(-DELIVERY_HISTORY),
+		used: row.used + 1,
+		dueAt: state === "pending" ? (dueAt ?? row.dueAt) : undefined,
+	};
+}
