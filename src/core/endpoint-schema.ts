@@ -1,7 +1,6 @@
 /**
- * The settings of an endpoint as a schema (D27, D35): names, bounds and defaults for `sluice.yaml`,
- * `/v1`, the console and the reference. The launchers add the schema of `launcher`
- * (`src/endpoint-settings.ts`).
+ * Schema of endpoint settings (D27, D35) for `sluice.yaml`, `/v1`, the console and the reference.
+ * The launchers add the `launcher` schema (`src/endpoint-settings.ts`).
  */
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "./limits.ts";
 import type { LimitedOperation } from "./limits.ts";
@@ -10,7 +9,7 @@ import type { Schema } from "./schema.ts";
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 
-/** Defaults (D9, D16, D18, D27). */
+/** D9, D16, D18, D27. */
 export const ENDPOINT_DEFAULTS = {
 	workersMin: 0,
 	workersMax: 3,
@@ -28,7 +27,7 @@ export const ENDPOINT_DEFAULTS = {
 	gpusPerWorker: 0,
 } as const;
 
-/** The id of an endpoint in paths (D35). */
+/** Endpoint id in paths (D35). */
 export const ENDPOINT_ID = {
 	type: "string",
 	pattern: "^[a-zA-Z0-9_-]{1,64}$",
@@ -41,7 +40,7 @@ function whole(minimum: number, maximum: number, rest: Schema): Schema {
 	return { type: "integer", minimum, maximum, ...rest };
 }
 
-/** `off` as it is written, and as YAML 1.1 reads it. */
+/** YAML 1.1 reads `off` as false. */
 const OFF: Schema = { enum: ["off", false] };
 
 function wholeOrOff(rest: Schema): Schema {
@@ -146,7 +145,7 @@ const RETENTION: Schema = {
 	"x-message": "must be an object of run, runsync and records to ms.",
 };
 
-/** All settings of an endpoint, with this schema of `launcher`. */
+/** All endpoint settings, given the `launcher` schema. */
 export function endpointSchema(launcher: Schema) {
 	return {
 		type: "object",

@@ -1,7 +1,4 @@
-/**
- * An endpoint and its settings (D27, D35, D9): read, changed and shown. Names, bounds and defaults
- * are in `endpoint-schema.ts`.
- */
+/** Parses, changes and shows endpoint settings (D9, D27, D35). Schema: `endpoint-schema.ts`. */
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
 import { LIMITED_OPERATIONS } from "./limits.ts";
@@ -11,51 +8,47 @@ import type { Schema } from "./schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
-/**
- * How an endpoint gets its workers (D25): the type of a launcher, beside the settings that this
- * launcher declares.
- */
+/** Launcher type (D25) plus the settings that this launcher declares. */
 export interface LauncherSettings {
 	type: string;
 }
 
-/** Changes to the limits of section 8: each number may be another, or `off` (D24, D35). */
+/** Overrides of the limits in spec 8 (D24, D35). */
 export type LimitChanges = { queue?: number | "off" } & Partial<
 	Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>
 >;
 
-/** Settings of an endpoint with RunPod's names and ours (D27, D35). Times in ms unless said. */
+/** Endpoint settings, RunPod's and Sluice's (D27, D35). Times in ms unless noted. */
 export interface Endpoint {
 	id: string;
 	name: string;
 	workersMin: number;
 	workersMax: number;
-	/** Seconds an idle worker above `workersMin` stays. */
+	/** Seconds until an idle worker above `workersMin` stops. */
 	idleTimeout: number;
 	executionTimeoutMs: number;
 	scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
 	scalerValue: number;
 	launcher: LauncherSettings;
-	/** Environment of launched workers, beside what they need to find the service. */
+	/** Extra environment of launched workers. */
 	env: Record<string, string>;
 	limits: "off" | LimitChanges;
-	/** How long results of each operation and records are kept. */
+	/** Retention of results per operation, and of records. */
 	retention: { run: number; runsync: number; records: number };
 	leaseMs: number;
 	/** From the stop signal to the end of the process (D18). */
 	stopGraceMs: number;
-	/** From its start to a launched worker's first call. */
+	/** From a launched worker's start to its first call. */
 	initTimeoutMs: number;
-	/** GPUs for each launched worker. */
 	gpusPerWorker: number;
-	/** Signs webhooks (D21). A secret: never in an answer, an event or the log. */
+	/** Signs webhooks (D21). Secret: never returned, published or logged. */
 	webhookSecret?: string;
 }
 
-/** Longest queue wait by default (spec 2.4), ms. */
+/** Default queue ttl (spec 2.4), ms. */
 export const DEFAULT_TTL_MS = 86_400_000;
 
-/** Settings that passed the schema, with their defaults. */
+/** Valid settings with defaults. */
 type Read = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
 	name?: string;
 	env: Record<string, string | number | boolean>;
@@ -64,8 +57,8 @@ type Read = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
 };
 
 /**
- * Reads settings as written in `sluice.yaml` into an {@link Endpoint}, or lists every fault with
- * its field and bound. `schema` as `endpointSchema` makes it.
+ * Parses settings from `sluice.yaml`, or lists every fault with its field and bound. `schema` is
+ * from `endpointSchema`.
  */
 export function parseEndpoint(
 	schema: Schema,
@@ -103,13 +96,13 @@ function workersCrossed(raw: unknown): Fault | undefined {
 		: undefined;
 }
 
-/** Without members that are `null`. */
+/** Drops `null` members. */
 function readLauncher({ type, ...settings }: LauncherSettings): LauncherSettings {
 	const given = Object.entries(settings).filter(([, member]) => !isAbsent(member));
 	return { type, ...Object.fromEntries(given) };
 }
 
-/** `false` becomes `off`; absent and `null` members are left out. */
+/** `false` becomes `off`; absent and `null` members are dropped. */
 function readLimits(raw: unknown): Endpoint["limits"] {
 	const { queue, ...operations } = isObject(raw) ? raw : {};
 	if (!isObject(raw)) return "off";
@@ -132,9 +125,9 @@ function numberOrOff(value: unknown): number | "off" {
 }
 
 /**
- * Settings changed by a JSON merge patch (RFC 7396, D39): objects merge, `null` removes and so
- * restores the default; the result is unchecked. A launcher of another type replaces the old one
- * as a whole: the settings of one mean nothing to another.
+ * Applies a JSON merge patch (RFC 7396, D39): objects merge, `null` restores the default; the
+ * result is unchecked. A launcher of another type replaces the old one entirely, since settings
+ * differ by type.
  */
 export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
 	if (!isObject(patch)) return patch;
@@ -157,25 +150,24 @@ function merged(current: unknown, patch: unknown): unknown {
 	return Object.fromEntries(members);
 }
 
-/** Settings without secrets: `env` as names only, no webhook secret. */
+/** Settings without secrets: only the names in `env`, no webhook secret. */
 export type ShownSettings = Omit<Endpoint, "env" | "webhookSecret"> & { env: string[] };
 
-/** What a caller who may read the endpoint sees of its settings (D39). */
+/** The settings shown to callers who may read the endpoint (D39). */
 export function settingsOf(endpoint: Endpoint): ShownSettings {
 	const { env, webhookSecret: _, ...settings } = endpoint;
 	return { ...settings, env: Object.keys(env) };
 }
 
 /**
- * While more jobs than this wait, submissions are refused: over 50 and over `workersMax * 500`
- * (spec 8 rule 2, D23); undefined without a bound.
+ * Submissions are refused while more jobs than this wait (spec 8 rule 2, D23); undefined: no bound.
  */
 export function queueBound(endpoint: Endpoint): number | undefined {
 	if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
 	return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);
 }
 
-/** How long a result of this operation is kept after the end, ms (D9). */
+/** Retention of a result after the end, ms (D9). */
 export function retentionOf(endpoint: Endpoint, operation: "run" | "runsync" | "openai"): number {
 	return operation === "run" ? endpoint.retention.run : endpoint.retention.runsync;
 }

@@ -1,8 +1,8 @@
-/** Every error that a client can get: code, HTTP status and sentence (D2, D3). */
+/** Every client-visible error: code, HTTP status and sentence (D2, D3). */
 
 interface Entry {
 	status: number;
-	/** The sentence; `{name}` is replaced by the parameter of that name. */
+	/** `{name}` is replaced by that parameter. */
 	sentence: string;
 	/** Seconds for `Retry-After`. */
 	retryAfter?: number;
@@ -170,21 +170,21 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One bad field of a request (D2). */
+/** An invalid field of a request (D2). */
 export interface Fault {
-	/** Path of the field, such as `policy.ttl`. */
+	/** Path, such as `policy.ttl`. */
 	field: string;
 	/** What is wrong, with the bound. */
 	message: string;
 }
 
-/** An error of the table, thrown by the engine and the HTTP layer. */
+/** An error from {@link ERRORS}, thrown by the engine and the HTTP layer. */
 export class ApiError extends Error {
 	readonly code: ErrorCode;
 	readonly details: readonly Fault[] | undefined;
 	/** Methods for the `Allow` header of a 405. */
 	readonly allow: string | undefined;
-	/** Seconds for `Retry-After`: the value of that name, else that of the table. */
+	/** Seconds for `Retry-After`; `values.retryAfter` overrides the table. */
 	readonly retryAfter: number | undefined;
 
 	constructor(
@@ -203,13 +203,12 @@ export class ApiError extends Error {
 			values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
 	}
 
-	/** The HTTP status of this error. */
 	get status(): number {
 		return ERRORS[this.code].status;
 	}
 }
 
-/** The body has no member `status` or `id` (D3). */
+/** Has no `status` or `id` member (D3). */
 export function errorBody(error: ApiError): string {
 	return JSON.stringify({
 		error: error.message,
@@ -218,7 +217,7 @@ export function errorBody(error: ApiError): string {
 	});
 }
 
-/** The 400 for a query parameter that is not valid; `bound`: what it must be. */
+/** 400 for an invalid query parameter; `bound` says what it must be. */
 export function badQuery(name: string, value: string, bound: string): ApiError {
 	const shown = JSON.stringify(value.slice(0, 80));
 	return new ApiError("bad_query", { name, value: shown, bound }, [
@@ -226,7 +225,7 @@ export function badQuery(name: string, value: string, bound: string): ApiError {
 	]);
 }
 
-/** The 400 for one or more bad fields; its sentence names the first. */
+/** 400 for invalid fields; the sentence names the first. */
 export function badRequest(faults: readonly [Fault, ...Fault[]]): ApiError {
 	const [first] = faults;
 	const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;

@@ -1,31 +1,31 @@
-/** What each transition does to a job, as pure functions; stores write the result. */
+/** Job transitions as pure functions; stores write the result. */
 import type { Attempt, AttemptEnd, Job } from "./job.ts";
 import { allowed, isFinal, ruleOf } from "./job-states.ts";
 import type { JobEvent, JobState } from "./job-states.ts";
 
-/** Losses after which a job fails instead of returning to the queue (D16). */
+/** At this many losses a job fails instead of returning to the queue (D16). */
 export const MAX_LOSSES = 3;
 
-/** Consecutive pings without the job after which it is lost, or its old attempt over (D16). */
+/** Consecutive pings without the job until it is lost, or its old attempt is over (D16). */
 export const MISSED_PINGS = 2;
 
 export interface EventContext {
 	now: number;
-	/** For `claim`: the worker that takes the job. */
+	/** For `claim`: the claiming worker. */
 	worker?: string;
 	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;
 }
 
-/** What a store has to write. */
+/** What a store must write. */
 export interface TransitionStep {
 	on: JobEvent;
 	from: JobState;
-	/** The changed record; for `delete` the last one. */
+	/** The changed job; for `delete` the last version. */
 	job: Job;
-	/** An attempt for the history. */
+	/** Attempt to add to the history. */
 	closed?: Attempt;
-	/** The end of the queue that the job joins. */
+	/** Where the job joins the queue. */
 	place?: "front" | "back";
 	/** Remove output and error. */
 	clear: boolean;
@@ -35,9 +35,9 @@ export interface TransitionStep {
 	erase: boolean;
 	/** Remove the row. */
 	remove: boolean;
-	/** The worker that must stop the run. */
+	/** Worker that must stop the run. */
 	stop?: string;
-	/** The job has ended: its webhook is due (D21). */
+	/** The job ended; its webhook is due (D21). */
 	ended: boolean;
 }
 
@@ -49,7 +49,7 @@ const ENDS: Partial<Record<JobEvent, AttemptEnd>> = {
 	cancel: "cancelled",
 };
 
-/** Applies an event to a copy of `job`; undefined when its state does not allow the event. */
+/** Applies an event to a copy of `job`; undefined if its state does not allow the event. */
 export function transition(
 	job: Job,
 	on: JobEvent,
@@ -128,7 +128,7 @@ export function transition(
 
 function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt | undefined {
 	if (job.worker === undefined || job.startedAt === undefined) return undefined;
-	// The last attempt of a final job is part of its record until a retry; others are closed already.
+	// A final job keeps its last attempt in the record until a retry; others are already closed.
 	if (isFinal(job.state)) {
 		if (job.state === "TIMED_OUT" || job.endedAt === undefined || job.losses >= MAX_LOSSES)
 			return undefined;
@@ -169,14 +169,13 @@ export function dueAt(job: Job): number {
 	}
 }
 
-/** End of the execution timeout. */
 function deadlineOf(job: Job): number {
 	return Math.min((job.startedAt ?? 0) + job.executionTimeoutMs, Number.MAX_SAFE_INTEGER);
 }
 
 /**
- * The event that time has caused by `now`: end of ttl, execution timeout, lease or retention (D15,
- * D16, D9). Apply it with {@link transition} at `at`, then call this again.
+ * The event due by `now`: end of ttl, execution timeout, lease or retention (D9, D15, D16). Apply
+ * it with {@link transition} at `at`, then call this again.
  */
 export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | undefined {
 	if (now < job.dueAt) return undefined;
@@ -192,7 +191,7 @@ export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | 
 	}
 }
 
-/** The event of a lost attempt: the last allowed loss fails the job (D16). */
+/** The event of a lost attempt; the last allowed loss fails the job (D16). */
 export function lossOf(job: Job): "lose" | "exhaust" {
 	return job.losses + 1 >= MAX_LOSSES ? "exhaust" : "lose";
 }
@@ -222,7 +221,7 @@ export function errorOf(
 	}
 }
 
-/** How an event changes the counts of its endpoint (D13). */
+/** Change of the endpoint's counts by an event (D13). */
 export function countsOf(on: JobEvent, from: JobState, to: JobState): Counts {
 	const into = (state: JobState): number =>
 		ruleOf(on).to === undefined ? 0 : Number(to === state);

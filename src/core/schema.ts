@@ -1,16 +1,16 @@
 /**
- * Checks values against JSON Schema 2020-12, with sentences for people (decisions 0010 and 0026).
- * The same schemas are in the OpenAPI document and the reference. One difference to JSON Schema: an
- * optional member that is `null` counts as absent (D4).
+ * Validates values against a subset of JSON Schema 2020-12 (decisions 0010, 0026). OpenAPI and the
+ * reference use the same schemas. Unlike JSON Schema, an optional `null` member counts as absent
+ * (D4).
  */
 import type { Fault } from "./errors.ts";
 
-/** The part of JSON Schema that is checked, with members of our own (`x-`). */
+/** The supported subset of JSON Schema, plus `x-` extensions. */
 export interface Schema {
 	readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
 	readonly properties?: Readonly<Record<string, Schema>>;
 	readonly required?: readonly string[];
-	/** For members that are not in `properties`: `false` forbids them. */
+	/** Members not in `properties`; `false` forbids them. */
 	readonly additionalProperties?: boolean | Schema;
 	readonly propertyNames?: Schema;
 	readonly enum?: readonly (string | number | boolean)[];
@@ -18,7 +18,7 @@ export interface Schema {
 	readonly minimum?: number;
 	readonly maximum?: number;
 	readonly exclusiveMinimum?: number;
-	/** Lengths count characters, not UTF-16 units. */
+	/** In characters, not UTF-16 units. */
 	readonly minLength?: number;
 	readonly maxLength?: number;
 	readonly pattern?: string;
@@ -26,40 +26,37 @@ export interface Schema {
 	readonly items?: Schema;
 	readonly minItems?: number;
 	readonly maxItems?: number;
-	/** Several branches with objects differ in one member with a `const`. */
+	/** Object branches must differ in one `const` member. */
 	readonly oneOf?: readonly Schema[];
 	readonly default?: unknown;
-	/** Short label. A launcher's setting that has one is a field of the console's form. */
+	/** Short label. Launcher settings with a title are fields of the console form. */
 	readonly title?: string;
 	readonly description?: string;
 	readonly examples?: readonly unknown[];
-	/** Accepted, but not in answers. */
+	/** Accepted, but never returned. */
 	readonly writeOnly?: boolean;
 	/** Of a launcher: whether Sluice starts and stops its workers. */
 	readonly "x-managed"?: boolean;
-	/** Unit of a number: `ms`, `seconds`. */
+	/** `ms` or `seconds`. */
 	readonly "x-unit"?: string;
-	/** Replaces the sentence made from the bounds; begins with "must" and names every bound. */
+	/** Replaces the generated sentence; starts with "must" and names every bound. */
 	readonly "x-message"?: string;
 }
 
-/** Formats of text: their noun in sentences, and their test. `uri` means http and https only. */
+/** `uri` accepts http and https only. */
 const FORMATS = {
 	uri: { noun: "an absolute http or https URL", fits: isWebUrl },
 	origin: { noun: "an origin such as https://app.example.com, without a path", fits: isOrigin },
 } as const;
 
-/** Every fault in `value`, with the path of its field and a sentence that names every bound. */
+/** All faults in `value`: field path and a sentence with the bounds. */
 export function check(schema: Schema, value: unknown, field = ""): Fault[] {
 	const faults: Fault[] = [];
 	visit(schema, value, field, faults);
 	return faults;
 }
 
-/**
- * A value that {@link check} accepts, with the defaults of absent members and without members that
- * are `null`. Reads `properties`, not `oneOf`.
- */
+/** Fills in defaults and drops `null` members of a valid value. Ignores `oneOf`. */
 export function withDefaults(schema: Schema, value: unknown): unknown {
 	if (!schema.properties || !isObject(value)) return value;
 	const filled = new Map(Object.entries(value).filter(([, member]) => !isAbsent(member)));
@@ -70,12 +67,11 @@ export function withDefaults(schema: Schema, value: unknown): unknown {
 	return Object.fromEntries(filled);
 }
 
-/** What a value must be: `must be a whole number from 0 to 1000.` */
+/** The requirement as text: `must be a whole number from 0 to 1000.` */
 export function sentence(schema: Schema): string {
 	return schema["x-message"] ?? `must be ${expected(schema)}.`;
 }
 
-/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -93,7 +89,7 @@ function visit(schema: Schema, value: unknown, field: string, faults: Fault[]): 
 	if (schema.type === "object" && isObject(value)) visitMembers(schema, value, field, faults);
 }
 
-/** Checks a list or an object against the branch of its kind, so that the fault names a member. */
+/** Checks against the branch of the value's type, so that the fault names a member. */
 function visitOneOf(
 	schema: Schema,
 	branches: readonly Schema[],
@@ -153,7 +149,7 @@ function visitMembers(
 	}
 }
 
-/** Whether a value fits, without its members. */
+/** Checks the value itself, not its members. */
 function fits(schema: Schema, value: unknown): boolean {
 	if (schema.const !== undefined && value !== schema.const) return false;
 	if (schema.enum && !schema.enum.some((word) => word === value)) return false;
@@ -186,7 +182,7 @@ function fitsNumber(
 	return value >= minimum && value <= maximum && value > exclusiveMinimum;
 }
 
-/** Lengths are checked first, so that no pattern runs over a text that is far too long. */
+/** Checks length first, so that no pattern runs on an oversized text. */
 function fitsText(
 	{ minLength = 0, maxLength = Infinity, pattern, format }: Schema,
 	text: string,

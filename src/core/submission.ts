@@ -5,10 +5,10 @@ import type { JsonKind } from "./json/json-scan.ts";
 import { check, isAbsent, sentence } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** Maximum nesting and digits of an integer: more would break Python's parser in a worker (D4). */
+/** More would break Python's parser in a worker (D4). */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
 
-/** Largest `webhook`, `policy` and `s3Config`, bytes of JSON each: they are kept in memory. */
+/** Maximum JSON bytes of each of `webhook`, `policy` and `s3Config`: they are kept in memory. */
 export const SETTING_LIMIT = 65_536;
 
 /** Other members are ignored, nested ones too (D4). */
@@ -99,7 +99,7 @@ export interface SubmissionParts {
 	s3Config?: unknown;
 }
 
-/** Absent members have the defaults of the endpoint. */
+/** Absent members take the endpoint's defaults. */
 export interface SubmissionOptions {
 	webhook?: string;
 	lowPriority: boolean;
@@ -109,19 +109,19 @@ export interface SubmissionOptions {
 	s3Config: boolean;
 }
 
-/** A `policy` that passed the schema. */
+/** A valid `policy`. */
 type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & {
 	lowPriority?: boolean | null;
 };
 
 const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
 
-/** Checks the members, or returns every fault with its field and bound. */
+/** Checks the members; returns all faults with field and bound. */
 export function readSubmission(
 	parts: SubmissionParts,
 ): { ok: true; wish: SubmissionOptions } | { ok: false; faults: [Fault, ...Fault[]] } {
 	const { input, webhook, policy, s3Config } = parts;
-	// Most submissions have only an input.
+	// Fast path: most submissions have only an input.
 	if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined)
 		return { ok: true, wish: { lowPriority: false, s3Config: false } };
 

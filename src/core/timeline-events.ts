@@ -21,7 +21,7 @@ export interface TimelineEvent {
 	/** Ms since the epoch. */
 	at: number;
 	event: (typeof TIMELINE_EVENTS)[number];
-	/** Number of the attempt that started or ended. */
+	/** Attempt that started or ended. */
 	attempt?: number;
 	worker?: string;
 	message: string;
@@ -47,8 +47,8 @@ const FINALS = {
 >;
 
 /**
- * Events, oldest first. The record has the time of the last retry only: an earlier one is shown at
- * the start of the next attempt if the attempt before failed or timed out, else not at all.
+ * Events, oldest first. The record has only the time of the last retry: an earlier one is shown at
+ * the start of the next attempt if the previous one failed or timed out, else not at all.
  */
 export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
 	const events: TimelineEvent[] = [
@@ -102,7 +102,7 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 	return events.toSorted((a, b) => a.at - b.at);
 }
 
-/** When the result of an ended job expires, ms since the epoch. */
+/** When an ended job's result expires, ms since the epoch. */
 export function expiresAt(job: Job): number | undefined {
 	return isFinal(job.state) && job.endedAt !== undefined ? job.endedAt + job.retainMs : undefined;
 }

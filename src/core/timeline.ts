@@ -11,14 +11,14 @@ export interface AttemptDetails {
 	end: Attempt["end"] | "running";
 	/** The worker may still run it (D16 Fence). */
 	open: boolean;
-	/** How far the stop of a cancelled or timed out run has come (D18). */
+	/** Progress of stopping a cancelled or timed out run (D18). */
 	stop?: (typeof STOP_STEPS)[number];
 }
 
-/** Steps of a stop (D18): requested; reported by the worker; the worker's process has ended. */
+/** Stop requested; reported by the worker; worker process ended (D18). */
 export const STOP_STEPS = ["unconfirmed", "confirmed", "killed"] as const;
 
-/** All attempts, oldest first: the history, and the last one, which is part of the job's record. */
+/** All attempts, oldest first: the history, then the last one from the job's record. */
 export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetails[] {
 	const attempts: AttemptDetails[] = history.map((past) => {
 		const { attempt, worker, startedAt, endedAt, end, open } = past;
@@ -72,7 +72,7 @@ export interface Reason {
 	message: string;
 }
 
-/** The situation of a waiting job. Workers are ids. */
+/** State around a waiting job. Workers are ids. */
 export interface WaitSample {
 	endpoint: string;
 	paused: boolean;
@@ -84,9 +84,9 @@ export interface WaitSample {
 	starting: readonly string[];
 	/** Workers that may still run an old attempt of the job. */
 	fenced: readonly string[];
-	/** Reason of the last failed start or early exit of a worker, while starts are paused. */
+	/** Last failed start or early exit of a worker, while starts are paused. */
 	crashing?: string | undefined;
-	/** Sentence: why a worker that is needed gets no GPU. */
+	/** Sentence: why a needed worker gets no GPU. */
 	withoutGpu?: string | undefined;
 	/** The job has low priority, and no other job waits. */
 	onlyLowPriority?: boolean;

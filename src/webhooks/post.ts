@@ -1,6 +1,6 @@
 /**
- * One POST of a webhook (spec 6, D21): signed, to the one address that was checked, no redirect
- * followed, no proxy, at most 10 s from the name to the end of the answer.
+ * One webhook POST (spec 6, D21): signed, sent to the checked address only, no redirects, no proxy,
+ * at most 10 s from name lookup to the end of the answer.
  */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -14,15 +14,12 @@ import { signedHeaders } from "./sign.ts";
 import { targetOf } from "./target.ts";
 import type { Address, Resolve } from "./target.ts";
 
-/**
- * So much of an answer's body is read away before its connection is closed, bytes; nothing of it is
- * kept.
- */
+/** At most this many body bytes of an answer are read (and discarded). */
 const ANSWER_BYTES = 64 * 1024;
 
 /**
- * What the codes of Node's network faults mean; any other is named by its code alone, because
- * messages may hold addresses.
+ * Meaning of Node's network error codes. Others are shown as the code only: messages may contain
+ * addresses.
  */
 const FAULTS: Readonly<Record<string, string>> = {
 	ENOTFOUND: "the host name is unknown",
@@ -80,9 +77,8 @@ export function webhookSender({
 }
 
 /**
- * Posts to the address given, whatever the host of the URL is; the certificate must still be that
- * host's. The status counts from the moment it is there, also if the rest of the answer never
- * comes.
+ * Posts to `address` regardless of the URL's host; the certificate must still match that host. The
+ * status counts once received, even if the rest of the answer never arrives.
  */
 function post(
 	url: URL,
@@ -99,8 +95,7 @@ function post(
 			method: "POST",
 			headers,
 			signal,
-			// A connection for this one try: none of a pool, which might lead elsewhere or through a
-			// proxy.
+			// No pooled connection: it might lead to another address or through a proxy.
 			agent: false,
 			lookup: (_host, { all }, found) =>
 				all ? found(null, [address]) : found(null, address.address, address.family),

@@ -1,4 +1,4 @@
-/** Settings of the worker, from the environment variables of RunPod's SDK (protocol B.1). */
+/** Worker settings from the environment variables of RunPod's SDK (protocol B.1). */
 import { randomUUID } from "node:crypto";
 import type { LogLevel } from "./types.ts";
 import { urlTemplate, type UrlTemplate } from "./url-template.ts";
@@ -6,20 +6,20 @@ import { kitVersion } from "./version.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Settings of a connected worker. Paths lack only query parameters that change per call. */
+/** Paths lack only the query parameters that change per call. */
 export interface Settings {
 	workerId: string;
 	/** Origin of job-take and job-stop. */
 	takeOrigin: string;
-	/** Path of a take of `batch` jobs; a template without `/job-take/` takes one at a time. */
+	/** Path of a take of `batch` jobs; without `/job-take/` in the template, of one job. */
 	takePath(batch: number, busy: boolean): string;
-	/** Path of the stop channel; undefined when the template has no `/job-take/`. */
+	/** Stop channel; undefined if the template has no `/job-take/`. */
 	stopPath: string | undefined;
 	output: UrlTemplate;
 	/** Path for several results; undefined unless the path of `output` is `/job-done/.../$ID`. */
 	outputBatchPath: string | undefined;
 	stream: UrlTemplate;
-	/** URL of pings; undefined without an address, a worker id or a key. */
+	/** Undefined without an address, a worker id or a key. */
 	pingUrl: string | undefined;
 	/** At least 1000 ms. */
 	pingIntervalMs: number;
@@ -93,8 +93,8 @@ export function readSettings(env: Env): Settings | undefined {
 }
 
 /**
- * JSON lines if `RUNPOD_ENDPOINT_ID` is set; lowest level from `RUNPOD_LOG_LEVEL` or
- * `RUNPOD_DEBUG_LEVEL`: a name, or 0 to 5. Default INFO.
+ * JSON lines if `RUNPOD_ENDPOINT_ID` is set. Level: `RUNPOD_LOG_LEVEL` or `RUNPOD_DEBUG_LEVEL`, a
+ * name or 0 to 5; default INFO.
  */
 export function readLogSettings(env: Env): LogSettings {
 	const names: Record<string, LogLevel> = {

@@ -15,25 +15,25 @@ import { stopLoop } from "./polling/stop-loop.ts";
 import { takeLoop } from "./polling/take-loop.ts";
 import type { StartOptions } from "./types.ts";
 
-/** What a worker needs of its process. */
+/** Process-wide dependencies of a worker. */
 export interface Environment {
 	clock: Clock;
-	/** A number from 0 to below 1. */
+	/** In [0, 1). */
 	random: () => number;
-	/** Arguments of the program, for a local run. */
+	/** Program arguments, for a local run. */
 	argv: readonly string[];
 	cwd: string;
-	/** Writes to standard output. */
+	/** Writes a line to standard output. */
 	write: (line: string) => void;
-	/** Sets a failure exit code, after a local run that failed. */
+	/** Sets a failure exit code, after a failed local run. */
 	fail: () => void;
 }
 
 /** Longest poll (protocol B.3). */
 const POLL_TIMEOUT_MS = 90_000;
-/** A report is retried after this time without an answer. */
+/** An unanswered report is retried after this. */
 const POST_TIMEOUT_MS = 60_000;
-/** Time for an answer that is in flight at shutdown. */
+/** Wait at shutdown for an answer in flight. */
 const HANG_UP_MS = 1000;
 
 /** `start` with an explicit environment. */
@@ -163,8 +163,8 @@ async function serve(
 }
 
 /**
- * Calls `first` and `second` at SIGTERM, SIGINT and the abort of the signal; after that signals
- * have their default effect. Returns a function that stops listening.
+ * Calls `first`, then `second`, on SIGTERM, SIGINT or abort; later signals have their default
+ * effect. Returns a function that stops listening.
  */
 function onStopRequests(
 	signal: AbortSignal | undefined,

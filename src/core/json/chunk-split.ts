@@ -1,51 +1,50 @@
 /**
- * Splits the output of a streamed chunk that is too large into several (D7, Chunks). One pass without
- * recursion or JavaScript values: pieces are slices of the source with brackets, names and quotes.
+ * Splits an oversized stream chunk into several (D7, Chunks). One pass, no recursion, no parsed
+ * values: pieces are slices of the source plus brackets, names and quotes.
  */
 
 import { cutString } from "./chunk-string.ts";
 
-/** The pieces in order, or a sentence why the output cannot be split. */
+/** The pieces in order, or why the output cannot be split. */
 export type SplitOutput = { ok: true; pieces: string[] } | { ok: false; reason: string };
 
-/** An open array or object. Until it is known to be too large, its run has all of its content. */
+/** An open array or object. Its run holds all its content until it is known to be too large. */
 interface Frame {
 	object: boolean;
 	start: number;
-	/** Bytes for a piece of it, without the brackets and names around it. */
+	/** Bytes available to it in a piece, excluding enclosing brackets and names. */
 	room: number;
-	/** The quoted name of the current member; -1: none. */
+	/** Quoted name of the current member; -1: none. */
 	nameStart: number;
 	nameEnd: number;
-	/** Elements or members for the next piece; -1: none. */
+	/** Elements or members of the next piece; -1: none. */
 	runStart: number;
 	runEnd: number;
 	empty: boolean;
 }
 
-/** Names around a value are repeated in each piece: total size at most 2 * text + this. */
+/** Each piece repeats the enclosing names, so total size is limited to 2 * source + this. */
 const REPEATED_BYTES = 16_000_000;
 const [QUOTE, COLON, BACKSLASH] = [0x22, 0x3a, 0x5c];
 const [BEGIN_ARRAY, END_ARRAY, BEGIN_OBJECT, END_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Bytes read between two pauses, approximately. */
+/** Approximate bytes read between two yields. */
 const STRIDE_BYTES = 262_144;
 
 /**
- * Splits a JSON text into pieces of at most `limit` bytes of JSON text, yielding at intervals so that
- * the caller can do other work. `source` must be valid JSON in UTF-8; a text within the limit is one
- * piece.
+ * Splits valid UTF-8 JSON into pieces of at most `limit` bytes, yielding at intervals so that the
+ * caller can do other work. A text within the limit is one piece.
  *
- * The *join* of the pieces is the output: strings are concatenated (never cut inside an escape, a
- * surrogate pair or a UTF-8 character); so are the elements of arrays and the members of objects. An
- * element or member that is too large for one piece is sent in successive pieces without others
- * (`[part]`, `{"name":part}`) and is the join of its parts. For arrays, parts and elements look the
- * same; for objects, a repeated name marks parts, unless the source has duplicates. All other text
- * is kept.
+ * The *join* of the pieces is the output: strings, array elements and object members are
+ * concatenated. Strings are never cut inside an escape, a surrogate pair or a UTF-8 character. An
+ * element or member too large for one piece is sent alone in successive pieces (`[part]`,
+ * `{"name":part}`) and is the join of its parts. In arrays, parts and elements are
+ * indistinguishable; in objects a repeated name marks parts, unless the source has duplicates. All
+ * other text is kept.
  *
- * Fails for a name, number or word over the limit, and when the names and brackets around a value
- * leave too little room.
+ * Fails for a name, number or word over the limit, and when the enclosing names and brackets leave
+ * too little room.
  */
 export function* splitOutput(source: Uint8Array, limit: number): Generator<void, SplitOutput> {
 	if (source.length <= limit) return { ok: true, pieces: [utf8.decode(source)] };
@@ -55,7 +54,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 	let total = 0;
 	let reason: string | undefined;
 	const frames: Frame[] = [];
-	/** Number of outer frames that are known to be large; only the innermost may have a run. */
+	/** Number of outer frames known to be large; only the innermost may have a run. */
 	let settled = 0;
 
 	const copy = (start: number, end: number, to: number) => {
@@ -96,7 +95,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 		);
 		frame.runStart = -1;
 	};
-	/** All frames are large: emits their runs, the outermost first. */
+	/** Marks all frames as large and emits their runs, outermost first. */
 	const settle = () => {
 		for (let at = Math.max(0, settled - 1); at < frames.length; at++) emitRun(at);
 		settled = frames.length;
@@ -113,7 +112,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 		return frame.object ? frame.room - 3 - (frame.nameEnd - frame.nameStart) : frame.room - 2;
 	};
 
-	/** Adds a value that fits to the run of its frame, to a new run, or as a piece of its own. */
+	/** Adds a value to its frame's run, to a new run, or as its own piece. */
 	const add = (start: number, end: number) => {
 		const frame = frames.at(-1);
 		if (frame === undefined) return emit(0, 0, start, end, 0);
@@ -236,7 +235,7 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 	return reason === undefined ? { ok: true, pieces } : { ok: false, reason };
 }
 
-/** Part of a number or of `true`, `false`, `null`: neither white space nor punctuation. */
+/** Part of a number, `true`, `false` or `null`. */
 function inWord(byte: number): boolean {
 	return (
 		byte > 0x2a &&

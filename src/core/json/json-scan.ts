@@ -1,6 +1,6 @@
 /**
- * Checks JSON text as it arrives and finds members of the outermost object without building values
- * (D4, D5): callers cut `input` and `output` out of the bytes.
+ * Validates JSON incrementally and locates members of the outermost object without building values
+ * (D4, D5); callers cut `input` and `output` out of the bytes.
  */
 
 import { byteFault, depthFault, digitsFault, endFault, nanFault } from "./json-fault.ts";
@@ -33,7 +33,7 @@ export type { JsonFault } from "./json-fault.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "true" | "false" | "null";
 
-/** The value of a member; `start` (included) and `end` (excluded) are byte offsets in the text. */
+/** Value of a member; byte offsets, `end` excluded. */
 export interface JsonMember {
 	kind: JsonKind;
 	start: number;
@@ -41,8 +41,8 @@ export interface JsonMember {
 }
 
 /**
- * `kind`: of the outermost value; `members`: of duplicates the last, like `JSON.parse`, without a
- * prototype; `ascii`: byte offsets are string offsets. Or the first fault.
+ * `kind`: of the outermost value. `members`: the last of duplicates, as in `JSON.parse`; no
+ * prototype. `ascii`: byte offsets equal string offsets.
  */
 export type JsonScan =
 	| {
@@ -54,11 +54,11 @@ export type JsonScan =
 	| { ok: false; fault: JsonFault };
 
 export interface JsonScanOptions {
-	/** Names of members of the outermost object to find. */
+	/** Members of the outermost object to find. */
 	members: readonly string[];
-	/** Deepest nesting; the outermost value has depth 1. Default: unlimited (D4: 500). */
+	/** Maximum depth; the outermost value has depth 1. Default: unlimited (D4: 500). */
 	maxDepth?: number;
-	/** Most digits of an integer. Default: unlimited (D4: 4,000). */
+	/** Maximum digits of an integer. Default: unlimited (D4: 4,000). */
 	maxDigits?: number;
 }
 
@@ -66,11 +66,11 @@ export interface JsonScanOptions {
 export interface JsonScanner {
 	/** Reads the next piece; ignored after a fault. */
 	push(bytes: Uint8Array): void;
-	/** The result for the text pushed so far. */
+	/** The result for the text so far. */
 	finish(): JsonScan;
 }
 
-/** A scanner for one text (D4, D5, D19). It keeps only names that a piece cuts. */
+/** A scanner for one text (D4, D5, D19). Keeps only names cut by a piece boundary. */
 export function jsonScanner(options: JsonScanOptions): JsonScanner {
 	const { maxDepth = Infinity, maxDigits = Infinity } = options;
 	const names = nameMatcher(options.members);
@@ -81,16 +81,16 @@ export function jsonScanner(options: JsonScanOptions): JsonScanner {
 	let base = 0;
 	let state = START;
 	let depth = 0;
-	/** The state after the current value, and those of the enclosing values, outermost first. */
+	/** State after the current value, and those of the enclosing values, outermost first. */
 	let after = AFTER_TEXT;
 	let outer = new Uint8Array(64);
 	let inName = false;
 	let nameAt = 0;
-	/** The first byte of the latest number, word or string. */
+	/** First byte of the latest number, word or string. */
 	let scalarAt = 0;
-	/** 1 for a number with a minus sign. */
+	/** 1 for a negative number. */
 	let negative = 0;
-	/** The requested member that is being read. */
+	/** The requested member being read. */
 	let member: string | undefined;
 	let memberKind: JsonKind = "null";
 	let memberAt = 0;

@@ -1,6 +1,6 @@
 /**
- * The grammar of JSON (RFC 8259) in UTF-8 as a state table over bytes: one table access per byte, and
- * the text may be cut anywhere, also inside an escape, a word or a UTF-8 character.
+ * JSON grammar (RFC 8259) in UTF-8 as a byte state table: one lookup per byte. The text may be cut
+ * anywhere, even inside an escape, a word or a UTF-8 character.
  */
 
 /** No JSON text continues with this byte. */
@@ -12,14 +12,14 @@ export const ELEMENT_OR_END = 3;
 export const NAME_OR_END = 4;
 export const NEXT_NAME = 5;
 export const COLON = 6;
-/** After the outermost value: only white space may follow. */
+/** Only white space may follow. */
 export const AFTER_TEXT = 7;
 export const AFTER_MEMBER = 8;
 export const AFTER_ELEMENT = 9;
 /** Inside a string, between two characters. */
 export const STRING = 10;
 export const ESCAPE = 11;
-/** Four states, by the digits of a `\u` escape that are missing: 12 the last, 15 the first. */
+/** Four states by the missing digits of a `\u` escape: 12 the last, 15 the first. */
 export const HEX = 12;
 export const MINUS = 16;
 export const ZERO = 17;
@@ -29,30 +29,30 @@ export const FRACTION = 20;
 export const EXPONENT = 21;
 export const EXPONENT_SIGN = 22;
 export const EXPONENT_DIGITS = 23;
-/** Seven states inside a UTF-8 character: one to three more bytes, some with narrower bounds. */
+/** Seven states inside a UTF-8 character: one to three bytes missing, some with narrower bounds. */
 export const TAIL = 24;
-/** The first state inside a word such as `true`. */
+/** First state inside a word such as `true`. */
 const WORD = 32;
 
-/** From here on values of the table are actions of the scanner, not states. */
+/** Table values from here on are scanner actions, not states. */
 export const ACTION = 64;
-/** A value begins: `STATE_OF_FIRST_BYTE` has the next state. */
+/** A value begins; `STATE_OF_FIRST_BYTE` has the next state. */
 export const BEGIN = 64;
 export const BEGIN_NAME = 65;
 export const END_STRING = 66;
 export const END_WORD = 67;
-/** The byte is the first one after a number, and must be read again. */
+/** First byte after a number; must be read again. */
 export const END_NUMBER = 68;
 /** An array or object ends. */
 export const CLOSE = 69;
-/** The last byte of `NaN`, `Infinity` or `-Infinity`. */
+/** Last byte of `NaN`, `Infinity` or `-Infinity`. */
 export const NOT_A_NUMBER = 70;
 
-/** `NEXT[state * 256 + byte]` is the next state, an action, or `FAULT`. */
+/** `NEXT[state * 256 + byte]`: next state, action or `FAULT`. */
 export const NEXT = new Uint8Array(ACTION * 256);
-/** The state inside a value, by its first byte. */
+/** State inside a value, by its first byte. */
 export const STATE_OF_FIRST_BYTE = new Uint8Array(256);
-/** What is expected in a state, for error messages. */
+/** What each state expects, for error messages. */
 export const EXPECTED: string[] = [];
 
 const between = (state: number, first: number, last: number, next: number) =>

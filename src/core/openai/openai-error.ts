@@ -1,4 +1,4 @@
-/** Failures under `/openai/*` in OpenAI's format (D32; workers: protocol B.5, C.2). */
+/** Failures of `/openai/*` in OpenAI's format (D32; workers: protocol B.5, C.2). */
 import type { ApiError } from "../errors.ts";
 import { readPython } from "./python-literal.ts";
 import type { JobResult } from "../job-view.ts";
@@ -10,11 +10,11 @@ export interface OpenAIFailure {
 	type: string;
 	param: string | null;
 	code: string | number | null;
-	/** Seconds for `Retry-After`; absent if the same request would fail again. */
+	/** Seconds for `Retry-After`; absent if a retry would fail again. */
 	retryAfter?: number;
 }
 
-/** Ends of jobs without a report of the worker. */
+/** Jobs that ended without a report. */
 const ENDS = {
 	timed_out: {
 		status: 504,
@@ -27,7 +27,7 @@ const ENDS = {
 		message: "No worker took the job in time.",
 		retryAfter: 5,
 	},
-	// A ConflictError in the official clients, which retry it by default; no status fits better.
+	// ConflictError in official clients, which retry it by default; no status fits better.
 	cancelled: {
 		status: 409,
 		code: "job_cancelled",
@@ -38,7 +38,7 @@ const ENDS = {
 		code: "job_removed",
 		message: "The job was removed: its queue was purged, or its result has expired.",
 	},
-	// A new attempt would repeat text that the client has already received.
+	// A new attempt would repeat text that the client already received.
 	broken: {
 		status: 500,
 		code: "attempt_lost",
@@ -47,10 +47,10 @@ const ENDS = {
 	},
 } as const;
 
-/** Longest text that is searched for an error, characters. */
+/** Longest text searched for an error, characters. */
 const MAX_ERROR = 65_536;
 
-/** The SDK's prefix of an error raised by a generator. */
+/** The SDK's prefix of errors raised by generators. */
 const RAISED = "handler: ";
 
 export function failureBody({ message, type, param, code }: OpenAIFailure): string {
@@ -75,7 +75,6 @@ export function failureByEnd(end: keyof typeof ENDS, message?: string): OpenAIFa
 	return { message: message ?? fallback, type: typeOf(rest.status), param: null, ...rest };
 }
 
-/** The failure of a job that did not complete. */
 export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 	if (job.state === "CANCELLED") return failureByEnd("cancelled", error);
 	if (job.state === "TIMED_OUT")
@@ -84,8 +83,8 @@ export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 }
 
 /**
- * The failure in the output of a COMPLETED job: `{object: "error", message, code}`, or an object with
- * only an `error` (protocol C.2). Undefined for results.
+ * The failure in a COMPLETED job's output: `{object: "error", message, code}`, or an object with
+ * only `error` (protocol C.2). Undefined for results.
  */
 export function failureInOutput(output: string): OpenAIFailure | undefined {
 	if (output.length > MAX_ERROR || !output.includes('"error"')) return undefined;
@@ -94,8 +93,8 @@ export function failureInOutput(output: string): OpenAIFailure | undefined {
 }
 
 /**
- * The failure for a worker's `error`. Status: that of an error relayed from vLLM, else a numeric code
- * of an OpenAI error, else 500. Tracebacks are removed.
+ * The failure for a worker's `error`. Status: that relayed from vLLM, else the numeric code of an
+ * OpenAI error, else 500. Tracebacks are removed.
  */
 export function failureOfError(text: string): OpenAIFailure {
 	const value = parsed(text) ?? (text.length <= MAX_ERROR ? readPython(text) : undefined);
@@ -129,7 +128,7 @@ function failure(status: number, error: Record<string, unknown>): OpenAIFailure 
 	};
 }
 
-/** The error object in a value; an object with other members besides `error` is a result. */
+/** The error object in a value; an object with members besides `error` is a result. */
 function errorIn(value: unknown): Record<string, unknown> | undefined {
 	if (!isObject(value)) return undefined;
 	if (value["object"] === "error" && typeof value["message"] === "string") return value;
@@ -139,7 +138,7 @@ function errorIn(value: unknown): Record<string, unknown> | undefined {
 		: undefined;
 }
 
-/** The message in an error record, an error object or an answer of vLLM's framework. */
+/** From an error record, an error object or an answer of vLLM's framework. */
 function messageOf(value: unknown): string | undefined {
 	if (!isObject(value)) return undefined;
 	return [value["error_message"], value["message"], value["detail"]].find(
@@ -147,7 +146,7 @@ function messageOf(value: unknown): string | undefined {
 	);
 }
 
-/** The SDK's text for an error raised by a generator: `handler: <text> \ntraceback: <text>`. */
+/** Strips the SDK's wrapping of generator errors: `handler: <text> \ntraceback: <text>`. */
 function withoutTraceback(text: string): string {
 	const end = text.startsWith(RAISED) ? text.indexOf("\ntraceback: ") : -1;
 	return end < 0 ? text : text.slice(RAISED.length, end).trimEnd();

@@ -59,7 +59,7 @@ function withText(job: { id: string }, find: () => string | undefined): Job {
 }
 
 /**
- * The text of a member of the object at `start`; of duplicates the last, like `JSON.parse`. `text`
+ * Text of a member of the object at `start`; the last of duplicates, as in `JSON.parse`. `text`
  * must be valid JSON.
  */
 export function memberText(text: string, start: number, name: string): string | undefined {

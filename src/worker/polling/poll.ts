@@ -9,7 +9,7 @@ export type PollAnswer =
 			status: number;
 			json: boolean;
 			text: string;
-			/** Results that the service takes in one post; 0 if the answer does not contain it. */
+			/** Maximum results per post; 0 if the answer does not contain it. */
 			resultBatch: number;
 	  }
 	/** No answer within the timeout. */
@@ -22,8 +22,7 @@ export interface Poll {
 	get(path: string): Promise<PollAnswer>;
 	/**
 	 * Ends the open poll without losing an answer in flight: half-closes the connection unless the
-	 * answer has begun, reads the rest, and closes after `graceMs` or when the answer is complete. No
-	 * further `get` is possible.
+	 * answer has begun, then closes when it is complete or after `graceMs`. No `get` afterwards.
 	 */
 	hangUp(graceMs: number): Promise<void>;
 }

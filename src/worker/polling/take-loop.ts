@@ -16,7 +16,7 @@ export interface TakeLoopOptions {
 	concurrency: NonNullable<StartOptions["concurrency"]>;
 	/** Starts a job; must not throw. */
 	run: (job: Job, held: HeldJob) => void;
-	/** Called with the number of results that the service takes in one post. */
+	/** Receives the maximum number of results per post. */
 	onBatchSize: (most: number) => void;
 	clock: Clock;
 	random: () => number;
@@ -27,15 +27,15 @@ export interface TakeLoopOptions {
 
 const TOO_MANY_REQUESTS_MS = 5000;
 const FAILED = { firstMs: 1000, longestMs: 1000 };
-/** Shortest interval of empty answers, for services that do not hold polls. */
+/** Minimum interval of empty answers, for services that do not hold polls. */
 const EMPTY_MS = 100;
 /** Interval of calls to a concurrency function while no slot is free. */
 const RECHECK_MS = 1000;
-/** After a handler that blocked longer, the loop pauses, so that results can be sent. */
+/** After a handler blocked longer, the loop pauses so that results can be sent. */
 const BLOCKED_MS = 5;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/** Runs until `stopping` aborts. Jobs of an answer that arrives after that are still run. */
+/** Runs until `stopping` aborts. Jobs in an answer that arrives later still run. */
 export async function takeLoop({
 	poll,
 	path,
@@ -59,8 +59,8 @@ export async function takeLoop({
 				log("ERROR", `The concurrency function failed; using ${limit}: ${String(error)}`);
 			}
 		}
-		// A slot is free when its handler has returned. Pending reports delay takes only once they are
-		// half as many as the limit.
+		// A slot is free once its handler returned. Pending reports delay takes only from half the
+		// limit on.
 		return Math.min(limit - held.running, limit + Math.floor(limit / 2) - held.size);
 	}
 
@@ -94,11 +94,11 @@ export async function takeLoop({
 		resultBatch: number;
 	}): Promise<number> {
 		if (!answer.json || answer.text === "") return 0;
-		// Answers to a take of one job lack it.
+		// Missing in answers to a take of one job.
 		if (answer.resultBatch > 0) onBatchSize(answer.resultBatch);
 		const { jobs, problems } = readJobs(answer.text);
 		for (const problem of problems) log("ERROR", problem);
-		// All are in the table of the pings before the first handler may block.
+		// The ping table must contain all jobs before the first handler may block.
 		const entries = jobs.map((job) => held.add(job.id));
 		for (const [index, job] of jobs.entries()) {
 			const entry = entries[index];
@@ -119,7 +119,7 @@ export async function takeLoop({
 		const free = await freeSlots();
 		if (free <= 0) {
 			await waitForSlot();
-			// Acknowledgements arrive in bursts: request jobs for all of their slots at once.
+			// Acknowledgements arrive in bursts: request jobs for all freed slots at once.
 			await pendingInput();
 			continue;
 		}
@@ -134,7 +134,7 @@ function isFailure(status: number): boolean {
 	return status !== 429 && status !== 400 && (status < 200 || status > 299);
 }
 
-/** Resolves after the input that has arrived has been handled. */
+/** Resolves after the input received so far is handled. */
 function pendingInput(): Promise<void> {
 	return new Promise((resolve) => setImmediate(resolve));
 }

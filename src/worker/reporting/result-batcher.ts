@@ -1,21 +1,21 @@
 /**
- * Posts results: those of one turn of the event loop in one request if the service supports it
- * (header `Sluice-Job-Done-Batch` of job-take-batch), else one by one like RunPod's SDK.
+ * Posts results. Those of one event loop turn share a request if the service supports it (header
+ * `Sluice-Job-Done-Batch` of job-take-batch); else one by one like RunPod's SDK.
  */
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { UrlTemplate } from "../url-template.ts";
 
 export interface ResultBatcher {
-	/** Posts the result of a job. Never rejects. */
+	/** Posts a job's result. Never rejects. */
 	send(id: string, body: string, isStream: boolean): Promise<PostOutcome>;
-	/** Sets the number of results that the service takes in one post. */
+	/** Sets the maximum number of results per post. */
 	setBatchSize(results: number): void;
 }
 
 export interface ResultBatcherOptions {
 	posts: ResultPoster;
 	output: UrlTemplate;
-	/** Undefined: batches are not possible. */
+	/** Undefined: no batches. */
 	batchPath: string | undefined;
 }
 
@@ -95,12 +95,12 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 	};
 }
 
-/** The body, a JSON object, with the job's id added. */
+/** The body (a JSON object) with the job's id added. */
 function lineOf({ id, body }: PendingResult): string {
 	return `{"id":${JSON.stringify(id)}${body === "{}" ? "" : ","}${body.slice(1)}`;
 }
 
-/** The status of each result; undefined for an unexpected answer. */
+/** Status of each result; undefined for an unexpected answer. */
 function statusesIn(text: string, count: number): number[] | undefined {
 	try {
 		const statuses: unknown = JSON.parse(text);

@@ -1,57 +1,49 @@
-/**
- * A service for tests of the worker kit: real sockets on 127.0.0.1, answers by script, remembers
- * every request.
- */
+/** Service for worker tests: real sockets on 127.0.0.1, scripted answers, records all requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request as it arrived, with its whole body. */
+/** A request with its whole body. */
 export interface Seen {
 	method: string;
 	/** `job-take`, `job-take-batch`, `job-stop`, `job-done`, `job-stream` or `ping`. */
 	route: string;
-	/** The path segments after the route: worker id, job id. */
+	/** Path segments after the route: worker id, job id. */
 	ids: string[];
 	query: Record<string, string>;
 	headers: IncomingMessage["headers"];
 	body: string;
 }
 
-/** Answers a request, or returns false to leave it to the usual behaviour. */
+/** Answers a request, or returns false for the default behaviour. */
 export type Script = (seen: Seen, response: ServerResponse) => boolean | void;
 
-/** The scripted service. */
 export interface ScriptedService {
 	readonly seen: Seen[];
-	/** Consulted first for each request. */
+	/** Called first for each request. */
 	script: Script;
-	/** Jobs waiting for takes, as JSON texts. */
+	/** Jobs waiting for takes, as JSON. */
 	readonly queue: string[];
-	/** Queues jobs, as objects or JSON texts. */
+	/** Queues jobs, as objects or JSON. */
 	give(...jobs: (string | object)[]): void;
 	/** Ids for the next answer of the stop channel. */
 	stopJobs(...ids: string[]): void;
 	/** Answers all open polls with 204. */
 	release(): void;
-	/** Resolves with the `count`th request (default: first) that matches, past or future. */
+	/** Resolves with the `count`th matching request (default: first), past or future. */
 	until(matches: (seen: Seen) => boolean, count?: number): Promise<Seen>;
 	of(route: string): Seen[];
-	/** How many takes are held open. */
 	openTakes(): number;
 	/** Bodies posted to job-done, in order. */
 	results(): string[];
-	/** The environment of a worker `w-1` of endpoint `ep`. */
+	/** Environment of worker `w-1` of endpoint `ep`. */
 	env(more?: Record<string, string>): Record<string, string>;
-	/** Stops listening and cuts all connections. */
+	/** Stops listening and closes all connections. */
 	down(): Promise<void>;
 	/** Listens again on the same port. */
 	up(): Promise<void>;
 }
 
-/**
- * Starts a service that holds empty polls, hands out what `give` got, and answers everything else
- * with 200.
- */
+/** By default holds empty polls, returns the jobs from `give`, and answers all else with 200. */
 export async function scriptedService(): Promise<ScriptedService> {
 	let server: Server;
 	let port = 0;
