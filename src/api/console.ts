@@ -1,4 +1,4 @@
-/** The web console: signing in, and its files (D31, D38). */
+/** The web console: sign-in and files (D31, D38). */
 import { KEY, KEY_EXAMPLE } from "./keys.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import type { Answer } from "./route.ts";
@@ -46,7 +46,7 @@ const TO_CONSOLE = {
 	headers: { Location: "Address of the console, relative to this one." },
 } as const satisfies Answer;
 
-/** A page of HTML. */
+/** An HTML page. */
 export const PAGE = {
 	description: "An HTML page.",
 	media: "text/html; charset=utf-8",

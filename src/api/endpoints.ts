@@ -12,7 +12,7 @@ import type { Static } from "./schema.ts";
 
 const { env: _env, webhookSecret: _secret, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
 
-/** Settings that answers contain; `test/openapi.test.ts` shows that none is missing. */
+/** Settings in answers; `test/openapi.test.ts` checks completeness. */
 const SETTING_NAMES = [
 	"name",
 	"workersMin",
@@ -84,10 +84,10 @@ const ENDPOINT_ANSWER = {
 	example: ENDPOINT_EXAMPLE,
 } as const satisfies Answer;
 
-/** Bounds the cost of removing slashes from its end, which is quadratic. */
+/** Bounds the trimming of slashes, which is quadratic. */
 const MAX_URL_LENGTH = 2048;
 
-/** `worker-env?url=`, `?replicas=` (D36). */
+/** `worker-env?url=` and `?replicas=` (D36). */
 export const WORKER_URL: Param<string> = {
 	name: "url",
 	required: true,

@@ -1,4 +1,4 @@
-/** Jobs as operators see them, and operations on many at once (D29, D39). */
+/** Jobs for operators, and bulk operations (D29, D39). */
 import { BULK_SCHEMA } from "../core/bulk-request.ts";
 import { JOB_STATES } from "../core/job-states.ts";
 import { TIMELINE_EVENTS } from "../core/timeline-events.ts";
@@ -106,7 +106,6 @@ export type JobDetail = Static<typeof JOB_DETAIL>;
 
 const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at };
 
-/** Filters of the list. */
 export const STATUS_FILTER = words("status", JOB_STATES, "Only jobs in these states.");
 export const WORKER_FILTER = text(
 	"worker",

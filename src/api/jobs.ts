@@ -1,4 +1,4 @@
-/** What clients call: submit a job, follow it, end it (spec 4), under `/v2` and `/sdk/v2`. */
+/** Operations for clients: submit, read and end jobs (spec 4), under `/v2` and `/sdk/v2`. */
 import { JOB_STATES } from "../core/job-states.ts";
 import { SUBMISSION_SCHEMA } from "../core/submission.ts";
 import { CURSOR, LIMIT, wait, whole, word } from "./params.ts";
@@ -160,7 +160,7 @@ const STREAM_FORMS = {
 	},
 } as const;
 
-/** `/stream` under the SDKs' prefix: always the object (D7). */
+/** `/stream` for SDKs: always the object (D7). */
 const SDK_STREAM_ANSWER = {
 	description: "The chunks, in order, and the state of the job.",
 	schema: SDK_STREAM,
@@ -177,7 +177,7 @@ export const TTL = whole("ttl", {
 		"time has already passed, this answer is the last.",
 });
 
-/** `/stream?offset=`: read from this chunk on without moving the cursor (D7 Delivery). */
+/** `/stream?offset=`: read from this chunk, cursor unchanged (D7 Delivery). */
 export const OFFSET = whole("offset", {
 	minimum: 0,
 	maximum: Number.MAX_SAFE_INTEGER,
@@ -368,7 +368,7 @@ export const CLIENT_ROUTES = [
 	GET_HEALTH,
 ] as const;
 
-/** The same operation under the SDKs' prefix; only `/stream` answers differently (D7). */
+/** The operation under `/sdk`; only `/stream` answers differently (D7). */
 export function sdkRoute(definition: RouteDefinition): RouteDefinition {
 	const { name, path, answer } = definition;
 	return {

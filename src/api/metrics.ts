@@ -1,4 +1,4 @@
-/** What is counted: history of an endpoint, live feed, Prometheus (D39, D40). */
+/** Metrics: endpoint history, live feed, Prometheus (D39, D40). */
 import {
 	COUNTERS,
 	GAUGES,
@@ -17,7 +17,6 @@ import type { Static } from "./schema.ts";
 
 const NAMES = [...COUNTERS, ...GAUGES] as const;
 
-/** The same value for each name. */
 function each<const Name extends string, V>(names: readonly Name[], value: V): Record<Name, V> {
 	return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, V>;
 }
@@ -135,7 +134,7 @@ export const FEED = route({
 	query: [ENDPOINT_FILTER, INTERVAL],
 });
 
-/** Media type of the text format of Prometheus. */
+/** Prometheus text format. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export const PROMETHEUS = route({

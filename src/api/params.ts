@@ -1,21 +1,19 @@
-/** Query parameters: one description for reading and for the documentation. */
+/** Query parameters: one definition for parsing and documentation. */
 
-/** What the documentation says about a parameter. */
+/** The documented part of a parameter. */
 export interface ParamDescription {
 	readonly name: string;
 	readonly description: string;
 	readonly required?: true;
-	/** JSON Schema of the value. */
 	readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** A parameter with values of type T. */
+/** A parameter of type T. */
 export interface Param<T> extends ParamDescription {
-	/** What the value must be: completes the sentence "it must be ...". */
+	/** Completes "it must be ...". */
 	readonly bound: string;
-	/** The value of a text; undefined if the text is not valid. */
+	/** Undefined if the text is not valid. */
 	readonly read: (text: string) => T | undefined;
-	/** The value of an absent parameter. */
 	readonly default?: T;
 }
 
@@ -27,7 +25,7 @@ interface Range {
 	description: string;
 }
 
-/** A whole number within bounds, in the unit that `description` states. */
+/** A whole number within bounds; `description` states the unit. */
 export function whole(name: string, range: Range & { default: number }): ParamWithDefault<number>;
 export function whole(name: string, range: Range): Param<number>;
 export function whole(name: string, range: Range & { default?: number }): Param<number> {
@@ -53,7 +51,7 @@ export function whole(name: string, range: Range & { default?: number }): Param<
 	};
 }
 
-/** One of some words. */
+/** One of `words`. */
 export function word<W extends string>(
 	name: string,
 	words: readonly W[],
@@ -68,7 +66,7 @@ export function word<W extends string>(
 	};
 }
 
-/** One or more of some words, separated by commas. */
+/** One or more of `all`, separated by commas. */
 export function words<W extends string>(
 	name: string,
 	all: readonly W[],
@@ -86,7 +84,7 @@ export function words<W extends string>(
 	};
 }
 
-/** `true` or `false`; false if absent. */
+/** `true` or `false`; default false. */
 export function flag(name: string, description: string): ParamWithDefault<boolean> {
 	return {
 		name,
@@ -109,7 +107,7 @@ export function text(name: string, longest: number, description: string): Param<
 	};
 }
 
-/** A moment: ms since the epoch, or a date and time with zone. The value is ms since the epoch. */
+/** A time as ms since the epoch, or a date and time with zone; read as ms since the epoch. */
 export function moment(name: string, description: string): Param<number> {
 	return {
 		name,
@@ -131,10 +129,10 @@ export function moment(name: string, description: string): Param<number> {
 	};
 }
 
-/** Bounds of `?wait=`, ms (D7, D8). */
+/** `?wait=`, ms (D7, D8). */
 const [SHORTEST_WAIT, LONGEST_WAIT] = [1000, 300_000] as const;
 
-/** `?wait=`: how long a call may be held. */
+/** `?wait=`: maximum time that a call is held, ms; `otherwise` is the default. */
 export function wait(otherwise: number): ParamWithDefault<number> {
 	return {
 		name: "wait",
@@ -149,7 +147,7 @@ export function wait(otherwise: number): ParamWithDefault<number> {
 	};
 }
 
-/** Parameters of lists (D12). */
+/** Of lists (D12). */
 export const CURSOR = text("cursor", 200, "`next` of the previous page.");
 export const LIMIT = whole("limit", {
 	minimum: 1,

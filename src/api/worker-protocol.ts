@@ -1,14 +1,14 @@
-/** What workers call, as RunPod's worker SDK does (protocol B). */
+/** Operations of workers, as RunPod's worker SDK calls them (protocol B). */
 import { RESULTS_BODY_LIMIT, RESULTS_TOGETHER, RESULT_LIMIT } from "../core/report.ts";
 import { JOB_ID } from "./jobs.ts";
 import type { ParamDescription } from "./params.ts";
 import { emptyAnswer, route } from "./route.ts";
 import { COUNT, EXAMPLE, TEXT, TEXTS, list } from "./schema.ts";
 
-/** Most jobs of one batch. */
+/** Maximum jobs per batch. */
 export const BATCH_LIMIT = 1000;
 
-/** The job as a worker gets it. */
+/** The job as sent to a worker. */
 export const DISPATCHED_JOB = {
 	type: "object",
 	required: ["id", "input"],
@@ -19,7 +19,7 @@ const NO_JOB = "Nothing in 50 s: poll again.";
 const DISPATCHED_EXAMPLE = { id: EXAMPLE.job, input: { prompt: "hello" } };
 const ACCEPTED = emptyAnswer("It was accepted. A result is durable.");
 
-/** Query parameters are read leniently: a worker could not act on a refusal. */
+/** Parsed leniently: a worker could not act on a refusal. */
 const IN_PROGRESS: ParamDescription = {
 	name: "job_in_progress",
 	description:

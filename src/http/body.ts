@@ -1,4 +1,4 @@
-/** Reads request bodies: bounded (D3), scanned as JSON while they arrive, not parsed (D5). */
+/** Reads request bodies: bounded (D3); scanned as JSON on arrival, not parsed (D5). */
 import { ApiError } from "../core/errors.ts";
 import { jsonScanner } from "../core/json/json-scan.ts";
 import type { JsonMember, JsonScan } from "../core/json/json-scan.ts";
@@ -6,35 +6,34 @@ import { BLOCK_BYTES, LARGE_BYTES, cut, release } from "../core/json/json-text.t
 import type { JsonText } from "../core/json/json-text.ts";
 import type { Call } from "./call.ts";
 
-/** Most bytes scanned in one turn of the event loop. */
+/** Bytes scanned per turn of the event loop. */
 const TURN_BYTES = 262_144;
 
-/** Offsets of a part of a body, such as a member of its object. */
+/** Byte offsets within a body. */
 type Part = Pick<JsonMember, "start" | "end">;
 
-/** A complete body with the result of its scan. */
+/** A complete body and its scan. */
 export interface ScannedBody {
-	/** The bytes; one block if small. */
+	/** One block if small. */
 	blocks: readonly Buffer[];
-	/** In bytes. */
+	/** Bytes. */
 	size: number;
 	scan: JsonScan;
-	/** The text of a part; undefined for none. */
 	text(part: Part | undefined): string | undefined;
-	/** The bytes of a part as one buffer. */
+	/** One contiguous buffer. */
 	bytes(part: Part): Buffer;
-	/** The text of a part, as blocks of this body if large. */
+	/** As blocks of this body if large, else as a string. */
 	payload(part: Part | undefined): JsonText | undefined;
 }
 
-/** Options of the scan: members to find, deepest nesting, longest integer. */
+/** `members`: those to find; `maxDigits`: of an integer. */
 export interface ScanOptions {
 	members: readonly string[];
 	maxDepth?: number;
 	maxDigits?: number;
 }
 
-/** Thrown for a body over its bound; `size` is undefined if the client did not declare it. */
+/** A body over its bound; `size` is undefined if not declared. */
 export class BodyTooLarge extends ApiError {
 	readonly size: number | undefined;
 	constructor(size: number | undefined, limit: number) {
@@ -43,7 +42,7 @@ export class BodyTooLarge extends ApiError {
 	}
 }
 
-/** The scanned body. Throws {@link BodyTooLarge}; a fault in the JSON is in `scan`. */
+/** Throws {@link BodyTooLarge}; a JSON fault is in `scan`. */
 export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody> {
 	const scanner = jsonScanner(options);
 	return received(
@@ -53,7 +52,7 @@ export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody>
 	);
 }
 
-/** The body as one buffer, not scanned. Throws {@link BodyTooLarge}. */
+/** The body as one buffer, unscanned. Throws {@link BodyTooLarge}. */
 export function readBytes(call: Call): Promise<Buffer> {
 	return received(
 		call,
@@ -62,14 +61,14 @@ export function readBytes(call: Call): Promise<Buffer> {
 	);
 }
 
-/** Scans a part of a body that is JSON text. */
+/** Scans JSON text within a body. */
 export function scanBytes(bytes: Buffer, options: ScanOptions): ScannedBody {
 	const scanner = jsonScanner(options);
 	scanner.push(bytes);
 	return scanned([bytes], bytes.length, scanner.finish());
 }
 
-/** Reads a body up to its bound: `onPiece` gets each piece, `finish` returns the result. */
+/** Reads a body up to `maxBody`. */
 function received<T>(
 	call: Call,
 	onPiece: (piece: Buffer) => void,
@@ -80,8 +79,8 @@ function received<T>(
 	const size = declared === undefined ? undefined : Number(declared);
 	if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
 	const gathered = gather(size);
-	// Released at the end: a request keeps its listeners until it is answered, which may take minutes,
-	// and the resolvers of a promise keep its value.
+	// Cleared at the end to free the body: the request keeps its listeners until answered (minutes),
+	// and resolvers keep their value.
 	let reading: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
 	const { promise } = reading;
 	let length = 0;
@@ -113,7 +112,7 @@ function received<T>(
 		req.pause();
 		setImmediate(() => req.resume());
 	});
-	// A request without a body has already ended.
+	// Without a body the request has already ended.
 	if (req.readableEnded) ended();
 	req.on("end", ended);
 	req.on("error", fail);
@@ -147,8 +146,8 @@ function scanned(blocks: readonly Buffer[], size: number, scan: JsonScan): Scann
 }
 
 /**
- * Collects the pieces of a body: a small one in one block, a large one in blocks of {@link
- * BLOCK_BYTES}. `size`: of the body, if known.
+ * Collects a small body in one block, a large one in blocks of {@link BLOCK_BYTES}. `size`: of the
+ * body, if known.
  */
 function gather(size: number | undefined): {
 	add(piece: Buffer): void;
@@ -172,7 +171,7 @@ function gather(size: number | undefined): {
 			filled += copied;
 			if (filled === open.length) close();
 		}
-		// A piece with its own memory: reused now rather than after a garbage collection.
+		// A piece with its own memory is reused now, before garbage collection.
 		if (piece.buffer.byteLength === piece.length) release([piece]);
 	}
 
@@ -199,7 +198,7 @@ function gather(size: number | undefined): {
 					: small.length === 1
 						? small
 						: [Buffer.concat(small, bytes)];
-			// The request keeps this closure until it is answered, which may take minutes (D40).
+			// Freed: the request keeps this closure until answered, which may take minutes (D40).
 			small = undefined;
 			return blocks;
 		},
@@ -211,7 +210,7 @@ function gather(size: number | undefined): {
 	};
 }
 
-/** The 400 for a body that is not a JSON object; names the content type if it was not JSON (D4). */
+/** 400 for a body that is not a JSON object; mentions a non-JSON Content-Type (D4). */
 export function notAnObject(call: Call, scan: JsonScan): ApiError {
 	const type = call.req.headers["content-type"];
 	const hint =

@@ -1,4 +1,4 @@
-/** Handles requests: route, caller, limits, handler, errors. */
+/** Handles requests: routing, authentication, limits, handler, errors. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PathParams } from "../api/route.ts";
 import type { Clock } from "../clock.ts";
@@ -24,10 +24,10 @@ import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 
-/** How long the rest of a refused body is read and discarded, ms. */
+/** Maximum time to read and discard a refused body, ms. */
 const DISCARD_MS = 30_000;
 
-/** Paths whose errors have OpenAI's form, even without a route (D32). */
+/** Errors have OpenAI's form here even without a route (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 const NO_PARAMS: Readonly<PathParams> = {
@@ -44,27 +44,25 @@ export interface RequestOptions {
 	engine: Engine;
 	clock: Clock;
 	events: EventBus;
-	/** A short random word that relates a 500 to the log. */
+	/** Random id that links a 500 to the log. */
 	reference: () => string;
-	/** Origins whose pages may call (D38); all by default. */
+	/** Origins allowed by CORS (D38); default: all. */
 	corsOrigins?: CorsOrigins;
-	/** The address for clients, if another one: pages of the console may come from there (D31). */
+	/** Public address if different; the console may be loaded from there (D31). */
 	publicUrl?: string | undefined;
-	/** Folder of the built console. */
 	consoleFolder: string;
 }
 
 export interface Requests {
 	handle(req: IncomingMessage, res: ServerResponse): void;
-	/** From now on each answer is the last of its connection, and polls are refused. */
+	/** Sends `Connection: close` with each answer and refuses polls. */
 	drain(): void;
-	/** Ends the open polls. */
 	endPolls(): void;
 }
 
 export function requests(o: RequestOptions): Requests {
 	const match = matcher(ROUTES);
-	/** Open polls of workers, delayed refusals included. */
+	/** Includes delayed refusals. */
 	const polls = new RotatingSet<Call>();
 	const origins = o.corsOrigins ?? "*";
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
@@ -96,7 +94,7 @@ export function requests(o: RequestOptions): Requests {
 			publicUrl,
 			bundle: consoleBundle,
 			params: found?.params ?? NO_PARAMS,
-			// Also for methods and paths without a route.
+			// Also without a route.
 			errorForm: found
 				? found.byMethod.values().next().value?.errorForm
 				: OPENAI_PATH.test(path)
@@ -128,14 +126,14 @@ export function requests(o: RequestOptions): Requests {
 				endpoint && route.limit
 					? call.engine.limits.admit({ endpoint, operation: route.limit })
 					: undefined;
-			// A single server decides synchronously: no await without need.
+			// Synchronous on a single server: avoid the await.
 			if (admission) admit(call, admission instanceof Promise ? await admission : admission);
 		}
 		const answer = await route.handle(call);
 		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
 	}
 
-	/** Holds the concurrency slot until the response is closed, or throws 429 (D24). */
+	/** Holds the concurrency slot until the response closes, or throws 429 (D24). */
 	function admit(call: Call, admission: Admission): void {
 		if (admission.quota) quotaHeaders(call.res, admission.quota);
 		if (admission.refusal) throw admission.refusal;
@@ -186,7 +184,7 @@ export function requests(o: RequestOptions): Requests {
 		if (tooLarge) discardBody(call);
 	}
 
-	/** A client that is still sending would miss the answer if the connection were closed. */
+	/** Closing while the client still sends would lose the answer. */
 	function discardBody({ req, res }: Call): void {
 		const ended = new AbortController();
 		if (req.readableEnded) ended.abort();
@@ -209,7 +207,7 @@ export function requests(o: RequestOptions): Requests {
 	};
 }
 
-/** Path and query of a request target, which may be absolute (RFC 9112, 3.2.2). */
+/** The target may be absolute (RFC 9112, 3.2.2). */
 function targetOf(url: string): { path: string; queryText: string } {
 	const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
 	const mark = target.indexOf("?");

@@ -1,4 +1,4 @@
-/** One operation of `/openapi.json`, from its definition. */
+/** One operation of `/openapi.json`. */
 import { ERROR, OPENAI_ERROR } from "../../api/errors.ts";
 import type { Answer, Body, RouteDefinition } from "../../api/route.ts";
 import type { JsonSchema } from "../../api/schema.ts";
@@ -15,7 +15,7 @@ type Method = RouteDefinition["methods"][number];
 const JSON_TYPE = "application/json";
 const EVENTS_TYPE = "text/event-stream";
 
-/** Groups of operations in their order; the first whose expression matches the path counts. */
+/** Groups in page order; the first match on the path wins. */
 export const TAGS: readonly (readonly [name: string, paths: RegExp, description: string])[] = [
 	["Jobs", /^\/v2\//, "What clients call: submit a job, follow it, end it."],
 	[
@@ -50,7 +50,6 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 	["Service", /^\//, "Health of the process, and these pages."],
 ];
 
-/** Parameters of paths. */
 const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required">>> = {
 	endpoint: { description: ENDPOINT_ID.description, schema: ENDPOINT_ID, example: "hello" },
 	job: {
@@ -81,7 +80,7 @@ const IDEMPOTENCY: Parameter = {
 	schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 
-/** Errors of the job behind a request (D32). */
+/** Failures of the job (D32). */
 const OPENAI_ENDS =
 	" A failure of the job: the status that its worker reported; 504 when it ran too long, 503 " +
 	"when no worker took it in time, 409 when it was cancelled or removed, 500 when its worker was " +
@@ -94,14 +93,13 @@ export const HEADERS = {
 	"Retry-After": "Seconds after which to try again.",
 } as const;
 
-/** The path as a template; the rest of a path is one parameter. */
+/** The path as an OpenAPI template; `*` becomes `{route}`. */
 export function pathOf({ path }: Pick<RouteDefinition, "path">): string {
 	return path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{route}");
 }
 
 /**
- * The operationId: the name of the definition for the method with a body, else for the first
- * method; other methods append theirs.
+ * Unique: the name for the method with a body (else the first one); other methods append theirs.
  */
 export function operationIdOf({ name, methods, body }: RouteDefinition, method: Method): string {
 	const main =
@@ -144,7 +142,6 @@ export function operationOf(route: RouteDefinition, method: Method): Operation {
 	};
 }
 
-/** Who may call, and the default limits. */
 function notes({ access, limit, poll }: RouteDefinition): string[] {
 	const sentences: string[] = [];
 	if (access === "anyone") sentences.push("Needs no key.");
@@ -195,7 +192,7 @@ function success(route: RouteDefinition): Record<string, Response> {
 	};
 }
 
-/** Errors by status; those that any request can get are under `default`. */
+/** Errors by status; {@link ALWAYS} under `default`. */
 function failures(route: RouteDefinition, method: Method): Record<string, Response> {
 	const byStatus = new Map<string, ErrorCode[]>();
 	for (const code of refusalsOf(route, method)) {
@@ -231,7 +228,7 @@ function failure(route: RouteDefinition, status: string, codes: readonly ErrorCo
 	};
 }
 
-/** Headers of every answer of a limited operation (D24). */
+/** Rate limit headers (D24). */
 function quota({ limit }: RouteDefinition): Record<string, JsonSchema> {
 	if (!limit) return {};
 	return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The style of the reading page: light and dark by the reader's setting, from 360 px on. */
+/** Style of `/docs`: light and dark by the reader's setting; from 360 px. */
 export const DOCS_CSS = `
 :root{--paper:#fbfcfd;--card:#fff;--ink:#16222b;--soft:#55656f;--line:#dde5ea;--accent:#0b7285;--wash:#e9f4f6;
   --code:#0f1d26;--codeink:#e3eef3;--needed:#a63d00;

@@ -1,4 +1,4 @@
-/** `/docs`: the OpenAPI document as a page of HTML and CSS, without scripts or other requests. */
+/** `/docs`: the OpenAPI document as HTML and CSS; no scripts, no other requests. */
 import { curlOf } from "./curl.ts";
 import type { Target } from "./curl.ts";
 import { DOCS_CSS } from "./page-css.ts";
@@ -62,7 +62,6 @@ ${schemas(document)}
 `.html;
 }
 
-/** A half-open sluice gate. */
 const GATE = "M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0";
 const ICON = `data:image/svg+xml,${encodeURIComponent(
 	`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b7285"/>` +
@@ -79,7 +78,7 @@ function group({ name, members }: { name: string; members: readonly Placed[] }):
 	return html`<h2><a href="#${anchor(name)}">${name}</a></h2><ul>${items}</ul>`;
 }
 
-/** What the commands need, and the form that sets their endpoint. */
+/** Setup for the commands; form for their endpoint. */
 function before({ address, endpoint }: Target): Html {
 	const lines = [
 		"export SLUICE_API_KEY=...   # your key",
@@ -161,7 +160,6 @@ function errors(responses: Operation["responses"]): Html {
 	return html`<table><thead><tr><th>Status</th><th>Codes</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The named shapes. */
 function schemas({ components }: OpenApi): Html {
 	const cards = Object.entries(components.schemas).map(([name, schema]) => {
 		const id = schemaAnchor(name);
@@ -174,7 +172,7 @@ ${text === "" ? undefined : html`<p class="notes">${text}</p>`}${schemaHtml(sche
 ${cards}</section>`;
 }
 
-/** Emphasises the parameters of a path. */
+/** Marks parameters; allows line breaks after slashes. */
 function pathParts(path: string): Html[] {
 	return path
 		.split(/(\{\w+\})/)
@@ -183,7 +181,7 @@ function pathParts(path: string): Html[] {
 		);
 }
 
-/** The path without the prefix of its group. */
+/** Without the prefix of its group. */
 function shortPath(path: string): string {
 	return path.replace(/^(\/sdk)?\/v2\/\{endpoint\}|^\/worker\/\{endpoint\}|^\/v1/, "");
 }

@@ -1,4 +1,4 @@
-/** JSON Schemas in words: types, bounds and defaults, for `/docs` and the reference. */
+/** JSON Schemas in words, for `/docs` and the reference. */
 import type { JsonSchema } from "../../api/schema.ts";
 
 export interface Member {
@@ -7,7 +7,7 @@ export interface Member {
 	schema: JsonSchema;
 }
 
-/** The keywords that are read. */
+/** The keywords in use. */
 interface Facts {
 	$ref?: string;
 	oneOf?: readonly JsonSchema[];
@@ -41,8 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The type: `text`, `list of text`, `one of a, b`, `whole number of ms`; the name of a referenced
- * schema.
+ * Such as `list of text`, `one of a, b`, `whole number of ms`; for a reference the schema's name.
  */
 export function typeText(schema: JsonSchema): string {
 	const {
@@ -65,7 +64,7 @@ export function typeText(schema: JsonSchema): string {
 	return `${FORMATS[format ?? ""] ?? TYPES[type]}${unit === undefined ? "" : ` of ${unit}`}`;
 }
 
-/** The name in a reference. */
+/** The schema's name in a reference. */
 export function nameOf($ref: string): string {
 	return $ref.slice($ref.lastIndexOf("/") + 1);
 }
@@ -76,7 +75,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 	origin: "origin",
 };
 
-/** Bounds and default: `10000 to 604800000`, `default 5`. */
+/** Such as `10000 to 604800000`, `default 5`. */
 export function boundTexts(schema: JsonSchema): string[] {
 	const {
 		minimum,
@@ -102,19 +101,19 @@ export function boundTexts(schema: JsonSchema): string[] {
 		);
 	else if (minLength !== undefined) parts.push(`${minLength} or more characters`);
 	if (minItems !== undefined) parts.push(`${minItems} or more`);
-	// Long patterns do not help readers; the error sentences do.
+	// Long patterns do not help; the error messages do.
 	if (pattern !== undefined && pattern.length < 60) parts.push(`matches ${pattern}`);
 	if (otherwise !== undefined)
 		parts.push(`default ${typeof otherwise === "string" ? otherwise : JSON.stringify(otherwise)}`);
 	return parts;
 }
 
-/** The description of a schema; "" if it has none. */
+/** "" if there is none. */
 export function descriptionOf(schema: JsonSchema): string {
 	return (schema as Facts).description ?? "";
 }
 
-/** The members of branches, each once: required if all branches require it. */
+/** Members of all branches, each once; required if every branch requires it. */
 function merged(branches: readonly (readonly Member[])[]): Member[] {
 	const byName = Map.groupBy(branches.flat(), ({ name }) => name);
 	return [...byName].map(([name, same]) => {
@@ -130,7 +129,7 @@ function merged(branches: readonly (readonly Member[])[]): Member[] {
 	});
 }
 
-/** The members of an object, of the items of a list, or of all branches. */
+/** Members of an object, a list's items, or all `oneOf` branches. */
 export function membersOf(schema: JsonSchema): Member[] {
 	const { properties = {}, required = [], items, oneOf } = schema as Facts;
 	if (items) return membersOf(items);

@@ -1,7 +1,6 @@
 /**
- * `/metrics` for Prometheus (D40): a key for some endpoints gets those. Gauges of jobs and workers
- * are of all servers; counters are of the server that answers, since its start: scrape each one and
- * add up.
+ * `/metrics` for Prometheus (D40), limited to the endpoints of the key. Gauges cover all servers;
+ * counters only this one since its start: scrape every server and sum.
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
 import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
@@ -15,7 +14,7 @@ import type { Call } from "../call.ts";
 import { exposition } from "./exposition.ts";
 import type { Durations, Family } from "./exposition.ts";
 
-/** GET /metrics; without the gauges while the store is unavailable. */
+/** GET /metrics; no gauges while the store is unavailable. */
 export async function metrics(call: Call): Promise<void> {
 	const { engine, res } = call;
 	const sees = (endpoint: string): boolean => may(principalOf(call), "read", endpoint);
@@ -155,7 +154,7 @@ function ofTotals(
 	];
 }
 
-/** Of the process, under the usual names of exporters. */
+/** Standard names of Prometheus exporters. */
 function ofProcess(): Family[] {
 	const { rss, heapUsed, external } = process.memoryUsage();
 	const { user, system } = process.cpuUsage();

@@ -1,4 +1,4 @@
-/** `/v1/endpoints/{endpoint}/jobs`: jobs as operators see them (D29, D39). */
+/** `/v1/endpoints/{endpoint}/jobs`: jobs for operators (D29, D39). */
 import {
 	EXPIRED,
 	FROM,
@@ -28,11 +28,11 @@ import { json } from "../reply.ts";
 import { readObject } from "./body.ts";
 import { isoTime, redactedUrl } from "./format.ts";
 
-/** What the answers contain besides the job object. */
+/** Members added to the job object. */
 type SummaryPart = Sendable<Omit<JobSummary, keyof JobJson>>;
 type DetailPart = Sendable<Omit<JobDetail, keyof JobJson | "input">>;
 
-/** GET .../jobs: most recently submitted first; job objects without output, with their times. */
+/** GET .../jobs: most recently submitted first, with times, without output. */
 export async function list(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const filter: JobFilter = {
@@ -55,7 +55,7 @@ export async function list(call: Call): Promise<void> {
 	json(call.res, `{"jobs":[${texts.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
 }
 
-/** The job with this id, if it exists and matches. */
+/** As a list of 0 or 1: the job if it exists and matches. */
 async function one(
 	{ engine, params }: Call,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
@@ -79,14 +79,14 @@ function matches({ state, worker, submittedAt }: Job, filter: JobFilter): boolea
 	);
 }
 
-/** GET .../jobs/{job}: one job, expired or not; `input` and `output` byte for byte (D5). */
+/** GET .../jobs/{job}, also if expired; `input` and `output` byte for byte (D5). */
 export async function get(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const found = await engine.jobs.details({ endpoint: params.endpoint, id: params.job });
 	const full = may(principalOf(call), "write", params.endpoint);
 	const { input } = found;
 	const view = jobView(found, engine.now());
-	// The last piece is a string: the end of the object.
+	// The last piece is a string that ends the object.
 	const pieces = typeof view === "string" ? [view] : [...view];
 	pieces.push(extended(String(pieces.pop()), detailPart(found, full)));
 	if (input !== undefined)
@@ -98,12 +98,12 @@ export async function get(call: Call): Promise<void> {
 	json(call.res, pieces);
 }
 
-/** POST .../jobs/cancel: a batch of the jobs that wait or run. */
+/** POST .../jobs/cancel: a batch of waiting or running jobs. */
 export function cancel(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	return bulk(call, "cancel");
 }
 
-/** POST .../jobs/retry: a batch of the FAILED and TIMED_OUT jobs. */
+/** POST .../jobs/retry: a batch of FAILED and TIMED_OUT jobs. */
 export function retry(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	return bulk(call, "retry");
 }
@@ -120,7 +120,7 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 	return { matched, done, more, next: next ?? null };
 }
 
-/** `full`: the webhook URL is not redacted. */
+/** `full`: without redaction of the webhook URL. */
 function detailPart({ job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
 	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
@@ -159,7 +159,7 @@ function summaryPart({ submittedAt, startedAt, endedAt, erased }: Job): SummaryP
 	};
 }
 
-/** The JSON text of an object with further members. */
+/** Adds members to the text of a JSON object. */
 function extended(text: string, members: SummaryPart | DetailPart): string {
 	return `${text.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * `/worker/{endpoint}/...`: what workers call, as unmodified SDK workers do (protocol B).
- * Results are never refused (D19).
+ * `/worker/{endpoint}/...`: the protocol of unmodified SDK workers (protocol B). Results are never
+ * refused (D19).
  */
 import type { AnswerOf } from "../../api/route.ts";
 import { BATCH_LIMIT } from "../../api/worker-protocol.ts";
@@ -28,15 +28,15 @@ import { reportOf } from "./report-body.ts";
 
 const POSTED = "{}";
 
-/** Workers that take several jobs may post this many results together. */
+/** For workers that take several jobs: maximum results per post. */
 const BATCH_HEADERS = ["Sluice-Job-Done-Batch", String(RESULTS_TOGETHER)];
 
-/** GET /job-take/{worker}: one job, held until there is one. */
+/** GET /job-take/{worker}: one job; long poll. */
 export async function take(call: Call): Promise<void> {
 	await dispatch(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)));
 }
 
-/** GET /job-take-batch/{worker}?batch_size=N: up to N jobs as an array. */
+/** GET /job-take-batch/{worker}?batch_size=N: up to N jobs; long poll. */
 export async function takeBatch(call: Call): Promise<void> {
 	const size = Number(query(call).get("batch_size") ?? 1);
 	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
@@ -53,7 +53,7 @@ export async function takeBatch(call: Call): Promise<void> {
 	);
 }
 
-/** GET /job-stop/{worker}: ids of jobs to stop, held until there are any (D18). */
+/** GET /job-stop/{worker}: ids of jobs to stop; long poll (D18). */
 export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void> {
 	const jobsToStop = await withCaller(call, (signal) =>
 		call.engine.workers.pollStops({ worker: call.worker!, signal }),
@@ -73,7 +73,7 @@ export async function done(call: Call): Promise<void> {
 	json(call.res, POSTED);
 }
 
-/** POST /job-stream/{worker}/{job}: one chunk; larger ones are split (D7). */
+/** POST /job-stream/{worker}/{job}: one chunk; large ones are split (D7). */
 export async function chunk(call: Call): Promise<void> {
 	const { jobs } = call.engine;
 	const worker = call.worker!;
@@ -89,7 +89,7 @@ export async function chunk(call: Call): Promise<void> {
 	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
 }
 
-/** The worker kit numbers the chunk posts of an attempt, so that repeats are recognised. */
+/** Worker-kit post number within an attempt; detects repeats. */
 function postNumber(call: Call): number | undefined {
 	const value = query(call).get("chunk");
 	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -132,7 +132,7 @@ async function dispatch(
 	if (jobs.length === 0) return nothing(call.res);
 	const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
 	if (!written) return await call.engine.jobs.requeueUndelivered(worker, jobs);
-	// The store keeps the inputs.
+	// The store has the inputs.
 	for (const { input } of jobs) release(input);
 }
 
@@ -172,7 +172,7 @@ async function readDone(call: Call): Promise<Report> {
 	return "report" in body ? body.report : reportOf(body);
 }
 
-/** Yields to other requests while a large output is split. */
+/** Yields to other requests between steps. */
 async function piecesOfOutput(output: Uint8Array): Promise<SplitOutput> {
 	const steps = splitOutput(output, CHUNK_LIMIT);
 	let step = steps.next();
