@@ -1,6 +1,6 @@
 /**
- * Authentication: a key (D30), a console session (D31), or a worker's token (D26). The key is
- * checked before the endpoint (D3).
+ * Authentication: API key (D30), console session (D31) or worker token (D26); checked before the
+ * endpoint (D3).
  */
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
@@ -10,13 +10,13 @@ import type { Principal } from "../engine/access/keys.ts";
 import type { Call } from "./call.ts";
 import { fromCookie } from "./console/session-cookie.ts";
 
-/** Delay of refused polls, ms: SDK workers poll again at once (D26). */
+/** Delay of refused polls, ms: SDK workers retry at once (D26). */
 export const REFUSED_POLL_MS = 5000;
 
-/** Delay of a refused sign-in, ms: slows down guessing (D31). */
+/** Delay of a refused sign-in, ms, against guessing (D31). */
 export const REFUSED_SIGN_IN_MS = 1000;
 
-/** The secret in the header; the scheme word is optional and in any case (spec 5). */
+/** The credential of the header; the scheme is optional, in any case (spec 5). */
 export function presented(call: Call): string | undefined {
 	const header = call.req.headers.authorization;
 	if (header === undefined) return undefined;
@@ -25,8 +25,8 @@ export function presented(call: Call): string | undefined {
 }
 
 /**
- * Sets `principal`, or throws 401: key missing, wrong, or without permission. A key takes
- * precedence over a session. `changes`: whether the request changes something though it is a GET.
+ * Sets `principal`; throws 401. A key takes precedence over a session. `changes`: whether a GET has
+ * side effects.
  */
 export async function identify(
 	call: Call,
@@ -46,7 +46,7 @@ export async function identify(
 	call.principal = principal;
 }
 
-/** Throws 401 for a caller without this scope, or without access to this endpoint (D30). */
+/** Throws 401 without this scope or access to this endpoint (D30). */
 export function permit(principal: Principal, scope: Scope, endpoint?: string): void {
 	if (may(principal, scope, endpoint)) return;
 	const { scopes, endpoints = [] } = principal;
@@ -56,13 +56,13 @@ export function permit(principal: Principal, scope: Scope, endpoint?: string): v
 	throw new ApiError("unauthorized", { why });
 }
 
-/** The caller; only for routes that need a scope. */
+/** Only for routes with a scope. */
 export function principalOf({ principal }: Call): Principal {
 	if (!principal) throw new Error("The route has no scope.");
 	return principal;
 }
 
-/** Sets `worker`, or throws 401 for a token that is not valid for it. */
+/** Sets `worker`; throws 401 if the token is not valid for it. */
 export async function identifyWorker(call: Call): Promise<void> {
 	const { endpoint, worker } = call.params;
 	const token = presented(call);
@@ -79,7 +79,7 @@ export async function identifyWorker(call: Call): Promise<void> {
 	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });
 }
 
-/** Delays a refusal, unless the caller disconnects. */
+/** Ends early on a disconnect. */
 export async function delayRefusal(clock: Clock, call: Call, ms: number): Promise<void> {
 	const left = new AbortController();
 	call.caller.onDisconnect = () => left.abort();

@@ -12,41 +12,39 @@ export interface Call {
 	req: IncomingMessage;
 	res: ServerResponse;
 	engine: Engine;
-	/** The request target up to the query. */
+	/** Without the query. */
 	path: string;
-	/** The query text without its question mark. */
+	/** Without the question mark. */
 	queryText: string;
 	params: Readonly<PathParams>;
-	/** Largest body, bytes. */
+	/** Bytes. */
 	maxBody: number;
-	/** Form of errors, if not ours (D32). */
+	/** If not ours (D32). */
 	errorForm?: "openai" | undefined;
-	/** The configured address of the service: may differ from `Host` behind a proxy. */
+	/** Configured address; may differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
-	/** The built console. */
 	bundle: Bundle;
-	/** Set for routes with a scope. */
+	/** On routes with a scope. */
 	principal?: Principal;
-	/** Set for routes of workers. */
+	/** On worker routes. */
 	worker?: Worker;
-	/** Releases the concurrency slot of an admitted request (D24). */
+	/** Releases the concurrency slot (D24). */
 	release?: (() => void) | undefined;
-	/** Notifies waiting operations of a disconnect. */
+	/** Signals a disconnect to waiting operations. */
 	caller: Caller;
 }
 
-/** The query as parameters. */
+/** Parsed query parameters. */
 export function query(call: Call): URLSearchParams {
 	return new URLSearchParams(call.queryText);
 }
 
-/** Whether the client is still connected. */
 export function connected({ req, res }: Call): boolean {
-	// Of pipelined requests only the first response has a socket, so that of the request is read.
+	// Only the first of pipelined responses has a socket: use the request's.
 	return !res.destroyed && !req.socket.destroyed && req.socket.writable;
 }
 
-/** Resolves when the client has read what was written, or has disconnected. */
+/** Resolves when the client has read the output or disconnected. */
 export function drained(call: Call): Promise<void> {
 	const { req, res } = call;
 	if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();

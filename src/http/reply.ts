@@ -11,8 +11,8 @@ import type { Call } from "./call.ts";
 const JSON_TYPE = "application/json";
 
 /**
- * Sends JSON text, pieces as fast as the client reads them. `headers`: name, value, name, value.
- * With `open` the caller must `end` the response.
+ * Sends JSON text, pieces at the client's pace. `headers`: name, value, name, value. With `open`
+ * the caller must `end` the response.
  */
 export function json(
 	res: ServerResponse,
@@ -31,13 +31,13 @@ export function json(
 	else res.end(text);
 }
 
-/** 204, for workers' polls only (D1). */
+/** 204, for worker polls only (D1). */
 export function nothing(res: ServerResponse): void {
 	res.writeHead(204);
 	res.end();
 }
 
-/** Sends JSON text; whether all of it was written to an open connection (D7 Delivery, D16). */
+/** Sends JSON text; true if all was written to an open connection (D7 Delivery, D16). */
 export function jsonWritten(
 	call: Call,
 	text: JsonPieces,
@@ -45,7 +45,7 @@ export function jsonWritten(
 ): Promise<boolean> {
 	const { res } = call;
 	return new Promise((resolve) => {
-		// A write to a destroyed socket finishes without an error, so the socket is checked too.
+		// Writing to a destroyed socket finishes without an error.
 		res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
 		res.once("close", () =>
 			resolve(res.writableFinished && !call.req.errored && !call.caller.disconnected),
@@ -54,14 +54,14 @@ export function jsonWritten(
 	});
 }
 
-/** Headers of the rate limit as of the admission or refusal of the request (D24). */
+/** Rate limit as of the request's admission or refusal (D24). */
 export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Quota): void {
 	res.setHeader("RateLimit-Limit", limit);
 	res.setHeader("RateLimit-Remaining", remaining);
 	res.setHeader("RateLimit-Reset", reset);
 }
 
-/** The error of an exception; an unknown one is `internal`. */
+/** Maps an exception to an API error; unknown ones to `internal`. */
 export function refusalOf(error: unknown, reference: () => string): ApiError {
 	if (error instanceof ApiError) return error;
 	if (error instanceof StoreUnavailable)
@@ -72,8 +72,8 @@ export function refusalOf(error: unknown, reference: () => string): ApiError {
 }
 
 /**
- * Sends an error in our form or in OpenAI's (D32), unless an answer was begun. With `close` the
- * caller must `end` the response, which closes the connection.
+ * Sends an error in our form or OpenAI's (D32), or destroys a begun answer. With `close` the caller
+ * must `end` the response, which closes the connection.
  */
 export function refuse(
 	res: ServerResponse,

@@ -7,23 +7,22 @@ import { requests } from "./requests.ts";
 import type { RequestOptions } from "./requests.ts";
 
 /**
- * Longer than workers reuse an idle connection, so that no result is sent into a closing one
- * (protocol B.6), ms.
+ * Longer than workers reuse idle connections: no result is sent into a closing one (protocol B.6),
+ * ms.
  */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Largest request line and headers, bytes: a ping names every job of its worker in its query. */
+/** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
 const HEADERS_LIMIT = 128 * 1024;
 
-/** A running server. */
 export interface HttpServer {
-	/** Address it listens on. */
+	/** Bound address. */
 	readonly host: string;
 	readonly port: number;
 	/**
-	 * Closes idle connections, and others after their answer; resolves when all are closed or after
-	 * `ms`. For `lingerMs` before that it still answers, each time with `Connection: close`, so that
-	 * clients with persistent connections do not send into a closing one.
+	 * Closes idle connections now, others after their answer; resolves when all are closed or after
+	 * `ms`. First answers for `lingerMs` with `Connection: close`, so that clients do not send into a
+	 * closing connection.
 	 */
 	close(ms: number, lingerMs?: number): Promise<void>;
 }
@@ -33,12 +32,12 @@ export interface HttpOptions extends RequestOptions {
 	port: number;
 }
 
-/** Listens; rejects when the address is not available. */
+/** Rejects if the address is not available. */
 export async function listen(o: HttpOptions): Promise<HttpServer> {
 	const { handle, drain, endPolls } = requests(o);
 	const sockets = new Set<Socket>();
 	let closing = false;
-	/** Aborted when the last connection is closed while the server closes. */
+	/** Aborted when the last connection closes during shutdown. */
 	const unused = new AbortController();
 
 	const server = createServer(
@@ -53,7 +52,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		},
 		handle,
 	);
-	// Node's own errors for a missing Host and an unknown Expect have no JSON body (D2).
+	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
 	server.on("checkExpectation", handle);
 	server.headersTimeout = 60_000;
 	server.requestTimeout = 300_000;
@@ -77,7 +76,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			),
 		);
 	});
-	// Without a listener Node closes the connection without an answer (D2).
+	// Without a listener Node closes without an answer (D2).
 	server.on("connect", ({ url = "" }, socket) =>
 		refuseSocket(
 			socket,
@@ -111,7 +110,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	};
 }
 
-/** Answers an error on a connection without a readable request, and closes it. */
+/** Answers a connection without a readable request, then closes it. */
 function refuseSocket(socket: Duplex, refusal: ApiError): void {
 	const body = errorBody(refusal);
 	const head = [

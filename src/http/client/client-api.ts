@@ -1,4 +1,4 @@
-/** `/v2/{endpoint}/...`: what clients call (spec 4). */
+/** `/v2/{endpoint}/...`: operations for clients (spec 4). */
 import { STATUS_FILTER, SYNC_WAIT, TTL } from "../../api/jobs.ts";
 import type { CANCEL, GET_HEALTH, PURGE_QUEUE, RETRY } from "../../api/jobs.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
@@ -10,13 +10,13 @@ import { valueOf } from "../params.ts";
 import { json } from "../reply.ts";
 import { readSubmitted } from "./submission-body.ts";
 
-/** POST /run: the job is durable and queued (spec 4). */
+/** POST /run: answers once the job is durable (spec 4). */
 export async function run(call: Call): Promise<void> {
 	const id = await call.engine.jobs.submit(await readSubmitted(call, "run"));
 	json(call.res, statusView(id, "IN_QUEUE"));
 }
 
-/** POST /runsync: the job when it has ended, or as it is after `?wait=` (D8). */
+/** POST /runsync: the job at its end, or as it is after `?wait=` (D8). */
 export async function runsync(call: Call): Promise<void> {
 	const ms = valueOf(call, SYNC_WAIT);
 	const submitted = await readSubmitted(call, "runsync");
@@ -24,7 +24,7 @@ export async function runsync(call: Call): Promise<void> {
 	json(call.res, jobView(result, call.engine.now()));
 }
 
-/** GET or POST /status/{job}; `?ttl=` shortens its retention (D9). */
+/** GET or POST /status/{job}; `?ttl=` shortens the retention (D9). */
 export async function status(call: Call): Promise<void> {
 	const q = { endpoint: call.params.endpoint, id: call.params.job };
 	const retainMs = valueOf(call, TTL);
@@ -35,12 +35,12 @@ export async function status(call: Call): Promise<void> {
 	json(call.res, jobView(result, call.engine.now()));
 }
 
-/** Whether a /status shortens the retention of its job. */
+/** Whether a /status has `?ttl=`. */
 export function shortens(call: Call): boolean {
 	return query(call).has(TTL.name);
 }
 
-/** GET or POST /status-sync/{job}: `/status`, held until the end or `?wait=` (D8). */
+/** GET or POST /status-sync/{job}: held until the end or `?wait=` (D8). */
 export async function statusSync(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
 	const ms = valueOf(call, SYNC_WAIT);
@@ -48,13 +48,13 @@ export async function statusSync(call: Call): Promise<void> {
 	json(call.res, jobView(result, call.engine.now()));
 }
 
-/** POST /cancel/{job}: answers at once (D10). */
+/** POST /cancel/{job}: returns at once (D10). */
 export async function cancel(call: Call): Promise<AnswerOf<typeof CANCEL>> {
 	const { endpoint, job } = call.params;
 	return { id: job, status: await call.engine.jobs.cancel({ endpoint, id: job }) };
 }
 
-/** POST /retry/{job}: at the end of the queue again (spec 3, D37). */
+/** POST /retry/{job}: back to the end of the queue (spec 3, D37). */
 export async function retry(call: Call): Promise<AnswerOf<typeof RETRY>> {
 	const { endpoint, job } = call.params;
 	await call.engine.jobs.retry({ endpoint, id: job });
@@ -66,7 +66,7 @@ export async function purge(call: Call): Promise<AnswerOf<typeof PURGE_QUEUE>> {
 	return { removed: await call.engine.jobs.purge(call.params.endpoint), status: "completed" };
 }
 
-/** GET /requests: job objects without output, newest first (D12). */
+/** GET /requests: newest first, without output (D12). */
 export async function requests(call: Call): Promise<void> {
 	const state = valueOf(call, STATUS_FILTER);
 	const { jobs, next } = await call.engine.jobs.list({

@@ -10,10 +10,10 @@ import { valueOf } from "../params.ts";
 import { jsonWritten } from "../reply.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
 
-/** Maximum time without a line, ms: proxies close idle connections. */
+/** Maximum silence, ms: proxies close idle connections. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Whether a /stream moves the cursor: events and reads from an offset do not (D7 Delivery). */
+/** Whether the cursor moves: not for events and reads by offset (D7 Delivery). */
 export function delivers(call: Call): boolean {
 	return !wantsEvents(call.req) && !query(call).has(OFFSET.name);
 }
@@ -35,7 +35,7 @@ export async function stream(call: Call): Promise<void> {
 	await send(call, found);
 }
 
-/** Whether the caller is an SDK, which gets the object (D7 Shape). */
+/** SDKs get the object (D7 Shape). */
 function wantsObject({ req, path, params }: Call): boolean {
 	return (
 		path.startsWith("/sdk/") ||
@@ -98,12 +98,12 @@ async function events(call: Call, from: number): Promise<void> {
 	await endWith(call, jobView(last, engine.now()));
 }
 
-/** The last event; a large job object is written as fast as the client reads it. */
+/** The last event; large jobs are written at the client's pace. */
 async function endWith(call: Call, job: JsonPieces): Promise<void> {
 	const { res } = call;
 	res.write("event: end\ndata: ");
 	for (const piece of typeof job === "string" ? [job] : job) {
-		// Blocks may split a character, so they are read as Latin-1: line ends are the same bytes.
+		// Blocks may split a character: Latin-1 keeps the bytes, and line ends are the same.
 		const written =
 			typeof piece === "string"
 				? res.write(inLines(piece))
@@ -113,7 +113,7 @@ async function endWith(call: Call, job: JsonPieces): Promise<void> {
 	res.end("\n\n");
 }
 
-/** JSON text may contain line ends between values: each line needs its own `data` field. */
+/** JSON may have line ends between values: one `data` field per line. */
 function inLines(text: string): string {
 	return text.replace(/\r\n|\r|\n/g, "\ndata: ");
 }

@@ -1,11 +1,11 @@
-/** `/console/`: the files of the web console, and redirects to it (D31, D38). */
+/** `/console/`: files of the web console, and redirects (D31, D38). */
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../call.ts";
 import type { BundleFile } from "./bundle.ts";
 
 const INDEX = "index.html";
 
-/** Only own files, no inline scripts or styles; images and audio of results are data URLs. */
+/** Own files only, no inline scripts or styles; result media are data URLs. */
 const POLICY = [
 	"default-src 'none'",
 	"script-src 'self'",
@@ -28,13 +28,13 @@ const SECURITY_HEADERS = [
 	"no-referrer",
 ];
 
-/** The page while the console is not built. */
+/** Shown until the console is built. */
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>The console is not built</h1>
 <p>Run <code>npm run build</code> in the folder of the service, then load this page again.</p></html>
 `;
 
-/** GET /console/: the page. */
+/** GET /console/. */
 export async function page(call: Call): Promise<void> {
 	const found = (await call.bundle.files())?.get(INDEX);
 	if (found) sendFile(call, found);
@@ -45,7 +45,7 @@ export async function page(call: Call): Promise<void> {
 		]);
 }
 
-/** GET below /console/: a file. A path without a dot redirects to the page. */
+/** GET below /console/: a file; paths without a dot redirect to the page. */
 export async function file(call: Call): Promise<void> {
 	const { path, params } = call;
 	const found = (await call.bundle.files())?.get(params.rest);
@@ -58,19 +58,19 @@ export async function file(call: Call): Promise<void> {
 	redirect(call, "../".repeat(path.split("/").length - 3) || "./");
 }
 
-/** GET /console: redirects to the folder, to which the addresses in the page are relative. */
+/** GET /console: adds the slash, since addresses in the page are relative. */
 export function folder(call: Call): void {
 	redirect(call, "console/");
 }
 
-/** GET /: redirects browsers to the console; 404 for other clients. */
+/** GET /: to the console for browsers, else 404. */
 export function root(call: Call): void {
 	if (!/\btext\/html\b/.test(call.req.headers.accept ?? ""))
 		throw new ApiError("path_not_found", { method: call.req.method ?? "", path: "/" });
 	redirect(call, "console/");
 }
 
-/** Redirects to a relative address, which is right behind a proxy too. */
+/** Relative, so that it works behind a proxy. */
 export function redirect({ res }: Call, to: string): void {
 	res.writeHead(303, [
 		"Location",
@@ -85,7 +85,7 @@ export function redirect({ res }: Call, to: string): void {
 	res.end();
 }
 
-/** Sends the file in the best coding that the browser accepts, or 304 if it has the file. */
+/** In the best accepted coding; 304 if the client has it. */
 function sendFile(call: Call, { type, tag, hashed, bytes, packed }: BundleFile): void {
 	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = call.req.headers;
 	const coding = (["br", "gzip"] as const).find(
@@ -127,7 +127,7 @@ function send(
 	res.end(bytes);
 }
 
-/** Whether `Accept-Encoding` lists the coding without refusing it. */
+/** Whether `Accept-Encoding` accepts the coding. */
 function takes(accepted: string, coding: string): boolean {
 	return accepted.split(",").some((each) => {
 		const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());

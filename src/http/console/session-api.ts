@@ -1,4 +1,4 @@
-/** Signing in to the console and out of it (D31). */
+/** Console sign-in and sign-out (D31). */
 import { SIGN_IN_SCHEMA } from "../../api/console.ts";
 import type { CREATE_CONSOLE_LINK, GET_SESSION, SIGN_OUT, SignIn } from "../../api/console.ts";
 import type { AnswerOf } from "../../api/route.ts";
@@ -13,7 +13,7 @@ import { redirect } from "./console-api.ts";
 import { placeOf } from "./origin.ts";
 import { clearCookie, requireOwn, setCookie, tokenIn } from "./session-cookie.ts";
 
-/** POST /v1/console-link: signs in its user once, as the holder of the caller's key. */
+/** POST /v1/console-link: a single-use sign-in as the holder of the caller's key. */
 export async function createLink(call: Call): Promise<AnswerOf<typeof CREATE_CONSOLE_LINK>> {
 	await readNothing(call);
 	const { path, until } = call.engine.access.consoleLinks.make(principalOf(call).keyId);
@@ -21,14 +21,14 @@ export async function createLink(call: Call): Promise<AnswerOf<typeof CREATE_CON
 	return { path, expiresAt: isoTime(until) };
 }
 
-/** GET /console/session: who is signed in, by cookie or key. */
+/** GET /console/session: the caller by cookie or key. */
 export function session(call: Call): AnswerOf<typeof GET_SESSION> {
 	return sessionOf(call, principalOf(call));
 }
 
 /** POST /console/session: `{key}`; sets the cookie. */
 export async function signIn(call: Call): Promise<AnswerOf<typeof GET_SESSION>> {
-	// A foreign page could sign its visitor in with a key of its own.
+	// Foreign pages could sign a visitor in with their own key.
 	if (call.req.headers.origin !== undefined || call.req.headers["sec-fetch-site"] !== undefined)
 		requireOwn(call, true);
 	const body = await readObject(call);
@@ -43,7 +43,7 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof GET_SESSION>> 
 	return sessionOf(call, principal);
 }
 
-/** DELETE /console/session: removes the cookie. */
+/** DELETE /console/session. */
 export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	const token = tokenIn(call);
 	if (token !== undefined) requireOwn(call, true);
@@ -54,7 +54,7 @@ export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	return {};
 }
 
-/** GET /console/link/{token}: signs in by a link that works once. Throws `console_link_over`. */
+/** GET /console/link/{token}: single-use sign-in. Throws `console_link_over`. */
 export async function link(call: Call): Promise<void> {
 	const { sessions, consoleLinks } = call.engine.access;
 	const keyId = consoleLinks.redeem(call.params.token);
@@ -65,7 +65,7 @@ export async function link(call: Call): Promise<void> {
 	redirect(call, "../");
 }
 
-/** A used link still works for who it signed in: browsers may load an address twice. */
+/** A used link still works for its user: browsers may load an address twice. */
 async function signedIn(call: Call): Promise<boolean> {
 	const token = tokenIn(call);
 	return token !== undefined && (await call.engine.access.sessions.resume(token)) !== undefined;
@@ -79,7 +79,7 @@ function sessionOf(
 	return { principal: { name, scopes, endpoints } };
 }
 
-/** No cache may keep who is signed in. */
+/** Answers about the session must not be cached. */
 function noStore({ res }: Call): void {
 	res.setHeader("Cache-Control", "no-store");
 }

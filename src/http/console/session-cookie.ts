@@ -1,4 +1,4 @@
-/** The cookie of a console session (D31): read, set, and what it permits. */
+/** The cookie of a console session (D31). */
 import { parseCookie, stringifySetCookie } from "cookie";
 import { ApiError } from "../../core/errors.ts";
 import type { Principal } from "../../engine/access/keys.ts";
@@ -6,19 +6,17 @@ import type { Session, SignInOrigin } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
 import { sourceOf } from "./origin.ts";
 
-/** Methods that change nothing, except for routes with `changes`. */
+/** Without side effects, except routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
-/** The token in the cookie of this service. */
 export function tokenIn({ req, engine }: Call): string | undefined {
 	const { cookie } = req.headers;
 	return cookie === undefined ? undefined : parseCookie(cookie)[engine.access.sessions.cookie];
 }
 
 /**
- * The caller behind the cookie, undefined without one; renews the session. Throws 401 for a session
- * that has ended, for a page of another origin, and for a change by a request that does not show
- * its origin. `changes`: whether the request changes something though it is a GET.
+ * The caller by cookie, undefined without one; renews the session. Throws 401 for an ended session,
+ * a foreign page, or a change without a known origin. `changes`: whether a GET has side effects.
  */
 export async function fromCookie(
 	call: Call,
@@ -36,7 +34,7 @@ export async function fromCookie(
 	return resumed.principal;
 }
 
-/** Throws 401 unless the request comes from the console; one that changes something must show it. */
+/** Throws 401 unless sent by the console; a change must prove it. */
 export function requireOwn(call: Call, changes: boolean): void {
 	const { method = "", headers } = call.req;
 	const unsafe = !SAFE.includes(method);
@@ -51,12 +49,11 @@ export function requireOwn(call: Call, changes: boolean): void {
 	});
 }
 
-/** Sets the cookie, replacing an existing one. */
+/** Replaces an existing cookie. */
 export function setCookie(call: Call, { token, until, place }: Session): void {
 	put(call, place, token, Math.floor((until - call.engine.now()) / 1000));
 }
 
-/** Removes the cookie. */
 export function clearCookie(call: Call, place: SignInOrigin): void {
 	put(call, place, "", 0);
 }

@@ -1,4 +1,4 @@
-/** Streaming answers of `/openai/*` (D32): chunks as server-sent events while they arrive. */
+/** Streaming answers of `/openai/*` (D32): chunks as server-sent events. */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { stringOf } from "../../core/json/json-text.ts";
@@ -22,9 +22,9 @@ import { refusalOf } from "../reply.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
 
 /**
- * Streams the job; false if the client disconnects or the stream fails before its end. The 200 is
- * sent with the first chunk or the end, so that an early failure is an HTTP error; a later one is
- * the last event. Reads by offset, without moving the cursor (D7).
+ * Streams the job; false if it fails or the client disconnects before the end. The 200 is sent with
+ * the first chunk or the end, so that an early failure is an HTTP error; a later one is the last
+ * event. Reads by offset: the cursor does not move (D7).
  */
 export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	const { engine, res, caller } = call;
@@ -41,7 +41,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		else answerFailure(call, failure);
 	}
 
-	/** Sends outputs; false after a failure, which ends the stream, or a disconnect. */
+	/** False after a failure, which ends the stream, or a disconnect. */
 	async function sendAll(outputs: readonly string[]): Promise<boolean> {
 		for (const output of outputs) {
 			const failure = failureInOutput(output);
@@ -66,8 +66,8 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 					fail(failureByEnd("broken"));
 					return false;
 				}
-				// Nothing was sent yet, so a new attempt may start. Its chunks are read again: these may
-				// belong to the lost attempt.
+				// Nothing was sent, so a new attempt may start. Chunks are read again: these may be of the
+				// lost attempt.
 				attempt = now.job.attempt;
 				if (waitsAgain(now.job)) at = found.next;
 			} else {
@@ -101,7 +101,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	}
 }
 
-/** Whether the attempt was lost or the job returned to the queue. */
+/** The attempt was lost or requeued. */
 function waitsAgain({ state, attempt }: Job): boolean {
 	return state === "IN_QUEUE" && attempt > 0;
 }

@@ -21,7 +21,7 @@ import { isoTime } from "./format.ts";
 
 type EndpointAnswer = Promise<AnswerOf<typeof GET_ENDPOINT>>;
 
-/** GET /v1/endpoints: those that the key may use. */
+/** GET /v1/endpoints: those the key may use. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_ENDPOINTS>> {
 	const visible = [...call.engine.endpoints.all()].filter(({ endpoint }) =>
 		may(principalOf(call), "read", endpoint.id),
@@ -29,23 +29,23 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_ENDPOINTS>>
 	return { endpoints: await Promise.all(visible.map((entry) => endpointView(call, entry))) };
 }
 
-/** POST /v1/endpoints: creates one from settings and an optional `id`. */
+/** POST /v1/endpoints: settings and an optional `id`. */
 export async function create(call: Call): EndpointAnswer {
 	return await endpointView(call, await call.engine.endpoints.create(await readObject(call)));
 }
 
-/** GET /v1/endpoints/{endpoint}: settings, and counts of jobs and workers as in `/health`. */
+/** GET /v1/endpoints/{endpoint}: settings, and counts as in `/health`. */
 export async function get(call: Call): EndpointAnswer {
 	return await endpointView(call, call.engine.endpoints.entry(call.params.endpoint));
 }
 
-/** PATCH /v1/endpoints/{endpoint}: a JSON merge patch on the settings. */
+/** PATCH /v1/endpoints/{endpoint}: a JSON merge patch. */
 export async function update(call: Call): EndpointAnswer {
 	const patch = await readObject(call);
 	return await endpointView(call, await call.engine.endpoints.update(call.params.endpoint, patch));
 }
 
-/** DELETE /v1/endpoints/{endpoint}: cancels its jobs, stops its workers; returns its last state. */
+/** DELETE /v1/endpoints/{endpoint}: cancels jobs, stops workers; returns the last state. */
 export async function remove(call: Call): EndpointAnswer {
 	await readNothing(call);
 	const last = await endpointView(call, call.engine.endpoints.entry(call.params.endpoint));
@@ -53,12 +53,12 @@ export async function remove(call: Call): EndpointAnswer {
 	return last;
 }
 
-/** POST /v1/endpoints/{endpoint}/pause: jobs are queued but not sent to workers (D29). */
+/** POST /v1/endpoints/{endpoint}/pause: jobs are queued, not sent to workers (D29). */
 export function pause(call: Call): EndpointAnswer {
 	return setPaused(call, true);
 }
 
-/** POST /v1/endpoints/{endpoint}/resume: jobs are sent to workers again. */
+/** POST /v1/endpoints/{endpoint}/resume. */
 export function resume(call: Call): EndpointAnswer {
 	return setPaused(call, false);
 }
@@ -68,13 +68,13 @@ async function setPaused(call: Call, paused: boolean): EndpointAnswer {
 	return await endpointView(call, await call.engine.endpoints.pause(call.params.endpoint, paused));
 }
 
-/** POST /v1/endpoints/{endpoint}/webhook-secret: a new secret; only this answer has it (D21). */
+/** POST /v1/endpoints/{endpoint}/webhook-secret: only this answer has it (D21). */
 export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_WEBHOOK_SECRET>> {
 	await readNothing(call);
 	return { webhookSecret: await call.engine.endpoints.renewWebhookSecret(call.params.endpoint) };
 }
 
-/** POST /v1/endpoints/{endpoint}/worker-env: variables for an external worker (D36). */
+/** POST /v1/endpoints/{endpoint}/worker-env: for an external worker (D36). */
 export async function workerEnv(call: Call): Promise<AnswerOf<typeof WORKER_ENV>> {
 	const url = valueOf(call, WORKER_URL);
 	if (url === undefined) throw badQuery("url", "", WORKER_URL.bound);
@@ -84,7 +84,7 @@ export async function workerEnv(call: Call): Promise<AnswerOf<typeof WORKER_ENV>
 	};
 }
 
-/** Never contains values of `env` nor the webhook secret. */
+/** Never includes `env` values or the webhook secret. */
 async function endpointView(
 	{ engine }: Call,
 	{ endpoint, paused, createdAt }: EndpointEntry,

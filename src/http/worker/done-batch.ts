@@ -1,4 +1,4 @@
-/** Results of several jobs in one post, from workers that run many short jobs at once. */
+/** Results of several jobs in one post, from workers that run many short jobs concurrently. */
 import type { AnswerOf } from "../../api/route.ts";
 import type { JOB_DONE_BATCH } from "../../api/worker-protocol.ts";
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
@@ -13,18 +13,16 @@ import { reportOf } from "./report-body.ts";
 
 const NEWLINE = 0x0a;
 
-/** Members to find in a line. */
 const LINE_JSON = { members: [...REPORT_MEMBERS, "id"] };
 
-/** A line: a job and its report. */
 interface LineReport {
 	id: string;
 	report: Report;
 }
 
 /**
- * POST /job-done-batch/{worker}: one line per job; returns the status that each would get alone.
- * Throws 400 for too many lines.
+ * POST /job-done-batch/{worker}: returns per line the status that a single post would get. Throws
+ * 400 for too many lines.
  */
 export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BATCH>> {
 	const lines = await readLines(call);
@@ -32,16 +30,16 @@ export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BA
 }
 
 /**
- * The reports; undefined for a line without a job. A function of its own, so that the body is not
- * kept in memory while the store is unavailable.
+ * Undefined for a line without a job. A separate function, so that the body is freed while the
+ * store is unavailable.
  */
 async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 	return linesOf(await readBytes(call)).map(readLine);
 }
 
 /**
- * Lines that are not empty. Large ones are copied: a part that is transferred to the database
- * thread takes the whole underlying memory with it.
+ * Without empty lines. Large ones are copied: a transfer to the database thread takes the whole
+ * underlying memory.
  */
 function linesOf(body: Buffer): Buffer[] {
 	const lines: Buffer[] = [];
@@ -71,7 +69,7 @@ function readLine(line: Buffer): LineReport | undefined {
 		: undefined;
 }
 
-/** The status of one report. An internal error fails the whole post, which may be repeated. */
+/** Status of one report. An internal error fails the whole post, which may be repeated. */
 async function accept({ engine, worker }: Call, line: LineReport | undefined): Promise<number> {
 	if (!line) return 400;
 	try {
