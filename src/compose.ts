@@ -1,6 +1,6 @@
 /**
- * The composition root: a configuration becomes a running service. The only file that knows all
- * layers; no logic of its own.
+ * The composition root: starts the service from a configuration. The only file that knows all
+ * layers; contains no logic of its own.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -24,37 +24,34 @@ import { version } from "./version.ts";
 import { webhookSender } from "./webhooks/post.ts";
 import { systemResolve } from "./webhooks/target.ts";
 
-/** A service that runs. */
+/** A running service. */
 export interface App {
-	/** Address it listens on, without a slash at the end. */
+	/** Listening address, without trailing slash. */
 	url: string;
-	/** The key made at the first start, to be shown once (D30). */
+	/** The key created at the first start, to be shown once (D30). */
 	firstKey: string | undefined;
-	/**
-	 * What signs in to the console once, from this machine; absent when it listens for others too
-	 * (D31).
-	 */
+	/** One-time console sign-in link for this machine; absent if other machines can connect (D31). */
 	consoleLink: string | undefined;
 	engine: Engine;
 	events: EventBus;
-	/** Stops gracefully (D34); may be called once. */
+	/** Stops gracefully (D34); call once. */
 	stop(): Promise<void>;
 }
 
-/** How long connections get to end after the drain, ms. */
+/** Time for connections to end after the drain, ms. */
 const CLOSE_MS = 2000;
 
-/** Where others go on, how long the connections that a balancer keeps are served meanwhile, ms. */
+/** How long kept-alive load balancer connections are still served when other servers remain, ms. */
 const LINGER_MS = 1000;
 
-/** The built console: beside this file in the build, in the build when the source runs. */
+/** The built console: next to this file in the build, in `dist` when run from source. */
 const CONSOLE_FOLDER = fileURLToPath(
 	new URL(import.meta.url.endsWith(".ts") ? "../dist/console" : "./console", import.meta.url),
 );
 
 /**
- * Starts everything in order; stops what was started when a step fails. `open` opens the store that
- * the configuration names.
+ * Starts everything in order; stops what was started if a step fails. `open` opens the configured
+ * store.
  */
 export async function startApp(
 	config: Config,
@@ -70,8 +67,7 @@ export async function startApp(
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	makeFolder(config.dataDir);
 	const shared = config.store.kind === "postgres";
-	// Of servers that share a store each has its own identity, by which it knows the workers that it
-	// launched.
+	// Servers that share a store each have an identity: it marks the workers they launched.
 	const folder = shared
 		? (await import("./data-folder.ts")).openDataFolder(config.dataDir)
 		: undefined;
@@ -81,8 +77,8 @@ export async function startApp(
 		database: config.store.kind === "sqlite" ? config.store.path : undefined,
 		random,
 	};
-	// With SQLite asked once the file is this process's alone: until then another one may be making
-	// the key.
+	// With SQLite, called once this process has the file locked: before that, another process may be
+	// creating the key.
 	const store = await open({
 		address: config.store,
 		clock,
@@ -141,8 +137,8 @@ export async function startApp(
 		});
 		const url = `http://${reachable(server.host)}:${server.port}`;
 		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;
-		// The balancer before several servers would bring a worker's calls to any of them: those that a
-		// server launched call it itself.
+		// A load balancer could send a worker's calls to any server; launched workers must call their
+		// own.
 		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
 		events.emit("service.listening", { url });
 		const { close } = server;
@@ -168,13 +164,13 @@ export async function startApp(
 	}
 }
 
-/** The address by which this machine reaches a listener: a wildcard is not one. */
+/** The address at which this machine reaches a listener: not a wildcard. */
 function reachable(host: string): string {
 	if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
 	return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Whether only this machine reaches a listener at that address. */
+/** Whether only this machine can reach a listener at that address. */
 function isLoopback(host: string): boolean {
 	return host === "::1" || host.startsWith("127.");
 }
@@ -186,6 +182,6 @@ function workerBaseEnv(
 	const base: Record<string, string> = {};
 	for (const [name, value] of Object.entries(env))
 		if (value !== undefined && !OWN_VARIABLES.includes(name)) base[name] = value;
-	// Where GPUs are shared out, a worker that was given none must see none.
+	// If GPUs are assigned, a worker without any must see none.
 	return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
 }

@@ -1,6 +1,6 @@
 /**
- * The log: a line on stderr for each event that an operator wants to see. A listener of `events.ts`;
- * nothing else writes lines. As text for people, or as JSON with level, event and facts (pino).
+ * The log: one stderr line per event of interest to an operator, as text or as JSON with level,
+ * event and facts (pino). Listens to `events.ts`; nothing else logs.
  */
 import { pino } from "pino";
 import type { Clock } from "./clock.ts";
@@ -9,12 +9,12 @@ import type { EventBus, EventName, Events } from "./events.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A sentence and, below it in text, what does not fit a line. */
+/** A sentence; `below` holds multi-line details for the text format. */
 type Line = string | { sentence: string; below: string } | undefined;
 
 type Entry<N extends EventName> = readonly [LogLevel, (facts: Events[N]) => Line];
 
-/** Events of every job are left out: the metrics count them. */
+/** Per-job events are omitted: metrics count them. */
 const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"service.draining": [
 		"info",
@@ -83,10 +83,10 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	fault: ["error", ({ where, error }) => faulty(where, error)],
 };
 
-/** Facts whose values are never written, whatever event has them. */
+/** Facts whose values are redacted in every event. */
 const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token", "webhookSecret"];
 
-/** Writes lines with `write`, each with its time; `level`: the lowest that is written. */
+/** Logs events with `write`, with timestamps; `level`: the lowest that is logged. */
 export function log(q: {
 	events: EventBus;
 	clock: Clock;
@@ -129,14 +129,14 @@ function exited({ code, signal, lastOutput, ...facts }: Events["worker.exited"])
 	return { sentence, below: `; its last lines:\n${indented(lastOutput)}` };
 }
 
-/** 503 is left out: `store.away` stands for all requests. */
+/** 503 is omitted: one `store.away` covers all requests. */
 function requestFailed({ method, path, status, reference, error }: Events["request.failed"]): Line {
 	if (status === 503) return undefined;
 	const what = `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}`;
 	return status === 500 ? faulty(what, error) : `${what}: ${messageOf(error)}`;
 }
 
-/** A sentence with the error, and below it the stack. */
+/** The error as a sentence, its stack below. */
 function faulty(where: string, error: unknown): Line {
 	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
 	const [first = "", ...rest] = stack.split("\n");
@@ -147,7 +147,7 @@ function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** A worker's own words, which could imitate lines of this log or control a terminal. */
+/** Worker text could imitate log lines or contain terminal control sequences. */
 function oneLine(text: string): string {
 	// oxlint-disable-next-line no-control-regex
 	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");

@@ -1,11 +1,11 @@
-/** Commands: their arguments and flags, how these are parsed, and the help texts. */
+/** Commands: arguments, flags, parsing, help texts. */
 import { parseArgs } from "node:util";
 import { CliError } from "./errors.ts";
 import { serviceClient } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
 
 export interface Flag {
-	/** Placeholder of the value in help texts; absent for a switch. */
+	/** Placeholder in help texts; absent for a switch. */
 	value?: string;
 	/** One-letter form. */
 	short?: string;
@@ -21,14 +21,14 @@ export type FlagValues = Readonly<Record<string, string | undefined>>;
 
 /** The parsed command line of an action. */
 export interface ActionInput {
-	/** One value per argument; undefined for an optional one that is left out. */
+	/** One value per argument; undefined for an omitted optional one. */
 	args: readonly (string | undefined)[];
 	flags: FlagValues;
-	/** Values of the flags that may be repeated. */
+	/** Values of repeatable flags. */
 	lists: Readonly<Record<string, readonly string[]>>;
-	/** What follows `--`, for actions with `rest`. */
+	/** Arguments after `--`, for actions with `rest`. */
 	rest: readonly string[];
-	/** The service that `SLUICE_URL` and `SLUICE_API_KEY` name. */
+	/** The service at `SLUICE_URL`, with `SLUICE_API_KEY`. */
 	service: ServiceClient;
 }
 
@@ -47,7 +47,7 @@ export interface Action {
 	run(input: ActionInput): Promise<number>;
 }
 
-/** Actions on one kind of object, such as `jobs list`. Without a verb it runs `list`. */
+/** Actions on one kind of object, such as `jobs list`; `list` is the default verb. */
 export interface CommandGroup {
 	name: string;
 	summary: string;
@@ -56,7 +56,7 @@ export interface CommandGroup {
 
 export type Command = Action | CommandGroup;
 
-/** Runs the command with the arguments that follow its name. Returns the exit code. */
+/** Runs the command with the arguments after its name; returns the exit code. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
 	if (!("actions" in command)) return await runAction(command, command.name, args);
 	const { name, actions } = command;
@@ -130,7 +130,7 @@ function parse(
 	}
 }
 
-/** What follows the name of an action in help texts. */
+/** The part after the action's name in help texts. */
 export function synopsisOf({
 	args,
 	flags,

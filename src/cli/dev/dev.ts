@@ -114,7 +114,7 @@ async function session(target: DevTarget, flags: FlagValues): Promise<number> {
 	return 0;
 }
 
-/** Runs the tests of the repository, with a temporary store. */
+/** Runs the repository's tests with a temporary store. */
 async function testSession(target: DevTarget, flags: FlagValues): Promise<number> {
 	const { tests, env } = readTests(target.folder);
 	const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
@@ -166,7 +166,7 @@ function print(line: string): void {
 	process.stdout.write(`${new Date(systemClock.now()).toTimeString().slice(0, 8)} ${line}\n`);
 }
 
-/** Reads Enter and r from a terminal; undefined when stdin is not one. */
+/** Reads Enter and r from a terminal; undefined if stdin is not one. */
 function listenToKeys({
 	onEnter,
 	onRestart,
@@ -183,7 +183,7 @@ function listenToKeys({
 	});
 }
 
-/** Resolves at the first stop signal; later ones are ignored, as stopping takes at most 2 s. */
+/** Resolves at the first stop signal. Later ones are ignored: stopping takes at most 2 s. */
 function onStopSignal(): { stopRequested: Promise<void>; signal: AbortSignal } {
 	const controller = new AbortController();
 	const stopRequested = new Promise<void>((resolve) => {

@@ -4,7 +4,7 @@ import { basename, join, resolve } from "node:path";
 import { isObject } from "../../core/schema.ts";
 import { CliError } from "../errors.ts";
 
-/** Candidates for the handler, in order of preference. */
+/** Candidates for the handler, preferred first. */
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
 	["", "src/"].flatMap((folder) =>
 		["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`),
@@ -21,7 +21,7 @@ export interface HubSettings {
 	env: Record<string, string>;
 	/** Variables without a default. */
 	unset: string[];
-	/** Members that Sluice does not support. */
+	/** Unsupported members. */
 	ignored: string[];
 }
 
@@ -29,13 +29,12 @@ export interface HubSettings {
 export interface HubTest {
 	name: string;
 	input: unknown;
-	/** Longest execution, ms. */
+	/** Execution timeout, ms. */
 	timeoutMs: number | undefined;
-	/** Expected output, if the file has one. */
 	expected?: unknown;
 }
 
-/** Path of the handler: by its name, else the script that the Dockerfile starts. */
+/** Path of the handler: a known name, else the script that the Dockerfile starts. */
 export function findHandler(folder: string): string {
 	const named = HANDLERS.find((name) => isFile(join(folder, name))) ?? dockerScript(folder);
 	if (named === undefined)
@@ -62,7 +61,7 @@ function dockerScript(folder: string): string | undefined {
 		.find((name) => isFile(join(folder, name)));
 }
 
-/** Reads `.runpod/hub.json`; undefined when it does not exist. */
+/** Reads `.runpod/hub.json`; undefined if it does not exist. */
 export function readHub(folder: string): HubSettings | undefined {
 	const hub = readJson(join(folder, ".runpod", "hub.json"));
 	if (hub === undefined) return undefined;
@@ -86,13 +85,13 @@ export function readHub(folder: string): HubSettings | undefined {
 	};
 }
 
-/** One GPU by default, none for workers on CPUs. */
+/** Default: one GPU, or none for CPU workers. */
 function gpusOf({ runsOn, gpuCount }: Record<string, unknown>): number {
 	if (runsOn !== "GPU") return 0;
 	return Number.isInteger(gpuCount) && Number(gpuCount) >= 0 ? Number(gpuCount) : 1;
 }
 
-/** Reads `[{key, value}]` and `[{key, input: {type, default}}]`. */
+/** Accepts `[{key, value}]` and `[{key, input: {type, default}}]`. */
 function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
 	const env: Record<string, string> = {};
 	const unset: string[] = [];
@@ -107,7 +106,7 @@ function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
 	return { env, unset };
 }
 
-/** The default of an input; of a boolean the text that the input has for it. */
+/** The default of an input; a boolean becomes its `trueValue` or `falseValue`. */
 function defaultOf(input: Record<string, unknown>): unknown {
 	const value = input["default"];
 	if (typeof value !== "boolean") return value;
@@ -118,7 +117,7 @@ export function hasTests(folder: string): boolean {
 	return isFile(join(folder, ".runpod", "tests.json"));
 }
 
-/** Reads `.runpod/tests.json`: tests and their variables. Throws {@link CliError}. */
+/** Reads tests and their variables from `.runpod/tests.json`. Throws {@link CliError}. */
 export function readTests(folder: string): { tests: HubTest[]; env: Record<string, string> } {
 	const path = join(folder, ".runpod", "tests.json");
 	const file = readJson(path);
@@ -149,7 +148,7 @@ function readTest(raw: unknown, index: number, path: string): HubTest {
 	};
 }
 
-/** Endpoint settings for the repository (`--from`), and notes about what was not taken over. */
+/** Endpoint settings for the repository (`--from`), and notes on what was not used. */
 export function repositorySettings(path: string): {
 	settings: Record<string, unknown>;
 	notes: string[];
@@ -175,7 +174,7 @@ export function repositorySettings(path: string): {
 	return { settings, notes };
 }
 
-/** Sentences about what was read. */
+/** Notes on what was read. */
 export function hubNotes({ ignored, unset, env }: HubSettings): string[] {
 	const variables = Object.keys(env);
 	return [

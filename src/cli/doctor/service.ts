@@ -1,4 +1,4 @@
-/** What `sluice doctor` checks of a running service: readiness, API key, clock, endpoints. */
+/** `sluice doctor` checks of a running service: readiness, API key, clock, endpoints. */
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
@@ -6,7 +6,7 @@ import { isManaged } from "../../launchers/index.ts";
 import { SET_URL, failureReason, noServiceAt, notSluice } from "../errors.ts";
 import { parseJson, path } from "../service-client.ts";
 
-/** Timeout of a request, ms. */
+/** ms. */
 const REQUEST_TIMEOUT_MS = 5000;
 /** The Date header has a resolution of 1 s. */
 const MAX_CLOCK_DIFFERENCE_MS = 5000;
@@ -18,25 +18,24 @@ interface ListedEndpoint extends EndpointToCheck {
 }
 
 export interface ServiceCheck {
-	/** Whether anything answers at the address. */
+	/** Whether anything responds at the address. */
 	answers: boolean;
 	findings: Finding[];
-	/** Endpoints that the service lists. */
 	endpoints: readonly EndpointToCheck[];
 }
 
-/** Sends a GET with the API key; a string is the reason why there is no answer. */
+/** Sends a GET with the API key; a string is the reason why it failed. */
 type Fetcher = (path: string) => Promise<Answer | string>;
 
 interface Answer {
 	status: number;
 	json: unknown;
-	/** The sentence of an error response. */
+	/** The message of an error response. */
 	error: string | undefined;
 	date: string | null;
 }
 
-/** Fixes by the reason why a job waits (D29). Other reasons pass without help. */
+/** Fixes by the reason why a job waits (D29). Other reasons resolve without action. */
 const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	no_worker_allowed: (id) => `sluice endpoints update ${id} --set workersMax=3`,
 	no_worker: (id) => `Start a worker with the variables of: sluice worker-env ${id}`,
@@ -48,7 +47,6 @@ const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	paused: (id) => `sluice endpoints resume ${id}`,
 };
 
-/** Checks the service at `base`. */
 export async function checkService(q: {
 	base: string;
 	key: string | undefined;
@@ -121,7 +119,7 @@ async function readyFinding(base: string): Promise<Finding> {
 	);
 }
 
-/** Whether the address given to workers and clients reaches the service. */
+/** Whether the public URL reaches the service. */
 export async function publicUrlFinding(publicUrl: string): Promise<Finding> {
 	const response = await fetchFrom(publicUrl, "/healthz");
 	if (typeof response !== "string" && response.status === 200)
@@ -177,7 +175,7 @@ async function endpointFindings(
 	];
 }
 
-/** Why one of the waiting jobs waits. */
+/** Why the first waiting job waits. */
 async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {
 	const query = new URLSearchParams({ status: "IN_QUEUE", limit: "1" });
 	const list = await read<{ jobs?: { id: string }[] }>(

@@ -1,4 +1,4 @@
-/** Calls on the jobs of one endpoint, repeated over temporary failures (D14, D36). */
+/** Calls on the jobs of one endpoint, retried on temporary failures (D14, D36). */
 import type { Clock } from "../../clock.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
@@ -17,35 +17,35 @@ export interface EndedJob {
 	error: string | undefined;
 }
 
-/** The service refused this submission, or no longer has this job. Others may succeed. */
+/** The service rejected this submission, or no longer has this job. Others may succeed. */
 export class RefusedJob extends Error {}
 
-/** A request to {@link JobCalls.request}; with a body it is a POST. */
+/** A POST if it has a body. */
 interface Request {
 	body?: string;
 	headers?: Record<string, string>;
 }
 
-/** Calls throw {@link RefusedJob}, or {@link CliError} when no other job could succeed either. */
+/** Calls throw {@link RefusedJob}, or {@link CliError} if all other jobs would fail too. */
 export interface JobCalls {
-	/** Submits a job and returns its id. Repeats after a failure; the key prevents duplicates. */
+	/** Submits a job, with retries; returns its id. The key prevents duplicates. */
 	submit(body: string, idempotencyKey: string): Promise<string>;
 	/** Waits until the job ends. */
 	ended(id: string): Promise<EndedJob>;
-	/** Sends one request; repeats it on 429, 5xx and lost connections. */
+	/** Sends a request; retries on 429, 5xx and lost connections. */
 	request(path: string, request?: Request): Promise<Response>;
 }
 
-/** How long requests are repeated while the service is unavailable, ms. */
+/** How long requests are retried while the service is unavailable, ms. */
 const MAX_OUTAGE_MS = 60_000;
-/** Pause between two attempts, doubling, ms. */
+/** Pause between attempts, doubling, ms. */
 const RETRY_MS = { first: 250, max: 4000 } as const;
-/** Longest `Retry-After` that is respected, ms. */
+/** Upper bound for `Retry-After`, ms. */
 const MAX_RETRY_AFTER_MS = 60_000;
-/** Longest wait of one status request, ms (D8). */
+/** Longest wait of a status request, ms (D8). */
 const WAIT_MS = 60_000;
 
-/** `signal` aborts all calls with its reason; `onRetry` receives why a request is repeated. */
+/** `signal` aborts all calls with its reason; `onRetry` receives the reason of each retry. */
 export function jobCalls(q: {
 	base: string;
 	key: string;
@@ -113,14 +113,14 @@ export function jobCalls(q: {
 			}
 			if (response.ok) return text;
 			const sentence = errorSentence(text, response.status);
-			// These would refuse every other submission too.
+			// Every other submission would fail too.
 			if (response.status === 401 || errorBody(text).code === "endpoint_not_found")
 				throw new CliError(sentence, 1);
 			throw new RefusedJob(sentence);
 		}
 	}
 
-	/** Texts of the members; throws unless the first of them exists. */
+	/** The members as JSON text; throws unless the first one exists. */
 	function jobMembers(text: string, names: readonly string[]): Record<string, string | undefined> {
 		const found = membersOf(text, names);
 		if (!found.ok || found.texts[names[0]!] === undefined) throw notSluiceError(base, 200);

@@ -1,4 +1,4 @@
-/** The calls of the Docker Engine API that the launcher needs, and what the daemon refuses as sentences. */
+/** The Docker Engine API calls of the launcher, and daemon errors as sentences. */
 import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
@@ -6,26 +6,25 @@ import { connectionOf } from "./connection.ts";
 import type { Env } from "./connection.ts";
 import type { ContainerOptions } from "./container-options.ts";
 
-/** A container in a list. */
 export interface ListedContainer {
 	Id: string;
 	Labels: Readonly<Record<string, string>>;
 }
 
-/** A container, as far as it is read. */
+/** Only the members that are used. */
 export interface InspectedContainer {
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
 	Config: { Labels: Record<string, string>; Cmd: string[] | null; Entrypoint: string[] | null };
 }
 
-/** Containers are named by their id. All reject with an Error; see {@link statusOf}. */
+/** Containers are identified by id. All calls reject with an Error; see {@link statusOf}. */
 export interface Daemon {
-	/** Socket, or host and port. */
+	/** Socket path, or host and port. */
 	readonly address: string;
 	ping(q: { timeoutMs: number }): Promise<void>;
 	info(): Promise<{ OperatingSystem?: string }>;
 	network(name: string): Promise<{ IPAM?: { Config?: { Gateway?: string }[] | null } }>;
-	/** Containers with this label, given as `name` or `name=value`; by default only running ones. */
+	/** Containers with this label (`name` or `name=value`); only running ones unless `all`. */
 	list(q: { label: string; all?: boolean }): Promise<ListedContainer[]>;
 	create(options: ContainerOptions): Promise<string>;
 	start(id: string): Promise<void>;
@@ -35,13 +34,13 @@ export interface Daemon {
 	/** Resolves when the container has ended. */
 	wait(id: string, signal: AbortSignal): Promise<void>;
 	kill(id: string, signal: "SIGTERM" | "SIGKILL"): Promise<void>;
-	/** Removes a container with its anonymous volumes, running or not. */
+	/** Removes a container, running or not, with its anonymous volumes. */
 	remove(id: string): Promise<void>;
-	/** Output as multiplexed frames with timestamps, from `since` (seconds) on, until the end. */
+	/** Output as multiplexed frames with timestamps, from `since` (s) until the end. */
 	logs(id: string, q: { since: number; signal: AbortSignal }): Promise<AsyncIterable<Buffer>>;
 }
 
-/** A refusal of the daemon. */
+/** An error response of the daemon. */
 class Refusal extends Error {
 	readonly status: number;
 
@@ -51,7 +50,7 @@ class Refusal extends Error {
 	}
 }
 
-/** The daemon of these variables. Throws a sentence for a bad `DOCKER_HOST`; does not connect yet. */
+/** Connects on the first call. Throws if `DOCKER_HOST` is invalid. */
 export function dockerDaemon(env: Env): Daemon {
 	const { address, secure, options } = connectionOf(env);
 
@@ -61,7 +60,7 @@ export function dockerDaemon(env: Env): Daemon {
 		signal?: AbortSignal;
 	}
 
-	/** The answer, once its headers are read. */
+	/** Resolves with the response once its headers arrived; throws {@link Refusal}. */
 	async function answerTo(method: string, path: string, q: Call = {}): Promise<IncomingMessage> {
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
 		const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -134,12 +133,12 @@ function messageIn(text: string): string | undefined {
 	}
 }
 
-/** The HTTP status of a refusal; undefined when the daemon did not answer. */
+/** The HTTP status of an error response; undefined if the daemon did not respond. */
 export function statusOf(error: unknown): number | undefined {
 	return error instanceof Refusal ? error.status : undefined;
 }
 
-/** Why a call failed, as a sentence for the operator. */
+/** Why a call failed, for the operator. */
 export function sentenceOf(error: unknown, address: string): string {
 	const { code, message } = error as NodeJS.ErrnoException;
 	switch (code) {

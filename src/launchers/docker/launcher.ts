@@ -1,6 +1,5 @@
 /**
- * Runs workers as containers of a Docker daemon. They outlive the service, and are found by their
- * labels (D25, D34).
+ * Runs workers as Docker containers, found by their labels. They outlive the service (D25, D34).
  */
 import type { Clock } from "../../clock.ts";
 import { dockerDaemon, sentenceOf, statusOf } from "./daemon.ts";
@@ -17,39 +16,38 @@ import { logPath, pruneLogs, tail } from "../log-files.ts";
 const RETRY_MS = 1000;
 /** How often a new container is checked for its program, ms. */
 const BEGIN_MS = 10;
-/** The grace is counted in steps of this many ms, so that a shorter one takes effect at once. */
+/** Step of the grace countdown, ms: bounds how late a shortened grace takes effect. */
 const STEP_MS = 25;
-/** How long a container may survive SIGKILL, or the daemon be unavailable for a kill, ms. */
+/** Limit for a container to end after SIGKILL, or for the daemon to accept a kill, ms. */
 const KILL_TIMEOUT_MS = 10_000;
 
-/** The init process of a container. */
 const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
 
-/** A watched worker, from its start or adoption until its exit is reported. */
+/** A watched worker, from start or adoption until its exit is reported. */
 interface Worker {
 	readonly id: string;
-	/** Id of its container. */
+	/** Container id. */
 	readonly container: string;
 	graceLeftMs: number;
-	/** The end in progress, shared by all concurrent stops. */
+	/** The stop in progress, shared by concurrent stops. */
 	ending: Promise<void> | undefined;
 	/** Aborted when the container has ended. */
 	readonly over: AbortController;
 	/** Aborted when it is no longer watched. */
 	readonly left: AbortController;
-	/** Resolves when its exit was reported. */
+	/** Resolves when the exit was reported. */
 	readonly reported: PromiseWithResolvers<void>;
 }
 
 /**
- * The `docker` launcher (D25). A handle is `{container}`. Containers of ended workers are removed,
+ * The `docker` launcher (D25). A handle is `{container}`. Containers of ended workers are removed;
  * their output stays in `logDir`. Strays are removed before the first start at the latest.
  */
 export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDependencies): Launcher {
 	const workers = new Map<string, Worker>();
 	const listeners: ((exit: Exit) => void)[] = [];
 	let daemonOnce: Daemon | undefined;
-	/** Throws a sentence when `DOCKER_HOST` is wrong. */
+	/** Throws if `DOCKER_HOST` is invalid. */
 	const daemon = (): Daemon => (daemonOnce ??= dockerDaemon(serviceEnv));
 	const sentence = (error: unknown): string =>
 		sentenceOf(error, daemonOnce?.address ?? "DOCKER_HOST");
@@ -83,7 +81,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		worker.reported.resolve();
 	}
 
-	/** Copies the output of a container until it has ended, across outages of the daemon. */
+	/** Copies a container's output until it ends; retries while the daemon is unavailable. */
 	async function endOf({
 		id,
 		container,
@@ -98,7 +96,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 				logged = true;
 			}
 			try {
-				// The output may end a moment before the container. If it failed, this is the pause.
+				// The output may end just before the container. If copying failed, this is the pause.
 				await Promise.race([
 					daemon().wait(container, left.signal),
 					clock.sleep(RETRY_MS, left.signal),
@@ -129,7 +127,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		}
 	}
 
-	/** Ends a container, or joins the end in progress; the shorter grace counts. */
+	/** Ends a container or joins the stop in progress; the shorter grace applies. */
 	function end(worker: Worker, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= graceThenKill(worker).catch((error: unknown) => {
@@ -155,7 +153,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 			throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 	}
 
-	/** Removes containers of the service whose workers are not watched here; returns how many. */
+	/** Removes containers of the service that are not watched here; returns how many. */
 	async function sweep(serviceId: string): Promise<number> {
 		const found = await daemon().list({ label: `${LABELS.service}=${serviceId}`, all: true });
 		const strays = found.filter(({ Labels }) => !workers.has(Labels[LABELS.worker] ?? ""));
@@ -235,7 +233,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		},
 
 		async removeStrays({ serviceId, recorded }) {
-			// Most services use no containers: their daemon is not called before a first start.
+			// Most services use no containers: do not call the daemon before a first start.
 			if (recorded.length === 0) return 0;
 			try {
 				const ended = sweep(serviceId);
@@ -264,8 +262,8 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 }
 
 /**
- * Resolves when the worker's program has replaced the init process. Throws when it was not found or
- * may not be executed.
+ * Resolves when the worker's program has replaced the init process. Throws if it was not found or
+ * is not executable.
  */
 async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
 	for (;;) {
@@ -274,7 +272,7 @@ async function begun(clock: Clock, daemon: Daemon, container: string): Promise<v
 			if (rows.some((row) => !INIT.test(row.at(-1) ?? ""))) return;
 		} catch {
 			const { State, Config } = await daemon.inspect(container);
-			// As a shell reports it: 126 may not be executed, 127 was not found.
+			// Shell convention: 126 is not executable, 127 not found.
 			if (State.Running || (State.ExitCode !== 126 && State.ExitCode !== 127)) return;
 			const command = JSON.stringify(Config.Cmd ?? Config.Entrypoint);
 			throw new Error(
@@ -285,7 +283,7 @@ async function begun(clock: Clock, daemon: Daemon, container: string): Promise<v
 	}
 }
 
-/** Sends a signal; harmless to an ended container. Waits 10 s for a daemon that restarts. */
+/** Sends a signal; no error if the container has ended. Waits 10 s for a restarting daemon. */
 async function signal(
 	clock: Clock,
 	daemon: Daemon,
@@ -304,7 +302,7 @@ async function signal(
 	}
 }
 
-/** Removes a container; harmless when it is missing or being removed. */
+/** Removes a container; no error if it is missing or being removed. */
 async function remove(daemon: Daemon, container: string): Promise<void> {
 	try {
 		await daemon.remove(container);

@@ -1,6 +1,6 @@
 /**
- * Runs workers as processes of this machine, each the leader of a process group of its own. They
- * outlive the service (D34).
+ * Runs workers as local processes, each the leader of its own process group. They outlive the
+ * service (D34).
  */
 import { closeSync } from "node:fs";
 import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
@@ -22,31 +22,31 @@ import { environmentOf, spawnWorker } from "./spawn.ts";
 import { sweepStrays } from "./strays.ts";
 import { processTable } from "./process-table.ts";
 
-/** How often an adopted worker is polled for its end, ms. */
+/** Poll interval for the end of an adopted worker, ms. */
 const WATCH_MS = 500;
-/** How often the sizes of all logs are checked, ms. */
+/** How often all log sizes are checked, ms. */
 const LOG_MS = 2000;
 
-/** A watched worker, from its start or adoption until its exit is reported. */
+/** A watched worker, from start or adoption until its exit is reported. */
 interface Worker extends Ending {
 	readonly id: string;
-	/** Not a child of this process: the system does not report its end, so it is polled. */
+	/** Not a child of this process, so its end is polled. */
 	readonly adopted: boolean;
 	/** Set once the leader is known to have ended. */
 	left: boolean;
-	/** The end in progress, shared by all concurrent stops. */
+	/** The stop in progress, shared by concurrent stops. */
 	ending: Promise<void> | undefined;
-	/** Resolves when its exit was reported. */
+	/** Resolves when the exit was reported. */
 	readonly reported: PromiseWithResolvers<void>;
-	/** Aborts the polling of an adopted one. */
+	/** Aborts the polling of an adopted worker. */
 	readonly watching: AbortController;
 }
 
 /**
- * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends, what is
- * left of its group is killed before the exit is reported. On Linux, processes that left the group
- * are found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment. Without `logDir` the
- * output is discarded.
+ * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends, the rest
+ * of its group is killed before the exit is reported. On Linux, processes that left the group are
+ * found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment. Without `logDir` output is
+ * discarded.
  */
 export function processLauncher({
 	clock,
@@ -60,7 +60,7 @@ export function processLauncher({
 	let closed = false;
 	let bounding = false;
 
-	/** Begins to watch a worker. `environment` is that of its leader, as `NAME=value`. */
+	/** Starts watching a worker. `environment`: that of its leader, as `NAME=value`. */
 	function add(params: {
 		id: string;
 		leader: Identity;
@@ -90,14 +90,14 @@ export function processLauncher({
 	async function watch(worker: Worker): Promise<void> {
 		const over = worker.watching.signal;
 		while (!over.aborted) {
-			// All workers at the same moments: hundreds of them wake the service once.
+			// Aligned, so that hundreds of workers wake the service once per interval.
 			await clock.sleep(WATCH_MS - (clock.now() % WATCH_MS), over);
 			if (over.aborted) return;
 			if (!isRunning(worker.leader)) return leave(worker, {});
 		}
 	}
 
-	/** Keeps the logs within their bound while there are workers: one timer for all of them. */
+	/** Bounds the log sizes while there are workers, with one timer for all. */
 	async function boundLogs(folder: string): Promise<void> {
 		bounding = true;
 		while (workers.size > 0 && !closed) {
@@ -107,7 +107,7 @@ export function processLauncher({
 		bounding = false;
 	}
 
-	/** Ends the worker's group, or joins the end in progress; the shorter grace counts. */
+	/** Ends the worker's group or joins the stop in progress; the shorter grace applies. */
 	function end(worker: Worker, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= endGroup(clock, worker).catch((error: unknown) => {
@@ -117,7 +117,7 @@ export function processLauncher({
 		return worker.ending;
 	}
 
-	/** The leader ended: ends the rest of its group and reports the exit, once. */
+	/** After the leader ended: ends the rest of its group and reports the exit, once. */
 	async function leave(worker: Worker, how: { code?: number; signal?: string }): Promise<void> {
 		if (worker.left) return;
 		worker.left = true;
@@ -157,7 +157,7 @@ export function processLauncher({
 			try {
 				const env = environmentOf(spec, serviceEnv);
 				const { child, pid } = await spawnWorker({ ...spec, env }, output);
-				// Not yet collected by the event loop, so it exists even if it has ended already.
+				// Not yet reaped by the event loop, so it exists even if it has already ended.
 				let leader: Identity | undefined;
 				try {
 					leader = identify(pid);
