@@ -1,6 +1,6 @@
 /**
- * Small files and folders that survive a power loss: a file is written and flushed under a temporary
- * name, then renamed, and its folder is flushed. Readers find a complete file or none.
+ * Small files and folders that survive a power loss: a file is flushed under a temporary name,
+ * renamed, then its folder is flushed. Readers find a complete file or none.
  */
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
@@ -32,8 +32,8 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Error codes where nothing can be flushed, such as read-only mounts. Not EIO and ENOSPC, which mean
- * that data may be lost.
+ * Error codes where nothing can be flushed, such as read-only mounts. Not EIO and ENOSPC: data may
+ * be lost.
  */
 const NO_FLUSH: ReadonlySet<string> = new Set([
 	"EINVAL",
@@ -46,8 +46,8 @@ const NO_FLUSH: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Creates a durable file with mode 0600. Returns false, without a change, when the file exists: of
- * several processes exactly one creates it.
+ * Creates a durable file with mode 0600; false if it exists. Of several processes exactly one
+ * creates it.
  */
 export function createFile(path: string, text: string, ops: FileOperations = fs): boolean {
 	return writeDurably(path, text, ops, (temporary) => {
@@ -84,7 +84,7 @@ export function flushFile(path: string, ops: FileOperations = fs): void {
 	flush(dirname(path), ops);
 }
 
-/** Creates a durable folder with mode 0700, and its parents. An existing folder keeps its mode. */
+/** Creates a durable folder (mode 0700) with its parents. An existing folder keeps its mode. */
 export function makeFolder(path: string, ops: FileOperations = fs): void {
 	const first = ops.mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
 	if (first === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The encryption key for stored secrets: from `SLUICE_SECRET`, or with SQLite from a key file beside
- * the database with mode 0600 (D22, decision 0025).
+ * The encryption key for stored secrets: from `SLUICE_SECRET`, or with SQLite from a key file of
+ * mode 0600 next to the database (D22, decision 0025).
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import type { StoredSecrets } from "./store/key-check.ts";
 
 const KEY_BYTES = 32;
 
-/** Content of a key file; the line end is optional. */
+/** The line end is optional. */
 const KEY_TEXT = /^([0-9a-fA-F]{64})\r?\n?$/;
 
 export interface KeySource {
@@ -25,9 +25,9 @@ export interface KeySource {
 }
 
 /**
- * The key, 32 bytes. SQLite: `stored` is what the database has to check it; a key file is created
- * only if nothing is encrypted yet, and is durable when this returns. Throws an Error with a sentence
- * for the operator when the key file is missing or wrong.
+ * The 32-byte key. SQLite: `stored` is the database's data to check it; a key file is created only
+ * if nothing is encrypted yet, and is durable on return. Throws an Error with a sentence for the
+ * operator if the key file is missing or wrong.
  */
 export function secretKey(
 	{ secret, database, random }: KeySource,
@@ -50,7 +50,7 @@ export function secretKey(
 			: fromText(secret);
 	if (inUse && !isKeyOf(key, stored))
 		throw new Error(wrongKey({ path, database, isFromEnv: secret !== undefined }));
-	// An earlier version, or a process that was killed, may not have flushed the file.
+	// An earlier version or a killed process may not have flushed the file.
 	if (secret === undefined && !confirmed) flushFile(path);
 	return key;
 }
@@ -60,8 +60,8 @@ function fromText(secret: string): Uint8Array {
 }
 
 /**
- * Whether the database was encrypted with this key. Without a check value (earlier versions) several
- * keys may have been used: one text that it decrypts is enough.
+ * Whether the database was encrypted with this key. Without a check value (earlier versions)
+ * several keys may have been used: one text that it decrypts suffices.
  */
 function isKeyOf(key: Uint8Array, { identity, check, encrypted }: StoredSecrets): boolean {
 	if (check !== undefined) return check === keyCheck(key, identity);
@@ -69,7 +69,7 @@ function isKeyOf(key: Uint8Array, { identity, check, encrypted }: StoredSecrets)
 	return encrypted.some((text) => decrypt(text).ok);
 }
 
-/** The key in the file; undefined when the file does not exist. */
+/** The key in the file; undefined if the file does not exist. */
 function readKey(path: string, database: string): Uint8Array | undefined {
 	let text: string;
 	try {
@@ -90,7 +90,7 @@ function readKey(path: string, database: string): Uint8Array | undefined {
 	return Buffer.from(digits, "hex");
 }
 
-/** Creates the key file. If another process creates it at the same time, its key is used. */
+/** Creates the key file, or uses the key that another process creates at the same time. */
 function createKey(path: string, database: string, random: Random): Uint8Array {
 	createFile(path, hex(random(KEY_BYTES)));
 	return readKey(path, database) ?? refuseMissing(path, database);

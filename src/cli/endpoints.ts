@@ -1,4 +1,4 @@
-/** `sluice endpoints`: endpoints of a running service (D36). */
+/** `sluice endpoints` (D36). */
 import { stringify } from "yaml";
 import { mergeSettings } from "../core/endpoint.ts";
 import { isManaged } from "../launchers/index.ts";
@@ -87,7 +87,7 @@ const create: Action = {
 	},
 };
 
-/** The settings of the flags, over those of the repository that `--from` names. */
+/** The settings of the flags, merged over those of the `--from` repository. */
 function withRepository(input: ActionInput): Record<string, unknown> {
 	const settings = readSettings(input);
 	const { from } = input.flags;

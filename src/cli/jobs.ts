@@ -1,4 +1,4 @@
-/** `sluice jobs`: jobs of an endpoint (D36). */
+/** `sluice jobs` (D36). */
 import type { Action, CommandGroup } from "./command.ts";
 import {
 	JSON_FLAG,

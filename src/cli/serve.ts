@@ -11,16 +11,15 @@ import type { Action, Flag } from "./command.ts";
 import { CliError } from "./errors.ts";
 import type { ServiceCommand, ServiceMessage } from "./service-thread.ts";
 
-/** Parallel collection of short-lived objects costs more than it gains on a busy machine. */
+/** Parallel scavenging costs more than it gains on a busy machine. */
 export const HEAP_FLAGS = ["--no-parallel-scavenge"];
 
-/** Space for short-lived objects, MB; about a third is in use between two collections. */
+/** Space for short-lived objects, MB; about a third is in use between collections. */
 const YOUNG_GENERATION_MB = 24;
 
-/** TypeScript in the source tree, JavaScript in the build: the extension of this file. */
+/** Has the extension of this file: TypeScript in the source tree, JavaScript in the build. */
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Placeholders of the flags' values. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
 	config: "FILE",
 	host: "ADDRESS",
@@ -97,10 +96,10 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 	return `${lines.join("\n")}\n`;
 }
 
-/** What follows a sign-in link for the console. */
+/** Printed after a console sign-in link. */
 export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
 
-/** Resolves at the first SIGTERM or SIGINT; a second one exits the process immediately. */
+/** Resolves at the first SIGTERM or SIGINT; the second exits the process at once. */
 function onStopSignal(): Promise<void> {
 	return new Promise((resolve) => {
 		let stopping = false;
@@ -114,7 +113,7 @@ function onStopSignal(): Promise<void> {
 	});
 }
 
-/** The text of a file; undefined when it cannot be read. */
+/** The text of a file; undefined if it cannot be read. */
 export function readFile(path: string): string | undefined {
 	try {
 		return readFileSync(path, "utf8");

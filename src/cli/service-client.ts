@@ -3,19 +3,18 @@ import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } f
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
-/** The body of a successful response: its text, and parsed. */
+/** The body of a successful response. */
 export interface ServiceAnswer {
 	text: string;
 	json: unknown;
 }
 
-/** A running service. Calls throw {@link CliError} with the sentence of the service's error. */
+/** A running service. Calls throw {@link CliError} with the service's error message. */
 export interface ServiceClient {
-	/** Address without a slash at the end. */
+	/** Address without trailing slash. */
 	base: string;
-	/** The API key; throws {@link CliError} when none is set. */
+	/** Throws {@link CliError} if no key is set. */
 	apiKey(): string;
-	/** Sends a request, with a JSON body if one is given. */
 	request(
 		method: "GET" | "POST" | "PATCH" | "DELETE",
 		path: string,
@@ -25,7 +24,7 @@ export interface ServiceClient {
 	streamLines(path: string): AsyncIterable<string>;
 }
 
-/** The service that the environment names. An empty variable counts as unset. */
+/** The service named by the environment. An empty variable counts as unset. */
 export function serviceClient(env: Readonly<Record<string, string | undefined>>): ServiceClient {
 	const base = (env["SLUICE_URL"] || DEFAULT_URL).replace(/\/+$/, "");
 
@@ -88,7 +87,7 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 	};
 }
 
-/** Template tag for paths: escapes inserted strings; a `URLSearchParams` is inserted as it is. */
+/** Template tag for paths: escapes strings, inserts a `URLSearchParams` as is. */
 export function path(
 	texts: TemplateStringsArray,
 	...values: readonly (string | URLSearchParams)[]
@@ -101,7 +100,7 @@ export function path(
 	});
 }
 
-/** The flags of these names that are set, as a query. */
+/** The given flags, if set, as a query. */
 export function queryOf(
 	flags: Readonly<Record<string, string | undefined>>,
 	names: readonly string[],
@@ -113,7 +112,7 @@ export function queryOf(
 	);
 }
 
-/** The parsed text; undefined when it is not JSON. */
+/** The parsed text; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -122,7 +121,7 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-/** The sentence of an error response; where several fields are wrong, one line for each. */
+/** The message of an error response, with a line per field if several are wrong. */
 function errorSentence(body: unknown, status: number): string {
 	const { error, details = [] } = (body ?? {}) as {
 		error?: unknown;

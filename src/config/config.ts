@@ -1,4 +1,4 @@
-/** The configuration of a service, from flags, environment and `sluice.yaml` (D34, D35). */
+/** The service configuration, from flags, environment and `sluice.yaml` (D34, D35). */
 import { dirname, resolve } from "node:path";
 import type { Endpoint } from "../core/endpoint.ts";
 import { isObject } from "../core/schema.ts";
@@ -12,32 +12,32 @@ export interface Config {
 	host: string;
 	port: number;
 	store: StoreAddress;
-	/** Local data: output of workers; with PostgreSQL also the identity of the server. */
+	/** Local data: worker output; with PostgreSQL also the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
-	/** Address for workers and snippets; by default the one the service listens on. */
+	/** Address for workers and snippets; default: the listening address. */
 	publicUrl?: string | undefined;
-	/** With PostgreSQL: address of this server for the workers that it launches. */
+	/** With PostgreSQL: address of this server for the workers it launches. */
 	advertiseUrl?: string | undefined;
-	/** Admin key of the environment (D30). */
+	/** Admin key from the environment (D30). */
 	apiKey?: string | undefined;
-	/** Text from which the encryption key for secrets is derived (D22). */
+	/** Source of the encryption key for secrets (D22). */
 	secret?: string | undefined;
 	/** Time for running jobs at a stop, ms (D34). */
 	drainMs: number;
 	/** GPUs of this machine for launched workers. */
 	gpus: number;
-	/** Lowest level of the log that is written. */
+	/** Lowest level that is logged. */
 	logLevel: "debug" | "info" | "warn" | "error";
 	/** `auto`: text on a terminal, else JSON. */
 	logFormat: "auto" | "text" | "json";
-	/** Origins of web pages that may call `/v2` and `/sdk/v2` (D38). */
+	/** Web page origins that may call `/v2` and `/sdk/v2` (D38). */
 	corsOrigins: "*" | string[];
-	/** Webhooks may go to private, loopback and link-local addresses (D21). */
+	/** Whether webhooks may go to private, loopback and link-local addresses (D21). */
 	webhooksAllowPrivateNetworks: boolean;
 }
 
-/** Where jobs are stored (D34). A `url` may contain a password. */
+/** Where jobs are stored (D34). `url` may contain a password. */
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
 /** Values by the names of {@link OPTIONS}, in their units. */
@@ -46,7 +46,7 @@ interface Values extends Omit<Config, "endpoints" | "store" | "drainMs"> {
 	drainTimeout: number;
 }
 
-/** The configuration, or a sentence for every problem found. */
+/** The configuration, or a sentence per problem. */
 export function loadConfig(
 	sources: Sources,
 ): { ok: true; config: Config } | { ok: false; problems: string[] } {
@@ -99,7 +99,7 @@ export function loadConfig(
 	};
 }
 
-/** Only the store, for commands that need nothing else; or the problems of its option. */
+/** Only the store option, for commands that need nothing else. */
 export function loadStore(
 	sources: Omit<Sources, "readFile">,
 ): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
@@ -120,7 +120,7 @@ function withoutSlash(url: string | undefined): string | undefined {
 	return url?.replace(/\/+$/, "");
 }
 
-/** An origin as browsers send it: lower case, without the default port. */
+/** An origin as browsers send it: lower case, without default port. */
 function normalizedOrigin(origin: string): string {
 	const url = new URL(origin);
 	return url.origin === "null" ? origin : url.origin;
@@ -135,7 +135,7 @@ function readEndpoints(raw: unknown, path: string, problems: string[]): Endpoint
 				problems.push(`${path}: endpoints.${id}${field === "" ? "" : `.${field}`} ${message}`);
 			continue;
 		}
-		// Absolute, since the store outlives this working directory.
+		// Absolute: the store outlives this working directory.
 		const launcher = resolvePaths(read.endpoint.launcher, dirname(path));
 		endpoints.push({ ...read.endpoint, launcher });
 	}

@@ -1,11 +1,11 @@
-/** The options of `sluice serve` as one table: names, types, defaults, descriptions. */
+/** The options of `sluice serve`: names, types, defaults, descriptions. */
 import type { Schema } from "../core/schema.ts";
 
-/** A flag overrides the environment, which overrides the file. */
+/** Precedence: flag, environment, file. */
 export interface Option {
-	/** Flag of `sluice serve`, without its dashes. */
+	/** Flag of `sluice serve`, without dashes. */
 	readonly flag?: string;
-	/** Environment variable; an empty one counts as unset. */
+	/** Environment variable; empty counts as unset. */
 	readonly env: string;
 	/** Member of `sluice.yaml`, such as `cors.origins`. */
 	readonly file?: string;
@@ -13,7 +13,7 @@ export interface Option {
 	readonly schema: Schema;
 }
 
-/** All options but the endpoints of `sluice.yaml` (D34, D35, D30, D22, D21, D38). */
+/** All options except the endpoints of `sluice.yaml` (D21, D22, D30, D34, D35, D38). */
 export const OPTIONS = {
 	config: {
 		flag: "config",
@@ -198,7 +198,7 @@ export const OPTIONS = {
 	},
 } as const satisfies Record<string, Option>;
 
-/** Variables with secrets of the service, which workers must not see. */
+/** Variables with secrets of the service, hidden from workers. */
 export const OWN_VARIABLES: readonly string[] = [
 	"SLUICE_API_KEY",
 	"SLUICE_SECRET",

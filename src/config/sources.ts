@@ -1,4 +1,4 @@
-/** Reads option values from flags, environment and `sluice.yaml`; collects problems as sentences. */
+/** Reads options from flags, environment and `sluice.yaml`; collects problems as sentences. */
 import { parse } from "yaml";
 import { check, isAbsent, isObject } from "../core/schema.ts";
 import type { Schema } from "../core/schema.ts";
@@ -6,17 +6,17 @@ import { OPTIONS } from "./options.ts";
 import type { Option } from "./options.ts";
 
 export interface Sources {
-	/** Flags of the command line by name. */
+	/** Command line flags by name. */
 	flags: Readonly<Record<string, string | undefined>>;
 	env: Readonly<Record<string, string | undefined>>;
 	cwd: string;
-	/** Reads a text file; undefined when it cannot be read. */
+	/** Reads a text file; undefined if it cannot be read. */
 	readFile: (path: string) => string | undefined;
 }
 
 type TextSources = Pick<Sources, "flags" | "env">;
 
-/** `sluice.yaml` as a whole; its endpoints are checked by `endpoint-settings.ts`. */
+/** All of `sluice.yaml`; `endpoint-settings.ts` checks the endpoints. */
 const FILE_SCHEMA: Schema = section({
 	endpoints: {
 		type: "object",
@@ -38,7 +38,7 @@ function section(properties: Record<string, Schema>): Schema {
 	};
 }
 
-/** The text of an option from flag or environment, and the name of that source. */
+/** The text of an option and its source, a flag or variable. */
 export function optionText(
 	{ flags, env }: TextSources,
 	{ flag, env: variable }: Option,
@@ -48,7 +48,7 @@ export function optionText(
 	return env[variable] ? { source: variable, text: env[variable] } : undefined;
 }
 
-/** The value of an option, or its default. Has the type of the schema if there are no problems. */
+/** The value of an option, or its default. Has the schema's type unless there are problems. */
 export function optionValue(
 	sources: TextSources,
 	option: Option,
@@ -64,7 +64,7 @@ export function optionValue(
 	const faults = check(schema, value, source);
 	if (option === OPTIONS.store && faults.length === 0 && !isStoreAddress(text))
 		faults.push({ field: source, message: schema["x-message"] ?? "" });
-	// Other types may be secrets, which must not be printed.
+	// Other types may be secrets: do not print them.
 	const isPrintable = schema.type === "integer" || schema.type === "boolean";
 	for (const { field, message } of faults)
 		problems.push(
@@ -73,12 +73,12 @@ export function optionValue(
 	return value;
 }
 
-/** The pattern of the schema accepts some texts that are no URL, such as a port above 65535. */
+/** The schema's pattern accepts some invalid URLs, such as a port above 65535. */
 function isStoreAddress(text: string): boolean {
 	return !text.startsWith("postgres") || URL.canParse(text);
 }
 
-/** Converts a text to the type of the schema; unconvertible text is returned for the check. */
+/** Converts to the schema's type; returns unconvertible text for the check to reject. */
 function fromText({ type, oneOf }: Schema, text: string): unknown {
 	if (type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
 	if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
@@ -90,7 +90,7 @@ function fromText({ type, oneOf }: Schema, text: string): unknown {
 	return text;
 }
 
-/** The value at a dotted path; `null` counts as missing at the callers. */
+/** The value at a dotted path. */
 function memberAt(file: Record<string, unknown>, path: string): unknown {
 	return path
 		.split(".")

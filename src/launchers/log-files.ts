@@ -1,6 +1,6 @@
 /**
- * The log file of each managed worker. A process writes to it directly and outlives the service,
- * which only reads, bounds and removes it.
+ * Log files of managed workers. A process writes its file directly and outlives the service, which
+ * only reads, bounds and removes it.
  */
 import {
 	closeSync,
@@ -17,24 +17,23 @@ import {
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Longest tail of the output, in characters. */
 const TAIL_CHARACTERS = 2_000;
-/** Enough bytes for that many characters of UTF-8. */
+/** Enough bytes for that many UTF-8 characters. */
 const TAIL_BYTES = 4 * TAIL_CHARACTERS;
-/** A log longer than this many bytes is rotated. */
+/** A longer log is rotated. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/** How long logs of ended workers are kept, ms from their last line, and how many bytes together. */
+/** Retention of ended workers' logs: ms since the last line, and total bytes. */
 const KEPT_MS = 24 * 3_600_000;
 const KEPT_BYTES = 512 * 1024 * 1024;
 
-/** Path of a worker's log in `logDir`. The rotated one has `.old` at the end. */
+/** Path of a worker's log in `logDir`; the rotated one ends with `.old`. */
 export function logPath(logDir: string, workerId: string): string {
 	return join(logDir, `worker-${encodeURIComponent(workerId)}.log`);
 }
 
 /**
- * Opens a log for writing and returns its descriptor. Makes its folder; only this user may read
- * either. Throws a sentence when it cannot.
+ * Opens a log for writing, with its folder; both only for this user. Returns the descriptor; throws
+ * an Error with a sentence.
  */
 export function openLog(logDir: string, workerId: string): number {
 	try {
@@ -60,7 +59,7 @@ export function tail(path: string): string {
 		const { size } = fstatSync(file);
 		const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES));
 		const length = readSync(file, buffer, 0, buffer.length, size - buffer.length);
-		// No NUL and no half characters: the text goes into a database.
+		// No NUL and no half characters: the text is stored in a database.
 		const text = buffer.toString("utf8", 0, length).replaceAll("\0", "").trimEnd();
 		if (text.length <= TAIL_CHARACTERS && size <= TAIL_BYTES) return text;
 		const end = text.slice(-TAIL_CHARACTERS);
@@ -70,16 +69,15 @@ export function tail(path: string): string {
 	}
 }
 
-/** The file with the number of bytes that were written before the last rotation. */
+/** The file that {@link startOf} reads. */
 export function startPath(path: string): string {
 	return `${path}.start`;
 }
 
-/** Bytes that were written before the last rotation. */
+/** Bytes written before the last rotation. */
 export function startOf(path: string): number {
 	try {
-		// Logs are not flushed: after a power loss it may be empty or zeros, and the log counts from
-		// its beginning.
+		// Not flushed: after a power loss it may be empty or zeros; then the log counts from 0.
 		return Number(readFileSync(startPath(path), "utf8")) || 0;
 	} catch {
 		return 0;
@@ -87,8 +85,8 @@ export function startOf(path: string): number {
 }
 
 /**
- * Rotates a log longer than `limit` bytes (16 MiB) by copying, since the worker holds it open;
- * lines written in between may be lost. False when it is shorter.
+ * Rotates a log longer than `limit` bytes (16 MiB), else returns false. Copies, since the worker
+ * holds the file open; lines written meanwhile may be lost.
  */
 export function boundLog(path: string, limit = LOG_BYTES): boolean {
 	try {
@@ -105,8 +103,8 @@ export function boundLog(path: string, limit = LOG_BYTES): boolean {
 }
 
 /**
- * Removes logs of ended workers: those older than 24 h, and the oldest until the rest has at most
- * `bytes` (512 MiB). `now` in ms since the epoch.
+ * Removes logs of ended workers that are older than 24 h, then the oldest until at most `bytes`
+ * (512 MiB) remain. `now`: ms since the epoch.
  */
 export async function pruneLogs(
 	logDir: string,

@@ -15,14 +15,13 @@ import type { DevTarget } from "./target.ts";
 import { devWorker } from "./worker-process.ts";
 import type { Crash, DevWorker, WorkerRegistry } from "./worker-process.ts";
 
-/** A running service, and its worker, which starts at the first `restart`. */
+/** A running service and its worker, which starts at the first `restart`. */
 export interface DevSession {
 	url: string;
 	/** Single-use sign-in link for the console. */
 	consoleLink: string | undefined;
 	worker: DevWorker;
 	calls: JobCalls;
-	/** Stops worker and service. */
 	stop(): Promise<void>;
 }
 
@@ -31,7 +30,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export interface DevOptions {
 	target: DevTarget;
 	state: DevState;
-	/** Undefined: the default port, or a free one when that is in use. */
+	/** Undefined: the default port, or a free one if that is in use. */
 	port: string | undefined;
 	env: Env;
 	print: (line: string) => void;
@@ -116,7 +115,7 @@ function withoutSecrets(env: Env): Record<string, string> {
 
 async function startService(options: DevOptions, events: EventBus): Promise<App> {
 	const { port, print } = options;
-	// Loaded only here, to keep the service out of the memory of other commands.
+	// Imported here to keep the service out of the memory of other commands.
 	const { startApp } = await import("../../compose.ts");
 	const start = (at: string): Promise<App> =>
 		startApp(configOf(at, options), { clock: systemClock, events, env: {} });

@@ -29,7 +29,7 @@ export interface DevTarget {
 const PYTHON = [".py"];
 const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 
-/** Handlers with these names are named after their folder. */
+/** Handlers with these names take the name of their folder. */
 const GENERIC_NAMES = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
 
 const WORKER_ENTRY = fileURLToPath(
@@ -43,7 +43,7 @@ const NODE = [
 	"--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
 ];
 
-/** Reads the arguments; throws {@link CliError} when they name nothing that can run. */
+/** Interprets the arguments; throws {@link CliError} if they name nothing that can run. */
 export function devTarget(q: {
 	path: string | undefined;
 	command: readonly string[];
@@ -134,7 +134,7 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 	return python;
 }
 
-/** A name as an endpoint id (D35). */
+/** Turns a name into an endpoint id (D35). */
 function idOf(name: string): string {
 	const id = name
 		.toLowerCase()

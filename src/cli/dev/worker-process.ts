@@ -1,6 +1,5 @@
 /**
- * The worker process of `sluice dev`: started, restarted and ended; after a crash it starts again
- * with the next change of a source file (D36).
+ * The worker process of `sluice dev`. After a crash it restarts when a source file changes (D36).
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -9,30 +8,29 @@ import { createInterface } from "node:readline";
 import type { Clock } from "../../clock.ts";
 import type { DevTarget } from "./target.ts";
 
-/** What the process needs of the service. */
 export interface WorkerRegistry {
-	/** Variables for a new worker, among them its id, `RUNPOD_POD_ID`. */
+	/** Variables for a new worker, including its id, `RUNPOD_POD_ID`. */
 	newWorker(): Promise<Record<string, string>>;
-	/** The worker is dead: its jobs return to the queue. Returns their number. */
+	/** Requeues the jobs of an ended worker; returns their number. */
 	workerEnded(id: string): Promise<number>;
-	/** Whether the worker has asked for a job, and has started one. */
+	/** Whether the worker has polled for jobs, and has started one. */
 	progress(id: string): { polled: boolean; worked: boolean };
 }
 
 export interface DevWorker {
-	/** Kills the worker if it runs, and starts it. Calls during a restart are merged. */
+	/** Kills the worker if it runs, and starts it. Merges calls during a restart. */
 	restart(): void;
-	/** Ends it with SIGTERM, after `graceMs` with SIGKILL. It cannot be started again. */
+	/** Sends SIGTERM, after `graceMs` SIGKILL. The worker cannot be started again. */
 	stop(graceMs: number): Promise<void>;
 }
 
-/** An exit of the worker that nobody requested. */
+/** An unrequested exit of the worker. */
 export interface Crash {
 	/** Such as "exited with code 1". */
 	how: string;
-	/** It had asked for a job. */
+	/** Whether it had polled for jobs. */
 	polled: boolean;
-	/** Number of its jobs that are back in the queue. */
+	/** Number of its jobs that were requeued. */
 	requeued: number;
 }
 
@@ -41,7 +39,7 @@ interface Options {
 	env: Readonly<Record<string, string>>;
 	registry: WorkerRegistry;
 	clock: Clock;
-	/** Receives each line of its output. */
+	/** Receives each line of output. */
 	onLine: (text: string) => void;
 	onCrash: (crash: Crash) => void;
 }
@@ -53,7 +51,7 @@ interface Run {
 	closed: Promise<void>;
 }
 
-/** Interval of checks whether a process group has ended, ms. */
+/** How often a process group is checked for its end, ms. */
 const CHECK_MS = 20;
 /** Longest wait for killed processes to disappear, ms. */
 const KILL_WAIT_MS = 1000;
@@ -66,7 +64,7 @@ export function devWorker(options: Options): DevWorker {
 	let stopped = false;
 	let lastStep = Promise.resolve();
 
-	/** Runs starts and ends one after the other. */
+	/** Serialises starts and stops. */
 	function enqueue(step: () => Promise<void>): Promise<void> {
 		lastStep = lastStep.then(step).catch((error: unknown) => onLine(String(error)));
 		return lastStep;
@@ -78,7 +76,7 @@ export function devWorker(options: Options): DevWorker {
 		const child = spawn(file, args, {
 			cwd: target.folder,
 			env: { ...env, ...target.env, ...variables, PYTHONUNBUFFERED: "1" },
-			// Its own process group: its child processes end with it.
+			// Its own process group: its child processes are killed with it.
 			detached: true,
 			stdio: target.kit ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
 		});
@@ -101,12 +99,12 @@ export function devWorker(options: Options): DevWorker {
 		});
 	}
 
-	/** A worker that has worked and exits with 0 is replaced at once (`refresh_worker`). */
+	/** A worker that exits with 0 after working is replaced at once (`refresh_worker`). */
 	async function onExit(run: Run, how: string, code: number | null): Promise<void> {
 		if (current !== run) return;
 		current = undefined;
 		await killGroup(clock, run.child, 0);
-		// Its last lines are printed before its end.
+		// Print its last lines before its end.
 		await Promise.race([run.closed, clock.sleep(KILL_WAIT_MS)]);
 		const { polled, worked } = registry.progress(run.id);
 		const requeued = await registry.workerEnded(run.id);
@@ -140,7 +138,7 @@ export function devWorker(options: Options): DevWorker {
 	};
 }
 
-/** Ends a child and its process group, and waits until they have disappeared. */
+/** Ends a child and its process group; resolves when they have disappeared. */
 async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Promise<void> {
 	const { pid } = child;
 	if (pid === undefined) return;
@@ -156,7 +154,7 @@ async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Pr
 		await clock.sleep(CHECK_MS);
 }
 
-/** Returns false when the group has no processes. */
+/** Returns false if the group has no processes. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
 	try {
 		return process.kill(-group, signal);

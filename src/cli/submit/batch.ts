@@ -1,6 +1,6 @@
 /**
- * `sluice jobs submit --file` (D36): one job per line, many at once. Idempotency keys make a
- * repeated run submit each line only once.
+ * `sluice jobs submit --file` (D36): one job per line, many at once. Idempotency keys prevent
+ * duplicates in a repeated run.
  */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -15,7 +15,7 @@ import type { Result, Results } from "./results.ts";
 export interface Batch {
 	calls: JobCalls;
 	file: string;
-	/** Part of every idempotency key: with another name the same lines are submitted again. */
+	/** Part of every idempotency key: another name submits the same lines again. */
 	batch: string;
 	/** Jobs at once. */
 	concurrency: number;
@@ -23,13 +23,13 @@ export interface Batch {
 	results: Results;
 	/** Called after each line; `end`: bytes of the file read so far. */
 	progress: (state: { counts: ReadonlyMap<string, number>; end: number }) => void;
-	/** Receives a sentence about a refused line. */
+	/** Receives a sentence about a rejected line. */
 	warn: (sentence: string) => void;
 }
 
 /**
- * Submits all lines and waits for their jobs. Returns the number of lines by status, including
- * results of earlier runs. Throws {@link CliError} when the batch cannot continue.
+ * Submits all lines and waits for their jobs. Returns the number of lines by status, results of
+ * earlier runs included. Throws {@link CliError} if the batch cannot continue.
  */
 export async function submitBatch(q: Batch): Promise<ReadonlyMap<string, number>> {
 	const counts = new Map<string, number>();
@@ -77,7 +77,7 @@ export async function submitBatch(q: Batch): Promise<ReadonlyMap<string, number>
 	return counts;
 }
 
-/** Submits a job and waits for its end. A final refusal is a result too. */
+/** Submits a job and waits for its end. A final rejection is also a result. */
 async function runJob(
 	calls: JobCalls,
 	body: string,

@@ -17,7 +17,7 @@ import { membersOf } from "../json-members.ts";
 export interface Result {
 	/** Line number in the input, from 1. */
 	index: number;
-	/** The job's state, or `REFUSED`: the line was refused, or its job can no longer be read. */
+	/** The job's state, or `REFUSED`: the line was rejected, or its job can no longer be read. */
 	status: string;
 	id?: string | undefined;
 	/** JSON text. */
@@ -29,13 +29,13 @@ export interface Result {
 }
 
 export interface Results {
-	/** The status that an earlier run has written for this line. */
+	/** The status from an earlier run of this line. */
 	known(index: number, key: string): string | undefined;
 	write(result: Result): void;
 	close(): void;
 }
 
-/** Lines of a file; `end`: offset after the line; `whole`: it ends with a newline. */
+/** Lines of a file; `end`: offset after the line; `whole`: ends with a newline. */
 export async function* linesOf(
 	file: string,
 ): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
@@ -56,7 +56,7 @@ export async function* linesOf(
 	if (bytes.length > 0) yield { bytes, end: end + bytes.length, whole: false };
 }
 
-/** Results on standard output, without those of earlier runs. */
+/** Writes to standard output, without results of earlier runs. */
 export function printedResults(): Results {
 	return {
 		known: () => undefined,
@@ -66,8 +66,8 @@ export function printedResults(): Results {
 }
 
 /**
- * Results in a file, appended to those of earlier runs; an unfinished last line is removed. Throws
- * {@link CliError} when the file contains anything else.
+ * Appends to the results of earlier runs in a file; removes an incomplete last line. Throws {@link
+ * CliError} if the file contains anything else.
  */
 export async function fileResults(path: string): Promise<Results> {
 	const known = new Map<string, string>();
@@ -105,12 +105,12 @@ export async function fileResults(path: string): Promise<Results> {
 	};
 }
 
-/** Error codes of flushing where there is nothing to flush, such as a pipe. */
+/** Flush errors of files that cannot be flushed, such as pipes. */
 const NOT_FLUSHABLE: ReadonlySet<string> = new Set(["EINVAL", "ENOTSUP", "EROFS"]);
 
 /**
- * Flushes a file after writes, one flush at a time, and when it is closed: once the service has
- * erased an expired result, this file is the only copy.
+ * Flushes a file after writes, one flush at a time, and on close: once the service has erased an
+ * expired result, this file is the only copy.
  */
 function openFlusher(file: number): { written(): void; close(): void } {
 	let flushing = false;
@@ -123,7 +123,7 @@ function openFlusher(file: number): { written(): void; close(): void } {
 		pending = false;
 		fdatasync(file, (error) => {
 			flushing = false;
-			// The system reports a failure only once; a later flush would succeed in spite of it.
+			// The system reports a failure only once; later flushes would succeed.
 			if (error && !NOT_FLUSHABLE.has(error.code ?? "")) failure ??= error;
 			if (closed) closeSync(file);
 			else if (pending) flush();

@@ -90,7 +90,6 @@ async function submitInput(input: ActionInput): Promise<number> {
 	}
 }
 
-/** The value of `--input`, or the content of its file. */
 function inputText(value: string): string {
 	if (!value.startsWith("@")) return value;
 	const name = value.slice(1);
@@ -147,7 +146,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 	return [...counts.keys()].every((status) => status === "COMPLETED") ? 0 : 1;
 }
 
-/** Aborts at SIGINT or SIGTERM, with the error that ends the command. */
+/** Aborts at SIGINT or SIGTERM with the error that ends the command. */
 function interrupted(): AbortSignal {
 	const controller = new AbortController();
 	const stop = (): void =>

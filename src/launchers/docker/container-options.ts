@@ -1,11 +1,11 @@
-/** The container of a worker, as the Docker Engine API describes it (D25). Pure. */
+/** A worker's container in terms of the Docker Engine API (D25). Pure. */
 import type { WorkerSpec } from "../launcher.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** The name by which a container reaches the machine that it runs on. */
+/** The host name of the machine inside a container. */
 export const MACHINE = "host.docker.internal";
 
-/** Labels by which a service finds its own containers. */
+/** Labels by which a service finds its containers. */
 export const LABELS = {
 	service: "sluice.service",
 	worker: "sluice.worker",
@@ -39,19 +39,18 @@ interface DeviceRequest {
 	Capabilities: string[][];
 }
 
-/** `network`: `host` or a name. `machine`: the address for {@link MACHINE}, if the daemon has none. */
+/** `network`: `host` or a name. `machine`: address for {@link MACHINE} if the daemon has none. */
 export interface ContainerContext {
 	network: string;
 	machine?: string;
 }
 
-/** The daemon keeps this much of the output, in two files; the service copies it while it grows. */
+/** Output kept by the daemon, in two files; the service copies it while it grows. */
 const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } };
 
-/** Bytes of each unit. */
 const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
-/** With an init process, which forwards signals, so that a program without a handler ends too. */
+/** With an init process that forwards signals, so that programs without handlers end too. */
 export function containerOptions(
 	spec: WorkerSpec<DockerSettings>,
 	context: ContainerContext,
@@ -84,7 +83,7 @@ export function containerOptions(
 	};
 }
 
-/** The port of a loopback address, which a container with its own network does not reach. */
+/** The port of a loopback address, unreachable from a container with its own network. */
 export function loopbackOf(url: string): { port: number } | undefined {
 	const { hostname, port, protocol } = new URL(url);
 	if (hostname !== "localhost" && hostname !== "[::1]" && !hostname.startsWith("127."))
@@ -92,7 +91,7 @@ export function loopbackOf(url: string): { port: number } | undefined {
 	return { port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
-/** A variable's value; an address of the service as the container reaches it. */
+/** A variable's value; service addresses are rewritten to be reachable from the container. */
 function reachable(value: string, url: string, { network }: ContainerContext): string {
 	if (network === "host" || !loopbackOf(url) || !(value === url || value.startsWith(`${url}/`)))
 		return value;

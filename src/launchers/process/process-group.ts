@@ -1,27 +1,27 @@
-/** A worker as a process group: whether it is the one that was started, and how it is ended. */
+/** A worker as a process group: how it is identified and ended. */
 import type { Clock } from "../../clock.ts";
 import type { Handle } from "../launcher.ts";
 import { processTable } from "./process-table.ts";
 
-/** Names the worker in the environment of its processes (protocol B.1). */
+/** Identifies the worker in the environment of its processes (protocol B.1). */
 export const WORKER_VARIABLE = "RUNPOD_POD_ID";
-/** Names the service, by the identity of its store, in the environment of its processes. */
+/** Identifies the service, by its store's identity, in the environment of its processes. */
 export const SERVICE_VARIABLE = "SLUICE_SERVICE_ID";
 
 /** How often a stopping group is polled, ms. */
 const POLL_MS = 25;
-/** How long processes may survive SIGKILL, ms; one stuck in the kernel or of another user does. */
+/** How long processes may survive SIGKILL (stuck in the kernel, or of another user), ms. */
 const KILL_TIMEOUT_MS = 10_000;
 
-/** One process, and no later one with the same pid (D34): the {@link Handle} of this launcher. */
+/** One process, never a later one with the same pid (D34): the {@link Handle} of this launcher. */
 export interface Identity {
 	readonly pid: number;
 	readonly startTime: number | string;
-	/** The boot that `startTime` counts from, if it does. */
+	/** The boot that `startTime` is relative to, if any. */
 	readonly boot?: string;
 }
 
-/** The identity of a process, zombies included; undefined when there is none. */
+/** The identity of a process, zombies included; undefined if it does not exist. */
 export function identify(pid: number): Identity | undefined {
 	const row = processTable.find(pid);
 	if (!row) return undefined;
@@ -29,7 +29,7 @@ export function identify(pid: number): Identity | undefined {
 	return { pid, startTime: row.startTime, ...(boot !== undefined && { boot }) };
 }
 
-/** A recorded handle as identity; undefined when it is not of this launcher or of this boot. */
+/** A recorded handle as identity; undefined if it is of another launcher or boot. */
 export function identityOf(handle: Handle): Identity | undefined {
 	const { pid, startTime, boot } = handle;
 	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1 || startTime === undefined)
@@ -39,14 +39,13 @@ export function identityOf(handle: Handle): Identity | undefined {
 	return { pid, startTime, ...(current !== undefined && { boot: current }) };
 }
 
-/** Whether this process runs. */
 export function isRunning({ pid, startTime }: Identity): boolean {
 	const row = processTable.find(pid);
 	return row !== undefined && !row.ended && row.startTime === startTime;
 }
 
 /**
- * The running processes of the group of `leader`, also after its end: a group id is not reused while
+ * Running processes in the group of `leader`, even after its end: a group id is not reused while
  * the group has members.
  */
 export function groupOf(leader: Identity): number[] {
@@ -65,8 +64,8 @@ export function groupRuns(leader: Identity): boolean {
 }
 
 /**
- * The running processes, except this one, whose environment contains all `marks` (`NAME=value`);
- * none without marks. Linux only.
+ * Running processes, except this one, whose environment contains all `marks` (`NAME=value`); none
+ * without marks. Linux only.
  */
 export function markedProcesses(marks: readonly string[]): number[] {
 	if (marks.length === 0 || process.platform !== "linux") return [];
@@ -81,8 +80,8 @@ export function markedProcesses(marks: readonly string[]): number[] {
 }
 
 /**
- * Sends a signal to a process, or to a group if `target` is negative. False when it does not exist.
- * Never to init, to all processes (-1) or to the own group (0).
+ * Signals a process, or a group if `target` is negative; false if it does not exist. Never init,
+ * all processes (-1) or the own group (0).
  */
 export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	if (Math.abs(target) <= 1) return false;
@@ -91,16 +90,14 @@ export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		if (code === "ESRCH") return false;
-		// Some systems report this for a group of zombies; else the caller sees that the processes stay.
+		// Some systems report this for a group of zombies. Otherwise the caller sees the processes
+		// remain.
 		if (code === "EPERM") return true;
 		throw error;
 	}
 }
 
-/**
- * Kills what `find` returns, and the groups those processes lead, until it returns nothing. Throws
- * after 10 s.
- */
+/** Kills what `find` returns, and groups led by it, until it returns nothing. Throws after 10 s. */
 export async function killAll({
 	clock,
 	find,
@@ -124,17 +121,17 @@ export async function killAll({
 	}
 }
 
-/** A stopping worker. `graceLeftMs` counts down and may be lowered by another stop. */
+/** A stopping worker. `graceLeftMs` counts down; another stop may lower it. */
 export interface Ending {
 	readonly leader: Identity;
-	/** Variables by which its processes outside the group are found; may be empty. */
+	/** Variables that identify its processes outside the group; may be empty. */
 	readonly marks: readonly string[];
 	graceLeftMs: number;
 }
 
 /**
- * Ends a worker and all it started: SIGTERM to the group, SIGKILL when the grace is used up.
- * Resolves when nothing of it runs; throws 10 s after SIGKILL.
+ * Ends a worker and all it started: SIGTERM to the group, SIGKILL after the grace. Resolves when
+ * none of it runs; throws 10 s after SIGKILL.
  */
 export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
 	const { leader, marks } = ending;
