@@ -5,7 +5,7 @@ import type { JobState } from "./job-states.ts";
 import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** A date and time with its zone. */
+/** Date and time with zone. */
 const MOMENT = {
 	type: "string",
 	pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d)$",
@@ -47,7 +47,7 @@ export const BULK_SCHEMA = {
 	"x-message": "must be an object with filter, dryRun and cursor, each optional.",
 } as const satisfies Schema;
 
-/** Moments are ms since the epoch. */
+/** Times are ms since the epoch. */
 export interface BulkRequest {
 	filter: {
 		states?: JobState[] | undefined;

@@ -4,10 +4,10 @@ import type { JsonText } from "./json/json-text.ts";
 import { jobView } from "./job-view.ts";
 import type { JobResult } from "./job-view.ts";
 
-/** The first try and 2 retries (spec 6). */
+/** First try and 2 retries (spec 6). */
 export const DELIVERY_TRIES = 3;
 
-/** Between a failed try and the next, ms (spec 6). */
+/** From a failed try to the next, ms (spec 6). */
 export const DELIVERY_PAUSE_MS = 10_000;
 
 /** Timeout of one try, ms. */
@@ -16,7 +16,7 @@ export const DELIVERY_TIMEOUT_MS = 10_000;
 /** Retention of deliveries, ms. */
 export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
-/** The last tries that a record keeps; redelivery adds tries. */
+/** Maximum tries kept in a record (the last ones); redelivery adds tries. */
 export const DELIVERY_HISTORY = 30;
 
 /** `pending`: a try is due or in flight. */
@@ -26,7 +26,6 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 export interface DeliveryTry {
 	/** Start, ms since the epoch. */
 	at: number;
-	/** Duration, ms. */
 	tookMs: number;
 	/** HTTP status of the response. */
 	status?: number | undefined;
@@ -34,7 +33,7 @@ export interface DeliveryTry {
 	error?: string | undefined;
 }
 
-/** Created when the job ends; `body` does not change afterwards. */
+/** Created when the job ends; `body` never changes. */
 export interface NewDelivery {
 	id: string;
 	endpoint: string;
@@ -67,7 +66,7 @@ export function afterTry({
 	now,
 }: {
 	status?: number | undefined;
-	/** Tries of this round, this one included. */
+	/** Tries of this round, including this one. */
 	used: number;
 	/** A retry would fail too. */
 	final?: boolean;

@@ -5,7 +5,7 @@ export interface Finding {
 	/** `problem`: something does not work. `warning`: something soon may not. */
 	level: "ok" | "warning" | "problem";
 	message: string;
-	/** The way out. */
+	/** How to fix it. */
 	fix?: string;
 }
 

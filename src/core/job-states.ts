@@ -1,6 +1,6 @@
 /**
- * States and transitions of a job as one table. The store's conditions, the reference page and the
- * tests are derived from it.
+ * States and transitions of a job in one table, from which the stores' conditions, the reference
+ * page and the tests are derived.
  */
 
 /** Spec 3. */
@@ -24,9 +24,9 @@ export const FINAL_STATES = [
 
 /**
  * What a transition does besides changing the state.
- * - `start`: begins a new attempt, with a lease and a deadline
- * - `settle`: sets the end and the expiry of the result
- * - `front` / `back`: puts the job at that end of the queue, with a new ttl
+ * - `start`: begins an attempt, with lease and deadline
+ * - `settle`: sets the end and the result's expiry
+ * - `front` / `back`: queues the job at that end, with a new ttl
  * - `loss`: counts a loss, and a retry
  * - `close`: moves the running attempt into the history
  * - `clear`: removes output, error, chunks, cursor and losses
@@ -49,10 +49,10 @@ export type Effect =
 interface Rule {
 	on: string;
 	from: readonly JobState[];
-	/** The new state; absent for `erase` (unchanged) and `delete`. */
+	/** Absent for `erase` (state unchanged) and `delete`. */
 	to?: JobState;
 	effects: readonly Effect[];
-	/** Section of the specification, or decision. */
+	/** Specification section or decision. */
 	source: string;
 }
 
@@ -129,12 +129,12 @@ export function ruleOf(on: JobEvent): Readonly<Rule> {
 	return BY_EVENT[on];
 }
 
-/** Whether `event` may happen to a job in `state`. */
+/** Whether `on` may happen to a job in `state`. */
 export function allowed(state: JobState, on: JobEvent): boolean {
 	return BY_EVENT[on].from.includes(state);
 }
 
-/** The state after the event; undefined when it is not allowed or sets no state. */
+/** The state after the event; undefined if not allowed or if the event sets no state. */
 export function next(state: JobState, on: JobEvent): JobState | undefined {
 	return allowed(state, on) ? BY_EVENT[on].to : undefined;
 }

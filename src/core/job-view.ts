@@ -1,6 +1,6 @@
 /**
- * The job object of `/status`, `/runsync` and webhooks (D6). Built as text, so that `output` stays
- * byte for byte (D5). Its shape is `JOB` in `src/api/jobs.ts`.
+ * The job object of `/status`, `/runsync` and webhooks (D6). Built as text to keep `output` byte
+ * for byte (D5). Its schema is `JOB` in `src/api/jobs.ts`.
  */
 import type { Job } from "./job.ts";
 import { piecesOf } from "./json/json-text.ts";
@@ -9,18 +9,18 @@ import type { JobState } from "./job-states.ts";
 
 export interface JobResult {
 	job: Job;
-	/** The result, or the latest progress value of a running job. */
+	/** The result, or a running job's latest progress value. */
 	output?: JsonText | undefined;
 	/** A sentence, or what the worker sent. */
 	error?: string | undefined;
 }
 
-/** Time of the last wait in the queue, ms, growing while it waits (D6). */
+/** Time of the last queue wait, ms; grows while the job waits (D6). */
 export function delayTime(job: Job, now: number): number {
 	return Math.max(0, Math.round((job.startedAt ?? job.endedAt ?? now) - job.queuedAt));
 }
 
-/** Time of the last attempt, ms, growing while it runs; 0 before it (D6). */
+/** Time of the last attempt, ms; grows while it runs, 0 before it (D6). */
 export function executionTime(job: Job, now: number): number {
 	return job.startedAt === undefined
 		? 0

@@ -1,26 +1,26 @@
-/** A job as every layer sees it: one flat record. Times are ms since the epoch. */
+/** A job as one flat record, used by all layers. Times are ms since the epoch. */
 import type { JobState } from "./job-states.ts";
 
-/** How the job was submitted; decides the default retention of its result (spec 3 rule 2). */
+/** How the job was submitted; decides the default retention (spec 3 rule 2). */
 export type Operation = "run" | "runsync" | "openai";
 
-/** A job without `input`, `output` and chunks, which are stored separately as JSON text (D5). */
+/** Without `input`, `output` and chunks, which are stored separately as JSON text (D5). */
 export interface Job {
 	id: string;
 	endpoint: string;
 	operation: Operation;
-	/** Taken after other jobs, and ignored by autoscaling (D20). */
+	/** Taken after other jobs; ignored by autoscaling (D20). */
 	lowPriority: boolean;
 	state: JobState;
 	submittedAt: number;
-	/** Start of its current or last wait in the queue. */
+	/** Start of the current or last wait in the queue. */
 	queuedAt: number;
-	/** Start of its last attempt; absent while it waits. */
+	/** Start of the last attempt; absent while waiting. */
 	startedAt?: number | undefined;
 	endedAt?: number | undefined;
-	/** Number of its last attempt, 0 before the first; never reset (D16). */
+	/** Number of the last attempt, 0 before the first; never reset (D16). */
 	attempt: number;
-	/** The worker of the last attempt; absent while it waits. */
+	/** Worker of the last attempt; absent while waiting. */
 	worker?: string | undefined;
 	/** Attempts lost since submission or the last retry (D16). */
 	losses: number;
@@ -28,12 +28,12 @@ export interface Job {
 	returns: number;
 	/** Consecutive pings of its worker without this job (D16). */
 	missed: number;
-	/** Longest wait in the queue (`policy.ttl`). */
+	/** Maximum wait in the queue (`policy.ttl`). */
 	ttlMs: number;
-	/** Longest run (`policy.executionTimeout`). */
+	/** Maximum run (`policy.executionTimeout`). */
 	executionTimeoutMs: number;
 	leaseMs: number;
-	/** End of the lease of the running attempt. */
+	/** Lease end of the running attempt. */
 	leaseUntil?: number | undefined;
 	/** Retention of the result after the end (D9). */
 	retainMs: number;
@@ -41,9 +41,9 @@ export interface Job {
 	recordMs: number;
 	/** Payloads are erased; only `/v1` still returns the job (D9). */
 	erased: boolean;
-	/** Time of the next event without a caller: see `dueEvent`. */
+	/** Time of the next `dueEvent`. */
 	dueAt: number;
-	/** URL of the completion webhook (spec 6). */
+	/** Completion webhook URL (spec 6). */
 	webhook?: string | undefined;
 	/** `s3Config`, encrypted; decrypted only for the worker (D22). */
 	s3Config?: string | undefined;
@@ -65,7 +65,7 @@ export type Submission = Pick<
 	| "s3Config"
 >;
 
-/** A new job that waits since `now`. */
+/** A new job, waiting since `now`. */
 export function newJob(submission: Submission, now: number): Job {
 	return {
 		...submission,
@@ -84,17 +84,17 @@ export function newJob(submission: Submission, now: number): Job {
 /** How an attempt ended. */
 export type AttemptEnd = "completed" | "failed" | "lost" | "released" | "timed_out" | "cancelled";
 
-/** An attempt that is no longer the current one of its job. */
+/** An attempt that is not the job's current one. */
 export interface Attempt {
 	attempt: number;
 	worker: string;
 	startedAt: number;
 	endedAt: number;
 	end: AttemptEnd;
-	/** The worker may still run it, and must not get the job again meanwhile (D16 Fence). */
+	/** The worker may still run it and must not get the job again meanwhile (D16 Fence). */
 	open: boolean;
 	/** Consecutive pings of that worker without the job. */
 	missed: number;
-	/** It ended with the worker's process, not by the worker's report. */
+	/** Ended by the end of the worker's process, not by the worker's report. */
 	killed?: boolean;
 }

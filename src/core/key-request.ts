@@ -4,7 +4,7 @@ import type { Fault } from "./errors.ts";
 import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** Scopes of a key: `admin` allows everything, `write` includes `read` (D30). */
+/** `admin` allows everything, `write` includes `read` (D30). */
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 

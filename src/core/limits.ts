@@ -1,6 +1,6 @@
 /** Rate and concurrency limits of operations (spec 8, D24, D35). */
 
-/** Operations with limits, by their path segment. `retry` and `health` have none (D24). */
+/** By path segment. `retry` and `health` have no limits (D24). */
 export const LIMITED_OPERATIONS = [
 	"run",
 	"runsync",
@@ -51,7 +51,7 @@ export const DEFAULT_LIMITS: Readonly<Record<LimitedOperation, Readonly<Limits>>
 
 const NO_LIMITS: Readonly<Limits> = {};
 
-/** The limits of an operation at an endpoint, {@link DEFAULT_LIMITS} where it overrides nothing. */
+/** The limits of an operation at an endpoint: its overrides, else {@link DEFAULT_LIMITS}. */
 export function limitsOf({ limits }: LimitSettings, operation: LimitedOperation): Readonly<Limits> {
 	if (limits === "off") return NO_LIMITS;
 	const own = limits[operation];

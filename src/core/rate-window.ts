@@ -1,6 +1,6 @@
-/** The sliding window of a rate limit (D24): exact, O(1) per request, no memory while idle. */
+/** Sliding window of a rate limit (D24): exact, O(1) per request, no memory while idle. */
 
-/** Length of the window, ms (spec 8). */
+/** Window length, ms (spec 8). */
 export const WINDOW_MS = 10_000;
 
 /** Entries of the smallest ring. */
@@ -10,9 +10,8 @@ const INITIAL_SIZE = 16;
 export interface RateWindow {
 	/** Requests in the window that ends now. */
 	used(now: number): number;
-	/** Ms until fewer than `limit` requests are in the window, if no more are added; 0 if so now. */
+	/** Ms until fewer than `limit` requests are in the window, if none are added; 0 if so now. */
 	wait(limit: number, now: number): number;
-	/** Counts a request. */
 	add(now: number): void;
 }
 
@@ -25,14 +24,14 @@ export function rateWindow(): RateWindow {
 	let last = -Infinity;
 	let shift = 0;
 
-	/** Monotonic time: a step backwards of the clock is added to all later times. */
+	/** Compensates for backward clock steps by shifting all later times. */
 	function monotonic(now: number): number {
 		if (now < last) shift += last - now;
 		last = now;
 		return now + shift;
 	}
 
-	/** Removes what has left the window. */
+	/** Removes requests that have left the window. */
 	function prune(at: number): void {
 		if (!ring) return;
 		while (count > 0 && ring[head]! <= at - WINDOW_MS) {

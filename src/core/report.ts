@@ -5,20 +5,20 @@ import type { JsonText } from "./json/json-text.ts";
 /** Largest result, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
 
-/** Most results in one post to job-done-batch, and its largest body, bytes. */
+/** Maximum results in one post to job-done-batch, and its largest body, bytes. */
 export const RESULTS_TOGETHER = 128;
 export const RESULTS_BODY_LIMIT = 1024 * 1024;
 
-/** Largest chunk of JSON text in the stream, bytes; larger outputs are split (spec 2.7, D7). */
+/** Largest chunk of JSON text, bytes; larger outputs are split (spec 2.7, D7). */
 export const CHUNK_LIMIT = 1_000_000;
 
-/** Members of a post to job-done that are read. */
+/** Members read from a post to job-done. */
 export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
 
-/** Members of a post to job-stream that are read. */
+/** Members read from a post to job-stream. */
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
-/** JSON texts of the members; absent ones undefined. */
+/** JSON texts of the members. */
 export type ReportParts = Partial<
 	Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>
 > & { output?: JsonText };
@@ -30,13 +30,13 @@ export type Report =
 			kind: "end";
 			on: "complete" | "fail";
 			output?: JsonText;
-			error?: string /** The worker requests a restart. */;
+			error?: string;
+			/** The worker requests a restart. */
 			restart: boolean;
 	  };
 
 /**
- * Reads a well-formed post: IN_PROGRESS is progress, a present non-null `error` a failure, anything
- * else a success.
+ * Reads a valid post: IN_PROGRESS is progress, a non-null `error` a failure, all else a success.
  */
 export function readReport(parts: ReportParts): Report {
 	if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
@@ -48,7 +48,7 @@ export function readReport(parts: ReportParts): Report {
 	return { kind: "end", on: "fail", ...output, error, restart };
 }
 
-/** The failure of a job whose result is too large (D19). */
+/** The failure for an oversized result (D19). */
 export function tooLarge(bytes: number | undefined): Report {
 	const size = bytes === undefined ? `over ${RESULT_LIMIT} bytes` : `${bytes} bytes`;
 	return {
@@ -61,7 +61,7 @@ export function tooLarge(bytes: number | undefined): Report {
 	};
 }
 
-/** The failure of a job whose result is not JSON (D19). */
+/** The failure for a result that is not JSON (D19). */
 export function notJson(why: string, bytes: number): Report {
 	return {
 		kind: "end",

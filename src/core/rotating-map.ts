@@ -2,8 +2,8 @@
  * Map and set for short-lived entries, such as waiting requests.
  *
  * A `Map` allocates a new table when deleted entries fill the old one, and V8 links each table to
- * the next. Once one table is in the old generation, all later ones with all entries they ever had
- * survive until the next full collection. Replacing the whole map before that avoids the links.
+ * the next. Once one table is in the old generation, all later ones and every entry they ever had
+ * survive until the next full collection. Replacing the map before that avoids the links.
  */
 
 /** The map is replaced after this many additions plus its size: amortised O(1). */

@@ -72,6 +72,7 @@ export function sentence(schema: Schema): string {
 	return schema["x-message"] ?? `must be ${expected(schema)}.`;
 }
 
+/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,10 @@
 /**
- * Which network addresses the service may call for a client (D21): public ones only, whatever they
- * are wrapped in. Pure.
+ * Addresses that the service may call for a client (D21): only public ones, even when embedded in
+ * another address. Pure.
  */
 import { isIP } from "node:net";
 
-/** Ranges that are not public, and what they are (IANA special-purpose registries, RFC 6890). */
+/** Non-public ranges (IANA special-purpose registries, RFC 6890). */
 const RANGES: readonly (readonly [range: string, kind: string])[] = [
 	["0.0.0.0/8", "an unspecified"],
 	["10.0.0.0/8", "a private"],
@@ -28,8 +28,8 @@ const RANGES: readonly (readonly [range: string, kind: string])[] = [
 	["fe80::/10", "a link-local"],
 	["fec0::/10", "a private"],
 	["ff00::/8", "a multicast"],
-	// Teredo and 6to4 wrap an IPv4 address that their relays would call; both are retired (RFC 7526),
-	// so none is let through.
+	// Teredo and 6to4 embed an IPv4 address that relays would call; both are retired (RFC 7526), so
+	// all are refused.
 	["2001::/32", "a Teredo"],
 	["2002::/16", "a 6to4"],
 	["2001::/23", "a reserved"],
@@ -38,12 +38,11 @@ const RANGES: readonly (readonly [range: string, kind: string])[] = [
 ];
 
 /**
- * Ranges whose last 32 bits are the IPv4 address that is really called: IPv4-mapped and NAT64 (RFC
- * 4291, RFC 6052).
+ * The last 32 bits are the IPv4 address really called: IPv4-mapped and NAT64 (RFC 4291, RFC 6052).
  */
 const WRAPPING = ["::ffff:0:0/96", "64:ff9b::/96"].map(bitsOfRange);
 
-/** All of IPv6 that is given out for public use; what lies outside is reserved. */
+/** All public IPv6; the rest is reserved. */
 const PUBLIC_IPV6 = bitsOfRange("2000::/3");
 
 const KINDS = RANGES.map(([range, kind]) => ({
@@ -53,11 +52,11 @@ const KINDS = RANGES.map(([range, kind]) => ({
 }));
 
 /**
- * What keeps an address from being public, as words for a sentence such as `a private`; undefined
- * for a public one. Text that is no address is not public either.
+ * Why an address is not public, as words for a sentence (`a private`); undefined if it is public.
+ * Text that is no address is not public.
  */
 export function notPublic(address: string): string | undefined {
-	// A zone id belongs to a link; no public address has one.
+	// Zone ids are link-local.
 	if (address.includes("%")) return "a link-local";
 	if (isIP(address) === 0) return "an unknown";
 	const bits = bitsOf(address);
@@ -77,7 +76,7 @@ function bitsOfRange(range: string): string {
 	return bitsOf(address!).slice(0, Number(length));
 }
 
-/** The bits of an address, 32 or 128 characters `0` and `1`. */
+/** The bits of an address: 32 or 128 characters `0` and `1`. */
 function bitsOf(address: string): string {
 	if (isIP(address) === 4)
 		return address
@@ -85,7 +84,7 @@ function bitsOf(address: string): string {
 			.map((part) => Number(part).toString(2).padStart(8, "0"))
 			.join("");
 	const dotted = address.lastIndexOf(":") + 1;
-	// The last 32 bits may be written as an IPv4 address.
+	// The last 32 bits may be in IPv4 notation.
 	if (address.includes("."))
 		return groups(`${address.slice(0, dotted)}0:0`).slice(0, 96) + bitsOf(address.slice(dotted));
 	return groups(address);

@@ -1,7 +1,4 @@
-/**
- * What the engine knows of sending a webhook: one try, from its row to what became of it. Types
- * only.
- */
+/** The engine's interface for sending a webhook. Types only. */
 import type { JsonText } from "../core/json/json-text.ts";
 
 /** One try of a delivery. */
@@ -9,20 +6,19 @@ export interface WebhookTry {
 	url: string;
 	/** Header `webhook-id`. */
 	id: string;
-	/** JSON text. */
 	body: JsonText;
 	/** `whsec_` + base64 of the key. */
 	secret: string;
-	/** Ends the try; it is then rejected. */
+	/** Aborts the try, which then rejects. */
 	signal: AbortSignal;
 }
 
-/** What became of a try: the status that the receiver answered, or why there is none. */
+/** The response status, or why there is none. */
 export interface WebhookAnswer {
 	status?: number | undefined;
-	/** A sentence that never holds the URL. */
+	/** A sentence that never contains the URL. */
 	error?: string | undefined;
-	/** Trying again cannot help: the target is refused. */
+	/** A retry cannot help: the target is refused. */
 	final?: boolean | undefined;
 }
 

@@ -1,11 +1,8 @@
-/**
- * The Standard Webhooks signature (D21): by it a receiver knows that a delivery is ours and
- * unchanged.
- */
+/** The Standard Webhooks signature (D21): lets a receiver verify origin and integrity. */
 import { createHmac } from "node:crypto";
 import type { JsonText } from "../core/json/json-text.ts";
 
-/** What a secret begins with; base64 of the key follows. */
+/** Prefix of a secret; base64 of the key follows. */
 const PREFIX = "whsec_";
 
 /** The three headers of one try. `at` in ms since the epoch; `secret` as `whsec_` + base64. */

@@ -1,6 +1,6 @@
 /**
- * Where a webhook goes: its URL and the one address that is dialled (D21). The host is resolved
- * once and each address checked, so that a name cannot lead elsewhere afterwards.
+ * Resolves a webhook URL to the one address to connect to (D21). The host is resolved once and its
+ * addresses are checked, so that a later DNS change cannot redirect the request.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -12,19 +12,18 @@ export interface Address {
 	family: number;
 }
 
-/** Finds all addresses of a host name; throws when there are none. */
+/** Finds all addresses of a host name; throws if there are none. */
 export type Resolve = (host: string) => Promise<Address[]>;
 
-/** What a URL leads to, or why nothing is sent to it. */
+/** The URL with its address, or why nothing is sent. */
 export type Target = { ok: true; url: URL; address: Address } | { ok: false; refusal: string };
 
-/** The system's own resolver, so that names of the hosts file and of containers are found. */
+/** The system resolver, which also knows the hosts file and container names. */
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, order: "verbatim" });
 
 /**
- * The target of a webhook URL. Of several addresses the first that is allowed is taken, and no
- * other tried: a receiver may well have a private address beside its public one. Throws what
- * `resolve` throws.
+ * The target of a webhook URL: the first allowed address, no other is tried (a receiver may have a
+ * private address beside its public one). Throws what `resolve` throws.
  */
 export async function targetOf(
 	text: string,

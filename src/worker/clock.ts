@@ -1,8 +1,8 @@
-/** Wall clock and timer of the worker kit; no other file of it uses `Date.now` or timers. */
+/** Clock and timer of the worker kit; its other files use neither `Date.now` nor timers. */
 
 /** All values in ms. */
 export interface Clock {
-	/** Milliseconds since the epoch. */
+	/** Since the epoch. */
 	now(): number;
 	/** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -1,11 +1,11 @@
-/** The jobs that this worker holds: from the take to the acknowledged report. */
+/** The jobs held by this worker, from the take to the acknowledged report. */
 import { heldTableWriter } from "./pings/held-table.ts";
 
 export interface HeldJob {
 	readonly id: string;
-	/** Its slot in the shared table; -1 if it has none. */
+	/** Slot in the shared table; -1: none. */
 	readonly slot: number;
-	/** False once the handler has returned and only the report is pending. */
+	/** False once the handler returned and only the report is pending. */
 	running: boolean;
 	/** Nothing more is reported. */
 	stopped: boolean;
@@ -14,13 +14,13 @@ export interface HeldJob {
 }
 
 export interface HeldJobs {
-	/** Adds a running job; `undefined` when its id is already held. */
+	/** Adds a running job; undefined if its id is already held. */
 	add(id: string): HeldJob | undefined;
-	/** The handler has returned; the job is held until {@link HeldJobs.remove}. */
+	/** The handler returned; the job is held until {@link HeldJobs.remove}. */
 	ran(job: HeldJob): void;
 	/** The report is acknowledged or given up. */
 	remove(job: HeldJob): void;
-	/** Stops a job and aborts its signal; false when it is not held or already stopped. */
+	/** Stops a job and aborts its signal; false if not held or already stopped. */
 	stop(id: string): boolean;
 	stopAll(): void;
 	/** Number of running handlers. */

@@ -1,6 +1,6 @@
 /**
- * `sluice/worker`: the worker kit for TypeScript and JavaScript. It uses the protocol and the
- * environment variables of RunPod's Python SDK: a worker runs unchanged on Sluice and on RunPod.
+ * `sluice/worker`: worker kit for TypeScript and JavaScript. It uses the protocol and environment
+ * variables of RunPod's Python SDK, so a worker runs unchanged on Sluice and RunPod.
  *
  * ```ts
  * import { start, type Handler } from "sluice/worker";
@@ -29,8 +29,8 @@ export { rawJson, RawJson } from "./raw-json.ts";
  * Runs a worker; resolves when it has stopped. SIGTERM, SIGINT and `options.signal` stop it
  * gracefully: it takes no more jobs, and finishes and reports the running ones. A second request
  * aborts their signals and reports nothing more; a third kills the process. A handler that never
- * returns prevents the end. Rejects with an Error when a setting is wrong, or when there is neither
- * a service nor a test input.
+ * returns prevents the end. Rejects with an Error for an invalid setting, or with neither a service
+ * nor a test input.
  */
 export function start<Input = any, Output = any>(
 	options: StartOptions<Input, Output>,

@@ -17,8 +17,8 @@ export interface LocalRunOptions {
 }
 
 /**
- * Input: `--test_input JSON` in `argv`, else `test_input.json` in `cwd`. Prints chunks, progress and
- * the final body. Resolves to false when the job failed; throws when there is no valid input.
+ * Input: `--test_input JSON` in `argv`, else `test_input.json` in `cwd`. Prints chunks, progress
+ * and the final body. Resolves to false if the job failed; throws without valid input.
  */
 export async function runLocally({
 	options,

@@ -2,7 +2,7 @@
 import type { LogSettings } from "./settings.ts";
 import type { LogLevel } from "./types.ts";
 
-/** Writes one line; `jobId` if it is about a job. */
+/** `jobId` if the line is about a job. */
 export type Log = (level: LogLevel, message: string, jobId?: string) => void;
 
 const RANK: Record<LogLevel, number> = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 };

@@ -10,8 +10,8 @@ export class RawJson {
 }
 
 /**
- * JSON text that a handler returns, yields or reports as progress; it is sent byte for byte. Only
- * for a whole value: inside a value use `JSON.rawJSON`. Throws a SyntaxError when it is not JSON.
+ * JSON text that a handler returns, yields or reports as progress, sent byte for byte. Only for a
+ * whole value: inside a value use `JSON.rawJSON`. Throws a SyntaxError if it is not JSON.
  */
 export function rawJson(text: string): RawJson {
 	JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Runs the handler on a job and reports what it returns (protocol B.5). */
+/** Runs the handler on a job and reports the outcome (protocol B.5). */
 import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
 import type { Log } from "./log.ts";
@@ -27,7 +27,7 @@ export interface RunnerOptions {
 	log: Log;
 }
 
-/** Returns a function that runs one job until its report is acknowledged; it never rejects. */
+/** Returns a function that runs one job until its report is acknowledged; never rejects. */
 export function createRunner({
 	handler,
 	aggregate,

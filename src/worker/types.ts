@@ -1,33 +1,33 @@
 /** Public types of the worker kit. */
 
-/** A job: `id`, `input` and all other members that the service sent, such as `webhook` (B.3). */
+/** A job: `id`, `input` and all other members sent by the service, such as `webhook` (B.3). */
 export interface Job<Input = unknown> {
 	readonly id: string;
-	/** The input, parsed by `JSON.parse`: integers above 2^53 are rounded. */
+	/** Parsed by `JSON.parse`: integers above 2^53 are rounded. */
 	readonly input: Input;
 	/**
-	 * The JSON text of `input`, byte for byte as the client sent it (D5), for values that `JSON.parse`
+	 * JSON text of `input`, byte for byte as sent by the client (D5), for values that `JSON.parse`
 	 * would change. `"null"` without an input. Computed on first access; not enumerable.
 	 */
 	readonly inputText: string;
 	readonly [member: string]: unknown;
 }
 
-/** Level of a log line, as in RunPod's SDK. */
+/** As in RunPod's SDK. */
 export type LogLevel = "DEBUG" | "INFO" | "WARN" | "ERROR";
 
 /** The second argument of a handler; may be destructured (`{ signal, progress }`). */
 export interface Context {
 	/**
-	 * Aborts when the service stops the job (cancelled or timed out), or at the second stop request to
-	 * the worker. Results after that are not reported. The job counts for `concurrency` until the
+	 * Aborts when the service stops the job (cancelled or timed out), or at the second stop request
+	 * to the worker. Later results are not reported. The job counts for `concurrency` until the
 	 * handler returns.
 	 */
 	readonly signal: AbortSignal;
 	readonly workerId: string;
 	/**
-	 * Sets the job's `output` while it runs. Resolves when the service has answered or could not be
-	 * reached; never rejects, so it need not be awaited. Not retried.
+	 * Sets the job's `output` while it runs. Resolves when the service has answered or was
+	 * unreachable; never rejects, so awaiting is optional. Not retried.
 	 */
 	readonly progress: (value: unknown) => Promise<void>;
 	/** Writes a log line with the job's id. Default level: `INFO`. */
@@ -37,10 +37,9 @@ export interface Context {
 /**
  * Processes one job.
  * - The returned (or resolved) value is the job's `output`. `undefined` and `{}`: no output.
- * - An object with a truthy member `error` fails the job; `refresh_worker: true` requests a new
- *   worker afterwards (protocol B.5).
- * - A generator, sync or async, streams: each item is one chunk, acknowledged before the next is
- *   requested.
+ * - An object with a truthy `error` fails the job; `refresh_worker: true` requests a new worker
+ *   afterwards (protocol B.5).
+ * - A sync or async generator streams: each item is one chunk, acknowledged before the next.
  * - A thrown error fails the job with its name, message and stack.
  */
 export type Handler<Input = any, Output = any> = (
@@ -57,8 +56,8 @@ export type Handler<Input = any, Output = any> = (
 export interface StartOptions<Input = any, Output = any> {
 	handler: Handler<Input, Output>;
 	/**
-	 * Number of handlers at once (default 1), or a function that returns it, called before each
-	 * request for jobs with the current number (the SDK's `concurrency_modifier`).
+	 * Concurrent handlers (default 1), or a function of the current number that returns it, called
+	 * before each request for jobs (the SDK's `concurrency_modifier`).
 	 */
 	concurrency?: number | ((current: number) => number | Promise<number>);
 	/** For generators: `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */

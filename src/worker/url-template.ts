@@ -11,8 +11,8 @@ export interface UrlTemplate {
 const MARK = "__sluice_job_id__";
 
 /**
- * Parses a template: `$RUNPOD_POD_ID` is the worker id, `$ID` the argument of `path`. Throws an Error
- * that names `variable`.
+ * Parses a template: `$RUNPOD_POD_ID` is the worker id, `$ID` the argument of `path`. Throws an
+ * Error that names `variable`.
  */
 export function urlTemplate(variable: string, text: string, workerId: string): UrlTemplate {
 	const filled = text

@@ -1,4 +1,3 @@
-/** The version of the worker kit. */
 import { readFileSync } from "node:fs";
 
 /** The path is the same from `src/worker` and `dist/worker`. */

@@ -4,9 +4,9 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
 /**
- * Cuts the bytes between the quotes of a valid JSON string into as few parts of at most `room` bytes
- * as possible, and yields their offsets. Never cuts inside an escape, a surrogate pair of escapes or
- * a UTF-8 character (D7). Returns false when `room` is too small for the next character.
+ * Cuts the bytes between a valid JSON string's quotes into the fewest parts of at most `room` bytes
+ * and yields their offsets. Never cuts inside an escape, a surrogate pair of escapes or a UTF-8
+ * character (D7). Returns false if `room` is too small for the next character.
  */
 export function* cutString(
 	source: Uint8Array,

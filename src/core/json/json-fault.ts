@@ -3,8 +3,8 @@
 import { EXPECTED, HEX, START, STRING, TAIL } from "./json-states.ts";
 
 /**
- * Why a text is invalid (D4, D19). `at`: byte offset of the first invalid byte, of the first byte of
- * the number (`digits`, `nan`), or the length of a text that is cut off.
+ * Why a text is invalid (D4, D19). `at`: byte offset of the first invalid byte, of the first byte
+ * of the number (`digits`, `nan`), or the length of a truncated text.
  */
 export type JsonFault = {
 	code: "syntax" | "depth" | "digits" | "nan" | "encoding" | "empty";
@@ -15,7 +15,7 @@ export type JsonFault = {
 const hex = (byte: number) => `0x${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 const inCharacter = (state: number) => state >= TAIL && state < TAIL + 7;
 
-/** The fault of an unexpected byte in this state. */
+/** For an unexpected byte in this state. */
 export function byteFault(state: number, byte: number, at: number): JsonFault {
 	const cannotBeginCharacter = (byte >= 0x80 && byte < 0xc2) || byte > 0xf4;
 	if (inCharacter(state) || cannotBeginCharacter) {
@@ -53,7 +53,7 @@ export function byteFault(state: number, byte: number, at: number): JsonFault {
 	};
 }
 
-/** The fault of a text that ends in this state, after `at` bytes. */
+/** For a text that ends in this state, after `at` bytes. */
 export function endFault(state: number, at: number): JsonFault {
 	if (state === START)
 		return { code: "empty", at, message: "Expected a JSON value, found nothing." };
@@ -86,7 +86,7 @@ export function digitsFault(digits: number, maxDigits: number, at: number): Json
 	};
 }
 
-/** The fault of `NaN`, `Infinity` or `-Infinity`, by its length. */
+/** `length` distinguishes `NaN`, `Infinity` and `-Infinity`. */
 export function nanFault(length: number, at: number): JsonFault {
 	const word = length === 3 ? "NaN" : length === 8 ? "Infinity" : "-Infinity";
 	return {

@@ -1,4 +1,4 @@
-/** Matches member names in raw JSON text, also with escapes or cut into pieces. */
+/** Matches member names in raw JSON text, even with escapes or cut into pieces. */
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const NO_BYTES = new Uint8Array(0);
@@ -7,7 +7,7 @@ const NO_BYTES = new Uint8Array(0);
 export interface NameMatcher {
 	/** Keeps the bytes of a name that continues in the next piece, unless it is too long. */
 	keep(bytes: Uint8Array, start: number, end: number): void;
-	/** Ends a name of valid syntax. Returns the matching name, or `undefined`. */
+	/** Ends a syntactically valid name. Returns the matching name, or undefined. */
 	match(bytes: Uint8Array, start: number, end: number): string | undefined;
 }
 

@@ -1,9 +1,9 @@
 /**
- * JSON text on its way through the service (D5): small texts as strings, large ones as blocks of
- * UTF-8 bytes that are never joined, so that no step copies megabytes.
+ * JSON text inside the service (D5): small texts are strings, large ones blocks of UTF-8 bytes that
+ * are never joined, so that no step copies megabytes.
  */
 
-/** Blocks in order; they may cut characters. No block shares its `ArrayBuffer` with other data. */
+/** In order; may cut characters. No block shares its `ArrayBuffer` with other data. */
 export type JsonBlocks = readonly Uint8Array[];
 
 export type JsonText = string | JsonBlocks;
@@ -11,7 +11,7 @@ export type JsonText = string | JsonBlocks;
 /** Text for output: one string, or strings and blocks in order. */
 export type JsonPieces = string | readonly (string | Uint8Array)[];
 
-/** From this size on a text is kept as blocks. */
+/** Texts of at least this size are kept as blocks. */
 export const LARGE_BYTES = 65_536;
 
 /** Largest block. */
@@ -32,7 +32,7 @@ export function sizeOf(text: JsonText): number {
 		: text.reduce((sum, block) => sum + block.length, 0);
 }
 
-/** Concatenates texts: one string if all of them are strings. */
+/** Concatenates texts: one string if all are strings. */
 export function piecesOf(...texts: readonly JsonText[]): JsonPieces {
 	return texts.every((text) => typeof text === "string") ? texts.join("") : texts.flat();
 }
@@ -43,7 +43,7 @@ export function asOne(pieces: JsonPieces): JsonText {
 		: pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
 }
 
-/** Frees the memory of a text immediately, without garbage collection. It must not be read again. */
+/** Frees a text's memory immediately, without garbage collection. It must not be read again. */
 export function release(text: JsonText): void {
 	// A transfer to length 0 is the only way to free a buffer explicitly.
 	if (typeof text !== "string")
@@ -51,7 +51,7 @@ export function release(text: JsonText): void {
 			if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
-/** Views of the bytes from `start` (included) to `end` (excluded); nothing is copied. */
+/** Views (not copies) of the bytes from `start` (included) to `end` (excluded). */
 export function cut<Block extends Uint8Array>(
 	blocks: readonly Block[],
 	start: number,

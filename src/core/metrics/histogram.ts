@@ -3,12 +3,12 @@
 /** Buckets per doubling. */
 const PER_DOUBLING = 8;
 
-/** The last bucket, for everything from 2^36 ms (two years) on. */
+/** Last bucket: 2^36 ms (two years) and more. */
 const LAST = 36 * PER_DOUBLING;
 
 /** Bucket 0: up to 1 ms; bucket n: over 2^((n-1)/8) up to 2^(n/8) ms. */
 export interface Histogram {
-	/** Counts by bucket number. */
+	/** By bucket number. */
 	readonly counts: Map<number, number>;
 	/** Sum of all durations, ms. */
 	sum: number;
@@ -18,7 +18,6 @@ export function newHistogram(): Histogram {
 	return { counts: new Map(), sum: 0 };
 }
 
-/** Counts a duration, ms. */
 export function observe(histogram: Histogram, ms: number): void {
 	const bucket = ms <= 1 ? 0 : Math.min(LAST, Math.ceil(Math.log2(ms) * PER_DOUBLING));
 	histogram.counts.set(bucket, (histogram.counts.get(bucket) ?? 0) + 1);
@@ -39,7 +38,7 @@ export function sizeOfHistogram({ counts }: Histogram): number {
 	return size;
 }
 
-/** Number of durations up to 2^`power` ms; exact, since that is the bound of a bucket. */
+/** Number of durations up to 2^`power` ms; exact, since that is a bucket bound. */
 export function atMost({ counts }: Histogram, power: number): number {
 	let size = 0;
 	for (const [bucket, count] of counts) if (bucket <= power * PER_DOUBLING) size += count;
@@ -47,8 +46,7 @@ export function atMost({ counts }: Histogram, power: number): number {
 }
 
 /**
- * Quantiles, ms, as middles of their buckets; undefined without durations. `quantiles`: 0 to 1,
- * ascending.
+ * Quantiles, ms, as bucket middles; undefined without durations. `quantiles`: 0 to 1, ascending.
  */
 export function percentiles(
 	histogram: Histogram,
@@ -68,7 +66,7 @@ export function percentiles(
 	});
 }
 
-/** A flat list for JSON: the sum, then each bucket and its count. */
+/** Flat list for JSON: the sum, then each bucket and its count. */
 export function packHistogram({ counts, sum }: Histogram): number[] {
 	return counts.size === 0 ? [] : [Math.round(sum), ...[...counts].flat()];
 }

@@ -1,9 +1,8 @@
-/** Metrics of an endpoint for a minute or an hour (D40). Buckets of several servers are added. */
+/** Metrics of an endpoint per minute or hour (D40). Buckets of several servers are added. */
 import type { Histogram } from "./histogram.ts";
 import { addHistogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
 import type { JobState } from "../job-states.ts";
 
-/** Lengths of buckets. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const STEPS = [MINUTE_MS, HOUR_MS] as const;
@@ -26,13 +25,13 @@ export const OUTCOME_OF: Readonly<Partial<Record<JobState, Outcome>>> = {
 };
 
 /**
- * `retried`: returns to the queue by `/retry` or a loss; `coldStarts`: launched workers. Stored in
+ * `retried`: returns to the queue by `/retry` or loss; `coldStarts`: launched workers. Stored in
  * this order: append new counters.
  */
 export const COUNTERS = ["submitted", ...OUTCOMES, "retried", "coldStarts"] as const;
 export type Counter = (typeof COUNTERS)[number];
 
-/** The maximum of each is kept. Worker states as in `/health`. Stored in this order. */
+/** Maxima are kept. Worker states as in `/health`. Stored in this order. */
 export const GAUGES = [
 	"queued",
 	"running",
@@ -45,9 +44,9 @@ export type Gauge = (typeof GAUGES)[number];
 export interface MetricBucket {
 	counts: Record<Counter, number>;
 	most: Record<Gauge, number>;
-	/** Waits in the queue of jobs that were started, ms. */
+	/** Queue waits of started jobs, ms. */
 	delay: Histogram;
-	/** Runs of jobs whose workers reported their end, ms. */
+	/** Runs whose workers reported the end, ms. */
 	execution: Histogram;
 }
 
@@ -88,7 +87,7 @@ export function metricBucketText({ counts, most, delay, execution }: MetricBucke
 	]);
 }
 
-/** Reads {@link metricBucketText}; counters that an older version did not have are 0. */
+/** Reads {@link metricBucketText}; counters missing in an older version are 0. */
 export function readMetricBucket(text: string): MetricBucket {
 	const [counts = [], most = [], delay = [], execution = []] = JSON.parse(text) as number[][];
 	const named = <N extends string>(

@@ -1,4 +1,4 @@
-/** Buckets of an endpoint as series for charts: one value per step, null where unknown. */
+/** Buckets of an endpoint as chart series: one value per step, null where unknown. */
 import type { Histogram } from "./histogram.ts";
 import { percentiles } from "./histogram.ts";
 import { COUNTERS, GAUGES, addMetricBucket, newMetricBucket } from "./metric-buckets.ts";
@@ -21,8 +21,8 @@ export interface DatedBucket {
 }
 
 /**
- * Series from the step that starts at `from` until before `to`. Buckets of the same step are added.
- * `known`: starts of the steps for which a server has recorded metrics.
+ * Series of the steps from `from` until before `to`. Buckets of the same step are added. `known`:
+ * starts of the steps for which a server recorded metrics.
  */
 export function seriesOf({
 	from,

@@ -75,6 +75,7 @@ export function failureByEnd(end: keyof typeof ENDS, message?: string): OpenAIFa
 	return { message: message ?? fallback, type: typeOf(rest.status), param: null, ...rest };
 }
 
+/** The failure of a job that did not complete. */
 export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 	if (job.state === "CANCELLED") return failureByEnd("cancelled", error);
 	if (job.state === "TIMED_OUT")

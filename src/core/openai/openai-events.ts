@@ -1,11 +1,11 @@
-/** A worker's chunks as server-sent events (D32): strings are sent verbatim, values as events. */
+/** A worker's chunks as server-sent events (D32): strings verbatim, values as events. */
 import { elementsOf } from "./openai.ts";
 
 /** Text of one stream; each call returns what to write next, possibly nothing. */
 export interface EventText {
-	/** The next chunk's output: a string verbatim, an event per element of a list or per value. */
+	/** The next chunk's output: a string verbatim, else an event per list element or value. */
 	chunk(output: string): string;
-	/** A comment line, to keep an idle connection open. */
+	/** A comment line that keeps an idle connection open. */
 	comment(): string;
 	/** The rest, and `[DONE]` if the worker sent none. */
 	end(): string;

@@ -1,28 +1,28 @@
-/** `/openai/*` (D32): the job for a request, and the body for its result. Texts are kept (D5). */
+/** `/openai/*` (D32): the job for a request and the body for its result. JSON text is kept (D5). */
 import { scanJson } from "../json/json-scan.ts";
 import { asOne, piecesOf, stringOf } from "../json/json-text.ts";
 import type { JsonText } from "../json/json-text.ts";
 import type { SubmissionOptions } from "../submission.ts";
 
-/** Longest wait for a worker, ms: clients give up after that. */
+/** Maximum wait for a worker, ms: clients give up after that. */
 export const OPENAI_TTL_MS = 300_000;
 
-/** No webhook, the endpoint's execution timeout. */
+/** No webhook; the endpoint's execution timeout. */
 export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {
 	lowPriority: false,
 	s3Config: false,
 	ttlMs: OPENAI_TTL_MS,
 };
 
-/** `route`: the path after `/openai`, with its slash. No body: no `openai_input` (protocol C.1). */
+/** `route`: path after `/openai`, with its slash. No body: no `openai_input` (protocol C.1). */
 export function openaiInput(route: string, body: JsonText | undefined): JsonText {
 	const head = `{"openai_route":${JSON.stringify(route)}`;
 	return body === undefined ? `${head}}` : asOne(piecesOf(`${head},"openai_input":`, body, "}"));
 }
 
 /**
- * The body for a result: the element of a list of one, or any other value. Undefined without output
- * and for an empty list: then the chunks are the result.
+ * The body for a result: the element of a one-element list, or any other value. Undefined without
+ * output or for an empty list: then the chunks are the result.
  */
 export function singleResult(output: JsonText | undefined): string | undefined {
 	if (output === undefined) return undefined;
@@ -32,7 +32,7 @@ export function singleResult(output: JsonText | undefined): string | undefined {
 	return elements.length > 1 ? text : elements[0];
 }
 
-/** The result of a worker that did not stream, as outputs of chunks. */
+/** The result of a non-streaming worker as outputs of chunks. */
 export function resultAsChunks(output: JsonText | undefined): readonly string[] {
 	if (output === undefined) return [];
 	const text = stringOf(output);
@@ -49,8 +49,8 @@ export function outputOf(chunk: string): string {
 }
 
 /**
- * Texts of the elements of a JSON array; undefined for other values. `text` must be valid JSON
- * without leading white space.
+ * JSON texts of an array's elements; undefined for other values. `text` must be valid JSON without
+ * leading white space.
  */
 export function elementsOf(text: string): string[] | undefined {
 	if (text[0] !== "[") return undefined;

@@ -1,4 +1,4 @@
-/** Parses Python's `str()` of plain values, in which SDK workers send errors (protocol C.2). */
+/** Parses Python's `str()` of plain values, as SDK workers send errors (protocol C.2). */
 
 const MAX_DEPTH = 50;
 const WORDS: Readonly<Record<string, unknown>> = { None: null, True: true, False: false };

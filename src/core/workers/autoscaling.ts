@@ -1,26 +1,24 @@
 /** How many workers an endpoint should have (D20, D27, D28). */
 
-/** State of an endpoint. Jobs of low priority count only in `busyLow` (D20). */
+/** State of an endpoint. Low-priority jobs count only in `busyLow` (D20). */
 export interface Sample {
-	/** Waiting jobs. */
 	waiting: number;
-	/** Wait of the oldest of them; 0 without one. */
+	/** 0 without a waiting job. */
 	oldestWaitMs: number;
-	/** Running jobs. */
 	inProgress: number;
 	/** Workers with jobs of any priority. */
 	busy: number;
-	/** Workers with jobs of low priority only: no capacity for others. */
+	/** Workers with low-priority jobs only: no capacity for others. */
 	busyLow: number;
 	idle: number;
 	/** Workers idle for at most `scalerValue` s: about to take a waiting job. */
 	idleFresh: number;
 	starting: number;
-	/** Idle workers whose `idleTimeout` has passed. */
+	/** Idle workers past their `idleTimeout`. */
 	idleTooLong: number;
-	/** Stopping workers, which still count for `workersMax`. */
+	/** Still count for `workersMax`. */
 	stopping: number;
-	/** Time since the last start of a worker; Infinity before the first. */
+	/** Time since the last worker start; Infinity before the first. */
 	sinceStartMs: number;
 }
 
@@ -34,8 +32,8 @@ export interface ScaleRule {
 }
 
 /**
- * The number of workers, stopping ones excluded. Busy workers are never stopped (D28): the maximum
- * only limits starts, and idle workers.
+ * The number of workers, excluding stopping ones. Busy workers are never stopped (D28): the maximum
+ * limits only starts and idle workers.
  */
 export function desiredWorkers(sample: Sample, rule: ScaleRule): number {
 	const present = sample.busy + sample.idle + sample.starting;
@@ -56,8 +54,9 @@ function demand(sample: Sample, rule: ScaleRule, present: number): number {
 		return sample.busyLow + Math.ceil((sample.waiting + sample.inProgress) / rule.scalerValue);
 	if (sample.waiting === 0) return 0;
 	if (present === 0) return 1;
-	// One start per delay, and no more starting workers than waiting jobs: a slow start must not cause
-	// another. A worker that stays idle cannot take the jobs: it may run old attempts (D16 Fence).
+	// One start per delay, and at most as many starting workers as waiting jobs: a slow start must
+	// not cause another. A worker that stays idle may run old attempts and cannot take the jobs (D16
+	// Fence).
 	const delayMs = rule.scalerValue * 1000;
 	const late =
 		sample.oldestWaitMs > delayMs &&
@@ -66,7 +65,7 @@ function demand(sample: Sample, rule: ScaleRule, present: number): number {
 	return present + Number(late);
 }
 
-/** Idle workers to stop: none while jobs wait; while others are busy, one stays for bursts. */
+/** Idle workers to stop: none while jobs wait; one stays for bursts while others are busy. */
 function surplus({ waiting, busy, idle, idleTooLong }: Sample): number {
 	if (waiting > 0) return 0;
 	return Math.min(idleTooLong, busy > 0 ? Math.max(0, idle - 1) : idle);

@@ -1,6 +1,6 @@
 /** Which GPUs of this machine a new worker gets, and which workers must stop for it. */
 
-/** Shortest time from a worker's first call until its eviction, ms: loading a model must pay. */
+/** Minimum time from first call to eviction, ms: loading a model must pay off. */
 export const MIN_STAY_MS = 10_000;
 
 /** A worker that holds GPUs. Times in ms since the epoch. */
@@ -9,9 +9,9 @@ export interface GpuHolder {
 	endpoint: string;
 	/** GPU numbers, from 0. */
 	gpus: readonly number[];
-	/** Absent while it is busy or starting. */
+	/** Absent while busy or starting. */
 	idleSince?: number | undefined;
-	/** Time of its first call; absent while it is starting. */
+	/** Time of the first call; absent while starting. */
 	readyAt?: number | undefined;
 	/** Its GPUs become free soon. */
 	stopping: boolean;
@@ -30,7 +30,7 @@ export interface GpuQuery {
 	now: number;
 }
 
-/** GPUs, or workers to stop first; none when no eviction helps, or enough GPUs become free. */
+/** GPUs, or workers to stop first; none if eviction does not help or enough GPUs become free. */
 export type GpuAllocation = { gpus: number[] } | { evict: string[] };
 
 /** Lowest GPU numbers first. Evicts idle workers of other endpoints, longest idle first. */
@@ -45,7 +45,7 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 	return { evict: missing > 0 ? selectEvictions(q, missing) : [] };
 }
 
-/** Idle workers that hold `missing` GPUs together; none if all of them hold fewer. */
+/** Idle workers that together hold `missing` GPUs; none if all of them hold fewer. */
 function selectEvictions({ holders, endpoint, keep, now }: GpuQuery, missing: number): string[] {
 	const remaining = new Map<string, number>();
 	for (const holder of holders)

@@ -1,7 +1,7 @@
 /**
- * Ids of held jobs in shared memory: the ping thread reads them even while a handler blocks the main
- * thread, which writes them. A slot's counter is odd during a write; a reader that sees it odd or
- * changed reads again.
+ * Ids of held jobs in shared memory: the main thread writes, and the ping thread can read even
+ * while a handler blocks the main thread. A slot's counter is odd during a write; a reader that
+ * sees it odd or changed reads again.
  */
 import { Buffer } from "node:buffer";
 
@@ -10,14 +10,14 @@ const SLOT_BYTES = 256;
 const HEAD_BYTES = 8;
 const SLOT_INTS = SLOT_BYTES / 4;
 
-/** An empty table, for 1,024 ids of at most 248 bytes. */
+/** An empty table for 1,024 ids of at most 248 bytes. */
 export function newHeldTable(): SharedArrayBuffer {
 	return new SharedArrayBuffer(SLOTS * SLOT_BYTES);
 }
 
 /** Only one per table. */
 export interface HeldTableWriter {
-	/** Adds an id. Returns its slot, or -1 when it is too long or the table is full. */
+	/** Returns the id's slot, or -1 if it is too long or the table is full. */
 	add(id: string): number;
 	remove(slot: number): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The ping thread: keeps leases even while a handler blocks the main thread (D16, protocol B.7). It
- * pings at its start, then once per interval, sooner after a failure.
+ * The ping thread renews leases even while a handler blocks the main thread (D16, protocol B.7): at
+ * start, then once per interval, sooner after a failure.
  */
 import { request as httpRequest, Agent as HttpAgent } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
@@ -42,7 +42,7 @@ async function pingForever(
 		await clock.sleep(wait - (clock.now() - began));
 	}
 
-	/** False when the service is unreachable or overloaded. */
+	/** False if the service is unreachable or overloaded. */
 	function ping(ids: readonly string[]): Promise<boolean> {
 		const query = [`runpod_version=${encodeURIComponent(data.version)}`];
 		if (ids.length > 0) query.unshift(`job_id=${ids.map(encodeURIComponent).join("%2C")}`);

@@ -1,4 +1,4 @@
-/** Runs the ping thread, and sends it the ids that do not fit into the shared table. */
+/** Runs the ping thread and sends it the ids that do not fit into the shared table. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../clock.ts";
@@ -18,7 +18,7 @@ export interface PingerOptions {
 }
 
 export interface Pinger {
-	/** Resolves when the thread runs or has failed: from then on handlers may block. */
+	/** Resolves when the thread runs or has failed; handlers may block afterwards. */
 	readonly ready: Promise<void>;
 	/** Sets the held ids that are not in the table; effective even if this thread blocks next. */
 	overflow(ids: string[]): void;
@@ -33,7 +33,7 @@ const threadFile = new URL(
 	import.meta.url,
 );
 
-/** Starts pinging (protocol B.7). A thread that exits is restarted after a second. */
+/** Starts pinging (protocol B.7). Restarts an exited thread after a second. */
 export function startPinger({ url, key, intervalMs, table, clock, log }: PingerOptions): Pinger {
 	const stopped = new AbortController();
 	const headers = { authorization: key, "user-agent": userAgent };

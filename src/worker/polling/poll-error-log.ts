@@ -1,4 +1,4 @@
-/** Logs failures of a poll when they start, change and end, instead of at every try. */
+/** Logs poll failures when they start, change and end, not at every try. */
 import type { Log } from "../log.ts";
 import type { PollAnswer } from "./poll.ts";
 

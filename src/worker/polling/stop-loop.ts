@@ -1,4 +1,4 @@
-/** Polls the stop channel and aborts the jobs that it names (protocol B.8, D18). */
+/** Polls the stop channel and aborts the named jobs (protocol B.8, D18). */
 import { waitAfter } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import type { HeldJobs } from "../held-jobs.ts";
@@ -19,7 +19,7 @@ export interface StopLoopOptions {
 
 const TOO_MANY_REQUESTS_MS = 5000;
 const FAILED = { firstMs: 1000, longestMs: 5000 };
-/** Interval of polls without news: the service repeats a stop until the job has ended (D26). */
+/** Interval of polls that stop no job: the service repeats a stop until the job has ended (D26). */
 const NO_NEWS_MS = 1000;
 
 /** Runs until `ended` aborts. */

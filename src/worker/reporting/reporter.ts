@@ -11,7 +11,7 @@ import type { UrlTemplate } from "../url-template.ts";
 export interface Reporter {
 	/** Posts the final body. Resolves when it is acknowledged or refused, or the job is stopped. */
 	result(job: HeldJob, body: string, isStream: boolean): Promise<void>;
-	/** Posts chunk number `index`, from 0; resolves like {@link Reporter.result}. */
+	/** Posts chunk `index`, from 0; resolves like {@link Reporter.result}. */
 	chunk(job: HeldJob, body: string, index: number): Promise<void>;
 	/** Posts progress, without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;

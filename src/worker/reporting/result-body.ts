@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { RawJson } from "../raw-json.ts";
 import { kitVersion } from "../version.ts";
 
-/** A value of the handler is not JSON; the message becomes the error of the job. */
+/** A handler's value is not JSON; the message becomes the job's error. */
 export class NotJsonError extends Error {}
 
 /** The JSON text of a value. Throws {@link NotJsonError} (BigInt, cycle, function). */
@@ -31,14 +31,14 @@ export function progressBody(value: unknown): string {
 	return `{"status":"IN_PROGRESS","output":${jsonText(value ?? null)}}`;
 }
 
-/** The final body of a generator; `chunks` is empty without aggregation. */
+/** Final body of a generator; `chunks` is empty without aggregation. */
 export function streamBody(chunks: readonly string[], stopPod: boolean): string {
 	return `{"output":[${chunks.join(",")}]${stopPod ? ',"stopPod":true' : ""}}`;
 }
 
 /**
- * The final body for a returned value. As in the SDK, `error` and `refresh_worker` are removed from
- * an object; `{}` and `undefined` mean no `output`. Throws {@link NotJsonError}.
+ * Final body for a returned value. As in the SDK, `error` and `refresh_worker` are removed from an
+ * object; `{}` and `undefined` mean no `output`. Throws {@link NotJsonError}.
  */
 export function resultBody(value: unknown, stopPod: boolean): string {
 	let output = value;
@@ -69,7 +69,7 @@ export interface Identity {
 	hostname: string;
 }
 
-/** The `error` for a thrown value: a JSON object with the members of the SDK's error record. */
+/** The `error` for a thrown value: JSON with the members of the SDK's error record. */
 export function thrownText(thrown: unknown, { workerId, hostname }: Identity): string {
 	if (thrown instanceof NotJsonError) return thrown.message;
 	const isError = thrown instanceof Error;
@@ -83,7 +83,7 @@ export function thrownText(thrown: unknown, { workerId, hostname }: Identity): s
 	});
 }
 
-/** The `error` of a yielded item, which ends the stream; `undefined` for other items. */
+/** The `error` of a yielded item, which ends the stream; undefined for other items. */
 export function itemError(item: unknown): string | undefined {
 	if (!isPlainObject(item) || !item.error) return undefined;
 	return typeof item.error === "string" ? item.error : jsonText(item.error);

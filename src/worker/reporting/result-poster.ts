@@ -1,11 +1,11 @@
 /**
- * Posts reports. Plain HTTP: pipelined on few connections, one write per turn of the event loop,
- * which takes a third of the CPU time per job. TLS, where proxies are common: no pipelining.
+ * Posts reports. Plain HTTP: pipelined on few connections, one write per event loop turn, which
+ * takes a third of the CPU time per job. TLS, where proxies are common: no pipelining.
  */
 import { Pool, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
 
-/** The status of the answer, or the error of a failed request. */
+/** Status of the answer, or the error of a failed request. */
 export type PostOutcome = number | Error;
 
 export interface PostAnswer {
@@ -14,9 +14,9 @@ export interface PostAnswer {
 }
 
 export interface ResultPoster {
-	/** Posts JSON text; ignores the body of the answer. `path` with query. Never rejects. */
+	/** Posts JSON text and ignores the answer's body. `path` includes the query. Never rejects. */
 	send(path: string, body: string): Promise<PostOutcome>;
-	/** Like `send`, with the body of the answer. */
+	/** Like `send`, with the answer's body. */
 	ask(path: string, body: string): Promise<PostAnswer | Error>;
 	/** Closes all connections; posts in flight resolve with an error. */
 	close(): Promise<void>;

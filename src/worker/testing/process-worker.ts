@@ -1,7 +1,4 @@
-/**
- * Runs a worker of the kit in a process of its own: for handlers that block, signals, and local
- * runs.
- */
+/** Runs a worker in its own process: for blocking handlers, signals and local runs. */
 import { spawn } from "node:child_process";
 
 /** A worker process under test. */
@@ -10,17 +7,14 @@ export interface ProcessWorker {
 	readonly exit: Promise<{ code: number | null; signal: string | null }>;
 	/** Standard output and error so far. */
 	output(): string;
-	/** Resolves when the output holds the text. */
+	/** Resolves when the output contains the text. */
 	printed(text: string): Promise<void>;
 	signal(name: "SIGTERM" | "SIGINT"): void;
-	/** Ends it for certain. */
+	/** Sends SIGKILL. */
 	kill(): void;
 }
 
-/**
- * Starts a process that runs `start({ handler, ...options })`; `handler` and `options` are source
- * text.
- */
+/** Starts a process that runs `start({ handler, ...options })`; both are source text. */
 export function startProcess(
 	env: Record<string, string>,
 	handler: string,
@@ -28,7 +22,7 @@ export function startProcess(
 ): ProcessWorker {
 	const kit = new URL("../index.ts", import.meta.url).href;
 	const source = `import { start } from ${JSON.stringify(kit)}; await start({ handler: ${handler}, ${options} });`;
-	// Without a script file the first argument stands where the script's name would.
+	// With -e there is no script name, so the first argument takes its place.
 	const child = spawn(
 		process.execPath,
 		["--input-type=module", "-e", source, "--", "worker", ...args],

@@ -1,4 +1,4 @@
-/** Runs a whole worker of the kit against a scripted service, in this process. */
+/** Runs a whole worker against a scripted service, in this process. */
 import { systemClock } from "../clock.ts";
 import type { StartOptions } from "../types.ts";
 import { runWorker } from "../worker.ts";
@@ -10,7 +10,7 @@ export interface RunningWorker {
 	readonly done: Promise<void>;
 	/** Log lines so far. */
 	readonly lines: string[];
-	/** Asks it to stop gracefully and waits until it has. */
+	/** Stops it gracefully and waits for the end. */
 	stop(): Promise<void>;
 }
 

@@ -17,6 +17,7 @@ export interface Seen {
 /** Answers a request, or returns false for the default behaviour. */
 export type Script = (seen: Seen, response: ServerResponse) => boolean | void;
 
+/** The scripted service. */
 export interface ScriptedService {
 	readonly seen: Seen[];
 	/** Called first for each request. */
