@@ -1,4 +1,4 @@
-/** All operations and all named shapes of the API, in the order of the documentation. */
+/** All operations and named schemas, in the order of the documentation. */
 import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
 import { ERROR, OPENAI_ERROR } from "./errors.ts";
@@ -22,7 +22,7 @@ import { DELIVERY, WEBHOOK_ROUTES } from "./webhooks.ts";
 import { DISPATCHED_JOB, WORKER_ROUTES } from "./worker-protocol.ts";
 import { WORKER, WORKER_ADMIN_ROUTES } from "./workers.ts";
 
-/** Shapes with names: `components/schemas` of `/openapi.json`. */
+/** `components/schemas` of `/openapi.json`. */
 export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	StatusPair: STATUS_PAIR,
 	Job: JOB,
@@ -63,13 +63,13 @@ const OTHER_ROUTES = [
 	...DOCUMENTATION_ROUTES,
 ] as const;
 
-/** Every definition, those of clients once. */
+/** Every definition, client ones once. */
 export type Definition = (typeof CLIENT_ROUTES | typeof OTHER_ROUTES)[number];
 export type OperationName = Definition["name"];
 
 /** A served operation. */
 export interface Operation extends RouteDefinition {
-	/** The definition that it serves: one for `/v2` and `/sdk/v2`. */
+	/** One definition serves `/v2` and `/sdk/v2`. */
 	readonly definition: OperationName;
 }
 

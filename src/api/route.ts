@@ -19,6 +19,7 @@ export type PathParams = Record<
 	string
 >;
 
+/** A successful answer. */
 export interface Answer {
 	readonly description: string;
 	/** Only for JSON. */
@@ -34,6 +35,7 @@ export interface Answer {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A request body. */
 export interface Body {
 	readonly description: string;
 	readonly schema: JsonSchema;

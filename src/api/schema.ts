@@ -1,17 +1,17 @@
 /**
- * What the files of this folder share: JSON Schema constants, and the TypeScript types that TypeBox
- * derives from them. Types only: nothing of TypeBox runs.
+ * Shared JSON Schema constants, and the TypeScript types derived from schemas by TypeBox (types
+ * only, nothing at run time).
  */
 import type { XStatic } from "typebox/schema";
 import type { Schema } from "../core/schema.ts";
 
-/** Any JSON Schema 2020-12: those that `core/schema.ts` checks, and wider ones. */
+/** Any JSON Schema 2020-12, not only those that `core/schema.ts` can check. */
 export type JsonSchema = Schema | Readonly<Record<string, unknown>>;
 
-/** The type of the values that a schema describes. */
+/** The type that a schema describes. */
 export type Static<S> = XStatic<S>;
 
-/** `T` as a handler may return it: optional members may be undefined, since JSON omits them. */
+/** `T` as returned by handlers: optional members may be undefined, which JSON omits. */
 export type Sendable<T> = T extends readonly (infer Item)[]
 	? readonly Sendable<Item>[]
 	: T extends object
@@ -28,7 +28,6 @@ export const COUNT = { type: "integer", minimum: 0 } as const;
 export const MS = { type: "integer", minimum: 0, "x-unit": "ms" } as const;
 export const MOMENT = { type: "string", format: "date-time" } as const;
 export const TEXTS = { type: "array", items: TEXT } as const;
-/** An object without members. */
 export const EMPTY = { type: "object", maxProperties: 0 } as const;
 export const CURSOR_OR_NULL = {
 	type: ["string", "null"],
@@ -44,7 +43,7 @@ export function list<const S>(items: S): List<S> {
 	return { type: "array", items };
 }
 
-/** An object with one list: `{name: [item, ...]}`. */
+/** `{name: [item, ...]}`. */
 export function listIn<const Name extends string, const S>(
 	name: Name,
 	item: S,
@@ -60,7 +59,7 @@ export function listIn<const Name extends string, const S>(
 	};
 }
 
-/** A page of a list: `{name: [item, ...], next}`. */
+/** `{name: [item, ...], next}`. */
 export function pageOf<const Name extends string, const S>(
 	name: Name,
 	item: S,

@@ -1,4 +1,4 @@
-/** The service itself: its servers, its health, and the documentation of the API (D40). */
+/** Servers, health and API documentation (D40). */
 import { PAGE } from "./console.ts";
 import { route } from "./route.ts";
 import { EXAMPLE, FLAG, MOMENT, TEXT, list, listIn } from "./schema.ts";

@@ -38,7 +38,6 @@ const DELIVERY_EXAMPLE = {
 	tries: [{ at: EXAMPLE.at, tookMs: 35, status: 200 }],
 };
 
-/** Filters of the list. */
 export const ENDPOINT_FILTER = text(
 	"endpoint",
 	64,

@@ -1,4 +1,4 @@
-/** Workers of an endpoint and their logs, for operators (D28, D39). */
+/** Workers and their logs, for operators (D28, D39). */
 import { flag, text, whole } from "./params.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import { COUNT, EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
@@ -21,7 +21,6 @@ export const WORKER = {
 } as const;
 export type Worker = Static<typeof WORKER>;
 
-/** A line of a worker's log. */
 export const LOG_LINE = {
 	type: "object",
 	required: ["text", "position"],

@@ -39,6 +39,7 @@ export function query(call: Call): URLSearchParams {
 	return new URLSearchParams(call.queryText);
 }
 
+/** Whether the client is still connected. */
 export function connected({ req, res }: Call): boolean {
 	// Only the first of pipelined responses has a socket: use the request's.
 	return !res.destroyed && !req.socket.destroyed && req.socket.writable;

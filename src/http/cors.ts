@@ -1,10 +1,10 @@
-/** CORS for the clients' API, without credentials; and `OPTIONS` (D38). */
+/** CORS for the client API, without credentials; and `OPTIONS` (D38). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Origins whose pages may call: all, or a list of `scheme://host[:port]`. */
+/** Allowed origins: all, or a list of `scheme://host[:port]`. */
 export type CorsOrigins = "*" | readonly string[];
 
-/** Headers of an answer that a page may read. */
+/** Response headers readable by pages. */
 const EXPOSED = [
 	"Sluice-Job-Status",
 	"Sluice-Next-Offset",
@@ -15,13 +15,13 @@ const EXPOSED = [
 	"x-request-id",
 ].join(", ");
 
-/** How long browsers may cache a preflight, seconds: the maximum of Chromium. */
+/** Cache time of a preflight, s: the maximum of Chromium. */
 const MAX_AGE = "7200";
 
-/** Header names separated by commas. All are allowed: SDKs send their own. */
+/** Comma-separated header names. All are allowed: SDKs send their own. */
 const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
-/** Sets the headers that let a page of this origin read the answer, errors included. */
+/** CORS headers of the answer, errors included. */
 export function allowOrigin(
 	res: ServerResponse,
 	q: { origin: string; path: string; origins: CorsOrigins },
@@ -34,7 +34,7 @@ export function allowOrigin(
 	res.setHeader("Access-Control-Expose-Headers", EXPOSED);
 }
 
-/** Answers `OPTIONS` on a path with these methods: 200 without a body (D1). */
+/** Answers `OPTIONS`: 200 without a body (D1). */
 export function answerOptions(
 	req: IncomingMessage,
 	res: ServerResponse,

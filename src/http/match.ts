@@ -1,25 +1,25 @@
 /**
- * Finds the routes of a path in a tree of segments. `:name` matches one segment, a `*` at the end
- * the rest of the path.
+ * Finds routes in a tree of path segments. `:name` matches one segment, a final `*` the rest of the
+ * path.
  */
 import type { PathParams, RouteDefinition } from "../api/route.ts";
 
 interface Node<R> {
 	fixed: Map<string, Node<R>>;
 	parameter?: Node<R>;
-	/** Matches the rest of the path. */
+	/** For `*`. */
 	tail?: Node<R>;
 	name: string;
 	byMethod: Map<string, R>;
 }
 
-/** The routes of a path by method, and the decoded parameters; absent ones are "". */
+/** Routes by method, and decoded parameters; absent ones are "". */
 export interface Match<R> {
 	byMethod: ReadonlyMap<string, R>;
 	params: PathParams;
 }
 
-/** Builds the matcher of some routes: it returns undefined for a path without a route. */
+/** Returns a function that finds a path's routes; undefined if there are none. */
 export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 	routes: readonly R[],
 ): (path: string) => Match<R> | undefined {

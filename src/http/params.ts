@@ -4,7 +4,7 @@ import { badQuery } from "../core/errors.ts";
 import { query } from "./call.ts";
 import type { Call } from "./call.ts";
 
-/** The value of a parameter, else its default. Throws `bad_query` for a value that is not valid. */
+/** The value or its default. Throws `bad_query` if not valid. */
 export function valueOf<T>(call: Call, param: ParamWithDefault<T>): T;
 export function valueOf<T>(call: Call, param: Param<T>): T | undefined;
 export function valueOf<T>(call: Call, param: Param<T>): T | undefined {

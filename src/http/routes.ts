@@ -1,4 +1,4 @@
-/** The table of all served operations: the definitions of `src/api` with their handlers. */
+/** All served operations: definitions of `src/api` with handlers. */
 import { OPERATIONS } from "../api/operations.ts";
 import type { Definition, OperationName } from "../api/operations.ts";
 import * as client from "./client/client-api.ts";
@@ -25,7 +25,7 @@ type Handlers = {
 	readonly [Name in OperationName]: Handler<Extract<Definition, { name: Name }>>;
 };
 
-/** One handler per definition; its answer must fit the schema there. */
+/** Answers must fit the definition's schema. */
 const HANDLERS: Handlers = {
 	run: client.run,
 	runsync: client.runsync,
@@ -85,7 +85,7 @@ const HANDLERS: Handlers = {
 	docs,
 };
 
-/** Operations whose GET may change something (D31). */
+/** GETs with side effects (D31). */
 const CHANGES: Partial<Record<OperationName, Route["changes"]>> = {
 	status: client.shortens,
 	stream: delivers,

@@ -1,7 +1,7 @@
-/** What all answers with server-sent events share. */
+/** Shared by answers with server-sent events. */
 import type { IncomingMessage } from "node:http";
 
-/** Their headers; proxies must not buffer them. */
+/** Proxies must not buffer. */
 export const EVENT_STREAM = {
 	"Content-Type": "text/event-stream",
 	"Cache-Control": "no-cache",
@@ -12,7 +12,7 @@ export function wantsEvents({ headers }: IncomingMessage): boolean {
 	return (headers.accept ?? "").includes("text/event-stream");
 }
 
-/** The number in `Last-Event-ID`; undefined if absent or not a number. */
+/** Undefined if absent or not a number. */
 export function lastEventId({ headers }: IncomingMessage): number | undefined {
 	const value = headers["last-event-id"];
 	return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : undefined;

@@ -15,6 +15,7 @@ const KEEP_ALIVE_MS = 75_000;
 /** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
 const HEADERS_LIMIT = 128 * 1024;
 
+/** A running server. */
 export interface HttpServer {
 	/** Bound address. */
 	readonly host: string;

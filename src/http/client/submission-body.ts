@@ -1,4 +1,4 @@
-/** Bodies of `/run` and `/runsync` (spec 2.3, D4) and their `Idempotency-Key` (D14). */
+/** Bodies of `/run` and `/runsync` (spec 2.3, D4); `Idempotency-Key` (D14). */
 import { createHash } from "node:crypto";
 import { badRequest } from "../../core/errors.ts";
 import type { Operation } from "../../core/job.ts";
@@ -9,16 +9,16 @@ import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 
-/** Maximum length of an `Idempotency-Key`. */
+/** Characters. */
 const MAX_KEY_LENGTH = 255;
 
-/** Members besides `input`, whose size is bounded. */
+/** Members besides `input`; bounded in size. */
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
 
 const bytesOf = (member: JsonMember | undefined): number =>
 	member ? member.end - member.start : 0;
 
-/** The submission in the body, checked; throws 400 and 413. */
+/** The checked submission; throws 400 and 413. */
 export async function readSubmitted(call: Call, operation: Operation): Promise<SubmitRequest> {
 	const key = idempotencyKey(call);
 	const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
@@ -46,7 +46,7 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 	};
 }
 
-/** Throws 400 for settings that are too large. */
+/** Throws 400 for settings over `SETTING_LIMIT`. */
 function checkSizes(members: Readonly<Record<string, JsonMember | undefined>>): void {
 	const [tooLarge, ...others] = SETTINGS.filter(
 		(field) => bytesOf(members[field]) > SETTING_LIMIT,

@@ -1,4 +1,4 @@
-/** The files of the built console, read at the first request. */
+/** Files of the built console, read at the first request. */
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
@@ -6,16 +6,16 @@ import { extname, join, sep } from "node:path";
 /** A file of the bundle. */
 export interface BundleFile {
 	type: string;
-	/** ETag of the uncompressed content, without quotes. */
+	/** ETag of the uncompressed content, unquoted. */
 	tag: string;
-	/** Its name contains a hash of its content: it never changes. */
+	/** The name contains a content hash: cacheable forever. */
 	hashed: boolean;
 	bytes: Buffer;
-	/** The content as compressed by the build. */
+	/** Copies compressed by the build. */
 	packed: ReadonlyMap<"br" | "gzip", Buffer>;
 }
 
-/** Files by path, with `/` between folders; undefined while the console is not built. */
+/** By path, with `/`; undefined until the console is built. */
 export interface Bundle {
 	files(): Promise<ReadonlyMap<string, BundleFile> | undefined>;
 }
@@ -35,13 +35,13 @@ const TYPES: Readonly<Record<string, string>> = {
 	".webmanifest": "application/manifest+json",
 };
 
-/** Endings of the compressed copies of a file. */
+/** Suffixes of compressed copies. */
 const PACKED = { ".br": "br", ".gz": "gzip" } as const;
 
-/** Where the build puts files with a hash in their names. */
+/** Files with a hash in their names. */
 const HASHED = "assets/";
 
-/** The bundle in this folder. */
+/** The bundle in a folder. */
 export function bundle(folder: string): Bundle {
 	let read: Promise<ReadonlyMap<string, BundleFile> | undefined> | undefined;
 	return {
@@ -62,7 +62,7 @@ export function bundle(folder: string): Bundle {
 	};
 }
 
-/** All files; undefined if there is no page. */
+/** Undefined without a page. */
 async function readFolder(folder: string): Promise<ReadonlyMap<string, BundleFile> | undefined> {
 	const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
 	const paths = entries

@@ -9,6 +9,7 @@ import { sourceOf } from "./origin.ts";
 /** Without side effects, except routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
+/** The session token of the cookie. */
 export function tokenIn({ req, engine }: Call): string | undefined {
 	const { cookie } = req.headers;
 	return cookie === undefined ? undefined : parseCookie(cookie)[engine.access.sessions.cookie];
@@ -54,6 +55,7 @@ export function setCookie(call: Call, { token, until, place }: Session): void {
 	put(call, place, token, Math.floor((until - call.engine.now()) / 1000));
 }
 
+/** Removes the cookie. */
 export function clearCookie(call: Call, place: SignInOrigin): void {
 	put(call, place, "", 0);
 }

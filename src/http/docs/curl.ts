@@ -1,13 +1,12 @@
-/** An operation as a curl command; values of the caller are shell variables. */
+/** Operations as curl commands; the caller's values are shell variables. */
 import type { Operation } from "./openapi-types.ts";
 
 export interface Target {
-	/** Address of the service, without a slash at the end. */
+	/** Without a final slash. */
 	address: string;
 	endpoint: string;
 }
 
-/** Values of path parameters. */
 const IN_PATH: Readonly<Record<string, string>> = {
 	job: "$JOB",
 	worker: "$RUNPOD_POD_ID",
@@ -21,7 +20,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 	workerToken: "$RUNPOD_AI_API_KEY",
 };
 
-/** The command. `path` is the template of the operation. */
+/** `path` is the operation's template. */
 export function curlOf(
 	q: { method: string; path: string; operation: Operation },
 	{ address, endpoint }: Target,
@@ -36,7 +35,7 @@ export function curlOf(
 	const path = q.path.replace(/\{(\w+)\}/g, (_, name: string) =>
 		name === "endpoint" ? endpoint : name === "route" ? route : IN_PATH[name]!,
 	);
-	// The only required query parameters are addresses of this service.
+	// Required query parameters are all addresses of this service.
 	const needed = parameters
 		.filter((each) => each.in === "query" && each.required)
 		.map(({ name }) => `${name}=${address}`);

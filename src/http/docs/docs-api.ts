@@ -1,4 +1,4 @@
-/** `/openapi.json` and `/docs`, public. Built once; only the address differs between answers. */
+/** `/openapi.json` and `/docs`, public. Built once; answers differ only in address and endpoint. */
 import { createHash } from "node:crypto";
 import { OPERATIONS } from "../../api/operations.ts";
 import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
@@ -12,13 +12,13 @@ import { escaped } from "./html.ts";
 import { openapiOf } from "./openapi.ts";
 import { json } from "../reply.ts";
 
-/** The default endpoint of the examples. */
+/** Default endpoint in examples. */
 const EXAMPLE_ENDPOINT = "thumbnail";
 
-/** Placeholders in the page, replaced in each answer. */
+/** Placeholders, replaced per answer. */
 const [ADDRESS, ENDPOINT] = ["\u0001address", "\u0001endpoint"] as const;
 
-/** Allows nothing but the style of the page and its own form. */
+/** Only the page's own style and form. */
 const POLICY = [
 	"default-src 'none'",
 	`style-src 'sha256-${createHash("sha256").update(DOCS_CSS).digest("base64")}'`,
@@ -46,7 +46,7 @@ export function openapi(call: Call): void {
 	json(call.res, `{"openapi":"3.1.1","servers":${servers},${build().document}`, ["Vary", "Host"]);
 }
 
-/** GET /docs; `?endpoint=` replaces the endpoint of the examples. */
+/** GET /docs; `?endpoint=` sets the endpoint in examples. */
 export function docs(call: Call): void {
 	const requested = query(call).get("endpoint") ?? EXAMPLE_ENDPOINT;
 	const endpoint = check(ENDPOINT_ID, requested).length === 0 ? requested : EXAMPLE_ENDPOINT;
@@ -64,7 +64,7 @@ export function docs(call: Call): void {
 	call.res.end(text);
 }
 
-/** The address that the caller used; behind a proxy the scheme is the one it reports. */
+/** Address used by the caller; behind a proxy with the scheme it reports. */
 function addressOf({ req }: Call): string {
 	const { host = "", "x-forwarded-proto": scheme } = req.headers;
 	if (!/^[a-zA-Z0-9.:[\]_-]{1,255}$/.test(host)) return "";

@@ -1,4 +1,4 @@
-/** HTML templates that escape every value except HTML. */
+/** HTML templates that escape all values except HTML. */
 
 export interface Html {
 	readonly html: string;
@@ -6,7 +6,7 @@ export interface Html {
 
 type Part = Html | string | number | undefined | readonly Part[];
 
-/** Escapes strings; `undefined` is omitted. */
+/** Escapes strings; omits `undefined`. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
 	return { html: texts.reduce((all, text, at) => all + rendered(parts[at - 1]) + text) };
 }
@@ -17,17 +17,17 @@ function rendered(part: Part): string {
 	return escaped(String(part));
 }
 
-/** Text escaped for HTML and its attributes. */
+/** Escapes for text and attributes. */
 export function escaped(text: string): string {
 	return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/** Paragraphs with `code` between backticks. */
+/** Paragraphs; backticks mark `code`. */
 export function prose(text: string): Html[] {
 	return text.split(/\n\n+/).map((paragraph) => html`<p>${inline(paragraph)}</p>`);
 }
 
-/** One line with `code` between backticks. */
+/** One line; backticks mark `code`. */
 export function inline(text: string): Html[] {
 	return text
 		.split("`")

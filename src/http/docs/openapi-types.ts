@@ -1,4 +1,4 @@
-/** The part of OpenAPI 3.1 that is used here. */
+/** The subset of OpenAPI 3.1 in use. */
 import type { JsonSchema } from "../../api/schema.ts";
 
 export interface OpenApi {
@@ -10,7 +10,7 @@ export interface OpenApi {
 		license: { name: string; identifier: string };
 	};
 	tags: { name: string; description: string }[];
-	/** By template, then by method in lower case. */
+	/** By path template, then lower-case method. */
 	paths: Record<string, Record<string, Operation>>;
 	components: {
 		schemas: Readonly<Record<string, JsonSchema>>;

@@ -37,12 +37,12 @@ const SECURITY_SCHEMES: OpenApi["components"]["securitySchemes"] = {
 	},
 };
 
-/** The document, without the address of the service. */
+/** The document without the service's address. */
 export function openapiOf(routes: readonly RouteDefinition[], version: string): OpenApi {
 	const paths: OpenApi["paths"] = {};
 	for (const route of routes) {
 		const item = (paths[pathOf(route)] ??= {});
-		// HEAD is GET without the body.
+		// As GET, without body.
 		for (const method of route.methods)
 			if (method !== "HEAD") item[method.toLowerCase()] = operationOf(route, method);
 	}

@@ -1,4 +1,4 @@
-/** Schemas on `/docs`: a table of members; nested ones are folded, named shapes are links. */
+/** Schemas on `/docs`: tables of members; nested ones folded, named schemas linked. */
 import { html, inline } from "./html.ts";
 import type { Html } from "./html.ts";
 import { boundTexts, descriptionOf, membersOf, nameOf, typeText } from "./schema-text.ts";
@@ -10,7 +10,7 @@ export function memberTable(members: readonly Member[]): Html {
 <tbody>${members.map(row)}</tbody></table>`;
 }
 
-/** The members of a schema as a table, or its type if it has none. */
+/** A table of members, or the type if there are none. */
 export function schemaHtml(schema: JsonSchema): Html {
 	const members = membersOf(schema);
 	const type = html`<p class="type">${typeHtml(schema)}</p>`;
@@ -18,7 +18,7 @@ export function schemaHtml(schema: JsonSchema): Html {
 	return "oneOf" in schema ? html`${type}${memberTable(members)}` : memberTable(members);
 }
 
-/** The anchor of a named schema. */
+/** Anchor of a named schema. */
 export function schemaAnchor(name: string): string {
 	return `schema-${name}`;
 }

@@ -1,4 +1,4 @@
-/** References between the named shapes of the API. */
+/** References to the API's named schemas. */
 import { SCHEMAS } from "../../api/operations.ts";
 import type { JsonSchema } from "../../api/schema.ts";
 
@@ -6,7 +6,7 @@ const NAMES = new Map<unknown, string>(
 	Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
 );
 
-/** The schema with a `$ref` for each named shape in it, except for the shape `itself`. */
+/** Replaces named schemas by `$ref`, except `itself`. */
 export function withReferences(schema: JsonSchema, itself?: string): JsonSchema {
 	return replaced(schema, itself) as JsonSchema;
 }

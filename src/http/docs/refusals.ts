@@ -1,10 +1,10 @@
-/** The errors that an operation can return, derived from its definition (D3, D24, D26). */
+/** Errors of an operation, derived from its definition (D3, D24, D26). */
 import type { Body, RouteDefinition } from "../../api/route.ts";
 import { ApiError, badQuery, badRequest, errorBody } from "../../core/errors.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
 
-/** Errors that any request can get. */
+/** Errors of any request. */
 export const ALWAYS: readonly ErrorCode[] = [
 	"bad_http",
 	"request_timeout",
@@ -12,7 +12,7 @@ export const ALWAYS: readonly ErrorCode[] = [
 	"internal",
 ];
 
-/** Errors of unknown values of path parameters. */
+/** For unknown path parameters. */
 const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 	":endpoint": "endpoint_not_found",
 	":job": "job_not_found",
@@ -22,13 +22,13 @@ const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 
 type Method = RouteDefinition["methods"][number];
 
-/** The error codes of the operation, besides {@link ALWAYS}. */
+/** Error codes besides {@link ALWAYS}. */
 export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] {
 	const { access, path, query, body, limit, poll, errors = [] } = route;
 	const codes: ErrorCode[] = [];
 	if (access === "worker") codes.push("worker_unauthorized");
 	else if (access !== "anyone") codes.push("unauthorized");
-	// Reports about a job that the worker does not hold are accepted and dropped (D16, D19).
+	// Reports about jobs that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))
 		if (UNKNOWN[segment] && !(access === "worker" && segment === ":job"))
 			codes.push(UNKNOWN[segment]);
@@ -46,7 +46,7 @@ export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] 
 	return codes;
 }
 
-/** Example values for the placeholders of the sentences. */
+/** Example values of the placeholders in messages. */
 const VALUES = {
 	endpoint: "hello",
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
@@ -74,7 +74,7 @@ const WHY: Partial<Record<ErrorCode, string>> = {
 	outcome_unknown: "the connection to PostgreSQL broke",
 };
 
-/** An example of the error. */
+/** An example error. */
 export function exampleOf(code: ErrorCode): ApiError {
 	if (code === "bad_query") return badQuery("wait", "soon", "a number of ms from 1000 to 300000");
 	if (code === "bad_request")
@@ -84,7 +84,7 @@ export function exampleOf(code: ErrorCode): ApiError {
 	return new ApiError(code, { ...VALUES, why: WHY[code] ?? "" });
 }
 
-/** The body of the example, in our form or in OpenAI's. */
+/** Body of the example, in our form or OpenAI's. */
 export function exampleBody(code: ErrorCode, form: RouteDefinition["errorForm"]): unknown {
 	const error = exampleOf(code);
 	return JSON.parse(form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error));

@@ -1,10 +1,10 @@
-/** The text format of Prometheus (decision 0026 on libraries). */
+/** Prometheus text format (decision 0026 on libraries). */
 import { atMost, sizeOfHistogram } from "../../core/metrics/histogram.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Numbers under one name; undefined ones are omitted. */
+/** Undefined values are omitted. */
 export interface Family {
 	name: string;
 	type: "counter" | "gauge";
@@ -12,7 +12,7 @@ export interface Family {
 	samples: readonly (readonly [labels: Labels, value: number | undefined])[];
 }
 
-/** Durations under one name, in seconds. */
+/** Durations in seconds. */
 export interface Durations {
 	name: string;
 	type: "histogram";
@@ -20,7 +20,7 @@ export interface Durations {
 	samples: readonly (readonly [labels: Labels, histogram: Histogram])[];
 }
 
-/** Bounds of the buckets are 2^power ms, 1 ms to 70 min: each is a bound of the finer histogram. */
+/** Bucket bounds are 2^power ms, 1 ms to 70 min; each is also a bound of the finer histogram. */
 const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
 
 /** The text of all families. */

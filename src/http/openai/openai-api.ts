@@ -1,4 +1,4 @@
-/** `/openai/*`: OpenAI's API (D32, protocol C). A request is a job, its answer the result. */
+/** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../core/errors.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
@@ -19,8 +19,8 @@ import { streamed } from "./openai-stream.ts";
 import { json } from "../reply.ts";
 
 /**
- * POST or GET /openai/{route}. `Idempotency-Key` is ignored: the official clients send one with
- * each attempt, and results are not kept for another.
+ * POST or GET /openai/{route}. `Idempotency-Key` is ignored: the official clients send one per
+ * attempt, and results are not kept for another.
  */
 export async function openai(call: Call): Promise<void> {
 	const { engine, params } = call;
@@ -50,7 +50,7 @@ export async function openai(call: Call): Promise<void> {
 	}
 }
 
-/** The input of the job, and whether to stream the answer; throws 400 and 413. */
+/** Input of the job, and whether to stream; throws 400 and 413. */
 async function readRequest(call: Call): Promise<{ input: JsonText; stream: boolean }> {
 	const route = `/${call.params.rest}`;
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
@@ -60,7 +60,7 @@ async function readRequest(call: Call): Promise<{ input: JsonText; stream: boole
 	return { input: openaiInput(route, body), stream: scan.members["stream"]?.kind === "true" };
 }
 
-/** Waits for the end and answers with one JSON body; false if the client disconnects before. */
+/** Waits for the end, then sends one JSON body; false if the client disconnects before. */
 async function whole(call: Call, job: JobName): Promise<boolean> {
 	const { engine, caller } = call;
 	for (;;) {
@@ -85,7 +85,7 @@ async function answer(call: Call, output: JsonText | undefined, job: JobName): P
 	else json(call.res, body);
 }
 
-/** The output of the only chunk, or the list of all; undefined without chunks. */
+/** The only chunk's output, or a list of all; undefined without chunks. */
 async function chunksAsResult({ engine, caller }: Call, job: JobName): Promise<string | undefined> {
 	const outputs: string[] = [];
 	for (let from = 0; ; ) {

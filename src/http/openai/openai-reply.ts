@@ -1,4 +1,4 @@
-/** What both forms of answers of `/openai/*` share (D32). */
+/** Shared by both forms of `/openai/*` answers (D32). */
 import { failureBody } from "../../core/openai/openai-error.ts";
 import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import type { Call } from "../call.ts";
@@ -11,14 +11,14 @@ export interface JobName {
 }
 
 /**
- * A waiting request checks its job at least this often, ms, and then writes a comment into a
- * stream: proxies close idle connections.
+ * Maximum time between checks of a waiting request's job, ms. Streams then get a comment: proxies
+ * close idle connections.
  */
 export const CHECK_MS = 15_000;
 
 /**
- * Answers with a failure of the job. The official clients retry 409, 429 and 5xx automatically;
- * they are allowed to only where a retry may succeed.
+ * Answers with a job failure. The official clients retry 409, 429 and 5xx; allowed only where a
+ * retry may succeed.
  */
 export function answerFailure({ res }: Call, failure: OpenAIFailure): void {
 	const { status, retryAfter } = failure;

@@ -1,19 +1,19 @@
-/** Bodies of `/v1`: small JSON objects, read whole (D4). */
+/** `/v1` bodies: small JSON objects (D4). */
 import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 
-/** The bounds of submissions on nesting and digits. */
+/** Bounds of submissions on nesting and digits. */
 const BOUNDS = { ...SUBMISSION_JSON, members: [] };
 
-/** The JSON object in the body; throws 400 and 413. */
+/** The JSON object; throws 400 and 413. */
 export async function readObject(call: Call): Promise<Record<string, unknown>> {
 	const { scan, size, text } = await readJson(call, BOUNDS);
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
 	return JSON.parse(text({ start: 0, end: size })!) as Record<string, unknown>;
 }
 
-/** For operations without a body: it may be missing, empty or an object; else throws 400. */
+/** For operations without a body: accepts none, an empty one or an object; else 400. */
 export async function readNothing(call: Call): Promise<void> {
 	const { scan, size } = await readJson(call, BOUNDS);
 	if (size > 0 && (!scan.ok || scan.kind !== "object")) throw notAnObject(call, scan);

@@ -1,4 +1,4 @@
-/** `/v1/feed`: all endpoints as they are now, as server-sent events (D39). */
+/** `/v1/feed`: all endpoints, live, as server-sent events (D39). */
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
 import { permit, principalOf } from "../auth.ts";
@@ -8,8 +8,8 @@ import { valueOf } from "../params.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
 
 /**
- * GET /v1/feed: an event `overview` at once and after each change; a comment after 15 s without
- * one. It ends when the server drains and when the caller's key is revoked.
+ * GET /v1/feed: `overview` now and after each change; a comment after 15 s without one. Ends when
+ * the server drains or the caller's key is revoked.
  */
 export async function feed(call: Call): Promise<void> {
 	const { engine, res, caller } = call;
@@ -29,7 +29,7 @@ export async function feed(call: Call): Promise<void> {
 		endpoint,
 		intervalMs,
 		send(overview) {
-			// A slow reader misses intermediate states.
+			// Slow readers miss intermediate states.
 			if (!connected(call) || res.writableNeedDrain) return false;
 			const event = `event: overview\ndata: ${overview}\n\n`;
 			res.write(overview === undefined ? ": nothing new\n\n" : event);

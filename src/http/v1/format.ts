@@ -1,13 +1,13 @@
 /** Values in answers of `/v1` (D39). */
 
-/** ISO 8601 in UTC of ms since the epoch; undefined, which JSON omits, for none. */
+/** ms since the epoch as ISO 8601 in UTC; undefined stays undefined. */
 export function isoTime(ms: number): string;
 export function isoTime(ms: number | undefined): string | undefined;
 export function isoTime(ms: number | undefined): string | undefined {
 	return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
-/** Scheme and host of a webhook URL: path and query may contain secrets (D21). */
+/** Scheme and host of a webhook URL; path and query may contain secrets (D21). */
 export function redactedUrl(url: string): string {
 	const { protocol, host } = new URL(url);
 	return `${protocol}//${host}/…`;

@@ -10,12 +10,12 @@ import type { Call } from "../call.ts";
 import { readNothing, readObject } from "./body.ts";
 import { isoTime } from "./format.ts";
 
-/** GET /v1/keys: oldest first, without the key of the environment. */
+/** GET /v1/keys: oldest first, without the environment's key. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_KEYS>> {
 	return { keys: (await call.engine.access.keys.list()).map(keyView) };
 }
 
-/** POST /v1/keys: creates a key; only this answer contains it. */
+/** POST /v1/keys: only this answer contains the key. */
 export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 	const read = readKeyRequest(await readObject(call));
 	if (!read.ok) throw badRequest(read.faults);
@@ -23,7 +23,7 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 	return { ...keyView(shown), key };
 }
 
-/** DELETE /v1/keys/{key}: the next call with the key is refused; returns the key as it was. */
+/** DELETE /v1/keys/{key}: effective at once; returns the former key record. */
 export async function revoke(call: Call): Promise<AnswerOf<typeof REVOKE_KEY>> {
 	await readNothing(call);
 	const { keys } = call.engine.access;

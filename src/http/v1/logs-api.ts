@@ -1,4 +1,4 @@
-/** `.../workers/{worker}/logs`: the output of a launched worker, as JSON lines or events. */
+/** `.../workers/{worker}/logs`: output of a launched worker as JSON lines or events. */
 import { FOLLOW, JOB_FILTER, TAIL } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/worker-logs.ts";
@@ -9,8 +9,8 @@ import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts
 import { answeredElsewhere } from "./other-servers.ts";
 
 /**
- * GET .../logs: `Last-Event-ID` continues after the line with that position. The request for a
- * worker of another server is forwarded there.
+ * GET .../logs: `Last-Event-ID` resumes after that position. Forwarded if the worker belongs to
+ * another server.
  */
 export async function logs(call: Call): Promise<void> {
 	const { engine, params, req, res, caller } = call;
@@ -46,14 +46,14 @@ export async function logs(call: Call): Promise<void> {
 	res.end(events ? "event: end\ndata: {}\n\n" : undefined);
 }
 
-/** One object per line; an empty line keeps an idle connection open. */
+/** An empty line keeps an idle connection open. */
 function linesOf(entries: readonly LogEntry[]): string {
 	return entries.length === 0
 		? "\n"
 		: entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
-/** One event per line; a comment keeps an idle connection open. */
+/** A comment keeps an idle connection open. */
 function eventsOf(entries: readonly LogEntry[]): string {
 	if (entries.length === 0) return ": waiting\n\n";
 	return entries

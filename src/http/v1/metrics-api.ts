@@ -1,4 +1,4 @@
-/** `/v1/endpoints/{endpoint}/metrics`: the history of an endpoint (D39, D40). */
+/** `/v1/endpoints/{endpoint}/metrics`: endpoint history (D39, D40). */
 import { DEFAULT_STEPS, FROM, STEP, TO } from "../../api/metrics.ts";
 import type { ENDPOINT_METRICS } from "../../api/metrics.ts";
 import type { AnswerOf } from "../../api/route.ts";
@@ -8,7 +8,7 @@ import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { isoTime } from "./format.ts";
 
-/** GET .../metrics: one value per step, null where nothing is known; only what is still kept. */
+/** GET .../metrics: one value per step, null if unknown; only retained steps. */
 export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
 	const now = call.engine.now();
 	const [given, to = now] = [valueOf(call, FROM), valueOf(call, TO)];

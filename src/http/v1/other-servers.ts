@@ -1,21 +1,21 @@
-/** Forwards a request about a worker of another server to the other servers until one answers. */
+/** Forwards a request about another server's worker to each other server until one answers. */
 import { request as httpRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
 import type { Call } from "../call.ts";
 
-/** Marks a forwarded request: it is not forwarded again. */
+/** Marks a forwarded request, which is not forwarded again. */
 const FORWARDED = "sluice-forwarded";
 
-/** Headers of the request that are forwarded. */
+/** Forwarded request headers. */
 const SENT = ["authorization", "accept", "last-event-id"] as const;
-/** Also forwarded with a console session (D31): its cookie is valid for the host of the page. */
+/** Also with a console session (D31): its cookie is bound to the page's host. */
 const SENT_WITH_COOKIE = ["cookie", "origin", "host"] as const;
-/** Headers of the answer that are returned. */
+/** Returned response headers. */
 const RETURNED = ["content-type", "cache-control", "x-accel-buffering"] as const;
 
-/** Has another server answer a request without a body; false if none could. */
+/** Forwards a request without a body; false if no server answered 200. */
 export async function answeredElsewhere(call: Call): Promise<boolean> {
 	const { engine, req, res, caller } = call;
 	if (req.headers[FORWARDED] !== undefined) return false;

@@ -1,4 +1,4 @@
-/** `/v1/webhooks`: deliveries, and sending one again (D21, D39). */
+/** `/v1/webhooks`: deliveries and redelivery (D21, D39). */
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
@@ -25,7 +25,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>
 	return { deliveries: deliveries.map((row) => deliveryJson(call, row)), next: next ?? null };
 }
 
-/** The requested endpoint. A key for several endpoints must name one, so that pages are full. */
+/** A key for several endpoints must name one, so that pages are full. */
 function endpointOf(call: Call): string | undefined {
 	const principal = principalOf(call);
 	const requested = valueOf(call, ENDPOINT_FILTER);
@@ -41,7 +41,7 @@ function endpointOf(call: Call): string | undefined {
 	return only;
 }
 
-/** POST /v1/webhooks/{delivery}/redeliver: sends a finished delivery again, with new attempts. */
+/** POST /v1/webhooks/{delivery}/redeliver: resends a finished delivery, with new attempts. */
 export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>> {
 	await readNothing(call);
 	const { engine, params } = call;
@@ -51,7 +51,7 @@ export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>>
 	return deliveryJson(call, await engine.webhooks.get(params.delivery));
 }
 
-/** The URL is complete only for callers that may submit jobs with one. */
+/** The full URL only for callers that may submit jobs with one. */
 function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
 	const { id, endpoint, job, url, state, tries, createdAt, dueAt } = row;
 	const full = may(principalOf(call), "write", endpoint);

@@ -10,15 +10,15 @@ import { readNothing } from "./body.ts";
 import { isoTime } from "./format.ts";
 import { answeredElsewhere } from "./other-servers.ts";
 
-/** GET .../workers: those that any server knows, oldest first. */
+/** GET .../workers: those of all servers, oldest first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
 	const views = await call.engine.workers.views(call.params.endpoint);
 	return { workers: views.toSorted((a, b) => a.createdAt - b.createdAt).map(workerJson) };
 }
 
 /**
- * POST .../workers/{worker}/stop: it gets no more jobs and is stopped once it holds none; answers
- * at once. A worker of another server is stopped there. Throws `worker_gone` and
+ * POST .../workers/{worker}/stop: no more jobs; stopped once it holds none. Answers at once;
+ * forwarded if the worker belongs to another server. Throws `worker_gone` and
  * `worker_not_launched`.
  */
 export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | void> {

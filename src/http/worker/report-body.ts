@@ -1,9 +1,9 @@
-/** Reports in scanned bodies of workers. */
+/** Reports in worker bodies. */
 import { notJson, readReport } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
 import type { ScannedBody } from "../body.ts";
 
-/** The report in a body that was scanned for `REPORT_MEMBERS`. */
+/** The report in a body scanned for `REPORT_MEMBERS`. */
 export function reportOf({ scan, text, payload, size }: ScannedBody): Report {
 	if (!scan.ok) return notJson(scan.fault.message, size);
 	const { output, error, status, stopPod } = scan.members;
