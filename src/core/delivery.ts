@@ -16,7 +16,7 @@ export const DELIVERY_TIMEOUT_MS = 10_000;
 /** Retention of deliveries, ms. */
 export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
-/** Maximum tries kept in a record (the last ones); redelivery adds tries. */
+/** Maximum tries in a record (the last ones); redelivery adds tries. */
 export const DELIVERY_HISTORY = 30;
 
 /** `pending`: a try is due or in flight. */
@@ -27,7 +27,6 @@ export interface DeliveryTry {
 	/** Start, ms since the epoch. */
 	at: number;
 	tookMs: number;
-	/** HTTP status of the response. */
 	status?: number | undefined;
 	/** Why there is no response; never contains the URL. */
 	error?: string | undefined;

@@ -145,7 +145,7 @@ const RETENTION: Schema = {
 	"x-message": "must be an object of run, runsync and records to ms.",
 };
 
-/** All endpoint settings, given the `launcher` schema. */
+/** All settings, given the `launcher` schema. */
 export function endpointSchema(launcher: Schema) {
 	return {
 		type: "object",

@@ -1,4 +1,4 @@
-/** Every client-visible error: code, HTTP status and sentence (D2, D3). */
+/** All client-visible errors (D2, D3). */
 
 interface Entry {
 	status: number;

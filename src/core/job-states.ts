@@ -1,6 +1,6 @@
 /**
- * States and transitions of a job in one table, from which the stores' conditions, the reference
- * page and the tests are derived.
+ * Job states and transitions in one table; the stores' conditions, the reference page and the tests
+ * derive from it.
  */
 
 /** Spec 3. */

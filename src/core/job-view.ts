@@ -1,6 +1,6 @@
 /**
- * The job object of `/status`, `/runsync` and webhooks (D6). Built as text to keep `output` byte
- * for byte (D5). Its schema is `JOB` in `src/api/jobs.ts`.
+ * The job object of `/status`, `/runsync` and webhooks (D6), built as text to keep `output` byte
+ * for byte (D5). Schema: `JOB` in `src/api/jobs.ts`.
  */
 import type { Job } from "./job.ts";
 import { piecesOf } from "./json/json-text.ts";

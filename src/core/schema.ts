@@ -1,11 +1,10 @@
 /**
- * Validates values against a subset of JSON Schema 2020-12 (decisions 0010, 0026). OpenAPI and the
- * reference use the same schemas. Unlike JSON Schema, an optional `null` member counts as absent
- * (D4).
+ * Validates values against a subset of JSON Schema 2020-12 (decisions 0010, 0026), shared with
+ * OpenAPI and the reference. Unlike JSON Schema, an optional `null` member counts as absent (D4).
  */
 import type { Fault } from "./errors.ts";
 
-/** The supported subset of JSON Schema, plus `x-` extensions. */
+/** The supported subset, plus `x-` extensions. */
 export interface Schema {
 	readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
 	readonly properties?: Readonly<Record<string, Schema>>;

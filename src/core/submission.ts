@@ -8,7 +8,7 @@ import type { Schema } from "./schema.ts";
 /** More would break Python's parser in a worker (D4). */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
 
-/** Maximum JSON bytes of each of `webhook`, `policy` and `s3Config`: they are kept in memory. */
+/** Maximum JSON bytes of each of `webhook`, `policy` and `s3Config`, which are kept in memory. */
 export const SETTING_LIMIT = 65_536;
 
 /** Other members are ignored, nested ones too (D4). */
@@ -109,7 +109,6 @@ export interface SubmissionOptions {
 	s3Config: boolean;
 }
 
-/** A valid `policy`. */
 type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & {
 	lowPriority?: boolean | null;
 };

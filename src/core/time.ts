@@ -1,6 +1,6 @@
 /**
- * Two kinds of time, so that the type checker refuses one in place of the other. A plain number
- * fits both, and arithmetic drops the mark: only arguments and fields are protected.
+ * Two kinds of time that the type checker keeps apart. A plain number fits both, and arithmetic
+ * drops the mark: only arguments and fields are protected.
  */
 
 /** Ms since the epoch by the job clock: the same on all servers that share a store. */

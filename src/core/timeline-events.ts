@@ -47,8 +47,8 @@ const FINALS = {
 >;
 
 /**
- * Events, oldest first. The record has only the time of the last retry: an earlier one is shown at
- * the start of the next attempt if the previous one failed or timed out, else not at all.
+ * Events, oldest first. Only the last retry's time is recorded: an earlier retry is shown at the
+ * start of the next attempt if the previous one failed or timed out, else not at all.
  */
 export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
 	const events: TimelineEvent[] = [

@@ -1,5 +1,5 @@
 /**
- * Addresses that the service may call for a client (D21): only public ones, even when embedded in
+ * Addresses that the service may call for a client (D21): only public ones, even if embedded in
  * another address. Pure.
  */
 import { isIP } from "node:net";
@@ -28,8 +28,7 @@ const RANGES: readonly (readonly [range: string, kind: string])[] = [
 	["fe80::/10", "a link-local"],
 	["fec0::/10", "a private"],
 	["ff00::/8", "a multicast"],
-	// Teredo and 6to4 embed an IPv4 address that relays would call; both are retired (RFC 7526), so
-	// all are refused.
+	// Teredo and 6to4 embed an IPv4 address that relays would call; both are retired (RFC 7526).
 	["2001::/32", "a Teredo"],
 	["2002::/16", "a 6to4"],
 	["2001::/23", "a reserved"],
@@ -52,8 +51,8 @@ const KINDS = RANGES.map(([range, kind]) => ({
 }));
 
 /**
- * Why an address is not public, as words for a sentence (`a private`); undefined if it is public.
- * Text that is no address is not public.
+ * Why an address is not public, as words (`a private`); undefined if it is. Text that is no address
+ * is not public.
  */
 export function notPublic(address: string): string | undefined {
 	// Zone ids are link-local.
@@ -76,7 +75,7 @@ function bitsOfRange(range: string): string {
 	return bitsOf(address!).slice(0, Number(length));
 }
 
-/** The bits of an address: 32 or 128 characters `0` and `1`. */
+/** 32 or 128 characters `0` and `1`. */
 function bitsOf(address: string): string {
 	if (isIP(address) === 4)
 		return address

@@ -1,6 +1,6 @@
 /**
- * One webhook POST (spec 6, D21): signed, sent to the checked address only, no redirects, no proxy,
- * at most 10 s from name lookup to the end of the answer.
+ * One webhook POST (spec 6, D21): signed, to the checked address only, no redirects, no proxy, at
+ * most 10 s from name lookup to the end of the answer.
  */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -14,7 +14,7 @@ import { signedHeaders } from "./sign.ts";
 import { targetOf } from "./target.ts";
 import type { Address, Resolve } from "./target.ts";
 
-/** At most this many body bytes of an answer are read (and discarded). */
+/** Maximum body bytes read (and discarded) of an answer. */
 const ANSWER_BYTES = 64 * 1024;
 
 /**
@@ -32,7 +32,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 	ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
 };
 
-/** Sends webhooks. `userAgent` is the header of that name. */
+/** `userAgent` is the header of that name. */
 export function webhookSender({
 	clock,
 	allowPrivateNetworks,

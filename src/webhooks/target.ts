@@ -1,6 +1,6 @@
 /**
- * Resolves a webhook URL to the one address to connect to (D21). The host is resolved once and its
- * addresses are checked, so that a later DNS change cannot redirect the request.
+ * Resolves a webhook URL to the one address to connect to (D21). The host is resolved only once, so
+ * that a later DNS change cannot redirect the request.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -22,8 +22,8 @@ export type Target = { ok: true; url: URL; address: Address } | { ok: false; ref
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, order: "verbatim" });
 
 /**
- * The target of a webhook URL: the first allowed address, no other is tried (a receiver may have a
- * private address beside its public one). Throws what `resolve` throws.
+ * Takes the first allowed address and tries no other: a receiver may have a private address beside
+ * its public one. Throws what `resolve` throws.
  */
 export async function targetOf(
 	text: string,

@@ -6,8 +6,8 @@ export interface Backoff {
 }
 
 /**
- * The wait, ms, after `tries` failures (1 or more): `firstMs` doubled up to `longestMs`, reduced by
- * up to one half at random. `random`: 0 to below 1.
+ * Wait, ms, after `tries` failures (1 or more): `firstMs` doubled up to `longestMs`, reduced by up
+ * to one half at random. `random`: 0 to below 1.
  */
 export function waitAfter(
 	tries: number,

@@ -1,4 +1,4 @@
-/** Clock and timer of the worker kit; its other files use neither `Date.now` nor timers. */
+/** Clock and timer of the worker kit; no other file of it uses `Date.now` or timers. */
 
 /** All values in ms. */
 export interface Clock {

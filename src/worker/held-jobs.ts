@@ -25,7 +25,6 @@ export interface HeldJobs {
 	stopAll(): void;
 	/** Number of running handlers. */
 	readonly running: number;
-	/** Number of held jobs. */
 	readonly size: number;
 	/** Called after {@link HeldJobs.ran} and {@link HeldJobs.remove}. */
 	onRoom: () => void;

@@ -9,7 +9,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Paths lack only the query parameters that change per call. */
 export interface Settings {
 	workerId: string;
-	/** Origin of job-take and job-stop. */
+	/** For job-take and job-stop. */
 	takeOrigin: string;
 	/** Path of a take of `batch` jobs; without `/job-take/` in the template, of one job. */
 	takePath(batch: number, busy: boolean): string;

@@ -20,12 +20,12 @@ export interface Environment {
 	clock: Clock;
 	/** In [0, 1). */
 	random: () => number;
-	/** Program arguments, for a local run. */
+	/** For a local run. */
 	argv: readonly string[];
 	cwd: string;
 	/** Writes a line to standard output. */
 	write: (line: string) => void;
-	/** Sets a failure exit code, after a failed local run. */
+	/** Sets a failure exit code. */
 	fail: () => void;
 }
 

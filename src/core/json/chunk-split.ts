@@ -1,6 +1,6 @@
 /**
- * Splits an oversized stream chunk into several (D7, Chunks). One pass, no recursion, no parsed
- * values: pieces are slices of the source plus brackets, names and quotes.
+ * Splits an oversized stream chunk into several (D7, Chunks) in one pass, without recursion or
+ * parsed values: pieces are slices of the source plus brackets, names and quotes.
  */
 
 import { cutString } from "./chunk-string.ts";
@@ -33,8 +33,8 @@ const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const STRIDE_BYTES = 262_144;
 
 /**
- * Splits valid UTF-8 JSON into pieces of at most `limit` bytes, yielding at intervals so that the
- * caller can do other work. A text within the limit is one piece.
+ * Splits valid UTF-8 JSON into pieces of at most `limit` bytes (one piece if it fits). Yields at
+ * intervals so that the caller can do other work.
  *
  * The *join* of the pieces is the output: strings, array elements and object members are
  * concatenated. Strings are never cut inside an escape, a surrogate pair or a UTF-8 character. An

@@ -1,6 +1,6 @@
 /**
  * Validates JSON incrementally and locates members of the outermost object without building values
- * (D4, D5); callers cut `input` and `output` out of the bytes.
+ * (D4, D5).
  */
 
 import { byteFault, depthFault, digitsFault, endFault, nanFault } from "./json-fault.ts";
@@ -64,7 +64,7 @@ export interface JsonScanOptions {
 
 /** Scans one text. Pieces may be cut anywhere and are not kept. */
 export interface JsonScanner {
-	/** Reads the next piece; ignored after a fault. */
+	/** Ignored after a fault. */
 	push(bytes: Uint8Array): void;
 	/** The result for the text so far. */
 	finish(): JsonScan;

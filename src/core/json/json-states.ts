@@ -1,6 +1,6 @@
 /**
- * JSON grammar (RFC 8259) in UTF-8 as a byte state table: one lookup per byte. The text may be cut
- * anywhere, even inside an escape, a word or a UTF-8 character.
+ * JSON grammar (RFC 8259) in UTF-8 as a byte state table: one lookup per byte; the text may be cut
+ * anywhere.
  */
 
 /** No JSON text continues with this byte. */
@@ -43,7 +43,7 @@ export const END_STRING = 66;
 export const END_WORD = 67;
 /** First byte after a number; must be read again. */
 export const END_NUMBER = 68;
-/** An array or object ends. */
+/** End of an array or object. */
 export const CLOSE = 69;
 /** Last byte of `NaN`, `Infinity` or `-Infinity`. */
 export const NOT_A_NUMBER = 70;

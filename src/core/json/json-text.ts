@@ -43,7 +43,7 @@ export function asOne(pieces: JsonPieces): JsonText {
 		: pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
 }
 
-/** Frees a text's memory immediately, without garbage collection. It must not be read again. */
+/** Frees a text's memory without waiting for garbage collection. It must not be read again. */
 export function release(text: JsonText): void {
 	// A transfer to length 0 is the only way to free a buffer explicitly.
 	if (typeof text !== "string")
@@ -51,7 +51,7 @@ export function release(text: JsonText): void {
 			if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
-/** Views (not copies) of the bytes from `start` (included) to `end` (excluded). */
+/** Views (not copies) of the bytes from `start` to `end` (excluded). */
 export function cut<Block extends Uint8Array>(
 	blocks: readonly Block[],
 	start: number,

@@ -21,8 +21,8 @@ export interface DatedBucket {
 }
 
 /**
- * Series of the steps from `from` until before `to`. Buckets of the same step are added. `known`:
- * starts of the steps for which a server recorded metrics.
+ * Series from `from` until before `to`. Buckets of the same step are added. `known`: starts of the
+ * steps for which a server recorded metrics.
  */
 export function seriesOf({
 	from,

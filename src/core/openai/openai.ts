@@ -21,7 +21,7 @@ export function openaiInput(route: string, body: JsonText | undefined): JsonText
 }
 
 /**
- * The body for a result: the element of a one-element list, or any other value. Undefined without
+ * The body for a result: the element of a one-element list, else the value. Undefined without
  * output or for an empty list: then the chunks are the result.
  */
 export function singleResult(output: JsonText | undefined): string | undefined {

@@ -32,8 +32,8 @@ export interface ScaleRule {
 }
 
 /**
- * The number of workers, excluding stopping ones. Busy workers are never stopped (D28): the maximum
- * limits only starts and idle workers.
+ * Number of workers without stopping ones. Busy workers are never stopped (D28): the maximum limits
+ * only starts and idle workers.
  */
 export function desiredWorkers(sample: Sample, rule: ScaleRule): number {
 	const present = sample.busy + sample.idle + sample.starting;

@@ -18,11 +18,11 @@ export interface GpuHolder {
 }
 
 export interface GpuQuery {
-	/** GPUs of the machine. */
+	/** Of the machine. */
 	total: number;
-	/** GPUs of the new worker. */
+	/** For the new worker. */
 	needed: number;
-	/** Endpoint of the new worker. */
+	/** Of the new worker. */
 	endpoint: string;
 	holders: readonly GpuHolder[];
 	/** `workersMin` of an endpoint. */

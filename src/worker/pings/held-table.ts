@@ -1,7 +1,7 @@
 /**
- * Ids of held jobs in shared memory: the main thread writes, and the ping thread can read even
- * while a handler blocks the main thread. A slot's counter is odd during a write; a reader that
- * sees it odd or changed reads again.
+ * Ids of held jobs in shared memory, written by the main thread; the ping thread can read them
+ * while a handler blocks that thread. A slot's counter is odd during a write; readers retry if it
+ * is odd or changed.
  */
 import { Buffer } from "node:buffer";
 

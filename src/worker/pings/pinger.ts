@@ -33,7 +33,7 @@ const threadFile = new URL(
 	import.meta.url,
 );
 
-/** Starts pinging (protocol B.7). Restarts an exited thread after a second. */
+/** Protocol B.7. Restarts an exited thread after a second. */
 export function startPinger({ url, key, intervalMs, table, clock, log }: PingerOptions): Pinger {
 	const stopped = new AbortController();
 	const headers = { authorization: key, "user-agent": userAgent };

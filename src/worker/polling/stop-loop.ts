@@ -34,7 +34,7 @@ export async function stopLoop({
 }: StopLoopOptions): Promise<void> {
 	const errors = createPollErrorLog("job-stop", log);
 
-	/** Aborts the jobs of an answer. Returns the wait before the next poll, ms. */
+	/** Aborts the jobs of an answer; returns the wait before the next poll, ms. */
 	function accept(answer: PollAnswer, began: number): number {
 		if (
 			answer.kind === "failed" ||

@@ -10,7 +10,6 @@ import type { Job, StartOptions } from "../types.ts";
 
 export interface TakeLoopOptions {
 	poll: Poll;
-	/** Path of a take of `batch` jobs. */
 	path: (batch: number, busy: boolean) => string;
 	held: HeldJobs;
 	concurrency: NonNullable<StartOptions["concurrency"]>;
@@ -75,7 +74,7 @@ export async function takeLoop({
 		held.onRoom = () => {};
 	}
 
-	/** Starts the jobs of an answer. Returns the wait before the next take, ms. */
+	/** Starts the jobs of an answer; returns the wait before the next take, ms. */
 	async function accept(answer: PollAnswer, began: number): Promise<number> {
 		if (answer.kind === "failed" || (answer.kind === "answer" && isFailure(answer.status))) {
 			const first = answer.kind === "failed" && answer.stale && errors.tries === 0;

@@ -8,7 +8,6 @@ import type { ScriptedService } from "./scripted-service.ts";
 export interface RunningWorker {
 	/** Resolves when the worker has stopped. */
 	readonly done: Promise<void>;
-	/** Log lines so far. */
 	readonly lines: string[];
 	/** Stops it gracefully and waits for the end. */
 	stop(): Promise<void>;

@@ -34,7 +34,7 @@ export interface ScriptedService {
 	until(matches: (seen: Seen) => boolean, count?: number): Promise<Seen>;
 	of(route: string): Seen[];
 	openTakes(): number;
-	/** Bodies posted to job-done, in order. */
+	/** Bodies of job-done posts, in order. */
 	results(): string[];
 	/** Environment of worker `w-1` of endpoint `ep`. */
 	env(more?: Record<string, string>): Record<string, string>;
