@@ -1,15 +1,17 @@
-/** The only place that reads the time or sets a timer. Everything else receives a `Clock`. */
+/** The only place that reads the time or sets a timer. All other code receives a `Clock`. */
 import type { LocalMs } from "./core/time.ts";
 
-/** This machine's clock and timer; tests pass a manual one. All values in ms. */
+/** This machine's clock and timer, in ms; tests pass a manual one. */
 export interface Clock {
-	/** Ms since the epoch by this machine. What is stored or compared with rows needs the job clock. */
+	/**
+	 * Ms since the epoch by this machine. Stored times and comparisons with rows need the job clock.
+	 */
 	now(): LocalMs;
-	/** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
+	/** Resolves after `ms`, or when the signal aborts. Never rejects. */
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest delay of a Node timer, ms; longer sleeps are cut to it, callers check again. */
+/** Longest Node timer, ms. Longer sleeps are cut to it; callers check again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -16,13 +16,13 @@ const BUSY_MS = 2000;
 export interface DataFolder {
 	/** Stored in the folder. */
 	serverId: string;
-	/** May be called again. */
+	/** Idempotent. */
 	close(): void;
 }
 
 /**
- * Opens or creates the folder with access for its owner only. Throws an Error with a sentence while
- * another server uses it. The lock is SQLite's: it ends with the process, and works across
+ * Opens or creates the folder, accessible only to its owner. Throws an Error with a sentence while
+ * another server uses it. The lock is SQLite's: it ends with the process and works across
  * containers on one machine.
  */
 export function openDataFolder(path: string): DataFolder {
@@ -53,12 +53,12 @@ export function openDataFolder(path: string): DataFolder {
 	}
 }
 
-/** Sets mode 0600, which SQLite uses for its journal too; earlier versions left it readable. */
+/** Mode 0600, which SQLite also uses for its journal; earlier versions left it readable. */
 function makeOwnersOnly(file: string): void {
 	try {
 		closeSync(openSync(file, "a", OWNER_FILE));
 		chmodSync(file, OWNER_FILE);
 	} catch {
-		// SQLite reports a file that cannot be created; the file of another owner keeps its mode.
+		// SQLite reports a file that cannot be created; another owner's file keeps its mode.
 	}
 }

@@ -1,4 +1,4 @@
-/** The settings of an endpoint, those of the registered launchers included. */
+/** Endpoint settings, including those of the registered launchers. */
 import { endpointSchema } from "./core/endpoint-schema.ts";
 import { parseEndpoint } from "./core/endpoint.ts";
 import { LAUNCHERS, PLANNED_TYPES } from "./launchers/index.ts";
@@ -6,7 +6,7 @@ import { launcherSchema } from "./launchers/schema.ts";
 
 export const ENDPOINT_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS, PLANNED_TYPES));
 
-/** {@link parseEndpoint} by {@link ENDPOINT_SCHEMA}. */
+/** {@link parseEndpoint} with {@link ENDPOINT_SCHEMA}. */
 export function readEndpoint(id: string, raw: unknown): ReturnType<typeof parseEndpoint> {
 	return parseEndpoint(ENDPOINT_SCHEMA, id, raw);
 }

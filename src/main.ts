@@ -15,7 +15,7 @@ if (name === undefined || name === "help" || name === "--help" || name === "-h")
 	const command = COMMANDS.find((each) => each.name === name);
 	try {
 		if (!command) throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
-		// Exits even while timers are pending, such as those of delayed refusals.
+		// Exit despite pending timers, such as those of delayed rejections.
 		process.exit(await runCommand(command, args));
 	} catch (error) {
 		if (!(error instanceof CliError)) throw error;

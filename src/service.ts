@@ -1,7 +1,7 @@
-/** What runs until it is stopped: services, periodic work, work in the background. */
+/** Services, periodic work and background work. */
 import type { Clock } from "./clock.ts";
 
-/** Both calls may be repeated; `stop` waits for the step in progress. */
+/** Both calls are idempotent; `stop` waits for the step in progress. */
 export interface Service {
 	start(): void;
 	stop(): Promise<void>;
@@ -9,7 +9,7 @@ export interface Service {
 
 /** A periodic service whose wait can be cut short. */
 export interface Loop extends Service {
-	/** Runs the step now, or again directly after the one in progress. */
+	/** Runs the step now, or again right after the one in progress. */
 	nudge(): void;
 }
 
@@ -22,7 +22,7 @@ export interface LoopOptions {
 	onError: (error: unknown) => void;
 }
 
-/** Repeats `step`, never two at once, waiting as long as each step asks. */
+/** Repeats `step`, never concurrently, with the waits that the steps return. */
 export function loop({ clock, step, retryMs, onError }: LoopOptions): Loop {
 	let running: Promise<void> | undefined;
 	let stopping = false;
@@ -66,11 +66,11 @@ export function loop({ clock, step, retryMs, onError }: LoopOptions): Loop {
 
 /** Work that no caller waits for, but that a stop waits for. */
 export interface BackgroundTasks {
-	/** Reports an error of the work under this name. */
+	/** Errors of the work are reported under this name. */
 	run(name: string, work: Promise<unknown>): void;
 	/** Aborts when {@link stop} begins. */
 	readonly stopped: AbortSignal;
-	/** Resolves when all of it has ended. */
+	/** Resolves when all work has ended. */
 	stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Opens or migrates the configured store. Only its dialect is loaded, to save memory. */
+/** Opens or migrates the configured store. Loads only its dialect, to save memory. */
 import { existsSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
@@ -9,8 +9,8 @@ import type { Store } from "./store/contract/store.ts";
 export type { Inspection };
 
 /**
- * Opens the store and migrates its schema. `sealKey` returns the key for secrets, 32 bytes, which is
- * checked against the store (D22); with SQLite it receives what the file has for that check. Throws
+ * Opens the store and migrates its schema. `sealKey` returns the 32-byte key for secrets, which is
+ * checked against the store (D22); with SQLite it receives the file's data for that check. Throws
  * an Error with a sentence for the operator.
  */
 export async function openStore({
@@ -40,7 +40,7 @@ export async function inspectPostgres(q: { url: string; now: () => number }): Pr
 }
 
 /**
- * Applies missing migrations, or with `check` only returns their names; `name`: the store without
+ * Applies missing migrations, or with `check` only returns their names. `name`: the store without
  * secrets. `newSecret`: accept another key for secrets at the next start; encrypted data becomes
  * unreadable (D22). Throws an Error with a sentence for the operator.
  */

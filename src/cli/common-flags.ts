@@ -1,4 +1,4 @@
-/** Flags that several commands have, and what they do: `--json`, `--yes`, `--limit`, `--cursor`. */
+/** Flags of several commands: `--json`, `--yes`, `--limit`, `--cursor`. */
 import { createInterface } from "node:readline/promises";
 import type { ActionInput, Flags } from "./command.ts";
 import { CliError } from "./errors.ts";
@@ -15,7 +15,7 @@ export const PAGE_FLAGS = {
 	cursor: { value: "CURSOR", summary: "continue where the previous page ended" },
 } as const satisfies Flags;
 
-/** Prints an answer: unchanged with `--json`, else as `text` has it. Returns exit code 0. */
+/** Prints a response: unchanged with `--json`, else `text`. Returns exit code 0. */
 export function printAnswer(
 	answer: ServiceAnswer,
 	{ flags }: Pick<ActionInput, "flags">,
@@ -25,13 +25,13 @@ export function printAnswer(
 	return 0;
 }
 
-/** Prints the cursor of the next page to stderr, so that stdout has nothing but the list. */
+/** Prints the next page's cursor to stderr, so that stdout has only the list. */
 export function printNextPage(next: unknown, { flags }: Pick<ActionInput, "flags">): void {
 	if (typeof next === "string" && !flags["json"])
 		process.stderr.write(`There may be more: --cursor ${next}\n`);
 }
 
-/** Returns once the user has confirmed, by `--yes` or at the terminal; throws otherwise. */
+/** Returns once the user confirmed, by `--yes` or at the terminal; throws otherwise. */
 export async function confirm(
 	question: string,
 	{ flags }: Pick<ActionInput, "flags">,

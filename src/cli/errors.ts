@@ -1,4 +1,4 @@
-/** Errors of the command line, and the sentences that several commands share. */
+/** Errors of the command line, and sentences shared by several commands. */
 
 /** Ends the command: `message` goes to stderr. Exit code 2: wrong usage; 1: the command failed. */
 export class CliError extends Error {
@@ -9,7 +9,7 @@ export class CliError extends Error {
 	}
 }
 
-/** Why a `fetch` or a socket call failed, in the words of the system. */
+/** Why a `fetch` or socket call failed, in the system's words. */
 export function failureReason(error: unknown): string {
 	const { cause, message } = error as Error;
 	return cause instanceof Error && cause.message !== "" ? cause.message : message;
@@ -21,7 +21,7 @@ export function noServiceAt(base: string, reason: string): string {
 
 export const START_SERVICE = "Start it with 'sluice serve', or set SLUICE_URL.";
 
-/** For an answer that Sluice cannot have given, such as that of a proxy. */
+/** For responses that cannot be Sluice's, such as a proxy's. */
 export function notSluice(base: string, status: number): string {
 	return `The server at ${base} is not Sluice (HTTP ${status}).`;
 }

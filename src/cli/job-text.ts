@@ -1,9 +1,9 @@
-/** `sluice jobs get` as text (D39): fields, timeline, input and output. */
+/** `sluice jobs get` as text (D39). */
 import { membersOf } from "./json-members.ts";
 import type { ServiceAnswer } from "./service-client.ts";
 import { fieldList, printable, shortTime, table } from "./table.ts";
 
-/** Longest payload that is printed whole, characters. */
+/** Longer payloads are cut, characters. */
 const MAX_PAYLOAD = 2000;
 
 interface Job {
@@ -48,7 +48,7 @@ export function jobText(answer: ServiceAnswer): string {
 	return `${fields}\n${timeline}${payloads(answer.text)}`;
 }
 
-/** Input and output as they are in the response: parsing and printing could change numbers. */
+/** Unchanged source text: parsing and printing could change numbers. */
 function payloads(text: string): string {
 	const found = membersOf(text, ["input", "output"]);
 	if (!found.ok) return "";

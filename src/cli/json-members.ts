@@ -1,7 +1,7 @@
 /** Members of a JSON object as their exact source text (D5). */
 import { jsonScanner } from "../core/json/json-scan.ts";
 
-/** Source texts of the members found, and whether the value is an object; or why it is not JSON. */
+/** Source texts of the members, and whether the value is an object; or why it is not JSON. */
 export type Members =
 	| { ok: true; object: boolean; texts: Record<string, string | undefined> }
 	| { ok: false; fault: string };

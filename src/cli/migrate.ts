@@ -1,4 +1,4 @@
-/** `sluice migrate`: applies the missing migrations of a store, or lists them. */
+/** `sluice migrate`: applies or lists a store's missing migrations. */
 import { OPTIONS } from "../config/options.ts";
 import { loadStore } from "../config/config.ts";
 import { migrateStore } from "../stores.ts";

@@ -1,6 +1,6 @@
 /**
- * The thread in which `sluice serve` runs the service. Only in a thread can the space for
- * short-lived objects be limited: otherwise it grows to 128 MB under load and stays there.
+ * The thread in which `sluice serve` runs the service. Only a thread can limit the space for
+ * short-lived objects: otherwise it grows to 128 MB under load and stays there.
  */
 import { isatty } from "node:tty";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,14 +10,14 @@ import type { Config } from "../config/config.ts";
 import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
-/** Sent once by the thread: the service listens, or could not start. */
+/** Sent once by the thread: the service listens, or failed to start. */
 export type ServiceMessage =
 	| {
 			kind: "listening";
 			url: string;
 			firstKey: string | undefined;
 			consoleLink: string | undefined;
-			/** Id of an endpoint for an example; undefined when there is none. */
+			/** An endpoint id for an example; undefined if there is none. */
 			endpoint: string | undefined;
 	  }
 	| { kind: "failed"; reason: string };

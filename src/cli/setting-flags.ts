@@ -20,7 +20,7 @@ export const SETTING_FLAGS = {
 	},
 } as const satisfies Flags;
 
-/** The settings of `--file`, changed by each `--set`; null for each `--unset`. */
+/** The settings of `--file`, overridden by each `--set`; null for each `--unset`. */
 export function readSettings({ flags, lists }: ActionInput): Record<string, unknown> {
 	const settings = flags["file"] === undefined ? {} : readFile(flags["file"]);
 	for (const assignment of lists["set"] ?? []) {
@@ -58,8 +58,8 @@ function yaml(text: string, source: string): unknown {
 }
 
 /**
- * Splits a dotted name into members. `isText`: the schema wants a string, so the value is not
- * parsed as YAML: `env.VERSION=1.10` keeps its zero.
+ * Splits a dotted name. `isText`: the schema accepts a string, so the value is not parsed as YAML:
+ * `env.VERSION=1.10` keeps its zero.
  */
 function memberPath(dotted: string): { members: string[]; isText: boolean } {
 	const members: string[] = [];
@@ -78,7 +78,6 @@ function memberPath(dotted: string): { members: string[]; isText: boolean } {
 	return { members, isText: branches(schema).some(({ type }) => type === "string") };
 }
 
-/** The schema itself and its alternatives. */
 function branches(schema: Schema | undefined): Schema[] {
 	return schema ? [schema, ...(schema.oneOf ?? [])] : [];
 }
@@ -87,7 +86,7 @@ function put(settings: Record<string, unknown>, members: readonly string[], valu
 	const [name = "", ...rest] = members;
 	const existing = Object.hasOwn(settings, name) ? settings[name] : undefined;
 	const inner = isObject(existing) ? existing : {};
-	// Not by assignment, which would ignore a member named __proto__.
+	// Assignment would ignore a member named __proto__.
 	Object.defineProperty(settings, name, {
 		value: rest.length === 0 ? value : inner,
 		enumerable: true,

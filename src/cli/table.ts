@@ -12,7 +12,7 @@ export function table(
 	return cells.map((row) => `${line(row).trimEnd()}\n`).join("");
 }
 
-/** One `name  value` pair per line; undefined values are left out. */
+/** One `name  value` pair per line; omits undefined values. */
 export function fieldList(
 	fields: readonly (readonly [string, string | number | undefined])[],
 ): string {
@@ -23,7 +23,7 @@ export function fieldList(
 		.join("");
 }
 
-/** Replaces control characters with "?": names and errors of others must not steer a terminal. */
+/** Replaces control characters with "?": foreign names and errors must not control the terminal. */
 export function printable(text: string): string {
 	// oxlint-disable-next-line no-control-regex
 	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");

@@ -3,14 +3,14 @@ import type { Action } from "./command.ts";
 import { CliError } from "./errors.ts";
 import { path } from "./service-client.ts";
 
-/** A line in each format, quoted so that a literal `$ID` reaches the worker (protocol B.1). */
+/** A line per format, quoted so that a literal `$ID` reaches the worker (protocol B.1). */
 const FORMATS: Readonly<Record<string, (name: string, value: string) => string>> = {
 	env: (name, value) => `${name}=${value}`,
 	shell: (name, value) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`,
 	compose: (name, value) => `${name}: ${JSON.stringify(value.replaceAll("$", "$$$$"))}`,
 };
 
-/** The worker id of a replica, in the formats that can compute it. */
+/** A replica's worker id, in formats that can compute it. */
 const REPLICA_ID: Readonly<Record<string, string>> = {
 	shell: 'export RUNPOD_POD_ID="$(hostname)"',
 };

@@ -80,7 +80,7 @@ const logs: Action = {
 	},
 };
 
-/** On a terminal without control characters; elsewhere unchanged. */
+/** Without control characters on a terminal; elsewhere unchanged. */
 function logText(text: string): string {
 	return process.stdout.isTTY
 		? text.replaceAll("\t", "    ").split("\n").map(printable).join("\n")

@@ -1,4 +1,4 @@
-/** The registered launchers (D25). A new one is a folder beside this file and one entry here. */
+/** The registered launchers (D25). To add one: a folder next to this file and an entry here. */
 import type { LauncherSettings } from "../core/endpoint.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
@@ -7,19 +7,19 @@ import { PROCESS } from "./process/index.ts";
 
 export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
 
-/** Types that are refused as not available yet. */
+/** Types rejected as not available yet. */
 export const PLANNED_TYPES: readonly string[] = ["kubernetes"];
 
 function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);
 }
 
-/** Whether Sluice starts and stops the workers of this launcher; `type` as `launcher.type` has it. */
+/** Whether Sluice starts and stops the workers of this `launcher.type`. */
 export function isManaged(type: string): boolean {
 	return definitionOf(type)?.managed ?? true;
 }
 
-/** The settings whose change requires a replacement of the running workers, by name. */
+/** Settings by name whose change requires replacing the running workers. */
 export function replacementSettings(settings: LauncherSettings): Record<string, unknown> {
 	const kept = definitionOf(settings.type)?.keepsWorkers ?? [];
 	return Object.fromEntries(Object.entries(settings).filter(([name]) => !kept.includes(name)));

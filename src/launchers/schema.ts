@@ -1,10 +1,10 @@
-/** The schema of an endpoint's `launcher`, made from the definitions of the launchers. */
+/** The schema of an endpoint's `launcher`. */
 import type { Schema } from "../core/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
 
 const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** One branch for each launcher, told apart by `type`. `planned`: types not available yet. */
+/** One branch per launcher, discriminated by `type`. `planned`: types not available yet. */
 export function launcherSchema(
 	launchers: readonly LauncherDefinition[],
 	planned: readonly string[],

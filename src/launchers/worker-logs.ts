@@ -1,27 +1,27 @@
-/** Reads the log files of managed workers, running or ended, across rotations. */
+/** Reads log files of managed workers, running or ended, across rotations. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { LogLine, LogPart, WorkerLogs } from "./launcher.ts";
 import { logPath, startOf } from "./log-files.ts";
 
-/** Bytes read at once. */
+/** Bytes per read. */
 const WINDOW_BYTES = 64 * 1024;
 
-/** A longer line is returned in pieces of this many bytes. */
+/** Longer lines are returned in pieces of this many bytes. */
 export const LINE_BYTES = 16 * 1024;
 
 const NEWLINE = 0x0a;
 
-/** One of the two files of a log, open: bytes `from` to `to` of all output. */
+/** One of the two open files of a log: bytes `from` to `to` of all output. */
 interface Segment {
 	file: number;
 	from: number;
 	to: number;
 }
 
-/** The logs in `folders`, one for each launcher. */
+/** The logs in `folders`, one per launcher. */
 export function workerLogs(folders: readonly string[]): WorkerLogs {
-	/** Opens the files of a worker, the older first, for a synchronous `read`: no rotation between. */
+	/** Opens a worker's files, older first. `read` is synchronous: no rotation in between. */
 	function opened<T>(workerId: string, read: (segments: readonly Segment[]) => T): T | undefined {
 		for (const folder of folders) {
 			const path = logPath(folder, workerId);
@@ -67,7 +67,7 @@ function open(path: string): number | undefined {
 	}
 }
 
-/** The bytes from a position on, at most one window. */
+/** At most one window from `position`. */
 function bytesAt(segments: readonly Segment[], position: number): Buffer {
 	const parts: Buffer[] = [];
 	let at = position;
@@ -93,7 +93,7 @@ function linesOf(
 		const newline = bytes.subarray(at, at + LINE_BYTES + 1).indexOf(NEWLINE);
 		let end = newline < 0 ? at + LINE_BYTES : at + newline;
 		if (newline < 0) {
-			// An unfinished line at the end.
+			// An unfinished last line.
 			if (end >= bytes.length && !(whole && start + bytes.length >= last)) break;
 			end = Math.min(end, bytes.length);
 			// Not inside a character.

@@ -1,7 +1,7 @@
-/** What `sluice dev` prints first: addresses for clients, and commands to copy and paste. */
+/** First output of `sluice dev`: addresses for clients, and commands to copy. */
 import { LINK_NOTE } from "../serve.ts";
 
-/** Longest input that is inserted into the commands themselves, characters. */
+/** Longest input inserted into the commands, characters. */
 const MAX_INLINE = 200;
 
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
@@ -11,7 +11,6 @@ export function banner(q: {
 	consoleLink: string | undefined;
 	endpoint: string;
 	key: string;
-	/** What the worker runs. */
 	what: string;
 	folder: string;
 	/** `test_input.json`. */
@@ -58,13 +57,12 @@ Try it
 `;
 }
 
-/** The JSON text on one line, if it is short and needs no escapes in any of the languages. */
+/** The JSON on one line, if short and without escapes in any of the languages. */
 function inlineJson(text: string): string | undefined {
 	const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
 	return line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line) ? line : undefined;
 }
 
-/** Quotes a text as one word for a shell. */
 function shellWord(text: string): string {
 	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

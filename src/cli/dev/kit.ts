@@ -1,4 +1,4 @@
-/** `sluice/worker` for handlers under `sluice dev`; also knows whether `start` was called. */
+/** `sluice/worker` under `sluice dev`; also records whether `start` was called. */
 import { start as startWorker } from "../../worker/index.ts";
 import type { StartOptions } from "../../worker/index.ts";
 

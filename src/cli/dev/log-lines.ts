@@ -1,11 +1,11 @@
-/** What `sluice dev` prints while it runs: steps of jobs, worker output, problems. */
+/** Output of a running `sluice dev`: steps of jobs, worker output, problems. */
 import type { Clock } from "../../clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventBus, EventName } from "../../events.ts";
 import { log } from "../../log.ts";
 import { printable } from "../table.ts";
 
-/** Events that are printed as in the log of the service. */
+/** Events printed as in the service's log. */
 const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 	"webhook.failed",
 	"request.failed",
@@ -17,10 +17,10 @@ const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 	"stop.unconfirmed",
 ]);
 
-/** Longest error that is printed whole, characters. */
+/** Longer errors are cut, characters. */
 const MAX_ERROR = 2000;
 
-/** Prints a line for each step of a job. `errorOf` returns the error of a failed job. */
+/** Prints a line per step of a job. `errorOf` returns the error of a failed job. */
 export function printEvents(q: {
 	events: EventBus;
 	clock: Clock;
@@ -29,10 +29,10 @@ export function printEvents(q: {
 }): void {
 	const { events, clock, print } = q;
 	const startedAt = new Map<string, number>();
-	/** Jobs whose "queued" line is printed and that have not started since. */
+	/** Jobs printed as queued that have not started since. */
 	const queued = new Set<string>();
 	events.on("job.queued", ({ id }) => {
-		// A worker may get the job before the client gets its answer: then "queued" is printed already.
+		// If a worker got the job before the client its response, "queued" is already printed.
 		if (startedAt.has(id)) return;
 		queued.add(id);
 		print(`job ${id} queued`);
@@ -66,7 +66,7 @@ export function printEvents(q: {
 	});
 }
 
-/** A line of worker output; the JSON lines of an SDK are reduced to text (protocol B.9). */
+/** A line of worker output; reduces the JSON lines of SDKs to text (protocol B.9). */
 export function workerLine(text: string): string {
 	try {
 		const { requestId, message, level } = JSON.parse(text) as Record<string, unknown>;
@@ -84,7 +84,7 @@ function outputText(text: string): string {
 	return text.split("\n").map(printable).join("\n       | ");
 }
 
-/** A job's error: a sentence, or the traceback in the JSON object that SDKs send. */
+/** A sentence, or the traceback in the JSON object that SDKs send. */
 function errorText(error: string): string {
 	return tracebackOf(error).slice(0, MAX_ERROR).trimEnd().split("\n").map(printable).join("\n    ");
 }

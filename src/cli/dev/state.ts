@@ -1,4 +1,4 @@
-/** The folder `.sluice/` beside the handler: queue, API key, and the id of the last worker. */
+/** The folder `.sluice/` next to the handler: queue, API key, id of the last worker. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export interface DevState {
 	setWorker(id: string | undefined): void;
 }
 
-/** Opens or creates the folder. `fresh`: with an empty queue. Throws {@link CliError}. */
+/** Opens or creates the folder; `fresh` empties the queue. Throws {@link CliError}. */
 export function openState(q: { folder: string; fresh: boolean }): DevState {
 	const folder = join(q.folder, ".sluice");
 	const database = join(folder, "dev.db");
@@ -40,14 +40,14 @@ export function openState(q: { folder: string; fresh: boolean }): DevState {
 	return { database, key, lastWorker: saved.worker, setWorker: save };
 }
 
-/** Throws while another session has the database open. */
+/** Throws if another session has the database open. */
 function removeDatabase(path: string): void {
 	if (existsSync(path)) {
 		const database = new DatabaseSync(path);
 		try {
 			database.exec("BEGIN EXCLUSIVE; ROLLBACK");
 		} catch (error) {
-			// A database that cannot be read is removed as well.
+			// An unreadable database is removed too.
 			if ((error as { errcode?: number }).errcode === SQLITE_BUSY)
 				throw new CliError(`Another session has ${path} open. Stop it first.`, 1);
 		} finally {

@@ -1,4 +1,4 @@
-/** Jobs that `sluice dev` sends: `test_input.json`, and the tests of `.runpod/tests.json` (D36). */
+/** Jobs that `sluice dev` sends: `test_input.json`, and `.runpod/tests.json` (D36). */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
@@ -8,12 +8,12 @@ import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
 import { printable, table } from "../table.ts";
 import type { HubTest } from "./hub-repository.ts";
 
-/** Longest output that is printed whole, characters. */
+/** Longer outputs are cut, characters. */
 const MAX_OUTPUT = 4000;
-/** Shortest execution timeout that the service accepts, ms (spec 2.4). */
+/** Minimum execution timeout of the service, ms (spec 2.4). */
 const MIN_TIMEOUT_MS = 5001;
 
-/** Runs `test_input.json` as a job. Returns a line about its result. */
+/** Runs `test_input.json` as a job; returns a line about the result. */
 export async function runTestInput(calls: JobCalls, path: string): Promise<string> {
 	const text = readFileSync(path, "utf8");
 	const found = membersOf(text, ["input"]);
@@ -24,7 +24,7 @@ export async function runTestInput(calls: JobCalls, path: string): Promise<strin
 			`${path} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`,
 		);
 	const { status, output } = await runJob(calls, `{"input":${input}}`);
-	// The reason of a failure is printed with the job's end.
+	// The job's end prints the reason of a failure.
 	return status === "COMPLETED"
 		? `output ${shorten(output ?? "none")}`
 		: `no output: the job is ${status}`;
@@ -40,7 +40,7 @@ function shorten(text: string): string {
 	return printable(line.replaceAll("\n", " "));
 }
 
-/** Runs the tests one after the other. Returns a table of results, and whether all passed. */
+/** Runs the tests one after another; returns a table, and whether all passed. */
 export async function runTests(
 	calls: JobCalls,
 	tests: readonly HubTest[],
@@ -67,7 +67,7 @@ export async function runTests(
 	return { text: `${table(["RESULT", "TEST", "MS", ""], rows)}${verdict}\n`, passed: failed === 0 };
 }
 
-/** Why a test failed; undefined when it passed. */
+/** Undefined if the test passed. */
 function failureOf(test: HubTest, job: EndedJob, executionMs: number): string | undefined {
 	const { timeoutMs, expected } = test;
 	const { status, output, error } = job;

@@ -1,4 +1,4 @@
-/** Watches the source files of a folder. Other files are ignored: workers may write them. */
+/** Watches source files. Ignores other files: workers may write them. */
 import { readdirSync, statSync, watch } from "node:fs";
 import type { Dirent, FSWatcher } from "node:fs";
 import { extname, join } from "node:path";
@@ -23,14 +23,14 @@ const SOURCES = new Set([
 ]);
 const SKIPPED = new Set(["node_modules", "venv", "__pycache__", "dist", "build", "target"]);
 
-/** A home folder given by mistake must not use up the watches of the system. */
+/** A home folder given by mistake must not use up the system's watches. */
 const MAX_FOLDERS = 500;
 /** Delay after a change, ms: editors save in several steps. */
 const SETTLE_MS = 60;
 
 /**
- * Calls `onChange` with the path of a source file that was written, created or removed. Returns a
- * function that stops watching.
+ * Calls `onChange` with the path of a written, created or removed source file. Returns a function
+ * that stops watching.
  */
 export function watchSources({
 	folder,
@@ -46,7 +46,7 @@ export function watchSources({
 	let versions = scan();
 	let pending = false;
 
-	/** All source files with their versions; starts to watch new folders. */
+	/** All source files with their versions; also watches new folders. */
 	function scan(): Map<string, string> {
 		const files = new Map<string, string>();
 		const folders = [folder];
@@ -69,7 +69,7 @@ export function watchSources({
 			watcher.on("error", () => unwatchFolder(path));
 			watchers.set(path, watcher);
 		} catch {
-			// Removed since it was listed, or not readable.
+			// Removed since it was listed, or unreadable.
 		}
 	}
 

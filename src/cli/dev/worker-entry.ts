@@ -1,6 +1,6 @@
 /**
- * Entry point of the worker process for JavaScript and TypeScript: loads the handler's file, and
- * starts the worker kit unless the file has done so (D36).
+ * Worker process entry point for JavaScript and TypeScript: loads the handler's file, and starts
+ * the worker kit unless the file did (D36).
  */
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
@@ -10,7 +10,7 @@ import type { StartOptions } from "./kit.ts";
 
 const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
 
-/** The default export or `handler`: a function, or options with one; undefined when missing. */
+/** The default export or `handler`: a function, or options with one. */
 function exportedHandler(module: Record<string, unknown>): StartOptions | undefined {
 	for (const value of [module["default"], module["handler"]]) {
 		if (typeof value === "function") return { handler: value as StartOptions["handler"] };
@@ -28,7 +28,7 @@ registerHooks({
 			: next(specifier, context),
 });
 
-// The worker must not outlive a `sluice dev` that is killed.
+// Exit if `sluice dev` is killed.
 process.on("disconnect", () => process.exit());
 process.channel?.unref();
 

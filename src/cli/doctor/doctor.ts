@@ -75,7 +75,7 @@ async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {
 				problem("configuration", each, "Correct it; see docs/reference/config.md."),
 			),
 		);
-	// Launchers of a service on another machine cannot be checked from here.
+	// Launchers of a remote service cannot be checked from here.
 	const configured: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
 	const served = isLoopback(base) ? service.endpoints : [];
 	const local = new Map([...configured, ...served].map((endpoint) => [endpoint.id, endpoint]));

@@ -1,4 +1,4 @@
-/** What `sluice doctor` checks without a service: Node, the store's folder, the port, launchers. */
+/** `sluice doctor` checks without a service: Node, the store's folder, port, launchers. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
@@ -10,17 +10,16 @@ import { LAUNCHERS } from "../../launchers/index.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 const NODE_NEEDED = 24;
-/** Free disk space in bytes: below `least` the store stops, below `little` that is near. */
+/** Free disk space, bytes: the store stops below `least`; below `little` is a warning. */
 const DISK = { least: 100e6, little: 1e9 } as const;
 
-/** The running Node. */
 export function nodeFinding(version: string): Finding {
 	return Number(version.split(".")[0]) >= NODE_NEEDED
 		? ok("node", `Node ${version}.`)
 		: problem("node", `Node ${version} is too old.`, `Install Node ${NODE_NEEDED} or newer.`);
 }
 
-/** Whether the store can be written at its path, and how much space is free. */
+/** Whether the store can be written, and how much space is free. */
 export function storeFindings(path: string): Finding[] {
 	let folder = dirname(path);
 	while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -80,7 +79,7 @@ export async function portFinding({
 	);
 }
 
-/** What the launchers of these endpoints find on this machine. */
+/** Findings of the launchers of these endpoints. */
 export async function launcherFindings(
 	endpoints: readonly EndpointToCheck[],
 	env: Env,

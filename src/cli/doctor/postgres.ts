@@ -1,12 +1,12 @@
-/** What `sluice doctor` checks of a PostgreSQL store (D36). */
+/** `sluice doctor` checks of a PostgreSQL store (D36). */
 import { inspectPostgres } from "../../stores.ts";
 import type { Inspection } from "../../stores.ts";
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 
-/** Difference of clocks from which servers are not ready, ms. */
+/** Servers with a larger clock difference are not ready, ms. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
-/** Every submission waits for a commit; from this duration on it is slow, ms. */
+/** Every submission waits for a commit; slow from this duration on, ms. */
 const SLOW_COMMIT_MS = 20;
 
 /** Checks the database at `url`. Findings contain no secrets. */

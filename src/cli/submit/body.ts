@@ -9,12 +9,12 @@ import { membersOf } from "../json-members.ts";
 /** Members from flags, as JSON texts; they override those of a whole submission. */
 export type SubmissionMembers = Readonly<Partial<Record<"policy" | "webhook", string>>>;
 
-/** Members of a file such as `test_input.json`, which is a whole submission. */
+/** Members of a whole submission, such as `test_input.json`. */
 const SUBMISSION_MEMBERS = [...SUBMISSION_JSON.members, "id"];
 
 /**
- * The body for a JSON text that is an input, or a whole submission (`{"input": {...}}` with only
- * members of a submission); or what is wrong with the text.
+ * The body for an input or a whole submission (`{"input": {...}}` with only members of a
+ * submission), given as JSON text.
  */
 export function submissionBody(
 	text: string,
@@ -43,7 +43,7 @@ export function membersFromFlags({ policy, webhook }: FlagValues): SubmissionMem
 	};
 }
 
-/** A policy may be written as YAML. */
+/** A policy may be YAML. */
 function policyText(text: string): string {
 	let value: unknown;
 	try {

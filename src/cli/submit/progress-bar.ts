@@ -1,6 +1,6 @@
 /** A progress bar on a terminal. */
 const WIDTH = 30;
-/** Shortest time between two redraws, ms. */
+/** Minimum time between redraws, ms. */
 const REDRAW_MS = 100;
 
 export interface ProgressBar {
@@ -11,7 +11,7 @@ export interface ProgressBar {
 	clear(): void;
 }
 
-/** Draws to stderr if that is a terminal; lines are printed in any case. */
+/** Draws to stderr if it is a terminal; always prints lines. */
 export function progressBar({
 	now,
 	stream = process.stderr,

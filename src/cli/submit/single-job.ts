@@ -1,4 +1,4 @@
-/** One job of `sluice jobs submit`: prints its id, its result, or its chunks (D36). */
+/** One job of `sluice jobs submit`: prints its id, result or chunks (D36). */
 import { randomUUID } from "node:crypto";
 import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
@@ -10,11 +10,10 @@ export interface SingleJob {
 	endpoint: string;
 	body: string;
 	print: "id" | "result" | "chunks";
-	/** Prints JSON. */
 	json: boolean;
 }
 
-/** Returns the exit code: 1 when a job that was waited for did not complete. */
+/** Returns the exit code: 1 if an awaited job did not complete. */
 export async function submitOne(q: SingleJob): Promise<number> {
 	const { calls, endpoint, body, print, json } = q;
 	const id = await calls.submit(body, randomUUID());
@@ -36,7 +35,7 @@ function exitCodeOf({ id, status, error }: EndedJob): number {
 	return 1;
 }
 
-/** Prints the output of each chunk as a line of JSON; resumes after a lost connection. */
+/** Prints each chunk's output as a line of JSON; resumes after a lost connection. */
 async function printChunks(calls: JobCalls, q: { endpoint: string; id: string }): Promise<void> {
 	for (let lastId: string | undefined, done = false; !done; ) {
 		const response = await calls.request(path`/v2/${q.endpoint}/stream/${q.id}`, {
@@ -59,12 +58,12 @@ async function printChunks(calls: JobCalls, q: { endpoint: string; id: string })
 			}
 		} catch (error) {
 			if (error instanceof CliError) throw error;
-			// The connection was lost: the next request resumes.
+			// Connection lost: the next request resumes.
 		}
 	}
 }
 
-/** The `output` of a chunk on one line: JSON has line ends only between values. */
+/** A chunk's `output` on one line: JSON has line ends only between values. */
 function outputOf(chunk: string): string {
 	const found = membersOf(chunk, ["output"]);
 	return (found.ok ? (found.texts["output"] ?? "null") : chunk).replaceAll(/[\r\n]+/g, " ");

@@ -1,4 +1,4 @@
-/** How the Docker daemon is reached: by `DOCKER_HOST` and the other variables of Docker's own command. */
+/** How to reach the Docker daemon: `DOCKER_HOST` and the other variables of Docker's CLI. */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
@@ -8,7 +8,7 @@ import { Duplex } from "node:stream";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** `address` for sentences. `options` for `node:https` if `secure`, else for `node:http`. */
+/** `address` for messages; `options` for `node:https` if `secure`, else `node:http`. */
 export interface Connection {
 	address: string;
 	secure: boolean;
@@ -20,9 +20,9 @@ const TLS_PORT = "2376";
 const PLAIN_PORT = "2375";
 
 /**
- * A socket (`unix://`, `npipe://`), `tcp://`, `http://` or `https://` with the certificates of
- * `DOCKER_CERT_PATH`, or `ssh://`. Without `DOCKER_HOST` the socket of this machine. Throws a
- * sentence for any other address.
+ * A socket (`unix://`, `npipe://`), `tcp://`, `http://`, `https://` with the certificates of
+ * `DOCKER_CERT_PATH`, or `ssh://`; default: the local socket. Throws an Error with a sentence for
+ * other addresses.
  */
 export function connectionOf(env: Env, platform = process.platform): Connection {
 	const host = env["DOCKER_HOST"] || (platform === "win32" ? `npipe://${PIPE}` : "unix://");
@@ -52,7 +52,7 @@ export function connectionOf(env: Env, platform = process.platform): Connection 
 	};
 }
 
-/** Docker Desktop has its socket in the home directory. */
+/** Docker Desktop's socket is in the home directory. */
 function defaultSocket(): string {
 	const own = join(homedir(), ".docker", "run", "docker.sock");
 	return existsSync(own) ? own : "/var/run/docker.sock";
@@ -64,7 +64,7 @@ function certificates(folder: string | undefined): RequestOptions {
 	return { ca: read("ca.pem"), cert: read("cert.pem"), key: read("key.pem") };
 }
 
-/** A connection through the `ssh` and `docker` programs, as Docker's own command makes it. */
+/** Runs `ssh` and `docker` as Docker's CLI does. */
 function overSsh({ hostname, port, username }: URL): Duplex {
 	const to = [...(port ? ["-p", port] : []), ...(username ? ["-l", username] : []), "--", hostname];
 	const child = spawn("ssh", ["-o", "BatchMode=yes", ...to, "docker", "system", "dial-stdio"], {

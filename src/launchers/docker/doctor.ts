@@ -1,11 +1,11 @@
-/** What `sluice doctor` checks of endpoints with workers in containers: that the daemon answers. */
+/** `sluice doctor` check of endpoints with container workers: whether the daemon responds. */
 import { ok, problem } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
 import type { Env } from "./connection.ts";
 import { dockerDaemon } from "./daemon.ts";
 
-/** How long the daemon may take to answer, ms. */
+/** Response timeout of the daemon, ms. */
 const DOCKER_MS = 3000;
 
 export async function findings(

@@ -1,4 +1,4 @@
-/** Workers as containers of a Docker daemon (D25). */
+/** Workers as Docker containers (D25). */
 import type { LauncherDefinition } from "../definition.ts";
 import { SETTINGS } from "./settings.ts";
 import type { DockerSettings } from "./settings.ts";

@@ -5,16 +5,16 @@ import type { ContainerContext } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** How long the service's own port may take to answer on a network's gateway, ms. */
+/** Connect timeout for the service's port on a network's gateway, ms. */
 const CONNECT_MS = 1000;
 
-/** Throws a sentence when a container could not reach the service at `url` from its network. */
+/** Throws an Error with a sentence if a container could not reach the service at `url`. */
 export async function containerContext(
 	daemon: Daemon,
 	{ network }: DockerSettings,
 	url: string,
 ): Promise<ContainerContext> {
-	// Its containers run in a virtual machine, where the daemon resolves the name of this one.
+	// Its containers run in a virtual machine, where the daemon resolves this machine's name.
 	const desktop = (await daemon.info()).OperatingSystem === "Docker Desktop";
 	const name = network ?? (desktop ? "bridge" : "host");
 	const loopback = loopbackOf(url);

@@ -3,12 +3,12 @@ import { closeSync, existsSync, fstatSync, futimesSync, writeSync } from "node:f
 import type { Daemon } from "./daemon.ts";
 import { boundLog, logPath, openLog, startPath } from "../log-files.ts";
 
-/** Before each frame: kind of stream, three zeros and the length. */
+/** Frame header: kind of stream, three zeros, length. */
 const HEADER_BYTES = 8;
 
 /**
- * Copies until the container has ended or `signal` aborts; rejects when the daemon fails. The time
- * of the last line is the file's modification time, where the next service continues.
+ * Copies until the container ends or `signal` aborts; rejects if the daemon fails. The time of the
+ * last line is the file's mtime: the next service continues there.
  */
 export async function copyOutput(
 	daemon: Daemon,
@@ -27,7 +27,7 @@ export async function copyOutput(
 			last = news.at(-1)!.at;
 			writeSync(file, Buffer.concat(news.map(({ text }) => text)));
 			boundLog(path);
-			// In the middle of the microsecond, so that rounding does not change it.
+			// Mid-microsecond, so that rounding does not change it.
 			futimesSync(file, (last + 0.5) / 1e6, (last + 0.5) / 1e6);
 		}
 	} catch (error) {
@@ -55,7 +55,7 @@ async function* framesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]
 	}
 }
 
-/** Timestamp and text of a frame; the timestamp in µs since the epoch. */
+/** `at`: the timestamp in µs since the epoch. */
 function timed(piece: Buffer): { at: number; text: Buffer } {
 	const space = piece.indexOf(" ");
 	const [seconds = "", fraction = ""] = piece

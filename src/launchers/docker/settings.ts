@@ -1,17 +1,17 @@
-/** `launcher` of an endpoint with workers in containers. */
+/** The `launcher` settings for workers in containers. */
 import type { LauncherDefinition } from "../definition.ts";
 
 export interface DockerSettings {
 	type: "docker";
 	image: string;
-	/** Replaces the CMD of the image. */
+	/** Replaces the image's CMD. */
 	command?: string[];
-	/** Bytes, or with `k`, `m` or `g` behind the number. */
+	/** Bytes, or a number with suffix `k`, `m` or `g`. */
 	memory?: string | number;
 	cpus?: number;
-	/** `source:path` or `source:path:ro`; the source is an absolute path or the name of a volume. */
+	/** `source:path` or `source:path:ro`; the source is an absolute path or a volume name. */
 	volumes?: string[];
-	/** `host`, or the name of a Docker network. */
+	/** `host`, or a Docker network. */
 	network?: string;
 	/** `all`, how many, or which ones. */
 	gpus?: "all" | number | (string | number)[];

@@ -1,4 +1,4 @@
-/** Workers that are started elsewhere and attach themselves (D25). */
+/** Workers that start elsewhere and attach themselves (D25). */
 import type { LauncherDefinition } from "../definition.ts";
 
 export const EXTERNAL: LauncherDefinition = {

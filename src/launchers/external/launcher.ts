@@ -1,4 +1,7 @@
-/** The launcher of endpoints whose workers are started elsewhere (D25): all but `start` does nothing. */
+/**
+ * The launcher of endpoints whose workers start elsewhere (D25): `start` throws, the rest does
+ * nothing.
+ */
 import type { Launcher } from "../launcher.ts";
 
 export function externalLauncher(): Launcher {

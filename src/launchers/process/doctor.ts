@@ -1,4 +1,4 @@
-/** What `sluice doctor` checks of endpoints with workers as processes: folder, program, handler. */
+/** `sluice doctor` checks of endpoints with process workers: folder, program, handler. */
 import { accessSync, constants, existsSync } from "node:fs";
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { ok, problem } from "../../core/finding.ts";
@@ -29,7 +29,7 @@ function findingsOf(
 				"Set launcher.cwd to a folder that does.",
 			),
 		];
-	/** Undefined when relative to a working directory that only the service knows. */
+	/** Undefined if relative to a working directory that only the service knows. */
 	const placed = (path: string): string | undefined =>
 		isAbsolute(path) ? path : cwd && resolve(cwd, path);
 	const [program = "", ...args] = command;

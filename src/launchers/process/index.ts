@@ -1,4 +1,4 @@
-/** Workers as processes of this machine (D25). */
+/** Workers as local processes (D25). */
 import { resolve } from "node:path";
 import type { LauncherDefinition } from "../definition.ts";
 import { SETTINGS } from "./settings.ts";

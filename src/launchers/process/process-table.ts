@@ -1,31 +1,31 @@
 /**
- * The operating system's list of processes: `/proc` on Linux, `ps` elsewhere. Synchronous, so that a
- * pid is signalled in the same turn in which it was found.
+ * The system's list of processes: `/proc` on Linux, else `ps`. Synchronous, so that a pid is
+ * signalled in the same turn in which it was found.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** One process. `ended`: a zombie, whose parent has not read its exit yet. */
+/** `ended`: a zombie, whose parent has not read its exit yet. */
 export interface ProcessRow {
 	pid: number;
-	/** Process group; equal to `pid` for the group's leader. */
+	/** Process group; the leader's is its `pid`. */
 	pgid: number;
-	/** Start, in the system's own unit; with the pid it identifies one process of this boot. */
+	/** In the system's unit; with the pid it identifies one process of this boot. */
 	startTime: number | string;
 	ended: boolean;
 }
 
-/** Processes that end while they are read are left out. */
+/** Omits processes that end while they are read. */
 export interface ProcessTable {
 	find(pid: number): ProcessRow | undefined;
 	all(): ProcessRow[];
-	/** The `NAME=value` strings a process was started with; empty when they cannot be read. */
+	/** The `NAME=value` strings at the process's start; empty if unreadable. */
 	environment(pid: number): string[];
-	/** Identifies the current boot; absent where start times are dates. */
+	/** Identifies the current boot; undefined where start times are dates. */
 	boot(): string | undefined;
 }
 
-/** The text of a file under /proc; undefined when its process has ended or is another user's. */
+/** Undefined if the process has ended or is another user's. */
 function read(path: string): string | undefined {
 	try {
 		return readFileSync(path, "utf8");
@@ -34,7 +34,7 @@ function read(path: string): string | undefined {
 	}
 }
 
-/** Reads a line of `/proc/<pid>/stat`. The name in brackets may contain spaces and brackets. */
+/** Parses `/proc/<pid>/stat`. The name in brackets may contain spaces and brackets. */
 function parseStat(pid: number, stat: string): ProcessRow {
 	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 	return {
@@ -61,7 +61,7 @@ export const procTable: ProcessTable = {
 	boot: () => read("/proc/sys/kernel/random/boot_id")?.trim(),
 };
 
-/** Rows of `ps`, which exits with 1 when no process matches. */
+/** `ps` exits with 1 if no process matches. */
 function ps(selection: readonly string[]): ProcessRow[] {
 	let lines: string;
 	try {
@@ -89,7 +89,7 @@ function ps(selection: readonly string[]): ProcessRow[] {
 		});
 }
 
-/** Other systems. `startTime` is a date in UTC, exact to the second. */
+/** Other systems. `startTime` is a UTC date, exact to the second. */
 export const psTable: ProcessTable = {
 	find: (pid) => ps(["-p", String(pid)])[0],
 	all: () => ps(["-A"]),
@@ -97,5 +97,5 @@ export const psTable: ProcessTable = {
 	boot: () => undefined,
 };
 
-/** The table of the system this runs on. */
+/** The table of this system. */
 export const processTable: ProcessTable = process.platform === "linux" ? procTable : psTable;

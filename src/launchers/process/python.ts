@@ -7,10 +7,7 @@ export function importsRunpod(file: string): boolean {
 	return /^\s*(?:import|from)\s+runpod\b/m.test(readFileSync(file, "utf8"));
 }
 
-/**
- * Whether an interpreter can import a module, without importing it; undefined when it cannot be
- * run.
- */
+/** Whether an interpreter can import a module, without importing it; undefined if it cannot run. */
 export function hasModule(python: string, module: string, cwd: string): boolean | undefined {
 	try {
 		execFileSync(

@@ -1,11 +1,11 @@
-/** `launcher` of an endpoint with workers as processes. */
+/** The `launcher` settings for workers as processes. */
 import type { LauncherDefinition } from "../definition.ts";
 
 export interface ProcessSettings {
 	type: "process";
 	/** The first element is found on PATH. */
 	command: string[];
-	/** By default the working directory of the service. */
+	/** Default: the service's working directory. */
 	cwd?: string;
 }
 

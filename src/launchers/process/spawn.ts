@@ -1,4 +1,4 @@
-/** Starts the process of one worker, or throws a sentence. */
+/** Starts the process of a worker. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import type { ProcessSettings } from "./settings.ts";
 
 type ProcessSpec = WorkerSpec<ProcessSettings>;
 
-/** The worker's variables over those of the service, with its GPUs and the mark of the service. */
+/** The worker's variables over the service's, with its GPUs and the service's id. */
 export function environmentOf(
 	{ env, gpus, serviceId }: Pick<ProcessSpec, "env" | "gpus" | "serviceId">,
 	serviceEnv: Readonly<Record<string, string>>,
@@ -23,8 +23,9 @@ export function environmentOf(
 }
 
 /**
- * Starts the command as the leader of its own session and process group, with exactly `spec.env`
- * and its output in the descriptor `output`. The child does not keep the service alive.
+ * Starts the command as leader of its own session and process group, with exactly `spec.env`;
+ * output goes to the descriptor `output`. The child does not keep the service alive. Throws an
+ * Error with a sentence.
  */
 export async function spawnWorker(
 	spec: ProcessSpec,
@@ -54,7 +55,6 @@ export async function spawnWorker(
 	return { child, pid: child.pid };
 }
 
-/** The Error for a worker that cannot start. */
 function refusal(spec: ProcessSpec, reason: string, cause?: unknown): Error {
 	return new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${reason}`, { cause });
 }

@@ -1,14 +1,14 @@
 /**
- * Processes of workers that a killed service started but did not record. Linux only: they are found
- * by the environment they were started with.
+ * Worker processes that a killed service started but did not record, found by their initial
+ * environment. Linux only.
  */
 import type { Clock } from "../../clock.ts";
 import { killAll, markedProcesses, SERVICE_VARIABLE, WORKER_VARIABLE } from "./process-group.ts";
 import { processTable } from "./process-table.ts";
 
 /**
- * Pids of processes with `SLUICE_SERVICE_ID=serviceId` that belong to none of the workers whose
- * leaders are `known`: neither to their process group nor, by `RUNPOD_POD_ID`, to the worker.
+ * Pids of processes with `SLUICE_SERVICE_ID=serviceId` that belong to no worker with a leader in
+ * `known`, neither by process group nor by `RUNPOD_POD_ID`.
  */
 export function findStrays({
 	serviceId,
@@ -27,7 +27,7 @@ export function findStrays({
 }
 
 /**
- * Kills the strays of a service and returns their pids once they have ended (D34). Throws when one
+ * Kills the strays of a service; returns their pids once they have ended (D34). Throws if one
  * survives SIGKILL by 10 s.
  */
 export async function sweepStrays({
@@ -51,7 +51,7 @@ export async function sweepStrays({
 	return [...ended];
 }
 
-/** The `RUNPOD_POD_ID=...` a process was started with. */
+/** The initial `RUNPOD_POD_ID=...` of a process. */
 function workerMark(pid: number): string | undefined {
 	return processTable.environment(pid).find((entry) => entry.startsWith(`${WORKER_VARIABLE}=`));
 }
