@@ -18,6 +18,7 @@ export function newHistogram(): Histogram {
 	return { counts: new Map(), sum: 0 };
 }
 
+/** Counts a duration, ms. */
 export function observe(histogram: Histogram, ms: number): void {
 	const bucket = ms <= 1 ? 0 : Math.min(LAST, Math.ceil(Math.log2(ms) * PER_DOUBLING));
 	histogram.counts.set(bucket, (histogram.counts.get(bucket) ?? 0) + 1);

@@ -3,6 +3,7 @@ import type { Histogram } from "./histogram.ts";
 import { addHistogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
 import type { JobState } from "../job-states.ts";
 
+/** Lengths of buckets. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const STEPS = [MINUTE_MS, HOUR_MS] as const;
