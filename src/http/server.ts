@@ -21,9 +21,9 @@ export interface HttpServer {
 	readonly host: string;
 	readonly port: number;
 	/**
-	 * Closes idle connections now, others after their answer; resolves when all are closed or after
-	 * `ms`. First answers for `lingerMs` with `Connection: close`, so that clients do not send into a
-	 * closing connection.
+	 * Answers for `lingerMs` more, with `Connection: close`, so that clients do not send into a
+	 * closing connection. Then closes idle connections, and others after their answer; resolves when
+	 * all are closed or after `ms`.
 	 */
 	close(ms: number, lingerMs?: number): Promise<void>;
 }

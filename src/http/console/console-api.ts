@@ -127,7 +127,7 @@ function send(
 	res.end(bytes);
 }
 
-/** Whether `Accept-Encoding` accepts the coding. */
+/** Whether `Accept-Encoding` lists the coding with a weight above 0. */
 function takes(accepted: string, coding: string): boolean {
 	return accepted.split(",").some((each) => {
 		const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());

@@ -43,7 +43,7 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof GET_SESSION>> 
 	return sessionOf(call, principal);
 }
 
-/** DELETE /console/session. */
+/** DELETE /console/session: removes the cookie. */
 export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	const token = tokenIn(call);
 	if (token !== undefined) requireOwn(call, true);

@@ -6,7 +6,7 @@ import type { Session, SignInOrigin } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
 import { sourceOf } from "./origin.ts";
 
-/** Without side effects, except routes with `changes`. */
+/** Methods without side effects, except on routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
 /** The session token of the cookie. */
@@ -35,7 +35,7 @@ export async function fromCookie(
 	return resumed.principal;
 }
 
-/** Throws 401 unless sent by the console; a change must prove it. */
+/** Throws 401 for a foreign page, and for a change that does not show the console's origin. */
 export function requireOwn(call: Call, changes: boolean): void {
 	const { method = "", headers } = call.req;
 	const unsafe = !SAFE.includes(method);

@@ -99,7 +99,8 @@ export function pathOf({ path }: Pick<RouteDefinition, "path">): string {
 }
 
 /**
- * Unique: the name for the method with a body (else the first one); other methods append theirs.
+ * The operationId: the definition's name for the method with a body, else for the first method;
+ * other methods append theirs.
  */
 export function operationIdOf({ name, methods, body }: RouteDefinition, method: Method): string {
 	const main =

@@ -1,7 +1,7 @@
 /** Finds equal operations, which the documentation describes once. */
 import type { OpenApi, Operation } from "./openapi-types.ts";
 
-/** The operationId of its equal: under `/v2`, or of the path's first method. */
+/** The operationId of the equal operation: under `/v2`, or of the path's first method. */
 export function twinOf(
 	{ path, method, operation }: { path: string; method: string; operation: Operation },
 	{ paths }: OpenApi,

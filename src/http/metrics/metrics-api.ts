@@ -1,6 +1,6 @@
 /**
- * `/metrics` for Prometheus (D40), limited to the endpoints of the key. Gauges cover all servers;
- * counters only this one since its start: scrape every server and sum.
+ * `/metrics` for Prometheus (D40), limited to the endpoints of the key. Job and worker gauges cover
+ * all servers; counters only the answering one since its start: scrape every server and sum them.
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
 import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";

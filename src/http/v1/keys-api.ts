@@ -23,7 +23,7 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 	return { ...keyView(shown), key };
 }
 
-/** DELETE /v1/keys/{key}: effective at once; returns the former key record. */
+/** DELETE /v1/keys/{key}: the next call with the key is refused; returns the key as it was. */
 export async function revoke(call: Call): Promise<AnswerOf<typeof REVOKE_KEY>> {
 	await readNothing(call);
 	const { keys } = call.engine.access;
