@@ -1,4 +1,4 @@
-/** Finds the waiting jobs for a claim: which job runs next is decided here. */
+/** Finds the waiting jobs for a claim, in the order in which they run. */
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import { offer, pendingClaim } from "../operations/claim.ts";
@@ -11,8 +11,7 @@ import type { Row } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
 
 /**
- * So many rows are looked up first, and then together: a claim of one job looks at the next as
- * well, and at no more.
+ * Rows in the first read, and in each later one. A claim of one job also reads the next job only.
  */
 const FIRST_FEW = 2;
 const AT_ONCE = 32;
@@ -29,8 +28,8 @@ export function openClaim({
 	fence,
 }: UnitOfWork): Handler<"jobs.claim"> {
 	const inputs = { take: payloads.input, size: sizeOf };
-	// A literal LIMIT: with a parameter SQLite would plan the statement again for each value. The one
-	// statement on `jobs` that does not write new rows first (R2): they are last (R3).
+	// LIMIT is a literal: SQLite would replan for each value of a parameter. The only statement on
+	// `jobs` that does not write new rows first (R2): they are last (R3).
 	const nextWaiting = (most: number) => ({
 		most,
 		statement: db.prepare(
@@ -40,9 +39,7 @@ export function openClaim({
 	const firstFew = nextWaiting(FIRST_FEW);
 	const further = nextWaiting(AT_ONCE);
 
-	/**
-	 * Waiting jobs of the lane that are in the file and have not lapsed, in order, from after `rank`.
-	 */
+	/** Stored waiting jobs of the lane that have not lapsed, by rank, after `rank`. */
 	function* written({ queue, low }: Lane, now: number, rank: number): Generator<Row> {
 		for (const { after, before } of unpurged(queue)) {
 			let at = Math.max(after, rank);
@@ -58,10 +55,9 @@ export function openClaim({
 		}
 	}
 
-	/** Waiting jobs of the lane that have not lapsed, in order, from after `rank`. */
+	/** Waiting jobs of the lane that have not lapsed, by rank, after `rank`. */
 	function* waiting(lane: Lane, now: number, rank: number): Generator<Row> {
-		// R3: a copy, since rows are written when the cache drops some in the middle of a claim. They may
-		// then be found twice.
+		// R3: a copy, because the cache may write rows during a claim. Those may be yielded twice.
 		const fresh = [...lane.queue.unwritten[lane.low].keys()];
 		if (!queues.allNew(lane.queue)) yield* written(lane, now, rank);
 		for (const seq of fresh) {
@@ -70,13 +66,13 @@ export function openClaim({
 		}
 	}
 
-	/** Whether jobs wait in the part of the lane that is known to be fenced. */
+	/** Whether a job waits in the part of the lane known to be fenced. */
 	function waitsUpTo(lane: Lane, rank: number, now: number): boolean {
 		for (const first of waiting(lane, now, FIRST)) return first.rank <= rank;
 		return false;
 	}
 
-	/** Walks one priority of the queue and fills the claim. False when no more fit. */
+	/** Fills the claim from one priority of the queue. False when no more jobs fit. */
 	function walk(lane: Lane, claim: PendingClaim<Row, JsonText>): boolean {
 		if (claim.full) return false;
 		const { worker, now } = claim.q;

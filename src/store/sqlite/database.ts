@@ -1,14 +1,14 @@
-/** The only file that uses `node:sqlite`: opens the database file and interprets its errors. */
+/** Opens the database file and maps its errors. The only file that uses `node:sqlite`. */
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 
-/** What a column holds or a parameter may be. */
+/** A column value or a parameter. */
 export type Value = string | number | null | Uint8Array;
 
-/** A prepared statement; rows come as arrays in the order of the columns. */
+/** A prepared statement. Rows are arrays in column order. */
 export interface Statement {
 	get(...values: Value[]): Value[] | undefined;
 	all(...values: Value[]): Value[][];
@@ -20,20 +20,20 @@ export interface Statement {
 export interface Database {
 	readonly path: string;
 	prepare(sql: string): Statement;
-	/** Runs SQL without parameters, possibly several statements. */
+	/** Runs one or more SQL statements without parameters. */
 	exec(sql: string): void;
-	/** Whether a transaction is open: writing is only possible in one. */
+	/** Whether a transaction is open. Writes need one. */
 	readonly inTransaction: boolean;
 	close(): void;
 }
 
-/** Where the file is, and the most pages of 4096 bytes it may have (for tests of a full disk). */
+/** `maxPages`: bound in pages of 4096 bytes (for tests of a full disk). */
 export interface DatabaseOptions {
 	path: string;
 	maxPages?: number | undefined;
 }
 
-/** How long to wait for a service that is just closing the file, ms. */
+/** Wait for a service that is closing the file, ms. */
 const BUSY_TIMEOUT_MS = 2000;
 
 /**
@@ -51,8 +51,8 @@ const PRAGMAS = `
 `;
 
 /**
- * Opens or creates the file, for its owner alone since it holds inputs and the values of `env`, and
- * its folder. Throws {@link StoreUnavailable} `unreachable` when another process has it.
+ * Opens or creates the file and its folder, readable only by the owner: it holds inputs and values
+ * of `env`. Throws {@link StoreUnavailable} `unreachable` when another process has it open.
  */
 export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 	makeFolder(dirname(path));
@@ -84,7 +84,7 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 	}
 	return {
 		path,
-		// The driver's types do not know that `returnArrays` makes rows arrays.
+		// The driver's types ignore that `returnArrays` makes rows arrays.
 		prepare: (sql) => db.prepare(sql) as unknown as Statement,
 		exec: (sql) => db.exec(sql),
 		get inTransaction() {
@@ -95,8 +95,8 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 }
 
 /**
- * Creates the file; SQLite gives its log the same mode and flushes the folder when it creates the
- * log. If it cannot be created, SQLite reports why.
+ * Creates the file. SQLite gives its log the same mode and flushes the folder. If creation fails,
+ * SQLite reports the reason later.
  */
 function makeOwnersOnly(path: string): void {
 	try {
@@ -106,10 +106,10 @@ function makeOwnersOnly(path: string): void {
 
 const SQLITE_BUSY = 5;
 const SQLITE_NOTADB = 26;
-/** READONLY, IOERR, FULL, CANTOPEN: no write now, perhaps later. */
+/** READONLY, IOERR, FULL, CANTOPEN: writes fail now, and may succeed later. */
 const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
-/** The primary result code of SQLite in an error of the driver. */
+/** SQLite's primary result code in a driver error. */
 function resultCode(error: unknown): number | undefined {
 	if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
 		return undefined;

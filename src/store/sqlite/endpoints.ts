@@ -1,4 +1,4 @@
-/** Endpoints as stored. */
+/** Endpoint rows. */
 import type { DialectHandlers } from "../operations/table.ts";
 import { ENDPOINT_COLUMNS, endpointFrom } from "../table-rows.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
@@ -37,7 +37,7 @@ export function openEndpoints({ db, queues, due }: UnitOfWork): DialectHandlers<
 			const live = (): number => (queue ? queue.counts.inQueue + queue.counts.inProgress : 0);
 			due.settleUntil(now, () => live() === 0);
 			if (removing !== 1 || live() > 0 || pending.get(id)) return false;
-			// The row of the queue stays for the records of its jobs.
+			// The queue's row stays: the records of its jobs refer to it.
 			if (queue) queues.forgetTotals(queue);
 			forgetTokens.run(id);
 			forgetMetrics.run(id);

@@ -1,4 +1,4 @@
-/** The operations on jobs whose statements are SQLite's own, but for `claim`, `list` and counts. */
+/** Job operations with SQLite's own statements, except `claim`, `list` and counts. */
 import { cancelEach, extendLease } from "../operations/steps.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import { RUNNING } from "../states.ts";

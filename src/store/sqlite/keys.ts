@@ -1,4 +1,4 @@
-/** API keys (D30) and the tokens of workers (D26), by their hashes. */
+/** API keys (D30) and worker tokens (D26), by hash. */
 import { removal } from "../operations/steps.ts";
 import type { KeyRow } from "../contract/keys.ts";
 import type { Value } from "./database.ts";

@@ -1,6 +1,6 @@
 /**
- * Lists of jobs, the last submitted first. A page walks the numbers of rows downwards along one or
- * more indexes, projects each row to now, and takes those that fit.
+ * Lists of jobs, newest first. A page scans row numbers downwards along one or more indexes,
+ * projects each row to now, and takes those that fit.
  */
 import { isFinal, JOB_STATES } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
@@ -12,14 +12,14 @@ import { LAST } from "./rows/row.ts";
 import type { Queue } from "./rows/row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 
-/** The filter in SQL; jobs whose deadlines have passed are read whatever their state. */
+/** The filter in SQL. Jobs with passed deadlines are read in any state. */
 const FITS = `submitted_at >= ? AND submitted_at < ? AND (erased = 0 OR ?)
   AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)
   AND (instr(?, state) > 0 AND (? IS NULL OR worker = ?) OR ended_at IS NULL AND due_at <= ?)`;
 
 type ListQuery = Query<"jobs.list">;
 
-/** Numbers of rows that a page reads: below `from`, down to `floor`. */
+/** Row numbers that a page reads: below `from`, down to `floor`. */
 interface Page {
 	q: ListQuery;
 	queue: Queue;
@@ -86,7 +86,7 @@ export function openList({
 		}
 	}
 
-	/** Numbers of rows that may fit, the highest first; all down to `floor` are among them. */
+	/** Row numbers that may fit, descending; includes all that fit down to `floor`. */
 	function candidates(
 		q: ListQuery,
 		queue: Queue,
@@ -108,7 +108,7 @@ export function openList({
 		const numbers: Iterable<number>[] = walks.map(({ index, key }) =>
 			walk(index, key, { q, queue, from, floor }),
 		);
-		// Jobs whose deadlines have passed without being settled are in no index of ended ones.
+		// Jobs with passed but unsettled deadlines are in no index of ended jobs.
 		if (final)
 			numbers.push(
 				downwards(
@@ -148,7 +148,7 @@ function downwards(
 	return numbers.filter((number) => number < from && number >= floor).toSorted((a, b) => b - a);
 }
 
-/** Several descending sequences as one. */
+/** Merges descending sequences. */
 function* merge(sequences: readonly Iterable<number>[]): Generator<number> {
 	const walks = sequences.map((sequence) => sequence[Symbol.iterator]());
 	const heads = walks.map((walk) => walk.next());

@@ -1,4 +1,4 @@
-/** Waiting and running jobs of a queue, by the numbers of their rows. */
+/** Row numbers of a queue's waiting and running jobs. */
 import type { Records } from "./rows/job-records.ts";
 import { unpurged } from "./rows/row.ts";
 import type { Queue } from "./rows/row.ts";
@@ -9,13 +9,13 @@ export function openLive(records: Records) {
 		`SELECT seq FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}'
 			AND rank > ? AND rank < ? LIMIT ?`,
 	);
-	// The plus keeps the statement on the index of what runs: the queue may have millions of rows.
+	// `+queue` forces the index of running jobs: the queue may have millions of rows.
 	const running = records.prepare(
 		`SELECT seq FROM jobs WHERE state = '${RUNNING}' AND +queue = ? LIMIT ?`,
 	);
 
 	return {
-		/** Up to `limit` of them, in no order. */
+		/** Up to `limit` row numbers, unordered. */
 		some(queue: Queue, limit: number): number[] {
 			const found: number[] = [];
 			if (queue.counts.inProgress > 0)

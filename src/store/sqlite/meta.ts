@@ -1,9 +1,9 @@
-/** The identity of the store, and the trial write of `ping`. */
+/** The store's identity, and the trial write of `ping`. */
 import { randomUUID } from "node:crypto";
 import type { Answer } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-/** Bytes of a trial write: more than may be free in a page. */
+/** Bytes of a trial write: more than a page may have free. */
 const TRIAL_BYTES = 16_384;
 
 export function openMeta(parts: UnitOfWork): {

@@ -1,4 +1,4 @@
-/** Counters of endpoints over time (D40). */
+/** Endpoint counters over time (D40). */
 import { METRICS_COLUMNS as columns, metricsFrom } from "../table-rows.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";

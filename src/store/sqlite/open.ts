@@ -8,19 +8,19 @@ import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { Admission, Greeting } from "./thread/messages.ts";
 
-/** With this file's extension: TypeScript in the source, JavaScript in the build. */
+/** Same extension as this file: TypeScript in the source, JavaScript in the build. */
 const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Young generation of the thread, MB: batches are short-lived, and a small one fits the CPU cache. */
+/** Young generation of the thread, MB. Batches are short-lived; a small one fits the CPU cache. */
 const YOUNG_MB = 12;
 
 /**
- * Opens or creates the store at `path`, folders included, and brings its schema up to date. Throws
- * `StoreUnavailable` (`unreachable`) when another process has it open, (`full`) when the disk takes
- * nothing, and an Error with a sentence for the operator when the file is not a store or was made
- * by a newer version. `sealKey` returns the key for its secrets, or throws when it is not the one
- * that they are encrypted with, as {@link StoredSecrets} shows; its check value is durable before
- * this resolves. The store keeps the process alive until `close`.
+ * Opens or creates the store at `path`, folders included, and migrates its schema. Throws
+ * `StoreUnavailable` `unreachable` when another process has it open, `full` when the disk is full,
+ * and an Error with a sentence for the operator when the file is not a store or was made by a newer
+ * version. `sealKey` returns the encryption key, or throws when it does not match {@link
+ * StoredSecrets}; its check value is durable before this resolves. The store keeps the process
+ * alive until `close`.
  */
 export async function openSqlite({
 	path,

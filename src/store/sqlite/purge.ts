@@ -1,6 +1,6 @@
 /**
- * Purging a queue (D11): one mark in the row of the queue makes all its waiting jobs missing,
- * however many they are; their rows are removed later, some at a time.
+ * Purging a queue (D11): one mark in the queue's row makes all its waiting jobs missing. Their rows
+ * are removed later in steps.
  */
 import type { Attempts } from "./rows/attempts.ts";
 import type { ChunkRows } from "./rows/chunk-rows.ts";
@@ -10,7 +10,7 @@ import type { Queue } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
 import type { Payloads } from "./rows/payloads.ts";
 
-/** What {@link openPurge} works on. */
+/** Dependencies of {@link openPurge}. */
 export interface PurgeParts {
 	queues: Queues;
 	records: Records;
@@ -19,7 +19,7 @@ export interface PurgeParts {
 	chunks: ChunkRows;
 }
 
-/** Bytes of inputs removed in one step at most, since each of their pages is read for it. */
+/** Most bytes of inputs removed in one step: each of their pages must be read. */
 const MOST_BYTES = 64_000_000;
 
 export type Purge = ReturnType<typeof openPurge>;
@@ -29,7 +29,7 @@ export function openPurge({ queues, records, attempts, payloads, chunks }: Purge
 		`SELECT seq, (SELECT octet_length(input) FROM inputs WHERE inputs.seq = jobs.seq) FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank BETWEEN ? AND ? LIMIT ?`,
 	);
 
-	/** Removes all that is stored of a purged job; the counts are without it already. */
+	/** Removes all rows of a purged job; the counts already exclude it. */
 	function discard(seq: number): void {
 		chunks.removeAll(seq);
 		payloads.erase({ seq });
@@ -40,13 +40,13 @@ export function openPurge({ queues, records, attempts, payloads, chunks }: Purge
 	return {
 		discard,
 
-		/** Marks the waiting jobs of the queue and returns how many there are. */
+		/** Marks the queue's waiting jobs and returns their number. */
 		mark(queue: Queue): number {
 			records.flush();
 			return queues.purge(queue);
 		},
 
-		/** Removes up to `limit` rows of purged jobs. Returns whether there may be more. */
+		/** Removes up to `limit` rows of purged jobs. True when more may be left. */
 		remove(limit: number): boolean {
 			let left = limit;
 			let bytes = 0;

@@ -1,22 +1,22 @@
-/** Applies the migrations to a SQLite file, and recognizes a file as a store. */
+/** Migrates a SQLite file, and checks that a file is a store. */
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
 import type { Database } from "./database.ts";
 
-/** Written into the header of the file (`PRAGMA application_id`): the letters SLUI. */
+/** `PRAGMA application_id` of the file: the letters SLUI. */
 const APPLICATION_ID = 0x534c5549;
 
-/** Migrations that this version knows. */
+/** Migrations known to this version. */
 export function allMigrations(): Migration[] {
 	return readMigrations(new URL("./migrations/", import.meta.url));
 }
 
-/** Brings the schema up to date and returns the applied migrations; throws as {@link migrate}. */
+/** Migrates the schema and returns the applied migrations. Throws as {@link migrate}. */
 export function prepareSchema(db: Database): Promise<Migration[]> {
 	return migrate(targetOf(db), allMigrations());
 }
 
-/** What {@link prepareSchema} would apply; changes nothing. Throws as it does. */
+/** What {@link prepareSchema} would apply, without changes. Throws as it does. */
 export function pendingMigrations(db: Database): Promise<Migration[]> {
 	return pending(targetOf(db), allMigrations());
 }
@@ -56,7 +56,7 @@ function targetOf(db: Database): MigrationTarget {
 	};
 }
 
-/** Runs `work` in one transaction, undone when it throws. */
+/** Runs `work` in one transaction, rolled back when it throws. */
 export function inTransaction<T>(db: Database, work: () => T): T {
 	db.exec("BEGIN IMMEDIATE");
 	try {

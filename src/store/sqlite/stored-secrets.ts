@@ -1,6 +1,6 @@
 /**
- * The check value of the key for secrets in a SQLite file, and the encrypted texts by which a key
- * is recognised where there is none yet (D22).
+ * The check value of the encryption key, and encrypted texts that identify the key while there is
+ * no check value (D22).
  */
 import { randomUUID } from "node:crypto";
 import { ANY_KEY, CHECK_NAME } from "../key-check.ts";
@@ -8,13 +8,10 @@ import type { StoredSecrets } from "../key-check.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./schema.ts";
 
-/**
- * Most jobs whose `s3Config` is read. The newest: they are encrypted with the last key that was
- * used.
- */
+/** Most jobs whose `s3Config` is read: the newest, encrypted with the last key in use. */
 const JOBS = 100;
 
-/** Reads what is stored; makes the identity of the store where there is none. */
+/** Reads what is stored; creates the store's identity if missing. */
 export function readSecrets(db: Database): StoredSecrets {
 	const select = db.prepare("SELECT value FROM meta WHERE name = ?");
 	if (select.get("identity") === undefined) {
@@ -36,17 +33,14 @@ function encryptedTexts(db: Database): string[] {
 	return [...endpoints, ...jobs].map(([text]) => String(text));
 }
 
-/** Stores the check value of the key from now on. */
+/** Stores the check value of the key. */
 export function keepCheck(db: Database, check: string): void {
 	inTransaction(db, () =>
 		db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(CHECK_NAME, check),
 	);
 }
 
-/**
- * Lets the next key be accepted, whatever it is: what was encrypted with another one becomes
- * unreadable.
- */
+/** Accepts any next key. Texts encrypted with another key become unreadable. */
 export function acceptNewKey(db: Database): void {
 	keepCheck(db, ANY_KEY);
 }

@@ -1,4 +1,4 @@
-/** The operations on webhook deliveries (D21). Each runs inside a batch of the database thread. */
+/** Webhook delivery operations (D21). Each runs inside a batch of the database thread. */
 import type { DeliveryState } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
@@ -22,7 +22,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 
 	const lists = new Map<string, Statement>();
 
-	/** The statement that lists deliveries below a number, the highest first. */
+	/** The statement that lists deliveries below a number, descending. */
 	function listBy(conditions: readonly Condition[]): Statement {
 		const where = conditions.map(([sql]) => `${sql} AND `).join("");
 		let statement = lists.get(where);
@@ -40,7 +40,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 			const claimed: (DeliveryRow & { body: JsonText })[] = [];
 			let room = maxBytes;
 			for (const values of due.all(now, limit)) {
-				// Bytes, never fewer than characters.
+				// Bytes: never fewer than characters.
 				const size = Number(values.at(-1));
 				if (claimed.length > 0 && size > room) break;
 				room -= size;
@@ -94,12 +94,10 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 	};
 }
 
-/** A condition of a list and its parameter. */
+/** A list condition and its parameter. */
 type Condition = [sql: string, value: Value];
 
-/**
- * The conditions of a filter; the plus keeps a statement on the index that leaves the fewest rows.
- */
+/** The conditions of a filter; `+` keeps a statement on the most selective index. */
 function conditionsOf({
 	endpoint,
 	job,

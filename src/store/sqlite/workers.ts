@@ -1,4 +1,4 @@
-/** The rows of workers; what their pings mean is in `operations/workers.ts`. */
+/** Worker rows; the rules for pings are in `operations/workers.ts`. */
 import type { DialectHandlers } from "../operations/table.ts";
 import type { WorkerRow } from "../contract/workers.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";

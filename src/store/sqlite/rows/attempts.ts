@@ -1,4 +1,4 @@
-/** The history of attempts, and which of them may still run at their worker (D16 Fence). */
+/** The history of attempts, and which may still run at their worker (D16 Fence). */
 import type { Attempt, AttemptEnd } from "../../../core/job.ts";
 import type { WorkerKey } from "../../operations/unit-of-work.ts";
 import { openColumn, openMembers, STOPPED } from "../../states.ts";
@@ -7,7 +7,7 @@ import type { Records } from "./job-records.ts";
 import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
 
-/** What belongs to a row of jobs. */
+/** A row that belongs to a row of `jobs`. */
 export interface Numbered {
 	seq: number;
 }
@@ -29,7 +29,7 @@ function attemptFrom(values: Value[]): Attempt {
 	};
 }
 
-/** `ended` is called with each worker whose old attempts came to be over. */
+/** `ended` is called with each worker whose old attempts have ended. */
 export function openAttempts({
 	db,
 	records,
@@ -63,7 +63,7 @@ export function openAttempts({
 	);
 	const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
 
-	/** False only while no attempt at all is open (R8), which saves each claim a query. */
+	/** False only while no attempt is open (R8); saves each claim a query. */
 	let some = anyAtAll.get() !== undefined;
 
 	return {
@@ -84,14 +84,14 @@ export function openAttempts({
 		/** Ended attempts of a job, oldest first. */
 		list: ({ seq }: Numbered): Attempt[] => select.all(seq).map(attemptFrom),
 
-		/** Whether the worker may still run old attempts of anything. */
+		/** Whether the worker may still run any old attempt. */
 		anyOpen: (worker: string): boolean => some && anyOpen.get(worker) !== undefined,
 
 		/** Whether the worker may still run an old attempt of this job. */
 		isOpen: ({ seq }: Numbered, worker: string): boolean =>
 			openOfJob.get(worker, seq) !== undefined,
 
-		/** Whether an ended attempt of this job was the worker's. */
+		/** Whether the worker had an ended attempt of this job. */
 		includes: ({ seq }: Numbered, worker: string): boolean =>
 			ofWorker.get(seq, worker) !== undefined,
 
@@ -114,16 +114,16 @@ export function openAttempts({
 			setMissed.run(missed, seq, attempt);
 		},
 
-		/** Sets the missed pings of all open attempts to none (D16 Outages). */
+		/** Resets the missed pings of all open attempts (D16 Outages). */
 		forgetMissed: (): void => void forgetMissed.run(),
 
-		/** The attempt is known to be over at its worker; `killed`: with its process. */
+		/** The attempt has ended at its worker; `killed`: with its process. */
 		close({ seq }: Numbered, { attempt, worker }: Attempt, killed = false): void {
 			close.run(openColumn({ open: false, killed }), seq, attempt);
 			ended(worker);
 		},
 
-		/** Every attempt of the job at this worker is known to be over. */
+		/** Every attempt of the job at this worker has ended. */
 		closeAt({ seq }: Numbered, worker: string): void {
 			if (Number(closeOfJob.run(worker, seq).changes) > 0) ended(worker);
 		},

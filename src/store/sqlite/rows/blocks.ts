@@ -1,20 +1,19 @@
 /**
- * Large texts as rows of blocks, so that no statement binds or reads more than one of them. The
- * column that such a text belongs into holds the number of its first block; those that follow have
- * the next numbers. Texts that nothing refers to any more are removed later, some at a time: a page
- * is read for every few kilobytes of them.
+ * Large texts as rows of blocks, so that no statement binds or reads more than one block. The
+ * text's column holds the number of its first block; the others have the next numbers. Dropped
+ * texts are removed later in steps: a page is read for every few kilobytes of them.
  */
 import { sizeOf } from "../../../core/json/json-text.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Database, Value } from "../database.ts";
 import type { BufferTransfer } from "../thread/buffer-transfer.ts";
 
-/** Bytes of dropped texts removed in one step; a text begun is removed whole. */
+/** Bytes of dropped texts removed in one step. A text is always removed whole. */
 const REMOVED_BYTES = 32_000_000;
 
 export type Blocks = ReturnType<typeof openBlocks>;
 
-/** Blocks of `db`; `large` gets their buffers. */
+/** `large` gets the blocks' buffers. */
 export function openBlocks({ db, large }: { db: Database; large: BufferTransfer }) {
 	const insert = db.prepare("INSERT INTO blocks (number, rest, body) VALUES (?, ?, ?)");
 	const select = db.prepare("SELECT rest, body FROM blocks WHERE number = ?");
@@ -28,7 +27,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 	// R8: a rollback leaves a gap.
 	let last = Number(db.prepare("SELECT max(number) FROM blocks").get()?.[0]);
 
-	/** Removes the text that begins with block `first` and answers its size. */
+	/** Removes the text that begins with block `first` and returns its size. */
 	function removeText(first: number): number {
 		let removed = 0;
 		for (let number = first; ; number += 1) {
@@ -44,7 +43,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 			return last > 0;
 		},
 
-		/** Writes a text and answers what its column holds: the text itself when it is a string. */
+		/** Writes a text and returns its column value: a string is stored as it is. */
 		write(text: JsonText): Value {
 			if (typeof text === "string") return text;
 			let rest = sizeOf(text);
@@ -60,7 +59,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 			return first;
 		},
 
-		/** The text that a column stands for. */
+		/** The text of a column value. */
 		read(value: Value): JsonText {
 			if (typeof value !== "number") return value as string;
 			const text: Uint8Array[] = [];
@@ -72,22 +71,22 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 			}
 		},
 
-		/** A text that is here already, for an answer. */
+		/** Marks the blocks of a text already in memory for transfer with the answer. */
 		given(text: JsonText): JsonText {
 			if (typeof text !== "string") for (const block of text) large.read(block);
 			return text;
 		},
 
-		/** Characters or bytes of it, without reading it. */
+		/** Characters or bytes, without reading the text. */
 		size: (value: Value): number =>
 			typeof value === "number" ? Number(selectSize.get(value)?.[0]) : (value as string).length,
 
-		/** A column no longer holds this. */
+		/** Marks the text of a replaced column value for removal. */
 		drop(value: Value | undefined): void {
 			if (typeof value === "number") drop.run(value);
 		},
 
-		/** Removes some dropped texts. Returns whether any are left. */
+		/** Removes some dropped texts. True when more may be left. */
 		removeDropped(): boolean {
 			if (last === 0) return false;
 			for (let removed = 0; ; ) {
@@ -101,7 +100,7 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 	};
 }
 
-/** In SQL, the bytes of a text in `column`. */
+/** SQL for the bytes of a text in `column`. */
 export function bytesOf(column: string): string {
 	return `CASE typeof(${column}) WHEN 'text' THEN octet_length(${column}) ELSE (SELECT rest FROM blocks WHERE blocks.number = ${column}) END`;
 }

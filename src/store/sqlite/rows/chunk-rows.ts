@@ -1,6 +1,6 @@
 /**
- * The chunks of streams as rows, and which reader reserved which range. Reservations live in memory
- * only (R8): they must end with the process (D7 Delivery).
+ * Stream chunks as rows, and the readers' reservations. Reservations are only in memory (R8): they
+ * must end with the process (D7 Delivery).
  */
 import type { RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
@@ -9,7 +9,7 @@ import type { Row } from "./row.ts";
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
-/** `onRollback` takes what restores the memory when the transaction fails. */
+/** `onRollback` gets functions that restore the memory when the transaction fails. */
 export function openChunkRows({
 	db,
 	onRollback,
@@ -31,9 +31,7 @@ export function openChunkRows({
 		onRollback(() => reservations.set(seq, held));
 	}
 
-	/**
-	 * The first number that a loss of the running attempt takes away: what is being delivered stays.
-	 */
+	/** The first number dropped when the running attempt is lost; chunks being delivered stay. */
 	function undelivered(row: Row): number {
 		return Math.max(row.cursor, reservations.get(row.seq)?.end ?? 0);
 	}
@@ -42,15 +40,15 @@ export function openChunkRows({
 		insert: ({ seq }: Row, number: number, body: string): void =>
 			void insert.run(seq, number, body),
 
-		/** The last `count` chunks of the row, if all of them are still there. */
+		/** The last `count` chunks of the row, if all are still stored. */
 		last(row: Row, count: number): string[] | undefined {
 			const found = select.all(row.seq, row.nextChunk - count, row.nextChunk);
 			return found.length === count ? found.map(([, body]) => String(body)) : undefined;
 		},
 
 		/**
-		 * Chunks below number `end`, from the first there is at or after `from`, without a gap,
-		 * together at most `maxBytes` bytes but at least one.
+		 * Chunks below `end`, from the first that exists at or after `from`, without a gap; at most
+		 * `maxBytes` bytes but at least one chunk.
 		 */
 		range({ seq }: Row, q: RangeQuery): Omit<ChunkRead, "state"> {
 			const range: Omit<ChunkRead, "state"> = {
@@ -77,7 +75,7 @@ export function openChunkRows({
 
 		undelivered,
 
-		/** Drops chunks and answers where the cursor is then. */
+		/** Drops chunks and returns the cursor after it. */
 		drop(row: Row, which: "undelivered" | "all"): number {
 			if (which === "undelivered") {
 				const from = undelivered(row);
@@ -89,7 +87,7 @@ export function openChunkRows({
 			return row.nextChunk;
 		},
 
-		/** Removes all chunks of a row, without a look at it. */
+		/** Removes all chunks of a row without reading it. */
 		removeAll(seq: number): void {
 			removeFrom.run(seq, 0);
 			release(seq);

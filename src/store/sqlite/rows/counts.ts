@@ -1,6 +1,6 @@
 /**
- * What is counted of a queue: the counts of an endpoint (D13), what scaling reads (D20, D27), and
- * the queue bound (D23).
+ * Counts of a queue: of the endpoint (D13), for the scaler (D20, D27) and for the queue bound
+ * (D23).
  */
 import { countsOf } from "../../../core/job-transitions.ts";
 import type { Counts } from "../../../core/job-transitions.ts";
@@ -22,8 +22,8 @@ export function openCounts({
 	records,
 	due,
 }: Pick<UnitOfWork, "queues" | "records" | "due">) {
-	// Jobs that joined at the back began to wait in the order of their rank; of those that joined at
-	// the front (rank below 0) the last began first.
+	// Jobs that joined at the back began to wait in rank order. Of those that joined at the front
+	// (rank below 0) the last began first.
 	const oldestAtBack = records.prepare(
 		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`,
 	);
@@ -62,7 +62,7 @@ export function openCounts({
 			const queue = queues.find(endpoint);
 			if (!queue) return { jobs: 0 };
 			let jobs = queue.counts.inQueue - queue.lowInQueue;
-			// What was purged reaches from the front to a place at the back.
+			// The purged interval reaches from the front to a rank at the back.
 			const { from, to } = queue.purged;
 			const began = [
 				oldestAtBack.get(queue.number, Math.max(0, to), now),

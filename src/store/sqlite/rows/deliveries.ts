@@ -1,17 +1,17 @@
-/** Webhook deliveries as rows, their bodies apart (D21). */
+/** Webhook deliveries, with bodies in their own table (D21). */
 import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { NumberedDelivery } from "../../operations/steps.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
 
-/** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
+/** The columns of a {@link NumberedDelivery} in the order of {@link deliveryFrom}. */
 export const DELIVERY_COLUMNS =
 	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
-/** Deliveries of `db`; large bodies are in `blocks`. */
+/** Large bodies are in `blocks`. */
 export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks }) {
 	const insert = db.prepare(
 		"INSERT INTO deliveries (id, endpoint, job, url, state, created_at, due_at) VALUES (?, ?, ?, ?, 'pending', ?, ?) RETURNING number",
@@ -29,7 +29,7 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 	const removeBody = db.prepare("DELETE FROM delivery_bodies WHERE number = ?");
 
 	return {
-		/** Adds one that is due at once. */
+		/** Adds a delivery that is due at once. */
 		add({ id, endpoint, job, url, body, createdAt }: NewDelivery): void {
 			const number = Number(insert.get(id, endpoint, job, url, createdAt, createdAt)?.[0]);
 			insertBody.run(number, blocks.write(body));
@@ -42,7 +42,7 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 
 		body: (number: number): JsonText => blocks.read(selectBody.get(number)?.[0] as Value),
 
-		/** Writes what of a delivery changes. */
+		/** Writes the members that change. */
 		update({ number, state, tries, used, dueAt }: NumberedDelivery): void {
 			update.run(state, JSON.stringify(tries), used, dueAt ?? null, number);
 		},

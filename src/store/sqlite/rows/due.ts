@@ -1,6 +1,5 @@
 /**
- * Finds the jobs for which something has passed, so that counts and claims are right without the
- * sweeper (D15).
+ * Finds jobs with passed deadlines, so that counts and claims are right without the sweeper (D15).
  */
 import type { Database, Statement } from "../database.ts";
 import type { Transitions, Projection } from "../../apply-transition.ts";
@@ -10,12 +9,12 @@ import { isPurged } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
 import { WAITING } from "../../states.ts";
 
-/** Jobs settled in passing by one batch at most. */
+/** Most jobs settled in passing by one batch. */
 const PASSING_LIMIT = 1000;
 
 export type Horizon = ReturnType<typeof openHorizon>;
 
-/** A time before which no deadline of a live job passes: never late, possibly early (R6). */
+/** A time before which no live job is due: never late, possibly early (R6). */
 export function openHorizon() {
 	let earliest = Number.NEGATIVE_INFINITY;
 	return {
@@ -29,7 +28,7 @@ export function openHorizon() {
 	};
 }
 
-/** What {@link openDue} works on. */
+/** Dependencies of {@link openDue}. */
 export interface DueParts {
 	db: Database;
 	records: Records;
@@ -47,7 +46,7 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 	);
 	const nextLive = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NULL");
 	const nextEnded = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NOT NULL");
-	// The plus keeps the statement on the index of what is due: the queue may have millions of rows.
+	// `+queue` forces the index of due jobs: the queue may have millions of rows.
 	const liveOfQueue = records.prepare(
 		`SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND +queue = ? AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)`,
 	);
@@ -58,7 +57,7 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 		return typeof dueAt === "number" ? dueAt : Number.POSITIVE_INFINITY;
 	}
 
-	/** Settles the jobs of some index entries in due order, and removes purged ones. */
+	/** Settles jobs in due order and removes purged ones. */
 	function settleAll(numbers: readonly number[], now: number): void {
 		const rows = numbers.map((seq) => records.at(seq));
 		for (const row of rows) if (isPurged(row)) purge.discard(row.seq);
@@ -76,29 +75,25 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 	}
 
 	return {
-		/** Begins a batch: so much may be settled in passing. */
+		/** Begins a batch and resets its limit. */
 		begin(): void {
 			budget = PASSING_LIMIT;
 		},
 
 		/**
-		 * Settles what has passed for waiting and running jobs, up to the limit of a batch. Nothing
-		 * outside a transaction.
+		 * Settles passed deadlines of live jobs, up to the batch limit. Does nothing outside a
+		 * transaction.
 		 */
 		freshen(now: number): void {
 			if (db.inTransaction && budget > 0 && horizon.reached(now)) budget -= settleLive(now, budget);
 		},
 
-		/**
-		 * Settles what has passed for waiting and running jobs until none is left or `enough` says so.
-		 */
+		/** Settles passed deadlines of live jobs until none is left or `enough` returns true. */
 		settleUntil(now: number, enough: () => boolean): void {
 			while (horizon.reached(now) && !enough() && settleLive(now, PASSING_LIMIT) > 0);
 		},
 
-		/**
-		 * The jobs of a queue for which something has passed and is not written yet, as they would be.
-		 */
+		/** Jobs of a queue with passed deadlines that are not settled, as they would be. */
 		unsettled(queue: Queue, now: number): { row: Row; after: Projection | undefined }[] {
 			if (!horizon.reached(now)) return [];
 			return liveOfQueue.all(now, queue.number, queue.purged.from, queue.purged.to).map(([seq]) => {

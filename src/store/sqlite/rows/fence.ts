@@ -1,17 +1,17 @@
 /**
- * Remembers how far a worker has looked into a queue and found only jobs fenced from it (D16
- * Fence), so that a long run of such jobs is walked once and not by each of its claims (R7).
+ * Remembers how far a worker's claims found only jobs fenced from it (D16 Fence), so that a long
+ * run of them is scanned once (R7).
  */
 import { FIRST } from "./row.ts";
 import type { Queue } from "./row.ts";
 
 interface Walked {
-	/** `queue.fronts` at that time: a job that joined at the front since then was not looked at. */
+	/** `queue.fronts` at that time: jobs that joined the front later were not checked. */
 	fronts: number;
 	rank: number;
 }
 
-/** The part of a queue that a claim walks: its jobs of one priority. */
+/** The part of a queue that a claim scans: its jobs of one priority. */
 export interface Lane {
 	worker: string;
 	queue: Queue;
@@ -31,14 +31,14 @@ export function openFence() {
 			return walked?.fronts === lane.queue.fronts ? walked.rank : FIRST;
 		},
 
-		/** Every waiting job of the lane up to `rank` is fenced from the worker. */
+		/** Records that every waiting job of the lane up to `rank` is fenced. */
 		remember(lane: Lane, rank: number): void {
 			let lanes = byWorker.get(lane.worker);
 			if (!lanes) byWorker.set(lane.worker, (lanes = new Map()));
 			lanes.set(keyOf(lane), { fronts: lane.queue.fronts, rank });
 		},
 
-		/** Old attempts of the worker came to be over. */
+		/** Call when old attempts of the worker have ended. */
 		forget: (worker: string): void => void byWorker.delete(worker),
 
 		reset: (): void => byWorker.clear(),

@@ -1,4 +1,4 @@
-/** The keys under which clients submitted jobs, per endpoint and operation (D14). */
+/** Idempotency keys, per endpoint and operation (D14). */
 import type { KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
 import type { Database } from "../database.ts";
 import type { Queues } from "./queues.ts";
@@ -19,7 +19,7 @@ export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queu
 	const next = db.prepare("SELECT min(expires_at) FROM idempotency");
 
 	return {
-		/** What a key that has not expired was used for. */
+		/** The use of a key that has not expired. */
 		find({ endpoint, operation, key }: KeyPlace, now: number): KeyUse | undefined {
 			const queue = queues.find(endpoint);
 			const found = queue && select.get(queue.number, operation, key, now);
@@ -34,10 +34,7 @@ export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queu
 			replace.run(queues.of(endpoint).number, operation, key, bodyHash, job, expiresAt);
 		},
 
-		/**
-		 * Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there
-		 * is none.
-		 */
+		/** Removes up to `limit` expired keys. Returns when the next one expires, or `Infinity`. */
 		expire(now: number, limit: number): number {
 			for (const key of expired.all(now, limit)) remove.run(...key);
 			return Number(next.get()?.[0] ?? Infinity);

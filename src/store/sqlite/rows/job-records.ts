@@ -1,6 +1,6 @@
 /**
- * The rows of jobs: read once, kept in a bounded cache (R1), and written by what changed. New rows
- * are written late (R2, R3). R1 to R8: see README.md.
+ * Job rows: read once, kept in a bounded cache (R1), written by changed columns. New rows are
+ * written late (R2, R3). R1 to R8: see README.md.
  */
 import type { Job } from "../../../core/job.ts";
 import type { WorkerKey } from "../../operations/unit-of-work.ts";
@@ -13,7 +13,7 @@ import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
 import { RUNNING, WAITING } from "../../states.ts";
 
-/** What of a row may be replaced. */
+/** The members of a row that may change. */
 type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;
 
 export type Records = ReturnType<typeof openRecords>;
@@ -21,11 +21,11 @@ export type Records = ReturnType<typeof openRecords>;
 /** Rows kept in memory; about 1 kB each. */
 const KEPT_ROWS = 2048;
 
-/** Columns that change and belong to no job's member, in the order of {@link changing}. */
+/** Changing columns that are no member of the job, in the order of {@link changing}. */
 const OWN = ["rank", "next_chunk", "cursor"] as const;
 const CHANGING_NAMES = [...namesOf(CHANGING), ...OWN];
 
-/** Columns as they are read and inserted. */
+/** Columns as read and inserted. */
 const NAMES = ["seq", "id", "queue", ...namesOf(FIXED), ...CHANGING_NAMES];
 const COLUMNS = NAMES.join(", ");
 
@@ -47,7 +47,7 @@ function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
 	return values;
 }
 
-/** Rows of `db`. `noted` gets the due time of every row written that has not ended (R6). */
+/** `noted` gets the due time of every written row that has not ended (R6). */
 export function openRecords({
 	db,
 	queues,
@@ -71,7 +71,7 @@ export function openRecords({
 	const updates = new Map<number, Statement>();
 	let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
 
-	/** New rows that are not in the file yet (R2), in the order of their numbers. */
+	/** New rows not yet written (R2), by number. */
 	let unwritten = new Map<number, Row>();
 	const cache = rowCache({ most: keptRows, beforeLeaving: flush });
 
@@ -90,7 +90,7 @@ export function openRecords({
 		}
 	}
 
-	/** Notes a new row, and with its queue whether it waits. */
+	/** Holds a new row, and notes in its queue whether it waits. */
 	function hold(row: Row): Row {
 		const waiting = row.queue.unwritten[row.job.lowPriority ? 1 : 0];
 		unwritten.set(row.seq, row);
@@ -112,7 +112,7 @@ export function openRecords({
 		return statement;
 	}
 
-	/** The row with a number that an index gave, purged or not. */
+	/** The row with a number from an index, purged or not. */
 	function at(seq: number): Row {
 		const row = cache.bySeq(seq) ?? read(selectBySeq.get(seq));
 		if (!row) throw new Error(`The store has no job number ${seq}, though an index names it.`);
@@ -122,13 +122,13 @@ export function openRecords({
 	return {
 		at,
 
-		/** The row of a job of this endpoint, erased or not; none of a purged one. */
+		/** The row of a job of this endpoint, erased or not; undefined when purged. */
 		find({ endpoint, id }: { endpoint: string; id: string }): Row | undefined {
 			const row = cache.byId(id) ?? read(selectById.get(id));
 			return row?.queue.endpoint === endpoint && !isPurged(row) ? row : undefined;
 		},
 
-		/** The jobs that run on a worker as stored: a deadline may have passed. */
+		/** Jobs that run on a worker as stored: a deadline may have passed. */
 		runningOn({ endpoint, worker }: WorkerKey): Row[] {
 			flush();
 			return selectRunningOn.all(worker).flatMap(([seq]) => {
@@ -138,8 +138,8 @@ export function openRecords({
 		},
 
 		/**
-		 * Adds a waiting job at the back of its queue, and counts it. Queries find it by
-		 * {@link Records.prepare} only (R2).
+		 * Adds a waiting job at the back of its queue and counts it. Only {@link Records.prepare}
+		 * queries find it (R2).
 		 */
 		insert(job: Job): Row {
 			const queue = queues.of(job.endpoint);
@@ -153,7 +153,7 @@ export function openRecords({
 
 		flush,
 
-		/** A query on the table of jobs: writes new rows first, so that it finds them (R2). */
+		/** A query on `jobs`: writes new rows first, so that it finds them (R2). */
 		prepare(sql: string): Pick<Statement, "get" | "all"> {
 			const statement = db.prepare(sql);
 			return {
@@ -168,11 +168,11 @@ export function openRecords({
 			};
 		},
 
-		/** Writes the columns that differ and answers the row as it is now. */
+		/** Writes the columns that differ and returns the new row. */
 		update(row: Row, change: RowChange): Row {
 			const after: Row = { ...row, ...change };
 			if (after.job.endedAt === undefined) noted(after.job.dueAt);
-			// R3: what moves to the back is written after the new rows.
+			// R3: a row that moves to the back is written after the new rows.
 			if (after.rank !== row.rank) flush();
 			else if (unwritten.has(row.seq)) return hold(after);
 			const old = changing(row);
@@ -196,7 +196,7 @@ export function openRecords({
 			if (row) cache.remove(row);
 		},
 
-		/** Clears the memory, after a rollback (R1). */
+		/** Clears the memory after a rollback (R1). */
 		reload(): void {
 			cache.clear();
 			unwritten = new Map();

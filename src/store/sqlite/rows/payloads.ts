@@ -1,21 +1,18 @@
-/**
- * Payloads, apart from the rows of their jobs: inputs, and results or the progress value of a
- * running job.
- */
+/** Payloads: inputs, and results or the progress value of a running job. */
 import { sizeOf } from "../../../core/json/json-text.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
 
-/** What belongs to a row of jobs. */
+/** A row that belongs to a row of `jobs`. */
 export interface Numbered {
 	seq: number;
 }
 
 export type Payloads = ReturnType<typeof openPayloads>;
 
-/** Payloads of `db`; large ones are in `blocks`. */
+/** Large payloads are in `blocks`. */
 export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 	const insertInput = db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)");
 	const selectInput = db.prepare("SELECT input FROM inputs WHERE seq = ?");
@@ -33,8 +30,8 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 		"SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'",
 	);
 	/**
-	 * Inputs of this batch, so that its claims need not read what its inserts just wrote. Each is
-	 * given once (R8): its memory may leave this thread (T6).
+	 * Inputs of this batch, so that its claims need not read them. Each is given once (R8): its
+	 * memory may leave this thread (T6).
 	 */
 	const fresh = new Map<number, JsonText>();
 
@@ -60,7 +57,7 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 			return most < Infinity && blocks.size(value) > most ? undefined : blocks.read(value);
 		},
 
-		/** Replaces the result; without texts there is none afterwards. */
+		/** Replaces the result; removes it when both texts are absent. */
 		setResult({ seq }: Numbered, { output, error }: Result): void {
 			dropOutput(seq);
 			if (output === undefined && error === undefined) deleteResult.run(seq);
@@ -76,7 +73,7 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 			};
 		},
 
-		/** The error alone, without reading the output. */
+		/** The error, without reading the output. */
 		error: ({ seq }: Numbered): string | undefined =>
 			(selectError.get(seq)?.[0] as string | null | undefined) ?? undefined,
 

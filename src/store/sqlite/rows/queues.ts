@@ -1,7 +1,6 @@
 /**
- * What is known of each endpoint's queue: its number in the rows, its counts, and the ends of the
- * queue. All in memory, the counts written once in each transaction that changed them (D13), so
- * that they are exact after a crash.
+ * Each endpoint's queue: its number in rows, its counts and its ends, in memory. Changed counts are
+ * written once per transaction (D13), so that they are exact after a crash.
  */
 import { RotatingMap } from "../../../core/rotating-map.ts";
 import { countsOf } from "../../../core/job-transitions.ts";
@@ -13,7 +12,7 @@ import { RUNNING, WAITING } from "../../states.ts";
 
 export type Queues = ReturnType<typeof openQueues>;
 
-/** Loads the queues and finds the ends of what waits or runs. */
+/** Loads the queues and finds the ends of live ranks. */
 export function openQueues(db: Database) {
 	const insert = db.prepare("INSERT INTO queues (number, endpoint) VALUES (?, ?)");
 	const update = db.prepare(
@@ -33,13 +32,13 @@ export function openQueues(db: Database) {
 	const [first, last] = ends.get() ?? [];
 	let front = Math.min(0, Number(first));
 	let back = Math.max(0, Number(last));
-	// R4: a job that joins gets a rank outside of what was purged.
+	// R4: new ranks lie outside purged intervals.
 	for (const { purged } of stored()) {
 		front = Math.min(front, purged.from);
 		back = Math.max(back, purged.to);
 	}
 
-	/** The queues as they are in the file. */
+	/** The queues as stored. */
 	function stored(): Queue[] {
 		return select
 			.all()
@@ -69,7 +68,7 @@ export function openQueues(db: Database) {
 		return queue;
 	}
 
-	/** Forgets what this transaction did and reads the rows again (R5). */
+	/** Discards the changes of this transaction and reads the rows again (R5). */
 	function reload(): void {
 		byEndpoint.clear();
 		byNumber.clear();
@@ -95,17 +94,17 @@ export function openQueues(db: Database) {
 		/** The queue of an endpoint, if it ever had a job. */
 		find: (endpoint: string): Queue | undefined => byEndpoint.get(endpoint),
 
-		/** Of every endpoint that ever had a job. */
+		/** Queues of every endpoint that ever had a job. */
 		all: (): Iterable<Queue> => byEndpoint.values(),
 
-		/** The queue with a number that stands in a row. */
+		/** The queue with a number from a row. */
 		numbered(number: number): Queue {
 			const queue = byNumber.get(number);
 			if (!queue) throw new Error(`The store has a job of queue ${number}, which is not in it.`);
 			return queue;
 		},
 
-		/** The queue of an endpoint, made when it is new. */
+		/** The queue of an endpoint, created if new. */
 		of(endpoint: string): Queue {
 			const known = byEndpoint.get(endpoint);
 			if (known) return known;
@@ -123,7 +122,7 @@ export function openQueues(db: Database) {
 			});
 		},
 
-		/** Whether no waiting job of the queue is in the file yet. */
+		/** Whether none of the queue's waiting jobs is written yet. */
 		allNew: ({ counts, unwritten: [usual, low] }: Queue): boolean =>
 			counts.inQueue === usual.size + low.size,
 
@@ -137,14 +136,14 @@ export function openQueues(db: Database) {
 			return { rank: (front -= 1) };
 		},
 
-		/** Counts a job that was just added. */
+		/** Counts a new job. */
 		added(queue: Queue, lowPriority: boolean): void {
 			queue.counts.inQueue += 1;
 			if (lowPriority) queue.lowInQueue += 1;
 			touch(queue);
 		},
 
-		/** Counts a move. */
+		/** Counts a transition. */
 		moved({ queue }: Row, { on, from, job }: TransitionStep): void {
 			const change = countsOf(on, from, job.state);
 			const { counts } = queue;
@@ -158,8 +157,8 @@ export function openQueues(db: Database) {
 		},
 
 		/**
-		 * Marks every waiting job as purged and returns how many; new rows must be written. All stand
-		 * between the two ends, which only move outwards: what joins or returns later is not meant.
+		 * Marks every waiting job as purged and returns their number; new rows must be written first.
+		 * The ends only move outwards, so jobs that join or return later are not purged.
 		 */
 		purge(queue: Queue): number {
 			const removed = queue.counts.inQueue;
@@ -173,16 +172,16 @@ export function openQueues(db: Database) {
 		/** Queues that may still have rows of purged jobs. */
 		purged: (): Queue[] => [...byNumber.values()].filter(({ purged }) => purged.from <= purged.to),
 
-		/** No row of a purged job is left. */
+		/** Call when no row of a purged job is left. */
 		cleaned: (queue: Queue): void => setPurged(queue, NO_RANKS),
 
-		/** Sets the totals to nothing. */
+		/** Resets the totals. */
 		forgetTotals(queue: Queue): void {
 			queue.counts.completed = queue.counts.failed = queue.counts.retried = 0;
 			touch(queue);
 		},
 
-		/** Writes the counts that changed; the last step before a commit (R5). */
+		/** Writes the changed counts; the last step before a commit (R5). */
 		flush(): void {
 			for (const queue of changed) {
 				const { counts } = queue;

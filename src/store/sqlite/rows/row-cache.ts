@@ -1,11 +1,10 @@
 /**
- * Rows of jobs in memory, at most so many. They leave in two halves: while one is filled, the other
- * is only read, and is dropped as a whole when the next begins. So nothing is removed one by one,
- * which `Map` makes dear (see `core/churning.ts`).
+ * A bounded cache of job rows in two halves: one is filled, the other only read, and dropped as a
+ * whole when the next begins. Removing single entries from a `Map` is expensive (see
+ * `core/rotating-map.ts`).
  */
 import type { Row } from "./row.ts";
 
-/** One half. */
 interface Half {
 	byId: Map<string, Row>;
 	bySeq: Map<number, Row>;
@@ -13,7 +12,7 @@ interface Half {
 
 const empty = (): Half => ({ byId: new Map(), bySeq: new Map() });
 
-/** A cache of about `most` rows. `beforeLeaving` is called before any are dropped (R2). */
+/** Caches about `most` rows. Calls `beforeLeaving` before it drops any (R2). */
 export function rowCache({ most, beforeLeaving }: { most: number; beforeLeaving: () => void }) {
 	let filled = empty();
 	let before = empty();
@@ -23,7 +22,7 @@ export function rowCache({ most, beforeLeaving }: { most: number; beforeLeaving:
 
 		bySeq: (seq: number): Row | undefined => filled.bySeq.get(seq) ?? before.bySeq.get(seq),
 
-		/** Keeps a row, in place of an earlier state of it. */
+		/** Adds or replaces a row. */
 		keep(row: Row): Row {
 			if (filled.bySeq.size >= most / 2) {
 				beforeLeaving();

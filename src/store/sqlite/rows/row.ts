@@ -1,7 +1,4 @@
-/**
- * The two records that this thread keeps in memory: a job's row and the queue of its endpoint. They
- * name each other. And which places of a queue were purged.
- */
+/** The records kept in memory, a job's row and its endpoint's queue, and the purged intervals. */
 import type { RotatingMap } from "../../../core/rotating-map.ts";
 import type { Counts } from "../../../core/job-transitions.ts";
 import type { JobRow } from "../../row.ts";
@@ -13,45 +10,42 @@ export interface Row extends JobRow {
 	readonly queue: Queue;
 }
 
-/** One endpoint that ever had a job. */
+/** The queue of an endpoint that ever had a job. */
 export interface Queue {
 	readonly number: number;
 	readonly endpoint: string;
 	readonly counts: Counts;
 	/** Waiting jobs of low priority, part of `counts.inQueue` (D20). */
 	lowInQueue: number;
-	/** Counts changed in this transaction and are not written yet. */
+	/** Counts have unwritten changes of this transaction. */
 	changed: boolean;
-	/** Waiting jobs at these places were purged, though their rows are still there (D11). */
+	/** Ranks whose waiting jobs were purged; their rows may still be stored (D11). */
 	purged: Ranks;
-	/** How many jobs joined at the front so far (R7). */
+	/** How many jobs have joined at the front (R7). */
 	fronts: number;
-	/** Waiting jobs that are not in the file yet (R3), by `seq`; those of low priority apart. */
+	/** Unwritten waiting jobs (R3) by `seq`: normal and low priority. */
 	readonly unwritten: readonly [RotatingMap<number, Row>, RotatingMap<number, Row>];
 }
 
-/** Places in a queue from one to another, both included. */
+/** An interval of ranks, both ends included. */
 export interface Ranks {
 	readonly from: number;
 	readonly to: number;
 }
 
-/** No place at all. */
+/** The empty interval. */
 export const NO_RANKS: Ranks = { from: 1, to: 0 };
 
-/** Before and after all places. */
+/** Below and above all ranks. */
 export const FIRST = Number.MIN_SAFE_INTEGER;
 export const LAST = Number.MAX_SAFE_INTEGER;
 
-/** Whether the job waited when its queue was purged: nothing of it may be seen any more. */
+/** Whether the job waited when its queue was purged. It must be missing to every reader. */
 export function isPurged({ job, queue: { purged }, rank }: Row): boolean {
 	return rank <= purged.to && rank >= purged.from && job.state === WAITING;
 }
 
-/**
- * The stretches of a queue that hold no purged job, as places between which they lie, neither
- * included.
- */
+/** The intervals without purged jobs, bounds excluded. */
 export function unpurged({ purged: { from, to } }: Queue): { after: number; before: number }[] {
 	return from > to
 		? [{ after: FIRST, before: LAST }]

@@ -1,6 +1,4 @@
-/**
- * Everything the operations of the database thread work on, built once after the schema is ready.
- */
+/** What the operations of the database thread work on, built once the schema is ready. */
 import type { Signal } from "../../contract/store.ts";
 import { openAttempts } from "./attempts.ts";
 import { openBlocks } from "./blocks.ts";
@@ -22,13 +20,10 @@ import { openViews } from "../../views.ts";
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
-/** Tests give a small number of `keptRows`. */
+/** Tests pass a small `keptRows`. */
 export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number } = {}) {
 	let signals: Signal[] = [];
-	/**
-	 * Of the open transaction: how many signals there were before it, and what restores the
-	 * memory.
-	 */
+	/** Of the open transaction: the number of signals before it, and what restores the memory. */
 	let signalsBefore = 0;
 	let undo: (() => void)[] = [];
 
@@ -36,8 +31,8 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 	const large = openBufferTransfer();
 
 	/**
-	 * Sends a signal with the answers of this batch, unless its transaction fails; of deliveries one
-	 * is enough.
+	 * Sends a signal with the answers of this batch unless its transaction fails; at most one of
+	 * `delivery`.
 	 */
 	function signal(each: Signal): void {
 		if (each.kind === "delivery") {
@@ -132,14 +127,14 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 		notifyOthers(): void {},
 
 		/**
-		 * Begins a transaction, to be ended by `commit`, or by `rollback` when anything in it or the
-		 * commit has thrown: then the memory is as before as well, and the signals are dropped.
+		 * Begins a transaction. End it with `commit`, or with `rollback` if a step or the commit has
+		 * thrown: that restores the memory and drops the signals.
 		 */
 		begin,
 		commit,
 		rollback,
 
-		/** Runs `work` in a transaction of its own. */
+		/** Runs `work` in its own transaction. */
 		transaction<T>(work: () => T): T {
 			begin();
 			try {

@@ -1,6 +1,6 @@
 /**
- * The database thread's work without the thread, for tests: batches are given by hand, so that what
- * shares a transaction is certain.
+ * The database thread's work without the thread, for tests: each test decides what shares a
+ * transaction.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,14 +19,14 @@ export const NOW = 1_800_000_000_000;
 export const MINUTE = 60_000;
 
 /**
- * A new file. `answer` works on the first batch and on those that are there after it; `ran` counts
- * statements since the opening.
+ * A new file. `answer` runs the first batch and those available after it; `ran` counts statements
+ * since opening.
  */
 export interface BatchSite {
 	answer(...batches: unknown[][]): Reply;
 	/** Batches that the last answer left. */
 	left(): number;
-	/** How often a statement that begins so was run. */
+	/** How often statements with this beginning ran. */
 	ran(beginning: string): number;
 	end(): void;
 }
@@ -72,7 +72,7 @@ export async function batchSite(): Promise<BatchSite> {
 	};
 }
 
-/** An operation on endpoint `e`, as it stands in a batch. */
+/** An operation on endpoint `e`, as packed in a batch. */
 export function op(name: OpName, q: object): unknown[] {
 	const number = OP_NAMES.indexOf(name);
 	return [number, CODECS[number]?.pack({ endpoint: "e", now: NOW, ...q })];
@@ -98,7 +98,7 @@ export const claim = (limit: number): unknown[] =>
 	op("jobs.claim", { worker: "w", limit, maxBytes: 1e6 });
 export const get = (id: string): unknown[] => op("jobs.get", { id });
 
-/** The jobs that the answer to a claim holds: ids, and inputs. */
+/** Ids and inputs of the jobs in a claim's answer. */
 export function handedOut(packed: unknown): { id: string; input: unknown }[] {
 	const number = OP_NAMES.indexOf("jobs.claim");
 	const { jobs } = CODECS[number]!.unpackAnswer(packed, {}) as {

@@ -1,6 +1,6 @@
 /**
- * A SQLite store without batches and caches, for comparison: each operation has a transaction of its
- * own, and all memory is read from the file again before it.
+ * A SQLite store without batches and caches, for comparison: each operation has its own transaction
+ * and first reads all memory from the file again.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ export interface NaiveStore {
 export async function openNaiveStore(): Promise<NaiveStore> {
 	const { db, end } = await temporaryDatabase();
 	const statements = new Map<string, Statement>();
-	// Statements hold no state between two operations, and preparing them takes long.
+	// Statements keep no state between operations, and preparing them is slow.
 	const cached: Database = {
 		...db,
 		get inTransaction() {
@@ -56,7 +56,7 @@ export async function openNaiveStore(): Promise<NaiveStore> {
 	};
 }
 
-/** What the tables of jobs hold, without numbers of rows and ranks: those may differ. */
+/** Contents of the job tables without row numbers and ranks, which may differ. */
 export function contents(db: Database): Record<string, Value[][]> {
 	const all = (sql: string): Value[][] => db.prepare(sql).all();
 	return {

@@ -23,7 +23,7 @@ interface Op {
 	run: () => unknown;
 }
 
-/** The handlers by number: shared rules over the rows of SQLite, and SQLite's own. */
+/** The handlers by number: shared rules over SQLite's rows, and SQLite's own. */
 function handlersOf(unit: UnitOfWork): Handler[] {
 	const own: AllDialectHandlers = {
 		jobs: openJobs(unit),
@@ -42,12 +42,12 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 	});
 }
 
-/** A transaction that holds so many operations takes no further batch (T8). */
+/** A transaction with this many operations takes no further batch (T8). */
 const MOST_SHARED = 256;
 
 /**
- * Answers batches; a batch is number and packed query of each operation in turn. Batches that
- * `next` has when the one before is done share its transaction and its commit (decision 0021).
+ * Answers batches, each the number and packed query of each operation in turn. Batches that `next`
+ * returns after the one before share its transaction and commit (decision 0021).
  */
 export function openBatches(
 	unit: UnitOfWork,
@@ -63,7 +63,7 @@ export function openBatches(
 	return (batch, next = () => undefined) => {
 		const answers: unknown[] = [];
 		const failures: Failure[] = [];
-		/** What is done in the shared transaction, in its order; claims are last (T3). */
+		/** The operations of the shared transaction in order; claims are last (T3). */
 		const shared: Op[] = [];
 		const claims: Op[] = [];
 		let open = false;
@@ -99,7 +99,7 @@ export function openBatches(
 			}
 		}
 
-		/** A step of the shared transaction; none follows one that failed (T5). */
+		/** A step of the shared transaction; skipped after a failure (T5). */
 		function together(step: () => void): void {
 			if (fault) return;
 			try {
@@ -142,7 +142,7 @@ export function openBatches(
 				failures.push(failureOf(only.index, fault.error));
 			else ops.forEach(runAlone);
 		}
-		// Only now, after the commit, may answers and signals leave (T4).
+		// Answers and signals leave only after the commit (T4).
 		return { batches, answers, failures, signals: unit.takeSignals() };
 	};
 }

@@ -1,6 +1,6 @@
 /**
  * Blocks of large texts in the database thread (T6): their memory is transferred or freed at once,
- * not when garbage is collected.
+ * without waiting for garbage collection.
  */
 import { release } from "../../../core/json/json-text.ts";
 
@@ -11,12 +11,12 @@ export function openBufferTransfer() {
 	let done: Uint8Array[] = [];
 
 	return {
-		/** A block of an answer: nothing here may keep it. */
+		/** A block of an answer: nothing in this thread may keep it. */
 		read({ buffer }: Uint8Array): void {
 			out.add(buffer as ArrayBuffer);
 		},
 
-		/** A block of a query that was written; operations that run again need it (T5). */
+		/** A written block of a query; kept until the reply for operations that run again (T5). */
 		written(block: Uint8Array): void {
 			done.push(block);
 		},
@@ -29,7 +29,7 @@ export function openBufferTransfer() {
 			return taken;
 		},
 
-		/** Frees what was written, after the reply. */
+		/** Frees the written blocks, after the reply. */
 		free(): void {
 			if (done.length === 0) return;
 			release(done);

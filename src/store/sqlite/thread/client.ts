@@ -1,8 +1,8 @@
 /**
- * The service's side of the database thread. Operations are sent in batches: at the end of this
- * turn of the event loop, or once {@link EARLY_OPS} are waiting. The thread works on a batch while
- * the next ones gather here, and makes one commit for all that have arrived (decision 0021). T1 to
- * T8: see README.md.
+ * Client of the database thread. Operations are sent in batches: at the end of this turn of the
+ * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, the next ones
+ * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T8: see
+ * README.md.
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
@@ -13,12 +13,12 @@ import type { Batch, Failure, Reply } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations/operation.ts";
 import { CODECS, leavesWith } from "./codecs.ts";
 
-/** Most characters of payload in one batch, and in all batches at the thread together (T8). */
+/** Most characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
 
 /**
- * So many operations are sent before the end of the turn: the thread works on them while this side
- * reads further requests.
+ * This many operations are sent before the end of the turn: the thread runs them while this side
+ * reads more requests.
  */
 const EARLY_OPS = 16;
 
@@ -36,11 +36,11 @@ interface PendingBatch {
 	message: unknown[];
 	waiters: Waiter[];
 	weight: number;
-	/** Buffers that are transferred to the thread with it (T6). */
+	/** Buffers transferred to the thread with the batch (T6). */
 	leaving: Set<ArrayBuffer>;
 }
 
-/** The error that a failure in the thread stands for. */
+/** The error of a failure in the thread. */
 export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
 	return why === undefined ? new Error(message) : new StoreUnavailable(why, message);
 }
@@ -49,9 +49,9 @@ export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
 export function connect(thread: Worker): Store {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
-	/** Batches that are not sent yet; only the last accepts more operations. */
+	/** Unsent batches; only the last accepts more operations. */
 	const waiting: PendingBatch[] = [];
-	/** Batches at the thread, and their weight together. */
+	/** Batches at the thread, and their total weight. */
 	const sent: PendingBatch[] = [];
 	let sentWeight = 0;
 	let scheduled = false;
@@ -102,7 +102,7 @@ export function connect(thread: Worker): Store {
 		return new Promise((resolve, reject) => {
 			if (closed) return reject(closed);
 			const weight = weightOf(name, q);
-			// First, since it throws for a query that cannot travel.
+			// First: it throws for a query that cannot be sent.
 			const packed = CODECS[number]?.pack(q);
 			const batch = gather(weight);
 			batch.weight += weight;
@@ -143,8 +143,8 @@ export function connect(thread: Worker): Store {
 		if (!scheduled) send();
 		const failed = new Map(failures.map((failure) => [failure.index, failure]));
 		for (const signal of signals) for (const listener of listeners) listener(signal);
-		// Claims first: a worker that gets jobs asks again while the other answers go out, and its next
-		// claim shares the commit of what those bring.
+		// Claims first: a worker that gets jobs asks again while the other answers are sent, and its
+		// next claim shares a commit with the operations that those cause.
 		for (const first of [true, false])
 			for (const [index, waiter] of waiters.entries())
 				if (waiter.first === first) answer(waiter, answers[index], failed.get(index));
@@ -152,7 +152,7 @@ export function connect(thread: Worker): Store {
 		if (sent.length === 0 && waiting.length === 0) idle?.();
 	});
 
-	/** The thread has ended, by `close` or by a fault: no caller waits any longer (T7). */
+	/** The thread has ended, by `close` or by a fault: answers every caller (T7). */
 	function end(reason: StoreUnavailable): void {
 		closed ??= reason;
 		const left = [...sent.splice(0), ...waiting.splice(0)].flatMap(({ waiters }) => waiters);

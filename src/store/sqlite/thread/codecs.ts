@@ -1,6 +1,6 @@
 /**
- * The form in which operations travel between the service's thread and the database's. Copying an
- * object costs by the names of its members, so the busiest operations travel as plain lists.
+ * The form of operations between the service's thread and the database thread. Copying an object
+ * costs by its member names, so the most frequent operations are plain lists.
  */
 import { newJob } from "../../../core/job.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
@@ -12,8 +12,8 @@ import { OP_NAMES } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
 
 /**
- * How one operation travels. `unpackAnswer` is given the query as well, for what need not travel
- * back.
+ * The form of one operation. `unpackAnswer` also gets the query, for members that need not be
+ * returned.
  */
 export interface Codec<Q, A> {
 	pack(q: Q): unknown;
@@ -77,7 +77,7 @@ const get: Codec<Args<"get">, Outcome<"get">> = {
 	},
 };
 
-/** A wrong cursor is refused on this side: the class of an error does not travel. */
+/** A wrong cursor is refused on this side: an error's class is lost between threads. */
 const page: Codec<{ cursor?: string | undefined }, unknown> = {
 	pack(q) {
 		numberOf(q.cursor);
@@ -88,7 +88,7 @@ const page: Codec<{ cursor?: string | undefined }, unknown> = {
 	unpackAnswer: (packed) => packed,
 };
 
-/** Everything else travels as it is. */
+/** Every other operation is sent unchanged. */
 const plain: Codec<unknown, unknown> = {
 	pack: (q) => q,
 	unpack: (q) => q,
@@ -112,8 +112,8 @@ export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) =>
 });
 
 /**
- * Buffers that leave with a query instead of being copied: those of an input, since an insert is
- * never repeated from here.
+ * Buffers transferred with a query instead of copied: those of an input, since an insert is never
+ * retried from here.
  */
 export function leavesWith(name: OpName, q: unknown): ArrayBuffer[] {
 	const input = name === "jobs.insert" ? (q as Args<"insert">).input : "";

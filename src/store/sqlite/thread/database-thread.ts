@@ -11,7 +11,7 @@ import { keepCheck, readSecrets } from "../stored-secrets.ts";
 
 const options = workerData as DatabaseOptions;
 
-/** Sends a message of the opening. */
+/** Sends a startup message. */
 function greet(greeting: Greeting): void {
 	parentPort?.postMessage(greeting);
 }
@@ -39,7 +39,7 @@ try {
 	parentPort?.on("message", (batch: Batch) => {
 		if (batch === "close") closing = true;
 		else {
-			// T6: what was read leaves with the reply; what was written is freed after it.
+			// T6: blocks read leave with the reply; blocks written are freed after it.
 			parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
 			parts.payloads.forgetFresh();
 			parts.large.free();

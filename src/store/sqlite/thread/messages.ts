@@ -1,11 +1,11 @@
-/** The messages that carry operations to the database thread and back. */
+/** Messages to and from the database thread. */
 import type { StoredSecrets } from "../../key-check.ts";
 import type { Signal, StoreUnavailable } from "../../contract/store.ts";
 
 /** A batch: number and packed query of each operation in turn; or the request to close. */
 export type Batch = unknown[] | "close";
 
-/** An operation that failed: its place in the batch, and the error without its class. */
+/** A failed operation: its index in the batch, and the error without its class. */
 export interface Failure {
 	index: number;
 	why?: StoreUnavailable["why"] | undefined;
@@ -13,11 +13,11 @@ export interface Failure {
 }
 
 /**
- * The packed answers of one or more batches in their order, what failed in them, and the signals of
- * their commit.
+ * The packed answers of one or more batches in order, their failures, and the signals of their
+ * commit.
  */
 export interface Reply {
-	/** How many batches are answered. */
+	/** Number of batches answered. */
 	batches: number;
 	answers: unknown[];
 	failures: Failure[];
@@ -30,8 +30,8 @@ export interface Admission {
 }
 
 /**
- * First message of the database thread: the file is open, and what it knows of its key. The second,
- * after the {@link Admission}: it is ready. Or why it cannot be.
+ * First message of the database thread: the file is open, with its stored secrets. Second, after
+ * the {@link Admission}: it is ready. Or an error.
  */
 export type Greeting =
 	| { ready: true; stored: StoredSecrets }
