@@ -1,6 +1,6 @@
 /**
- * Writes what a step of the pure core brings about, and settles what has passed for a job (D15).
- * Both dialects do it by this file, over rows of their own.
+ * Writes the effects of a core transition and settles jobs whose deadlines have passed (D15).
+ * Shared by both dialects.
  */
 import { deliveryOf } from "../core/delivery.ts";
 import type { NewDelivery } from "../core/delivery.ts";
@@ -14,12 +14,11 @@ import type { JobRow, Result } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
 import type { Signal } from "./contract/store.ts";
 
-/** What {@link openTransitions} works on: the rows of a dialect, all at hand at once. */
+/** The rows of a dialect, all in memory. */
 export interface TransitionParts<Row extends JobRow> {
 	queues: {
-		/** Counts a move. */
 		moved(row: Row, step: TransitionStep): void;
-		/** A place at an end of the row's queue. */
+		/** A rank at one end of the row's queue. */
 		join(row: Row, end: "front" | "back"): Partial<Row>;
 	};
 	records: { update(row: Row, change: Partial<Row>): Row; remove(row: Row): void };
@@ -32,24 +31,22 @@ export interface TransitionParts<Row extends JobRow> {
 		setResult(row: Row, result: Result): void /** Removes input and result. */;
 		erase(row: Row): void;
 	};
-	/** Drops chunks and answers where the cursor is then. */
+	/** Drops chunks; returns the cursor after that. */
 	chunks: { drop(row: Row, which: "undelivered" | "all"): number };
 	deliveries: { add(delivery: NewDelivery): void };
 	signal: (signal: Signal) => void;
-	/** Called with each step that was written. */
 	written?: (step: TransitionStep) => void;
 }
 
-/** A job as it would be after everything that has passed for it, without a write. */
+/** A job as if all its passed deadlines were settled; nothing is written. */
 export interface Projection {
 	job: Job;
-	/** Steps that have passed, in order. */
 	steps: TransitionStep[];
-	/** The sentence of the last one that gives the job an error. */
+	/** Error of the last step that sets one. */
 	error?: string | undefined;
 }
 
-/** What a step is a hint of. */
+/** The signals that a step causes. */
 export function signalsOf({ on, job, place, stop, closed }: TransitionStep): Signal[] {
 	const { endpoint, id } = job;
 	const signals: Signal[] = [];
@@ -72,7 +69,7 @@ export function openTransitions<Row extends JobRow>({
 	signal,
 	written,
 }: TransitionParts<Row>) {
-	/** Adds the delivery that the end of a job brings about, if any (D21). */
+	/** Adds the webhook delivery that the end of a job causes, if any (D21). */
 	function deliver(result: JobResult): void {
 		const delivery = deliveryOf(result);
 		if (!delivery) return;
@@ -80,10 +77,7 @@ export function openTransitions<Row extends JobRow>({
 		signal({ kind: "delivery" });
 	}
 
-	/**
-	 * Writes a step. `result` is what a job ends with. Undefined when nothing of the job is
-	 * left.
-	 */
+	/** Writes a step. `result`: of an ended job. Undefined if the job was removed. */
 	function write(row: Row, taken: TransitionStep, result: Result): Row | undefined {
 		queues.moved(row, taken);
 		written?.(taken);
@@ -92,7 +86,7 @@ export function openTransitions<Row extends JobRow>({
 		const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
 		const place: Partial<JobRow> = taken.place ? queues.join(row, taken.place) : {};
 		if (taken.erase || taken.remove) payloads.erase(row);
-		// Leaving the running state takes the progress value away; the end of a wait leaves a sentence.
+		// Leaving the running state clears the progress value; the end of a wait sets an error.
 		else if (taken.clear || taken.from === RUNNING || result.error !== undefined)
 			payloads.setResult(row, result);
 		if (!taken.remove)
@@ -106,14 +100,14 @@ export function openTransitions<Row extends JobRow>({
 		for (const each of signalsOf(taken)) signal(each);
 	}
 
-	/** The sentence for a job that an event ends; the history is read only where it contains it. */
+	/** The error of a job that an event ends. Only "exhaust" needs the attempts. */
 	function sentence(on: JobEvent, row: Row, before: Job): string | undefined {
 		return errorOf(on, before, on === "exhaust" ? attempts.list(row) : []);
 	}
 
 	/**
-	 * Applies an event now. Undefined when the table refuses it; `row` in the answer is absent when
-	 * nothing is left.
+	 * Applies an event now. Undefined if the state table rejects it; `row` is undefined if the job
+	 * was removed.
 	 */
 	function apply(
 		row: Row,
@@ -128,17 +122,13 @@ export function openTransitions<Row extends JobRow>({
 		};
 	}
 
-	/** The running job with a full lease from `now`. */
 	function renewed(job: Job, now: number): Job {
 		const after: Job = { ...job, leaseUntil: now + job.leaseMs };
 		after.dueAt = dueAt(after);
 		return after;
 	}
 
-	/**
-	 * Settles all that has passed for the job up to `now`, announced. Undefined when nothing of it is
-	 * left.
-	 */
+	/** Settles the job up to `now` and sends the signals. Undefined if it was removed. */
 	function pass(row: Row, now: number): Row | undefined {
 		for (let at: Row | undefined = row; ; ) {
 			const due = dueEvent(at.job, now);
@@ -152,13 +142,13 @@ export function openTransitions<Row extends JobRow>({
 	}
 
 	/**
-	 * Takes running jobs back, those that left the queue last first, so that they wait in their old
-	 * order. Announces what the caller cannot know; returns the ids that wait again.
+	 * Requeues running jobs, those claimed last first, so that their order stays. Signals what the
+	 * caller cannot know; returns the requeued ids.
 	 */
 	function takeBack(rows: readonly Row[], context: EventContext): string[] {
 		const back: string[] = [];
 		for (const row of rows.toSorted((a, b) => b.rank - a.rank)) {
-			// A lease that ended was lost at its end, however late that is noticed.
+			// An expired lease counts as lost at its end, however late that is noticed.
 			const now = Math.min(context.now, row.job.dueAt);
 			const applied = apply(row, lossOf(row.job), { ...context, now });
 			if (!applied) continue;
@@ -176,10 +166,7 @@ export function openTransitions<Row extends JobRow>({
 		takeBack,
 		renewed,
 
-		/**
-		 * Settles what has passed for jobs, in the order given; lost ones together, so that they keep
-		 * their order in the queue.
-		 */
+		/** Settles jobs in the given order; lost ones together, so that they keep their queue order. */
 		settleAll(rows: readonly Row[], now: number): void {
 			const lost: Row[] = [];
 			for (const row of rows) {
@@ -189,17 +176,12 @@ export function openTransitions<Row extends JobRow>({
 			takeBack(lost, { now });
 		},
 
-		/**
-		 * Renews the lease of a running job; `missed` are the pings that did not name it so far,
-		 * unchanged when absent.
-		 */
+		/** Renews the lease of a running job. `missed`: successive pings that did not name it. */
 		renew(row: Row, now: number, missed = row.job.missed): Row {
 			return records.update(row, changeOf<Row>({ job: renewed({ ...row.job, missed }, now) }));
 		},
 
-		/**
-		 * The job as if all that has passed for it were settled; undefined when nothing of it is left.
-		 */
+		/** The job as if settled up to `now`; undefined if it would be removed. */
 		project(row: Row, now: number): Projection | undefined {
 			const projection: Projection = { job: row.job, steps: [] };
 			for (let due = dueEvent(row.job, now); due; due = dueEvent(projection.job, now)) {
@@ -215,7 +197,7 @@ export function openTransitions<Row extends JobRow>({
 	};
 }
 
-/** What every row may change by, as a change of a dialect's row. */
+/** Casts a change common to both dialects to the dialect's row. */
 function changeOf<Row extends JobRow>(change: Partial<JobRow>): Partial<Row> {
 	return change as Partial<Row>;
 }

@@ -1,7 +1,7 @@
 /**
- * Operations on jobs gather while a transaction runs and go into the next one together: one
- * round trip to read what they need, one to write what they changed, one commit. When it fails,
- * each runs alone, so that only the culprit does. Claims run last.
+ * Batches operations on jobs: those that arrive during a transaction share the next one (one round
+ * trip to read, one to write, one commit). If it fails, each runs alone, so that only the faulty
+ * one fails. Claims run last.
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
@@ -22,30 +22,28 @@ import { addReads, emptyReadSet, loadFollowUp, loadRows } from "./rows/read-set.
 import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
 import type { Hints } from "./rows/run-unit-of-work.ts";
 
-/** Most operations in one transaction, and most characters of payload. */
+/** Most operations per transaction, and most payload characters. */
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;
 
-/** An operation that shares transactions; a purge has one of its own, in its turn. */
+/** An operation that shares transactions; a purge runs alone, in its turn. */
 export type BatchedName = SharedWriteName | "jobs.claim" | "jobs.purge";
 
 interface Waiter {
 	name: BatchedName;
 	q: unknown;
-	/** When it was asked, ms since the epoch. */
+	/** Time of the call, ms since the epoch. */
 	at: number;
 	resolve: (answer: unknown) => void;
 	reject: (error: Error) => void;
 }
 
-/** Runs operations in shared transactions. */
 export interface Batches {
 	call<N extends BatchedName>(name: N, q: Query<N>): Promise<Answer<N>>;
-	/** Waits for those in flight; later calls throw {@link StoreUnavailable}. */
+	/** Waits for calls in flight; later calls throw {@link StoreUnavailable}. */
 	close(): Promise<void>;
 }
 
-/** What an operation declares to read; of a claim its endpoint. */
 function readsOf(name: BatchedName, q: unknown): Reads {
 	const operation = OPERATIONS[name] as Operation<SharedWriteName>;
 	return operation.apply
@@ -70,7 +68,7 @@ export function openBatches({
 	let closed = false;
 	let idle: (() => void) | undefined;
 
-	/** The answers of `ops` in their order, done in the transaction of `unit`. */
+	/** Runs `ops` in the transaction of `unit`; returns the answers in their order. */
 	async function perform(unit: UnitOfWork, ops: readonly Waiter[]): Promise<unknown[]> {
 		const [first] = ops;
 		if (first?.name === "jobs.purge") return [await purge(unit, first.q as Query<"jobs.purge">)];
@@ -86,7 +84,7 @@ export function openBatches({
 		const claims = openClaims(unit);
 		const queriesOf = (places: readonly number[]): ClaimQuery[] =>
 			places.map((at) => ops[at]!.q as ClaimQuery);
-		// All leave in one go, and each sees what the locks before it protect.
+		// Sent together; each sees what the locks before it protect.
 		await Promise.all([
 			queues.read(reads.endpoints, reads.now),
 			idempotency.load(reads.keys),
@@ -138,7 +136,7 @@ export function openBatches({
 	async function run(ops: readonly Waiter[]): Promise<void> {
 		try {
 			const answers = await commit(ops);
-			// As in SQLite: a worker that gets jobs asks again while the other answers go out.
+			// Claims first, as in SQLite: the worker can ask again while the other answers go out.
 			for (const first of [true, false])
 				for (const [at, { name, resolve }] of ops.entries())
 					if ((OPERATIONS[name].kind === "claim") === first) resolve(answers[at]);
@@ -150,7 +148,7 @@ export function openBatches({
 		}
 	}
 
-	/** Those that go together now: as many as fit. */
+	/** Removes and returns the operations that fit the next transaction. */
 	function next(): Waiter[] {
 		let weight = 0;
 		const alone = waiting[0]?.name === "jobs.purge";
@@ -190,9 +188,7 @@ export function openBatches({
 		});
 	}
 
-	/**
-	 * As of the moment of the hand-out: what has passed since then, such as their lease, is no loss.
-	 */
+	/** `now` is the time of the claim: what has passed since, such as the lease, is no loss. */
 	async function release(jobs: readonly Job[]): Promise<void> {
 		const given = jobs.map(async ({ endpoint, id, attempt, startedAt = 0 }) => {
 			const moved = await call("jobs.move", {

@@ -1,6 +1,6 @@
 /**
- * Finds the waiting jobs for claims: which job runs next is decided here. The claims of a
- * transaction on one endpoint are answered together.
+ * Claims waiting jobs: decides which job runs next. All claims of a transaction on one endpoint are
+ * answered together.
  */
 import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
@@ -20,13 +20,12 @@ import type { QueueMemory } from "./rows/queues.ts";
 
 export type ClaimQuery = Query<"jobs.claim">;
 
-/** Inputs up to this long are read along with their jobs, bytes: they lie in the row itself. */
+/** Inputs up to this size are read with their rows, bytes: they are stored inline. */
 const SHORT = 1500;
 
 /**
- * The next waiting jobs of one priority between two ranks. SKIP LOCKED: rows that
- * another claim has locked are its own, and no claim waits. The caller says where to begin, so that
- * index entries of jobs that were handed out are not passed again before vacuum removes them.
+ * The next waiting jobs of one priority between two ranks. SKIP LOCKED: claims do not wait for each
+ * other. The start rank skips index entries of claimed jobs that vacuum has not removed yet.
  */
 export const NEXT_WAITING = statement(`
   SELECT octet_length(jobs.input), CASE WHEN octet_length(jobs.input) <= ${SHORT} THEN jobs.input END, ${COLUMNS} FROM (
@@ -37,34 +36,28 @@ export const NEXT_WAITING = statement(`
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/**
- * How often a queue is searched beyond what is remembered of it, while the counts say that jobs
- * wait, and in any case, ms.
- */
+/** Interval of searches beyond the remembered rank while jobs wait, and at any counts, ms. */
 const SEARCH_MS = 1000;
 const SEARCH_ANYWAY_MS = 10_000;
 
 /**
- * Such a search begins with what was submitted so long before the last job handed out: a job passed
- * over meanwhile was in another claim's hands for a moment. All of the queue is searched only so
- * often, ms.
+ * Such a search starts this long before the last claimed rank, since other claims may have held
+ * locks on jobs; and how often the whole queue is searched, ms.
  */
 const SEARCH_BACK_MS = 30_000;
 const SEARCH_ALL_MS = 60_000;
 
-/** A claim with the sizes of the inputs; those that were not read with their rows are read last. */
+/** A claim with input sizes; inputs not read with their rows are read last. */
 type Open = PendingClaim<Row, number>;
 
-/** A stretch of a queue. */
+/** A rank range of a queue. */
 interface Stretch {
 	low: boolean;
 	after: number;
 	before: number;
 }
 
-/**
- * A page of a queue that was asked for before the queue was known, from what is remembered of it.
- */
+/** A page requested from remembered state before the queue was read. */
 interface Ahead {
 	after: number;
 	epoch: number;
@@ -73,7 +66,6 @@ interface Ahead {
 	answer: Promise<Answer>;
 }
 
-/** Answers the claims of one transaction. */
 export function openClaims({
 	run,
 	queues,
@@ -95,7 +87,7 @@ export function openClaims({
 		return run(NEXT_WAITING, [endpoint, low, after, before, q.epoch, q.now, q.limit]);
 	}
 
-	/** The page asked for ahead, when it is the one that is wanted now. It is used once. */
+	/** Returns the page requested ahead if it matches; it is used once. */
 	async function early(
 		queue: Queue,
 		{ low, after, before }: Stretch,
@@ -143,7 +135,7 @@ export function openClaims({
 		},
 	};
 
-	/** Gives a job to the first claim that may have it. */
+	/** Gives a job to the first claim that accepts it. */
 	function give(row: Row, claims: readonly Open[]): boolean {
 		for (const claim of claims) {
 			const outcome = claim.full ? "full" : offer(parts, claim, row);
@@ -159,8 +151,8 @@ export function openClaims({
 		claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
 
 	/**
-	 * Fills claims from a stretch and the jobs of this transaction that belong to it. Returns the rank
-	 * up to which all jobs of it were handed out, and whether none is left.
+	 * Fills claims from a stretch, including jobs of this transaction. Returns the rank up to which
+	 * all jobs were claimed, and whether none is left.
 	 */
 	async function fill(
 		queue: Queue,
@@ -196,7 +188,7 @@ export function openClaims({
 		return { handedTo, empty: false };
 	}
 
-	/** Walks a queue as far as the claims need it. */
+	/** Searches a queue as far as the claims need. */
 	async function search(
 		queue: Queue,
 		memory: QueueMemory,
@@ -231,10 +223,10 @@ export function openClaims({
 			? back.after
 			: Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
 		const { handedTo } = await fill(queue, { ...back, after }, claims, { now, stored: true });
-		// A search that found nothing has shown nothing new.
+		// After an empty search the remembered rank stays.
 		memory.claimedTo = handedTo > after ? handedTo : Math.max(after, memory.claimedTo);
 		if (all) memory.searchedAllAt = now;
-		// While jobs wait at the front, each claim begins there.
+		// While jobs wait at the front, each claim starts there.
 		memory.searchedAt = front.empty ? now : -Infinity;
 		for (const stretch of [
 			{ low: true, after: FIRST, before: 0 },
@@ -244,10 +236,7 @@ export function openClaims({
 	}
 
 	return {
-		/**
-		 * Asks for the jobs that claims will most likely get, before anything of the queue is read: it
-		 * saves a round trip.
-		 */
+		/** Requests the likely jobs before the queue is read: saves a round trip. */
 		async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
 			const { waiting, epoch, purgedTo, claimedTo, searchedAt } = server.queueMemories.of(endpoint);
 			const now = latest(asked);
@@ -260,7 +249,7 @@ export function openClaims({
 		},
 
 		/**
-		 * Answers the claims on one endpoint, in their order, after everything else in the transaction.
+		 * Answers the claims on one endpoint in order, after all other operations of the transaction.
 		 */
 		async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
 			const queue = queues.of(endpoint);

@@ -1,6 +1,6 @@
 /**
- * Lists of jobs, the last submitted first. A page reads pieces of an index downwards, projects each
- * row to now, and takes those that fit; it ends early after very many rows.
+ * Job lists, newest first. A page reads index ranges downwards, projects each row to now and keeps
+ * those that match; it ends early after {@link MOST_READ} rows.
  */
 import { isFinal } from "../../core/job-states.ts";
 import type { JobResult } from "../../core/job-view.ts";
@@ -19,7 +19,6 @@ type ListQuery = Query<"jobs.list">;
 
 const SHOWN = readModelColumns({ input: "NULL", output: "NULL" });
 
-/** Where a page ended. */
 interface Place {
 	number: number;
 	id: string;
@@ -32,7 +31,7 @@ const QUEUE_AND_ORDER = `LEFT JOIN queues ON queues.endpoint = jobs.endpoint
 const RUNNING_JOBS = `SELECT * FROM jobs
   WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3)`;
 
-/** A piece of an index below a place. */
+/** An index range below a place. */
 function over(where: string): Statement {
 	return statement(`
     SELECT ${SHOWN} FROM (
@@ -41,7 +40,7 @@ function over(where: string): Statement {
     ) AS jobs ${QUEUE_AND_ORDER}`);
 }
 
-/** All jobs, ended ones of one state, waiting and running ones, running ones. */
+/** All jobs; ended ones of one state; waiting and running ones; running ones. */
 const ALL = over("number > 0");
 const ENDED = over(`state = $5 AND state NOT IN ('${WAITING}', '${RUNNING}')`);
 const LIVE = statement(`
@@ -65,7 +64,7 @@ function cursorOf({ number, id }: Place): string {
 	return `n${number}~${id}`;
 }
 
-/** The place of a cursor. Throws a RangeError for a text that is no cursor. */
+/** Throws a RangeError for an invalid cursor. */
 function placeOf(cursor: string | undefined): Place {
 	if (cursor === undefined) return LAST;
 	const [, number, id] = FORM.exec(cursor) ?? [];
@@ -73,7 +72,6 @@ function placeOf(cursor: string | undefined): Place {
 	return { number: Number(number), id };
 }
 
-/** The `list` of the contract. */
 export function openList({
 	database: { read },
 	sweeps,
@@ -81,7 +79,7 @@ export function openList({
 	database: Pick<Database, "read">;
 	sweeps: Pick<Sweeps, "freshen">;
 }): (q: ListQuery) => Promise<Answer<"jobs.list">> {
-	/** Rows of one index downwards; without `row` for a purged job. */
+	/** Rows of one index downwards; `row` is undefined for a purged job. */
 	async function* walk(
 		asked: Statement,
 		endpoint: string,
@@ -99,7 +97,7 @@ export function openList({
 		}
 	}
 
-	/** The walks whose rows may fit. */
+	/** The walks whose rows may match. */
 	async function walks(
 		{ endpoint, filter: { states } }: ListQuery,
 		from: Place,
@@ -117,7 +115,7 @@ export function openList({
 	return async (q) => {
 		const from = placeOf(q.cursor);
 		const jobs: JobResult[] = [];
-		// Deadlines that have passed are settled first, so that each job is in the index of its state.
+		// Settles deadlines first, so that each job is in the index of its state.
 		await sweeps.freshen(q);
 		let last = from;
 		let characters = 0;
@@ -138,7 +136,7 @@ export function openList({
 	};
 }
 
-/** Several descending walks as one. */
+/** Merges descending walks. */
 async function* merge<T extends { at: Place }>(
 	walks: readonly AsyncGenerator<T>[],
 ): AsyncGenerator<T> {

@@ -1,7 +1,6 @@
 /**
- * Purging a queue (D11): a new epoch in its row makes all its waiting jobs missing, however many
- * they are; their rows are removed later, some at a time. It takes the lock that every other
- * transaction on the queue shares: none runs meanwhile.
+ * Purges a queue (D11): a new epoch hides all its waiting jobs at once; their rows are removed
+ * later in steps. Takes exclusively the lock that other transactions on the queue share.
  */
 import { WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";
@@ -27,7 +26,7 @@ const DIRTY = statement(
 	"SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint",
 );
 const CLEANED = statement("UPDATE queues SET cleaned = greatest(cleaned, $2) WHERE endpoint = $1");
-/** Rows of purged jobs with what else is stored of them; the counts are without them already. */
+/** Removes rows of purged jobs with their dependent rows; the counts exclude them already. */
 const REMOVE = statement(`
   WITH chosen AS (
     SELECT endpoint, id FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND epoch < $3 ORDER BY rank LIMIT $4 FOR UPDATE
@@ -40,15 +39,12 @@ const REMOVE = statement(`
   )
   SELECT count(*) FROM gone`);
 
-/**
- * Marks the waiting jobs of a queue as purged, in a transaction of its own. Returns how many there
- * were.
- */
+/** Marks a queue's waiting jobs as purged, in its own transaction. Returns how many. */
 export async function purge(
 	{ run, queues, due, flush, signal, notifyOthers }: UnitOfWork,
 	{ endpoint, now }: { endpoint: string; now: number },
 ): Promise<number> {
-	// Alone from here on: nobody else writes to the queue.
+	// From here on no other transaction writes to the queue.
 	await run(LOCK, [endpoint]);
 	await queues.read([endpoint], now);
 	const queue = queues.of(endpoint);
@@ -63,8 +59,8 @@ export async function purge(
 }
 
 /**
- * Removes up to `limit` rows of purged jobs. Returns whether there may be more. Without any it only
- * reads.
+ * Removes up to `limit` rows of purged jobs. Returns whether there may be more. Read-only if there
+ * are none.
  */
 export async function removePurged(
 	{ read, write }: Pick<Database, "read" | "write">,
@@ -91,15 +87,15 @@ async function removeFrom(
 	return false;
 }
 
-/** Keys that have expired, some at a time, and when the next one does (D14). */
+/** Removes expired idempotency keys in steps (D14). */
 const EXPIRE_KEYS = statement(`
   WITH old AS MATERIALIZED (SELECT endpoint, operation, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   DELETE FROM idempotency USING old WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
 const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
 
 /**
- * Removes up to `limit` expired keys. Answers when the next one expires: `Infinity` when there is
- * none. Without an expired one it only reads.
+ * Removes up to `limit` expired keys. Returns when the next one expires, or `Infinity`. Read-only
+ * if none has expired.
  */
 export async function expireKeys(
 	{ read, write }: Pick<Database, "read" | "write">,

@@ -1,7 +1,7 @@
 /**
- * Hints between servers by LISTEN and NOTIFY, ids only, on one connection of this server. Those of a
- * turn of the event loop are one statement after their commits: a NOTIFY inside a transaction would
- * serialize commits. The same connection polls whether the database is alive.
+ * Signals between servers by LISTEN and NOTIFY, ids only, on one connection. Signals of one
+ * event-loop turn share a statement, after their commits: NOTIFY inside a transaction would
+ * serialize commits. The same connection polls the database's health.
  */
 import type { Clock } from "../../clock.ts";
 import type { Signal } from "../contract/store.ts";
@@ -14,34 +14,32 @@ import { late } from "./connection/timeouts.ts";
 import { statement } from "./connection/statement.ts";
 import type { Runner } from "./connection/statement.ts";
 
-/** The channel of all servers. */
 const CHANNEL = "sluice";
 
-/** Most bytes of one notification; PostgreSQL allows 8000. */
+/** Bytes per notification; PostgreSQL allows 8000. */
 const MOST_BYTES = 7900;
 
-/** Interval of the polls and longest wait for an answer, ms: a client gets its 503 within 2 s. */
+/** Poll interval and longest wait for an answer, ms: a client gets its 503 within 2 s. */
 const ASK_MS = 500;
 const SILENT_MS = 1200;
 
-/** Pause until the lock that shows this server's life is tried again, ms. */
+/** Pause between attempts to take the session lock, ms. */
 const SHOW_MS = 50;
 
 const NOTIFY = statement(
 	`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
 );
 const ALIVE = statement("SELECT 1");
-// Tried, not waited for: the lock of a connection that died silently is held for some seconds.
+// Not waited for: the lock of a connection that died silently is held for some seconds.
 const SHOW = statement(`SELECT pg_try_advisory_lock(${SESSION_LOCKS}, $1::int4) AS shown`);
 
-/** Signals of this server and of the others. */
 export interface Signals {
 	hints: Hints;
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
-	/** Whether no other server is known to live: hints are not sent then. */
+	/** Whether no other server is alive: then no signals are sent. */
 	setAlone(alone: boolean): void;
 	/**
-	 * Resolves once others can see that this server lives, which its reservations depend on. Throws
+	 * Resolves once others can see this server's session lock, which its reservations need. Throws
 	 * `StoreUnavailable`.
 	 */
 	shown(): Promise<void>;
@@ -49,8 +47,8 @@ export interface Signals {
 }
 
 /**
- * `session` names this server in hints and in the lock that shows its life. When the database does
- * not answer, all its connections are dropped.
+ * `session` identifies this server in signals and in its session lock. If the database does not
+ * answer, all connections are dropped.
  */
 export function openSignals({
 	clock,
@@ -89,7 +87,6 @@ export function openSignals({
 		},
 	});
 
-	/** The signals in as few payloads as possible. */
 	function payloadsOf(signals: readonly Signal[]): string[] {
 		const payloads: string[] = [];
 		let parts: string[] = [];
@@ -104,7 +101,7 @@ export function openSignals({
 			const text = JSON.stringify(signal);
 			const size = Buffer.byteLength(text) + 1;
 			if (bytes + size > MOST_BYTES) close();
-			// Too long for a notification: lost, as hints may be.
+			// Too long for a notification: dropped; signals may be lost.
 			if (bytes + size > MOST_BYTES) continue;
 			parts.push(text);
 			bytes += size;
@@ -117,11 +114,11 @@ export function openSignals({
 		scheduled = false;
 		const payloads = payloadsOf(gathered);
 		gathered = [];
-		// Lost hints are made up for by polls (catch-up).
+		// Polls make up for lost signals (catch-up).
 		connection.run(NOTIFY, [texts(payloads)]).catch(() => {});
 	}
 
-	/** Polls on an existing connection; one that is being made fails on its own. */
+	/** Polls an existing connection; one being made fails on its own. */
 	async function ask(present: Runner): Promise<void> {
 		const answered = new AbortController();
 		void late({ clock, ms: SILENT_MS, answered: answered.signal }).then(

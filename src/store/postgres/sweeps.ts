@@ -1,5 +1,6 @@
 /**
- * Operations on many jobs at once: each is a transaction of its own, beside those that jobs share.
+ * Operations on many jobs, each in its own transactions, separate from the shared ones
+ * (`batch.ts`).
  */
 import { cancelEach, extendLease } from "../operations/steps.ts";
 import { RUNNING, WAITING } from "../states.ts";
@@ -23,8 +24,8 @@ const LIVE = statement(`
   ) AS chosen JOIN jobs ON jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
   ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
 /**
- * When something next passes for a job of each endpoint. Purged ones count until they are removed:
- * to pass over them all in each look would take longer the more there are.
+ * Next due time per endpoint. Includes purged jobs until they are removed: skipping them would cost
+ * more the more there are.
  */
 const DUE = statement(`
   SELECT queues.endpoint, live.due_at, ended.due_at FROM queues
@@ -45,7 +46,7 @@ const FORGET_MISSED = statement(
 );
 
 export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
-	/** Settles what has passed for the live jobs of an endpoint, until nothing is left. */
+	/** Settles due live jobs of an endpoint until none is left. */
 	freshen(q: { endpoint: string; now: number }): Promise<void>;
 };
 
@@ -98,7 +99,7 @@ export function openSweeps({
 				settled += count;
 			}
 			const keys = await expireKeys(database, { now, limit });
-			// What came of the settled ones is due some time as well.
+			// The settled jobs have new due times.
 			const again = settled > 0 ? await soonest() : Infinity;
 			const next = Math.min(nextDueAt, keys, again);
 			return { settled, nextDueAt: Number.isFinite(next) ? next : undefined };
@@ -132,7 +133,6 @@ export function openSweeps({
 		},
 	};
 
-	/** When something next happens to any job. */
 	async function soonest(): Promise<number> {
 		const { rows } = await database.read.run(DUE);
 		return Math.min(

@@ -1,7 +1,7 @@
 /**
- * Jobs handed out by a transaction whose end nobody heard of: no worker was told of them, so where
- * it was committed they run nowhere. They go back once the database is there again: a return of
- * ours, which counts as no loss (D16).
+ * Jobs claimed by a transaction whose outcome is unknown: no worker received them, so if it was
+ * committed they run nowhere. They are released once the database answers, which counts as no loss
+ * (D16).
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
@@ -10,22 +10,22 @@ import { ASKED_MS, isCommitted } from "./connection/commit-markers.ts";
 import type { Marker } from "./connection/commit-markers.ts";
 import type { Database } from "./connection/database.ts";
 
-/** Pause between two tries while the database is away or the end of the transaction is open, ms. */
+/** Pause between attempts while the database is unavailable or the transaction is open, ms. */
 const AGAIN_MS = 500;
 
-/** How long one question may wait for the end of the transaction, ms. */
+/** How long one check may wait for the end of the transaction, ms. */
 const WAIT_MS = 2000;
 
 export interface UnconfirmedClaims {
-	/** `jobs` as this transaction handed them out, the first one first. */
+	/** `jobs` in the order of the claim. */
 	add(q: { marker: Marker; jobs: readonly Job[] }): void;
-	/** What is still open is left to the leases. */
+	/** Stops; jobs still unsettled are left to their leases. */
 	close(): Promise<void>;
 }
 
 /**
- * `release` gives back jobs that were handed out, in one step, the last one first so that their
- * order stays. Throws as the store does.
+ * `release` requeues jobs in one step, last one first so that their order stays. Throws as the
+ * store does.
  */
 export function openUnconfirmedClaims({
 	write,
@@ -39,7 +39,7 @@ export function openUnconfirmedClaims({
 	const stopped = new AbortController();
 	const open = new Set<Promise<void>>();
 
-	/** Whether all is known and done. */
+	/** False: try again. */
 	async function settled(marker: Marker, jobs: readonly Job[]): Promise<boolean> {
 		try {
 			if (await write((runner) => isCommitted(runner, marker, WAIT_MS)))
@@ -50,7 +50,7 @@ export function openUnconfirmedClaims({
 		}
 	}
 
-	/** Later than that its marker may have been removed, and the leases of the jobs are over. */
+	/** Stops when the marker may have been removed; the leases have expired by then. */
 	async function settle(marker: Marker, jobs: readonly Job[]): Promise<void> {
 		const until = clock.now() + ASKED_MS;
 		while (!stopped.signal.aborted && clock.now() < until && !(await settled(marker, jobs)))

@@ -1,4 +1,4 @@
-/** The operations on webhook deliveries (D21). */
+/** Webhook deliveries (D21). */
 import type { DeliveryState } from "../../core/delivery.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
@@ -12,9 +12,8 @@ import type { Statement } from "./connection/statement.ts";
 import { isStorable } from "./rows/storable.ts";
 
 /**
- * One statement, unlike in SQLite: what another server claims at the same moment is passed over,
- * not waited for. The last columns are the body, and when it was due until now. Rows that are read
- * but do not fit are free again with the commit.
+ * One statement, unlike SQLite: rows claimed by another server are skipped. The last columns are
+ * the body and the order. Rows that do not fit are unlocked by the commit.
  */
 const CLAIM = statement(`
   WITH due AS MATERIALIZED (
@@ -35,18 +34,14 @@ const REDELIVER = statement(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
 );
 const FIND = statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1`);
-/**
- * Chosen once: a subquery that the plan runs again for each row would skip what is gone already,
- * and so choose others beyond the limit.
- */
+/** MATERIALIZED: a subquery re-run per row would skip deleted rows and exceed the limit. */
 const EXPIRE = statement(`
   WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
 
-/** Above every number of a row. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** What signals go to, after the commit: this server's listeners, and the other servers. */
+/** Signals after the commit: to this server's listeners, and to other servers. */
 interface Heard {
 	signal: (each: Signal) => void;
 	notifyOthers: (each: Signal) => void;
@@ -126,8 +121,8 @@ export function openWebhooks({
 const lists = new Map<string, Statement>();
 
 /**
- * The statement that lists deliveries below a number, the highest first. A state stands in it as
- * text, or no plan could use the index of what is not delivered.
+ * Lists deliveries below a number, highest first. The state is literal SQL, since a parameter would
+ * prevent the partial index.
  */
 function listBy(filter: {
 	endpoint: boolean;

@@ -1,7 +1,4 @@
-/**
- * The history of attempts in one transaction, and which of them may still run at their worker (D16
- * Fence).
- */
+/** The attempts of jobs in one transaction, and which may still run at their worker (D16 Fence). */
 import type { Attempt, AttemptEnd } from "../../../core/job.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { keyOf } from "./row.ts";
@@ -19,7 +16,7 @@ const REMOVE = statement(
 	"DELETE FROM attempts USING unnest($1::text[], $2::text[]) AS gone (endpoint, job) WHERE attempts.endpoint = gone.endpoint AND attempts.job = gone.job",
 );
 
-/** An attempt as `json_build_array` of its columns gives it. */
+/** An attempt as `json_build_array` returns it. */
 type Packed = [
 	attempt: number,
 	worker: string,
@@ -30,7 +27,7 @@ type Packed = [
 	missed: number,
 ];
 
-/** Attempts from the JSON list of them, oldest first. */
+/** Parses a JSON list of attempts, oldest first. */
 export function attemptsFrom(json: string | null): Attempt[] {
 	if (json === null) return [];
 	return (JSON.parse(json) as Packed[]).map(
@@ -58,7 +55,6 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 		return byJob.get(keyOf(job))?.list ?? [];
 	}
 
-	/** Replaces an attempt by what it is now. */
 	function put(row: Row, past: Attempt): void {
 		const key = { endpoint: row.job.endpoint, id: row.job.id };
 		const list = listOf(row).filter(({ attempt }) => attempt !== past.attempt);
@@ -67,7 +63,7 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 	}
 
 	return {
-		/** The attempts that were read with a row. */
+		/** Adds the attempts that were read with a row. */
 		take({ job }: Row, json: string | null): void {
 			if (json !== null) byJob.set(keyOf(job), { key: job, list: attemptsFrom(json) });
 		},
@@ -85,17 +81,17 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 		includes: (row: Row, worker: string): boolean =>
 			listOf(row).some((past) => past.worker === worker),
 
-		/** Old attempts of the job that the worker may still run. */
+		/** Old attempts that the worker may still run. */
 		openOf: (row: Row, worker: string): Attempt[] =>
 			listOf(row).filter((past) => past.open && past.worker === worker),
 
 		setMissed: (row: Row, past: Attempt, missed: number): void => put(row, { ...past, missed }),
 
-		/** The attempt is known to be over at its worker; `killed`: with its process. */
+		/** Marks the attempt as ended at its worker; `killed`: with its process. */
 		close: (row: Row, past: Attempt, killed = false): void =>
 			put(row, { ...past, open: false, ...(killed && { killed }) }),
 
-		/** Every attempt of the job at this worker is known to be over. */
+		/** Marks all attempts of the job at this worker as ended. */
 		closeAt(row: Row, worker: string): void {
 			for (const past of listOf(row))
 				if (past.open && past.worker === worker) put(row, { ...past, open: false });
@@ -110,7 +106,7 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 				if (keyOf(key) === keyOf(row.job)) changed.delete(name);
 		},
 
-		/** Writes what changed. */
+		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
 			const writes: Promise<unknown>[] = [];
 			if (removed.size > 0) {

@@ -1,6 +1,6 @@
 /**
- * The chunks of streams in one transaction: what is added and dropped. Who is reading which range
- * stands in the job's row (D7 Delivery).
+ * Stream chunks in one transaction. The range being read is reserved in the job's row (D7
+ * Delivery).
  */
 import { numbers, texts } from "../connection/arrays.ts";
 import { keyOf } from "./row.ts";
@@ -22,7 +22,7 @@ const LAST = statement(
 	"SELECT body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number",
 );
 
-/** Most chunks of one answer; one more is looked at, to know whether there are more. */
+/** Chunks per answer at most; one more is read to know whether others follow. */
 const MOST_CHUNKS = 4096;
 
 const RANGE = statement(`
@@ -31,12 +31,12 @@ const RANGE = statement(`
     FROM (SELECT number, body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number LIMIT ${MOST_CHUNKS + 1}) AS found
   ) AS numbered WHERE (bytes <= $5 OR nth = 1) AND nth <= ${MOST_CHUNKS} ORDER BY number`);
 
-/** Whether the server of a session lives: it holds a lock of its own. */
+/** Whether the server of a session is alive, by its advisory lock. */
 const LIVES = statement(
 	`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = ${SESSION_LOCKS} AND objid = $1::int8::oid AND granted`,
 );
 
-/** Reads chunks of a range from the first that exists, without a gap. */
+/** Reads a range from its first stored chunk up to the first gap. */
 export async function readRange(
 	run: Runner["run"],
 	{ endpoint, id }: JobKey,
@@ -57,9 +57,7 @@ export async function readRange(
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
-/**
- * The first number that a loss of the running attempt takes away: what is being delivered stays.
- */
+/** First chunk number lost with the running attempt; chunks being delivered are kept. */
 export function undelivered({ cursor, reader }: Row): number {
 	return Math.max(cursor, reader?.end ?? 0);
 }
@@ -71,11 +69,11 @@ export function openChunkRows({
 	sessions,
 }: {
 	run: Runner["run"];
-	/** This server's session, and which of the others are over. */
+	/** This server's session. */
 	session: number;
 	sessions: SessionLiveness;
 }) {
-	/** What was read for the operation that runs next, by job. */
+	/** Read ahead for the next operation, by job. */
 	const last = new Map<string, string[]>();
 	const ranges = new Map<string, Omit<ChunkRead, "state"> | "busy">();
 	const inserted: { key: JobKey; number: number; body: string }[] = [];
@@ -99,7 +97,7 @@ export function openChunkRows({
 			inserted.push({ key: { endpoint, id }, number, body });
 		},
 
-		/** Reads the last `count` chunks of the row, for {@link ChunkRows.last}. */
+		/** Reads the last `count` chunks, for {@link ChunkRows.last}. */
 		async loadLast({ job, nextChunk }: Row, count: number): Promise<void> {
 			const { rows } = await run(LAST, [job.endpoint, job.id, nextChunk - count, nextChunk]);
 			last.set(
@@ -108,7 +106,7 @@ export function openChunkRows({
 			);
 		},
 
-		/** The last `count` chunks of the row, if all of them are still stored. */
+		/** The last `count` chunks, if all are still stored. */
 		last({ job, nextChunk }: Row, count: number): string[] | undefined {
 			const key = keyOf(job);
 			const fresh = inserted
@@ -119,8 +117,8 @@ export function openChunkRows({
 		},
 
 		/**
-		 * Reads a range, for {@link ChunkRows.range}; with `reader` also whether another reader's
-		 * reservation is in force, which it is while its server lives.
+		 * Reads a range, for {@link ChunkRows.range}. With `reader`, also whether another reader's
+		 * reservation holds; it does while that reader's server lives.
 		 */
 		async loadRange({ row, reader, ...q }: RangeQuery & { row: Row; reader?: string }) {
 			const other = reader !== undefined && row.reader?.reader !== reader ? row.reader : undefined;
@@ -143,14 +141,14 @@ export function openChunkRows({
 
 		reservation: ({ reader }: Row): Reservation | undefined => reader,
 
-		/** Drops chunks and answers where the cursor is then. */
+		/** Drops chunks; returns the cursor after that. */
 		drop(row: Row, which: "undelivered" | "all"): number {
 			const first = which === "all" ? 0 : undelivered(row);
 			if (row.nextChunk > first) dropFrom(row, first);
 			return which === "all" ? row.nextChunk : first;
 		},
 
-		/** Writes what changed. */
+		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
 			const writes: Promise<unknown>[] = [];
 			if (dropped.size > 0) {
@@ -180,7 +178,7 @@ export function openChunkRows({
 	};
 }
 
-/** Takes out what was read for an operation. */
+/** Takes and removes a value that was read for an operation. */
 function taken<T>(read: Map<string, T>, key: string): T {
 	const value = read.get(key);
 	if (value === undefined) throw new Error(`The chunks of job ${key} were not read.`);

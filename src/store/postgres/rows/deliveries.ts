@@ -5,18 +5,18 @@ import { numbers, texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner, Value } from "../connection/statement.ts";
 
-/** The columns of a {@link NumberedDelivery}, as {@link deliveryFrom} takes them. */
+/** Columns as {@link deliveryFrom} reads them. */
 export const DELIVERY_COLUMNS =
 	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
-// Numbered in the order given.
+// Numbered in the given order.
 const INSERT = statement(`
   INSERT INTO deliveries (id, endpoint, job, url, body, state, created_at, due_at)
   SELECT id, endpoint, job, url, body, 'pending', created_at, created_at
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY AS given (id, endpoint, job, url, body, created_at, place)
   ORDER BY place`);
 
-/** Adds deliveries that are due at once, in the transaction of `run`. */
+/** Adds deliveries, due immediately, in the transaction of `run`. */
 export async function insertDeliveries(
 	run: Runner["run"],
 	rows: readonly NewDelivery[],
@@ -34,7 +34,6 @@ export async function insertDeliveries(
 	]);
 }
 
-/** A delivery from the values of {@link DELIVERY_COLUMNS}. */
 export function deliveryFrom(values: Value[]): NumberedDelivery {
 	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
 		number,

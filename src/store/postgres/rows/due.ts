@@ -1,6 +1,6 @@
 /**
- * Finds the jobs for which something has passed, so that counts and claims are right without the
- * sweeper (D15).
+ * Settles jobs whose deadlines have passed, so that counts and claims do not depend on the sweeper
+ * (D15).
  */
 import type { Transitions } from "../../apply-transition.ts";
 import type { Queues } from "./queues.ts";
@@ -10,10 +10,13 @@ import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import { WAITING } from "../../states.ts";
 
-/** Jobs of one endpoint settled in passing by one step. */
+/** Most jobs of an endpoint settled by one step of another operation. */
 export const PASSING_LIMIT = 1000;
 
-/** Rows that another transaction has locked it settles itself. Purged jobs are removed later. */
+/**
+ * Locked rows are skipped: the transaction that holds them settles them. Purged jobs are removed
+ * later.
+ */
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
     SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND epoch < $4) ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
@@ -23,7 +26,7 @@ const ENDED = statement(`
     SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NOT NULL AND due_at <= $2 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
 
-/** `flush` writes what changed, so that statements find it. */
+/** `flush` writes pending changes, so that statements see them. */
 export function openDue({
 	queues,
 	records,
@@ -54,15 +57,12 @@ export function openDue({
 
 	return {
 		/**
-		 * Settles up to `limit` jobs of a queue in due order: live ones, or those that have ended.
-		 * Returns how many there were.
+		 * Settles up to `limit` due jobs of a queue, live or ended ones, in due order. Returns how
+		 * many.
 		 */
 		settle,
 
-		/**
-		 * Settles what has passed for the live jobs of a queue when something has, up to the limit of a
-		 * step.
-		 */
+		/** Settles due live jobs of a queue, up to {@link PASSING_LIMIT}. */
 		async freshen(queue: Queue, now: number): Promise<void> {
 			if (!queue.due) return;
 			queue.due =

@@ -1,7 +1,6 @@
 /**
- * The keys under which clients submitted jobs, per endpoint and operation (D14), in one
- * transaction. Each is locked before it is looked up: two submissions at once under one key happen
- * one after the other.
+ * Idempotency keys per endpoint and operation (D14), in one transaction. Each key is locked before
+ * it is read, so concurrent submissions under one key run in sequence.
  */
 import type { Operation } from "../../../core/job.ts";
 import type { KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
@@ -12,7 +11,7 @@ import type { Runner } from "../connection/statement.ts";
 /** First number of the advisory locks on keys. */
 const KEY_LOCKS = 0x534c_0002;
 
-/** In one order, so that two transactions wait for each other only one way round. */
+/** Fixed lock order: prevents deadlocks. */
 const LOCK = statement(`
   SELECT count(pg_advisory_xact_lock(${KEY_LOCKS}, hash)) FROM (
     SELECT DISTINCT hashtext(endpoint || '/' || operation || '/' || key) AS hash FROM unnest($1::text[], $2::text[], $3::text[]) AS given (endpoint, operation, key) ORDER BY hash
@@ -37,7 +36,6 @@ export function openIdempotencyKeys({ run }: { run: Runner["run"] }) {
 	];
 
 	return {
-		/** Locks and reads keys. */
 		async load(places: readonly KeyPlace[]): Promise<void> {
 			const asked = places.filter((place) => !used.has(nameOf(place)));
 			if (asked.length === 0) return;
@@ -57,7 +55,7 @@ export function openIdempotencyKeys({ run }: { run: Runner["run"] }) {
 				used.set(nameOf({ endpoint, operation, key }), { bodyHash, job, expiresAt });
 		},
 
-		/** What a loaded key that has not expired was used for. */
+		/** What a loaded, unexpired key was used for. */
 		find(place: KeyPlace, now: number): KeyUse | undefined {
 			const found = used.get(nameOf(place));
 			return found && found.expiresAt > now ? found : undefined;
@@ -68,7 +66,7 @@ export function openIdempotencyKeys({ run }: { run: Runner["run"] }) {
 			fresh.set(nameOf(place), { ...place, ...use, expiresAt });
 		},
 
-		/** Writes what changed. */
+		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
 			if (fresh.size === 0) return [];
 			const all = [...fresh.values()];

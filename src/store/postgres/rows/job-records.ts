@@ -1,6 +1,6 @@
 /**
- * The rows of jobs in one transaction: locked and read once, changed in memory, written at its end
- * by one statement for those that are new and one for all others.
+ * Job rows in one transaction: locked and read once, changed in memory, written at its end by one
+ * INSERT and one UPDATE.
  */
 import type { Job } from "../../../core/job.ts";
 import {
@@ -21,7 +21,6 @@ import { statement } from "../connection/statement.ts";
 import type { Runner, Statement, Value } from "../connection/statement.ts";
 import type { Payloads } from "./payloads.ts";
 
-/** What of a row may be replaced. */
 type RowChange = Partial<Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "reader">>;
 
 type Column = Pick<JobColumn, "name" | "type"> & {
@@ -34,13 +33,12 @@ const ofJob = ({ name, type, member }: JobColumn): Column => ({
 	value: compile("row", `row.job.${member}`),
 });
 
-/** Columns that stay as they were inserted. */
+/** Columns that never change after the insert. */
 const FIXED: readonly Column[] = [
 	{ name: "number", type: "int8", value: (row) => row.number },
 	...FIXED_OF_JOB.map(ofJob),
 ];
 
-/** Columns that change. */
 const CHANGING: readonly Column[] = [
 	...CHANGING_OF_JOB.map(ofJob),
 	{ name: "rank", type: "int8", value: (row) => row.rank },
@@ -57,24 +55,21 @@ const names = (columns: readonly Column[]): string[] => columns.map(({ name }) =
 const arrays = (columns: readonly Column[], first: number): string =>
 	columns.map(({ type }, index) => `$${first + index}::${type}[]`).join(", ");
 
-/** Columns in the order in which {@link rowOf} reads them. */
+/** Columns in the order of {@link rowOf}. */
 const NAMES = ["endpoint", "id", ...names(ALL)];
 const jobOf = jobReader(NAMES, ({ nullable }, value) =>
 	nullable ? `${value} ?? undefined` : value,
 );
 const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 
-/**
- * Columns of a row as {@link rowOf} reads them, of the table under the name `jobs`, with its ended
- * attempts as JSON text.
- */
+/** Columns of table `jobs` as {@link rowOf} reads them, with ended attempts as JSON text. */
 export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
   CASE WHEN jobs.past THEN (
     SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed) ORDER BY attempt)::text
     FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
   ) END`;
 
-/** In one order everywhere, so that two transactions wait for each other only one way round. */
+/** Fixed lock order: prevents deadlocks. */
 const LOAD = statement(`
   SELECT ${COLUMNS} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
   JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id
@@ -96,7 +91,7 @@ const changed = [
 ];
 const after = CHANGING.length + 3;
 
-/** A payload that stays is set to its own column, which does not read it where it is large. */
+/** Setting an unchanged payload to its own column does not read a large value. */
 const UPDATE = statement(`
   UPDATE jobs SET ${names(CHANGING)
 		.map((name) => `${name} = changed.${name}`)
@@ -122,9 +117,7 @@ function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {
 	});
 }
 
-/**
- * A row in this transaction. `present`: it will be there after it; `stored`: it was there before.
- */
+/** `present`: exists after this transaction; `stored`: existed before it. */
 interface Tracked {
 	row: Row | undefined;
 	stored: boolean;
@@ -151,7 +144,6 @@ export function openRecords({
 		const row = rowOf(values, (endpoint) => queues.of(endpoint));
 		const known = tracked.get(keyOf(row.job));
 		if (known?.row) return known.row;
-		// Removed in this transaction.
 		if (known?.stored) return row;
 		tracked.set(keyOf(row.job), { row, stored: true, changed: false });
 		attempts.take(row, values[values.length - 1] as string | null);
@@ -159,7 +151,8 @@ export function openRecords({
 	}
 
 	/**
-	 * Keys that were not read yet. The caller reads them; a job that is not found then is missing.
+	 * Marks keys as read and returns those that the caller must read now; a job not found then does
+	 * not exist.
 	 */
 	function expect(keys: Iterable<JobKey>): JobKey[] {
 		const fresh = [...keys].filter((key) => !tracked.has(keyOf(key)));
@@ -168,7 +161,7 @@ export function openRecords({
 		return fresh;
 	}
 
-	/** All rows of an endpoint that were read or added so far. */
+	/** Rows of an endpoint that were read or added so far. */
 	function of(endpoint: string): Row[] {
 		return [...tracked.values()].flatMap(({ row }) =>
 			row && row.job.endpoint === endpoint && !isPurged(row) ? [row] : [],
@@ -178,7 +171,7 @@ export function openRecords({
 	return {
 		expect,
 
-		/** Locks and reads rows that were not read yet; their queues must have been read. */
+		/** Locks and reads rows not read yet. Their queues must have been read. */
 		async load(keys: Iterable<JobKey>): Promise<void> {
 			const fresh = expect(keys);
 			if (fresh.length === 0) return;
@@ -190,25 +183,25 @@ export function openRecords({
 		},
 
 		/**
-		 * Locks and reads the rows of a statement that gives {@link COLUMNS}; their queues must have
-		 * been read. Rows as they are now in this transaction.
+		 * Locks and reads the rows of a statement that returns {@link COLUMNS}. Their queues must have
+		 * been read. Returns rows with this transaction's changes.
 		 */
 		async query(asked: Statement, values: Parameters<Runner["run"]>[1]): Promise<Row[]> {
 			const { rows } = await run(asked, values);
 			return rows.map(take);
 		},
 
-		/** The row of a job that was read, erased or not; none of a purged one. */
+		/** The row of a job that was read, erased or not; undefined if purged. */
 		find(key: JobKey): Row | undefined {
 			const known = tracked.get(keyOf(key));
 			if (!known) throw new Error(`The row of job ${keyOf(key)} was not read.`);
 			return known.row && !isPurged(known.row) ? known.row : undefined;
 		},
 
-		/** The row as it is now in this transaction; undefined when nothing is left of it. */
+		/** The row with this transaction's changes; undefined if removed. */
 		now: (row: Row): Row | undefined => tracked.get(keyOf(row.job))?.row,
 
-		/** Adds a waiting job at the back of its queue, and counts it. */
+		/** Adds a waiting job at the back of its queue and counts it. */
 		insert(job: Job): Row {
 			const queue = queues.of(job.endpoint);
 			const rank = queues.nextBack(queue, job.queuedAt);
@@ -226,7 +219,7 @@ export function openRecords({
 			return row;
 		},
 
-		/** Changes a row and answers it as it is now. */
+		/** Changes a row and returns the new one. */
 		update(row: Row, change: RowChange): Row {
 			const next: Row = { ...row, ...change };
 			const known = tracked.get(keyOf(row.job));
@@ -239,27 +232,25 @@ export function openRecords({
 			tracked.set(keyOf(row.job), { row: undefined, stored: known?.stored ?? true, changed: true });
 		},
 
-		/** Reads a row from the values of {@link COLUMNS}, locked by the statement that gave them. */
+		/** Reads a row from the values of {@link COLUMNS}; the statement must have locked it. */
 		take,
 
-		/**
-		 * Jobs of a queue that wait by what this transaction did: a statement does not find them yet.
-		 */
+		/** Waiting jobs that this transaction changed: statements do not see them yet. */
 		waiting: (queue: Queue): Row[] =>
 			[...tracked.values()].flatMap(({ row, changed: by }) =>
 				row && by && row.queue === queue && row.job.state === WAITING ? [row] : [],
 			),
 
-		/** Whether a job of this transaction waits at the end of it. */
+		/** Whether the job waits at the end of this transaction. */
 		waits: (key: JobKey): boolean => tracked.get(keyOf(key))?.row?.job.state === WAITING,
 
 		of,
 
-		/** The jobs that were read and run on a worker as stored: a deadline may have passed. */
+		/** Read jobs that are stored as running on a worker; a deadline may have passed. */
 		runningOn: ({ endpoint, worker }: WorkerKey): Row[] =>
 			of(endpoint).filter(({ job }) => job.state === RUNNING && job.worker === worker),
 
-		/** Writes what changed. */
+		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
 			const all = [...tracked].filter(([, each]) => each.changed);
 			const inserted = all.flatMap(([, { row, stored }]) => (row && !stored ? [row] : []));
@@ -306,7 +297,6 @@ export function openRecords({
 	};
 }
 
-/** A row from the values of {@link COLUMNS}. */
 export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Row {
 	const endpoint = String(values[0]);
 	const number = (name: string): number => Number(values[AT[name]!]);

@@ -1,6 +1,6 @@
 /**
- * Payloads of the jobs in one transaction: inputs, and results or the progress value of a running
- * job. They are columns of the job's row; large ones PostgreSQL keeps outside of it.
+ * Inputs, results and progress values in one transaction. They are columns of `jobs`; PostgreSQL
+ * stores large ones out of line.
  */
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
@@ -17,35 +17,31 @@ const INPUTS = statement(`
   JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id`);
 const RESULT = statement("SELECT output, error FROM jobs WHERE endpoint = $1 AND id = $2");
 
-/** What of a job's texts this transaction changes. */
 interface Change {
 	input?: JsonText;
 	result?: Result;
 	erase?: boolean;
 }
 
-/** An error as its column holds it: a worker's sentence may have characters that text cannot. */
+/** Encodes an error as JSON: it may contain characters that `text` cannot hold. */
 export function packError(error: string | undefined): string | undefined {
 	return error === undefined ? undefined : JSON.stringify(error);
 }
 
-/** The error in its column. */
 export function readError(packed: string | null): string | undefined {
 	return packed === null ? undefined : (JSON.parse(packed) as string);
 }
 
-/** The result in the columns `output` and `error`. */
 export function readResult(output: string | null, error: string | null): Result {
 	return { output: output === null ? undefined : jsonTextOf(output), error: readError(error) };
 }
 
 export type Payloads = ReturnType<typeof openPayloads>;
 
-/** Texts of the rows of one transaction. */
+/** Payloads of the rows of one transaction. */
 export function openPayloads({ run }: { run: Runner["run"] }) {
 	const changes = new Map<string, Change>();
 	const inputs = new Map<string, JsonText>();
-	/** Results as they are stored. */
 	const results = new Map<string, Result>();
 
 	function change({ job }: { job: JobKey }): Change {
@@ -60,14 +56,14 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 			change(row).input = input;
 		},
 
-		/** The input was read along with its row. */
+		/** Adds an input that was read with its row. */
 		known: (row: Row, input: JsonText): void => void inputs.set(keyOf(row.job), input),
 
-		/** The input that was given in this transaction, or is known from its row. */
+		/** The input, if it was submitted in this transaction or read with its row. */
 		inputAtHand: ({ job }: Row): JsonText | undefined =>
 			changes.get(keyOf(job))?.input ?? inputs.get(keyOf(job)),
 
-		/** Inputs of rows that were there before this transaction, by {@link keyOf}. */
+		/** Inputs of rows stored before this transaction, by {@link keyOf}. */
 		async inputs(rows: readonly Row[]): Promise<Map<string, JsonText>> {
 			if (rows.length === 0) return new Map();
 			const found = await run(INPUTS, [
@@ -82,7 +78,7 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 			);
 		},
 
-		/** Replaces the result; without texts there is none afterwards. */
+		/** Replaces the result; absent members are cleared. */
 		setResult(row: Row, result: Result): void {
 			change(row).result = result;
 		},
@@ -107,7 +103,7 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 			changes.set(keyOf(row.job), { erase: true });
 		},
 
-		/** The changes are written: from now on the payloads are read. */
+		/** Call after the write: later calls read the payloads from the database. */
 		written(): void {
 			changes.clear();
 			results.clear();
@@ -124,8 +120,8 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 		},
 
 		/**
-		 * What to do with the texts of changed rows: whether there is a new result, whether all is
-		 * erased, `output` and `error`.
+		 * Update columns of changed rows: whether the result is new, whether all is erased, `output`,
+		 * `error`.
 		 */
 		ofChanged(rows: readonly Row[]): Buffer[] {
 			const of = rows.map(({ job }) => changes.get(keyOf(job)));

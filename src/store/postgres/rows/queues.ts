@@ -1,7 +1,7 @@
 /**
- * Queues of the endpoints in one transaction: their epochs and counts. A shared lock on each keeps
- * a purge out (D11), which takes it alone: what a transaction reads of a queue stays true until it
- * ends. The counts are added to, never set, in a slot of this connection (D13).
+ * Queues in one transaction: epochs and counts. A shared lock per queue excludes a purge, which
+ * locks exclusively (D11); so what was read of a queue holds until the end. Counts are incremented,
+ * never set, in this connection's slot (D13).
  */
 import { countsOf } from "../../../core/job-transitions.ts";
 import type { TransitionStep } from "../../../core/job-transitions.ts";
@@ -13,17 +13,14 @@ import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
 import { WAITING } from "../../states.ts";
 
-/** First number of the advisory locks on queues; the second is made of the endpoint. */
+/** First number of the advisory locks on queues; the second is derived from the endpoint. */
 export const QUEUE_LOCKS = 0x534c_0001;
 
 const LOCK = statement(
 	`SELECT count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`,
 );
 
-/**
- * What is known of some queues. `due`: whether something passed for a live job since the time
- * looked at before.
- */
+/** `due`: whether a live job became due since the last check. */
 const READ = statement(`
   SELECT given.endpoint, queues.epoch, queues.purged_to, sums.*,
     EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = given.endpoint AND ended_at IS NULL AND due_at > given.looked AND due_at <= given.now
@@ -48,35 +45,30 @@ const COUNT = statement(`
     in_queue = counted.in_queue + excluded.in_queue, in_queue_low = counted.in_queue_low + excluded.in_queue_low, in_progress = counted.in_progress + excluded.in_progress,
     completed = counted.completed + excluded.completed, failed = counted.failed + excluded.failed, retried = counted.retried + excluded.retried`);
 
-/**
- * What a server remembers of each queue between transactions, to look at less: hints, not truth.
- */
+/** What a server remembers of each queue between transactions to read less. Hints only. */
 export interface QueueMemory {
-	/** Every live job due up to this time was settled. */
+	/** All live jobs due up to this time are settled. */
 	looked: number;
 	/**
-	 * Every waiting job of usual priority up to this rank was handed out, but for those that others
-	 * had locked.
+	 * All waiting jobs of normal priority up to this rank were claimed, except those locked by
+	 * others.
 	 */
 	claimedTo: number;
 	/**
-	 * When the front of the queue and what lies shortly before `claimedTo` was last searched, and
-	 * when all of it, ms since the epoch.
+	 * When the front of the queue and the ranks shortly before `claimedTo` were last searched, and
+	 * when the whole queue, ms since the epoch.
 	 */
 	searchedAt: number;
 	searchedAllAt: number;
-	/** As of its last transaction: its epoch, the highest rank of a purged job, how many waited. */
+	/** As of its last transaction: epoch, highest purged rank, number of waiting jobs. */
 	epoch: number;
 	purgedTo: number;
 	waiting: number;
 }
 
-/** Queues remembered at most. */
 const MOST_REMEMBERED = 10_000;
 
-/**
- * Transactions that lasted longer than this, or clocks that differ by more, are not counted on, ms.
- */
+/** Margin for long transactions and clock differences between servers, ms. */
 const LOOK_BACK_MS = 2000;
 
 export type QueueMemories = ReturnType<typeof openQueueMemories>;
@@ -103,14 +95,13 @@ export function openQueueMemories() {
 			}
 			return memory;
 		},
-		/** Nothing is known of a queue. */
 		forgetOne: (endpoint: string): void => void byEndpoint.delete(endpoint),
 	};
 }
 
 export type Queues = ReturnType<typeof openQueues>;
 
-/** What the queues of a transaction are made of: the connection with `slot` runs it. */
+/** `slot`: of the connection that runs the transaction. */
 interface QueuesOptions {
 	run: Runner["run"];
 	memories: QueueMemories;
@@ -157,8 +148,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 		of,
 
 		/**
-		 * Locks and reads the queues of some endpoints; `now` is the time for which deadlines are
-		 * looked at, ms since the epoch.
+		 * Locks and reads the queues of some endpoints. `now`: time for deadlines, ms since the epoch.
 		 */
 		async read(endpoints: Iterable<string>, now: number): Promise<void> {
 			const fresh = [...new Set(endpoints)]
@@ -216,30 +206,28 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 			}
 		},
 
-		/** A place at the back of a queue for a job that begins to wait at a time. */
+		/** A rank at the back of a queue for a job that starts to wait at `at`. */
 		nextBack: (queue: Queue, at: number): number => places.back(at, queue.purgedTo),
 
-		/** Counts a job that was just added. */
 		added(queue: Queue, lowPriority: boolean): void {
 			count(queue, { inQueue: 1, lowInQueue: Number(lowPriority) });
 		},
 
-		/** Counts a move. */
 		moved({ queue }: Row, { on, from, job }: TransitionStep): void {
 			const change = countsOf(on, from, job.state);
 			count(queue, job.lowPriority ? { ...change, lowInQueue: change.inQueue } : change);
 		},
 
-		/** A place at an end of the queue, in its present epoch; at the front always below 0. */
+		/** A rank at an end of the queue, in its current epoch; below 0 at the front. */
 		join({ queue, job }: Row, end: "front" | "back"): { rank: number; epoch: number } {
 			if (end === "back")
 				return { rank: places.back(job.queuedAt, queue.purgedTo), epoch: queue.epoch };
-			// Claims of this server look at the front again.
+			// Makes this server's claims search the front again.
 			memories.of(queue.endpoint).searchedAt = -Infinity;
 			return { rank: places.front(job.queuedAt), epoch: queue.epoch };
 		},
 
-		/** Writes what changed. */
+		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
 			const all = [...byEndpoint.values()];
 			const changed = all
@@ -269,10 +257,10 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 			return writes;
 		},
 
-		/** Called when the transaction fails. */
+		/** Adds a callback for when the transaction fails. */
 		onUndo: (restore: () => void): void => void undo.push(restore),
 
-		/** The transaction failed: nothing was learnt. */
+		/** Call when the transaction fails: discards what was remembered. */
 		undo(): void {
 			for (const each of undo) each();
 		},

@@ -1,25 +1,21 @@
 /**
- * Places in queues and lists, made without asking the database: they grow with the time, and among
- * equal times with their order on this server. What servers with slightly different clocks submit
- * at the same moment is in no particular order, as it arrives.
+ * Allocates ranks for queues and lists without the database. They grow with time and, within a ms,
+ * in the order of this server. Jobs submitted to different servers at the same moment have no
+ * defined order.
  */
 
-/** Places in each millisecond. */
+/** Ranks per millisecond. */
 const PER_MS = 2048;
 
-/** The place that lies so much earlier than another one at the back, ms. */
+/** The rank `ms` earlier than a rank at the back. */
 export function earlier(place: number, ms: number): number {
 	return place - ms * PER_MS;
 }
 
-/** Gives places. */
 export interface RankAllocator {
-	/**
-	 * A place after all that were given before. `now`: ms since the epoch; `after`: a place that it
-	 * must be behind.
-	 */
+	/** A rank above all given before and above `after`. `now`: ms since the epoch. */
 	back(now: number, after?: number): number;
-	/** A place before all that were given before, always below 0. */
+	/** A rank below all given before, always below 0. */
 	front(now: number): number;
 }
 

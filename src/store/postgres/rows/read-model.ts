@@ -1,7 +1,4 @@
-/**
- * Rows as they are read to be shown, with their texts and attempts: nothing is locked and nothing
- * written.
- */
+/** Rows read for display, with payloads and attempts; nothing is locked or written. */
 import type { Attempt } from "../../../core/job.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import { openTransitions } from "../../apply-transition.ts";
@@ -18,7 +15,6 @@ import type { Queue, Row } from "./row.ts";
 import type { Value } from "../connection/statement.ts";
 import { readResult } from "./payloads.ts";
 
-/** A row with all that is shown of it. */
 export interface ReadModelRow extends Row {
 	readonly past: readonly Attempt[];
 	readonly result: Result;
@@ -26,14 +22,14 @@ export interface ReadModelRow extends Row {
 }
 
 /**
- * Columns of a row that is shown: the epoch of its queue, input, output and error as given, and the
- * row itself; of `jobs` and `queues`.
+ * Columns for {@link readModelFrom}, of `jobs` and `queues`; `input` and `output` are SQL
+ * expressions.
  */
 export function readModelColumns({ input, output }: { input: string; output: string }): string {
 	return `queues.epoch, ${input}, ${output}, jobs.error, ${COLUMNS}`;
 }
 
-/** A row from the values of {@link readModelColumns}; undefined for one of a purged job. */
+/** A row from the values of {@link readModelColumns}; undefined if purged. */
 export function readModelFrom([epoch, input, output, error, ...values]: Value[]):
 	| ReadModelRow
 	| undefined {
@@ -57,7 +53,7 @@ export function readModelFrom([epoch, input, output, error, ...values]: Value[])
 	};
 }
 
-/** The unit of work of an operation that reads one row; `range`: chunks that were read for it. */
+/** The unit of work of an operation that reads one row; `range`: chunks read for it. */
 export function readUnit(
 	row: ReadModelRow | undefined,
 	range?: Omit<ChunkRead, "state">,
@@ -71,12 +67,12 @@ export function readUnit(
 	};
 }
 
-/** What is only read is never written. */
+/** Writes are not possible here. */
 function never(): never {
 	throw new Error("An operation that only reads asked for something else.");
 }
 
-/** The steps of a row that is only read: what has passed for it is shown, not written. */
+/** Transitions of a read-only row: projected, never written. */
 export const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
 	queues: { moved: never, join: never },
 	records: { update: never, remove: never },
@@ -87,7 +83,7 @@ export const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
 	signal: never,
 });
 
-/** What is shown of a row, as if all that has passed for it were settled (D15). */
+/** Views of a row as if its passed deadlines were settled (D15). */
 export const VIEWS = openViews<ReadModelRow>({
 	attempts: { list: ({ past }) => [...past] },
 	payloads: {

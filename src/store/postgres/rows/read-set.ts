@@ -1,7 +1,4 @@
-/**
- * What the operations of a transaction declare to read, together: it is read for all of them at
- * once.
- */
+/** Combines the declared reads of a transaction's operations into one round trip. */
 import type { FollowUp, Reads } from "../../operations/operation.ts";
 import type { JobKey, KeyPlace, WorkerKey } from "../../operations/unit-of-work.ts";
 import { texts } from "../connection/arrays.ts";
@@ -12,13 +9,12 @@ import type { UnitOfWork } from "./unit-of-work.ts";
 import { statement } from "../connection/statement.ts";
 import { RUNNING } from "../../states.ts";
 
-/** The rows of all operations of a transaction. */
 export interface ReadSet {
 	endpoints: Set<string>;
 	jobs: JobKey[];
 	workers: WorkerKey[];
 	keys: KeyPlace[];
-	/** The latest time that an operation names, ms since the epoch. */
+	/** The latest time of any operation, ms since the epoch. */
 	now: number;
 }
 
@@ -26,7 +22,7 @@ export function emptyReadSet(): ReadSet {
 	return { endpoints: new Set(), jobs: [], workers: [], keys: [], now: Number.MIN_SAFE_INTEGER };
 }
 
-/** Adds the rows that an operation will read; `now` is its time, if it has one. */
+/** Adds an operation's reads; `now` is its time, if it has one. */
 export function addReads(
 	set: ReadSet,
 	{ jobs = [], workers = [], keys = [], endpoints = [] }: Reads,
@@ -41,8 +37,8 @@ export function addReads(
 }
 
 /**
- * Rows by their ids, those that workers run, and those of which they may run old attempts; in one
- * order everywhere, so that two transactions wait for each other only one way round.
+ * Rows by id, those that workers run, and those whose old attempts they may run. Fixed lock order:
+ * prevents deadlocks.
  */
 const ROWS = statement(`
   SELECT ${COLUMNS} FROM (
@@ -55,7 +51,6 @@ const ROWS = statement(`
   JOIN jobs ON jobs.endpoint = wanted.endpoint AND jobs.id = wanted.id
   ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
 
-/** Locks and reads the rows that were wanted. */
 export async function loadRows(records: Records, { jobs, workers }: ReadSet): Promise<void> {
 	if (workers.length === 0) return await records.load(jobs);
 	const keys = records.expect(jobs);
@@ -68,7 +63,7 @@ export async function loadRows(records: Records, { jobs, workers }: ReadSet): Pr
 	await records.query(ROWS, names.map(texts));
 }
 
-/** Reads what an operation will read besides, right before it. */
+/** Reads what an operation needs besides, right before it runs. */
 export async function loadFollowUp(
 	{ records, payloads, chunks, queues, due }: UnitOfWork,
 	{ jobs, result, lastChunks, range, waiting }: FollowUp<Row>,

@@ -1,55 +1,53 @@
-/** A job's row and the queue of its endpoint, as one transaction sees and changes them. */
+/** A job's row and its queue, as one transaction sees them. */
 import type { Counts } from "../../../core/job-transitions.ts";
 import type { JobKey, Reservation } from "../../operations/unit-of-work.ts";
 import type { JobRow } from "../../row.ts";
 import { WAITING } from "../../states.ts";
 
-/** A row; never changed in place. */
+/** Never changed in place. */
 export interface Row extends JobRow {
 	readonly queue: Queue;
-	/** Place in lists. */
+	/** Position in lists. */
 	readonly number: number;
-	/** The epoch of the queue when the job began to wait. */
+	/** The queue's epoch when the job began to wait. */
 	readonly epoch: number;
-	/** Who is writing chunks to its client. */
+	/** Reservation of the chunks being delivered. */
 	readonly reader?: ServerReservation | undefined;
 }
 
-/** A reservation; `session` is its server's, whose end frees the chunks. */
+/** `session`: of the reader's server; its end frees the chunks. */
 export interface ServerReservation extends Reservation {
 	readonly session: number;
 }
 
-/** One endpoint's queue. */
 export interface Queue {
 	readonly endpoint: string;
-	/** Whether it has a row. */
+	/** Whether it has a row in `queues`. */
 	known: boolean;
 	/** Waiting jobs of an earlier epoch were purged (D11). */
 	epoch: number;
-	/** The highest rank of a purged job; 0 when there was none. */
+	/** Highest rank of a purged job, or 0. */
 	purgedTo: number;
-	/** Counts of all servers together, with what this transaction changed. */
+	/** Counts of all servers plus this transaction's changes. */
 	readonly counts: Counts;
-	/** Waiting jobs of low priority, part of `counts.inQueue` (D20). */
+	/** Waiting low-priority jobs, part of `counts.inQueue` (D20). */
 	lowInQueue: number;
-	/** What this transaction changed of `counts` and `lowInQueue`. */
+	/** This transaction's changes to `counts` and `lowInQueue`. */
 	readonly change: Counts & { lowInQueue: number };
-	/** Something may have passed for one of its jobs that is not written yet. */
+	/** A deadline of one of its jobs may have passed unsettled. */
 	due: boolean;
 }
 
-/** A job's place in a map. */
+/** Map key of a job. */
 export function keyOf({ endpoint, id }: JobKey): string {
 	return `${endpoint}/${id}`;
 }
 
-/** Whether the job waited when its queue was purged: nothing of it may be seen any more. */
+/** Whether the job waited when its queue was purged: then it must not be visible. */
 export function isPurged({ job, queue, epoch }: Row): boolean {
 	return epoch < queue.epoch && job.state === WAITING;
 }
 
-/** No counts at all. */
 export function noCounts(): Counts {
 	return { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
 }

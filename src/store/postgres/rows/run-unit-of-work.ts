@@ -1,6 +1,6 @@
 /**
- * A transaction on a unit of work of its own: changes are written at its end, signals are sent
- * after its commit.
+ * Runs a transaction on a unit of work: changes are written at its end, signals are sent after its
+ * commit.
  */
 import type { Signal } from "../../contract/store.ts";
 import { openUnitOfWork } from "./unit-of-work.ts";
@@ -8,13 +8,13 @@ import type { ServerMemory, UnitOfWork } from "./unit-of-work.ts";
 import type { Runner } from "../connection/statement.ts";
 import type { Work } from "../connection/transaction.ts";
 
-/** How hints leave: to the listeners of this server, and to other servers. */
+/** Where signals go: to this server's listeners, and to other servers. */
 export interface Hints {
 	own(signals: readonly Signal[]): void;
 	others(signals: readonly Signal[]): void;
 }
 
-/** `transact` runs its work as `transaction` does; `slot` is where its connection counts. */
+/** `transact`: like `transaction`; `slot`: count slot of its connection. */
 interface PartsOptions<T> {
 	transact: (work: Work<T>) => Promise<T>;
 	slot: () => number;
@@ -22,10 +22,7 @@ interface PartsOptions<T> {
 	hints: Hints;
 }
 
-/**
- * Runs `work`, several times perhaps, with new parts each time. Throws as `transact` does; nothing
- * was learnt then.
- */
+/** Runs `work`, possibly several times, each time with a new unit. Throws as `transact` does. */
 export async function runUnitOfWork<T>(
 	{ transact, slot, server, hints }: PartsOptions<T>,
 	work: (parts: UnitOfWork, runner: Runner) => Promise<T>,

@@ -1,31 +1,24 @@
 /**
- * Sessions of servers that others do not see (D7 Delivery): one whose connection was lost shows
- * itself again in a moment, one whose server died does not. So none counts as over before it was
- * missed twice, and what its readers write meanwhile is not written by another one too.
+ * Liveness of other servers' sessions (D7 Delivery). A session may be missing for a moment while
+ * its connection is replaced; so it counts as over only when missed twice, and no chunk is
+ * delivered by two readers.
  */
 import type { Clock } from "../../../clock.ts";
 
-/**
- * First number of the advisory locks that server sessions hold as long as they live; the second is
- * the session's.
- */
+/** First number of the advisory locks that servers hold while alive; the second is the session. */
 export const SESSION_LOCKS = 0x534c_0003;
 
-/**
- * How long a server has to show itself again, ms: a connection that was cut is made again in less.
- */
+/** How long a server has to reconnect, ms. */
 const BACK_MS = 1000;
 
-/** Looks that are further apart than this say nothing together, ms. */
+/** Checks further apart than this do not count as successive, ms. */
 const APART_MS = 5000;
 
-/** What this server has seen of others' sessions. */
 export interface SessionLiveness {
-	/** It was looked for just now. Answers whether it is over. */
+	/** Reports a check of the session just made. Returns whether it is over. */
 	isOver(session: number, shown: boolean): boolean;
 	/**
-	 * Resolves when it is certain whether sessions missed so far are over: true if there are any
-	 * that were not before.
+	 * Resolves when the state of all missed sessions is certain: true if any turned out to be over.
 	 */
 	settled(): Promise<boolean>;
 }
@@ -44,7 +37,6 @@ export function openSessionLiveness(clock: Clock): SessionLiveness {
 		async settled() {
 			const since = Math.max(...[...missed.values()].map((each) => each.since));
 			const left = since + BACK_MS - clock.now();
-			// Without any there is nothing to wait for.
 			if (!(left > 0)) return false;
 			await clock.sleep(left);
 			return true;

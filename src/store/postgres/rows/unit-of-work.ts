@@ -1,4 +1,4 @@
-/** Everything the operations of one transaction work on. */
+/** Everything that the operations of one transaction use. */
 import type { Attempt } from "../../../core/job.ts";
 import type { TransitionStep } from "../../../core/job-transitions.ts";
 import type { NewDelivery } from "../../../core/delivery.ts";
@@ -20,11 +20,11 @@ import type { Row } from "./row.ts";
 import type { Runner } from "../connection/statement.ts";
 import { openPayloads } from "./payloads.ts";
 
-/** What outlives transactions on this server. */
+/** State of this server that outlives transactions. */
 export interface ServerMemory {
 	queueMemories: QueueMemories;
 	ranks: RankAllocator;
-	/** This server's session, whose end frees what its readers have reserved. */
+	/** This server's session; its end frees its readers' reservations. */
 	session: number;
 	/** Which sessions of others are over. */
 	sessions: SessionLiveness;
@@ -32,7 +32,7 @@ export interface ServerMemory {
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
-/** The parts of one transaction. `slot`: where its connection counts. */
+/** `slot`: count slot of the connection. */
 export function openUnitOfWork({
 	run,
 	server,
@@ -46,12 +46,11 @@ export function openUnitOfWork({
 	const others: Signal[] = [];
 	const delivered: NewDelivery[] = [];
 
-	/** Notifies this server's listeners of what the answers to their calls do not contain. */
+	/** Signals to this server's listeners what their answers do not contain. */
 	function signal(each: Signal): void {
 		if (each.kind !== "delivery" || !own.some(({ kind }) => kind === "delivery")) own.push(each);
 	}
 
-	/** Notifies other servers. */
 	function notifyOthers(each: Signal): void {
 		if (each.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery"))
 			others.push(each);
@@ -69,7 +68,7 @@ export function openUnitOfWork({
 			notifyOthers({ kind: "delivery" });
 		},
 	};
-	// The worker matters only on the server that noticed its loss.
+	// Only the server that noticed the loss of a worker needs its id.
 	const written = (step: TransitionStep): void =>
 		signalsOf(step).forEach((each) =>
 			notifyOthers(each.kind === "queued" ? { ...each, worker: undefined } : each),
@@ -133,15 +132,15 @@ export function openUnitOfWork({
 			release: (row: Row): Row => records.update(row, { reader: undefined }),
 		},
 
-		/** How many jobs of the endpoint wait; the follow-up of the operation has settled others. */
+		/** Number of waiting jobs; the operation's follow-up has settled due ones. */
 		waiting: ({ endpoint }: { endpoint: string }): number => queues.of(endpoint).counts.inQueue,
 
-		/** Writes all that changed since the last time, in one round trip. */
+		/** Writes all changes since the last flush in one round trip. */
 		flush,
 
 		/**
-		 * Hints for this server's listeners, and for other servers, once the transaction is through. Of
-		 * a job that was handed out in the same transaction nobody need know that it waited.
+		 * Signals to send after the commit. A job claimed in the same transaction is not signalled as
+		 * waiting.
 		 */
 		signals: {
 			own,
@@ -150,7 +149,7 @@ export function openUnitOfWork({
 			},
 		},
 
-		/** The transaction failed: what this server remembers is as before. */
+		/** Call when the transaction fails. */
 		undo: queues.undo,
 	};
 }

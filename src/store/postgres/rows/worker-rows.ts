@@ -1,4 +1,4 @@
-/** Workers as rows; what their pings mean is in `workers.ts`. */
+/** Worker rows; pings are handled in `workers.ts`. */
 import type { WorkerRow, WorkerStore } from "../../contract/workers.ts";
 import type { Database } from "../connection/database.ts";
 import { statement } from "../connection/statement.ts";
