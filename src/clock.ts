@@ -3,9 +3,7 @@ import type { LocalMs } from "./core/time.ts";
 
 /** This machine's clock and timer, in ms; tests pass a manual one. */
 export interface Clock {
-	/**
-	 * Ms since the epoch by this machine. Stored times and comparisons with rows need the job clock.
-	 */
+	/** Since the epoch. Stored times and comparisons with rows need the job clock. */
 	now(): LocalMs;
 	/** Resolves after `ms`, or when the signal aborts. Never rejects. */
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;

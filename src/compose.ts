@@ -28,9 +28,9 @@ import { systemResolve } from "./webhooks/target.ts";
 export interface App {
 	/** Listening address, without trailing slash. */
 	url: string;
-	/** The key created at the first start, to be shown once (D30). */
+	/** Created at the first start, to be shown once (D30). */
 	firstKey: string | undefined;
-	/** One-time console sign-in link for this machine; absent if other machines can connect (D31). */
+	/** Single-use sign-in link; absent if other machines can connect (D31). */
 	consoleLink: string | undefined;
 	engine: Engine;
 	events: EventBus;
@@ -41,18 +41,15 @@ export interface App {
 /** Time for connections to end after the drain, ms. */
 const CLOSE_MS = 2000;
 
-/** How long kept-alive load balancer connections are still served when other servers remain, ms. */
+/** How long kept-alive connections are served if other servers remain, ms. */
 const LINGER_MS = 1000;
 
-/** The built console: next to this file in the build, in `dist` when run from source. */
+/** Next to this file in the build, in `dist` when run from source. */
 const CONSOLE_FOLDER = fileURLToPath(
 	new URL(import.meta.url.endsWith(".ts") ? "../dist/console" : "./console", import.meta.url),
 );
 
-/**
- * Starts everything in order; stops what was started if a step fails. `open` opens the configured
- * store.
- */
+/** Starts everything in order; stops what was started if a step fails. */
 export async function startApp(
 	config: Config,
 	o: {
@@ -67,7 +64,7 @@ export async function startApp(
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	makeFolder(config.dataDir);
 	const shared = config.store.kind === "postgres";
-	// Servers that share a store each have an identity: it marks the workers they launched.
+	// Servers that share a store each have an identity, which marks the workers they launched.
 	const folder = shared
 		? (await import("./data-folder.ts")).openDataFolder(config.dataDir)
 		: undefined;
@@ -77,8 +74,7 @@ export async function startApp(
 		database: config.store.kind === "sqlite" ? config.store.path : undefined,
 		random,
 	};
-	// With SQLite, called once this process has the file locked: before that, another process may be
-	// creating the key.
+	// SQLite calls this after locking the file: before, another process may be creating the key.
 	const store = await open({
 		address: config.store,
 		clock,
@@ -137,8 +133,7 @@ export async function startApp(
 		});
 		const url = `http://${reachable(server.host)}:${server.port}`;
 		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;
-		// A load balancer could send a worker's calls to any server; launched workers must call their
-		// own.
+		// A load balancer could route calls to any server; launched workers must call their own.
 		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
 		events.emit("service.listening", { url });
 		const { close } = server;
@@ -164,13 +159,13 @@ export async function startApp(
 	}
 }
 
-/** The address at which this machine reaches a listener: not a wildcard. */
+/** A wildcard address becomes loopback. */
 function reachable(host: string): string {
 	if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
 	return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Whether only this machine can reach a listener at that address. */
+/** Whether only this machine can connect. */
 function isLoopback(host: string): boolean {
 	return host === "::1" || host.startsWith("127.");
 }

@@ -14,16 +14,14 @@ const SQLITE_BUSY = 5;
 const BUSY_MS = 2000;
 
 export interface DataFolder {
-	/** Stored in the folder. */
 	serverId: string;
 	/** Idempotent. */
 	close(): void;
 }
 
 /**
- * Opens or creates the folder, accessible only to its owner. Throws an Error with a sentence while
- * another server uses it. The lock is SQLite's: it ends with the process and works across
- * containers on one machine.
+ * Opens or creates the folder, accessible only to its owner. Throws an Error while another server
+ * uses it. SQLite's lock ends with the process and works across containers on one machine.
  */
 export function openDataFolder(path: string): DataFolder {
 	makeFolder(path);
@@ -53,7 +51,7 @@ export function openDataFolder(path: string): DataFolder {
 	}
 }
 
-/** Mode 0600, which SQLite also uses for its journal; earlier versions left it readable. */
+/** Mode 0600, also for SQLite's journal; earlier versions left it readable. */
 function makeOwnersOnly(file: string): void {
 	try {
 		closeSync(openSync(file, "a", OWNER_FILE));

@@ -22,7 +22,7 @@ export type FileOperations = Pick<
 export const OWNER_FILE = 0o600;
 const OWNER_FOLDER = 0o700;
 
-/** Error codes of file systems without hard links. */
+/** File systems without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set([
 	"EPERM",
 	"ENOTSUP",
@@ -31,10 +31,7 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 	"EMLINK",
 ]);
 
-/**
- * Error codes where nothing can be flushed, such as read-only mounts. Not EIO and ENOSPC: data may
- * be lost.
- */
+/** Nothing can be flushed, such as on read-only mounts. Not EIO and ENOSPC: data may be lost. */
 const NO_FLUSH: ReadonlySet<string> = new Set([
 	"EINVAL",
 	"EROFS",
@@ -45,10 +42,7 @@ const NO_FLUSH: ReadonlySet<string> = new Set([
 	"EACCES",
 ]);
 
-/**
- * Creates a durable file with mode 0600; false if it exists. Of several processes exactly one
- * creates it.
- */
+/** Mode 0600; false if the file exists. Of several processes exactly one creates it. */
 export function createFile(path: string, text: string, ops: FileOperations = fs): boolean {
 	return writeDurably(path, text, ops, (temporary) => {
 		try {
@@ -70,7 +64,7 @@ export function createFile(path: string, text: string, ops: FileOperations = fs)
 	});
 }
 
-/** Replaces or creates (mode 0600) a durable file; a power loss leaves the old or new content. */
+/** Replaces or creates (mode 0600); a power loss leaves the old or new content. */
 export function replaceFile(path: string, text: string, ops: FileOperations = fs): void {
 	writeDurably(path, text, ops, (temporary) => {
 		ops.renameSync(temporary, path);
@@ -78,13 +72,13 @@ export function replaceFile(path: string, text: string, ops: FileOperations = fs
 	});
 }
 
-/** Flushes the content and the name of a file. */
+/** Flushes content and name. */
 export function flushFile(path: string, ops: FileOperations = fs): void {
 	flush(path, ops);
 	flush(dirname(path), ops);
 }
 
-/** Creates a durable folder (mode 0700) with its parents. An existing folder keeps its mode. */
+/** Creates a durable folder (mode 0700) with parents. An existing one keeps its mode. */
 export function makeFolder(path: string, ops: FileOperations = fs): void {
 	const first = ops.mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
 	if (first === undefined) return;
@@ -94,7 +88,7 @@ export function makeFolder(path: string, ops: FileOperations = fs): void {
 	}
 }
 
-/** Writes and flushes a temporary file, which `name` links or renames. */
+/** `name` links or renames the flushed temporary file. */
 function writeDurably(
 	path: string,
 	text: string,

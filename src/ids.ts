@@ -1,12 +1,12 @@
 /** Ids, from time and randomness. */
 import type { Operation } from "./core/job.ts";
 
-/** Cryptographically strong random bytes. */
+/** Cryptographically strong. */
 export type Random = (bytes: number) => Uint8Array;
 
 const POOL_BYTES = 8192;
 
-/** Draws random bytes in large portions: a call costs far more than the bytes. */
+/** Draws large portions: a call costs far more than the bytes. */
 export function pooled(random: Random): Random {
 	let pool: Uint8Array = new Uint8Array(0);
 	let used = 0;
@@ -28,13 +28,13 @@ export function hex(bytes: Uint8Array): string {
 
 const DIGITS = Buffer.from("0123456789abcdef");
 
-/** Offsets of the 16 bytes of a UUID in its text. */
+/** Offsets of a UUID's 16 bytes in its text. */
 const OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 
-/** Reused for every UUID: the result is one flat string, not a rope. */
+/** Reused: the result is one flat string, not a rope. */
 const text = Buffer.alloc(36, "-");
 
-/** A UUIDv7: 48 bits of milliseconds, then randomness (D6). */
+/** 48 bits of milliseconds, then randomness (D6). */
 export function uuidv7(now: number, random: Random): string {
 	const ms = Math.floor(now);
 	const high = Math.floor(ms / 2 ** 32);
@@ -56,7 +56,7 @@ export function jobId(operation: Operation, now: number, random: Random): string
 	return operation === "runsync" ? `sync-${id}` : id;
 }
 
-/** Whether the text can be a job id; others need no lookup in the store. */
+/** Other texts need no lookup in the store. */
 export function isJobId(id: string): boolean {
 	return /^[a-zA-Z0-9_-]{1,80}$/.test(id);
 }

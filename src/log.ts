@@ -9,7 +9,7 @@ import type { EventBus, EventName, Events } from "./events.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A sentence; `below` holds multi-line details for the text format. */
+/** `below`: multi-line details for the text format. */
 type Line = string | { sentence: string; below: string } | undefined;
 
 type Entry<N extends EventName> = readonly [LogLevel, (facts: Events[N]) => Line];
@@ -83,10 +83,10 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	fault: ["error", ({ where, error }) => faulty(where, error)],
 };
 
-/** Facts whose values are redacted in every event. */
+/** Redacted facts. */
 const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token", "webhookSecret"];
 
-/** Logs events with `write`, with timestamps; `level`: the lowest that is logged. */
+/** Logs events from `level` on with `write`, with timestamps. */
 export function log(q: {
 	events: EventBus;
 	clock: Clock;
@@ -136,7 +136,6 @@ function requestFailed({ method, path, status, reference, error }: Events["reque
 	return status === 500 ? faulty(what, error) : `${what}: ${messageOf(error)}`;
 }
 
-/** The error as a sentence, its stack below. */
 function faulty(where: string, error: unknown): Line {
 	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
 	const [first = "", ...rest] = stack.split("\n");
@@ -147,7 +146,7 @@ function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Worker text could imitate log lines or contain terminal control sequences. */
+/** Worker text could imitate log lines or control the terminal. */
 function oneLine(text: string): string {
 	// oxlint-disable-next-line no-control-regex
 	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");

@@ -13,21 +13,19 @@ import type { StoredSecrets } from "./store/key-check.ts";
 
 const KEY_BYTES = 32;
 
-/** The line end is optional. */
 const KEY_TEXT = /^([0-9a-fA-F]{64})\r?\n?$/;
 
 export interface KeySource {
-	/** `SLUICE_SECRET`. */
 	secret: string | undefined;
-	/** Path of the SQLite file; undefined with PostgreSQL, whose store checks the key. */
+	/** SQLite file; undefined with PostgreSQL, whose store checks the key. */
 	database: string | undefined;
 	random: Random;
 }
 
 /**
  * The 32-byte key. SQLite: `stored` is the database's data to check it; a key file is created only
- * if nothing is encrypted yet, and is durable on return. Throws an Error with a sentence for the
- * operator if the key file is missing or wrong.
+ * if nothing is encrypted yet, and is durable on return. Throws an Error for the operator if the
+ * key file is missing or wrong.
  */
 export function secretKey(
 	{ secret, database, random }: KeySource,
@@ -60,8 +58,8 @@ function fromText(secret: string): Uint8Array {
 }
 
 /**
- * Whether the database was encrypted with this key. Without a check value (earlier versions)
- * several keys may have been used: one text that it decrypts suffices.
+ * Without a check value (earlier versions) several keys may have been used: one decrypted text
+ * suffices.
  */
 function isKeyOf(key: Uint8Array, { identity, check, encrypted }: StoredSecrets): boolean {
 	if (check !== undefined) return check === keyCheck(key, identity);
@@ -69,7 +67,7 @@ function isKeyOf(key: Uint8Array, { identity, check, encrypted }: StoredSecrets)
 	return encrypted.some((text) => decrypt(text).ok);
 }
 
-/** The key in the file; undefined if the file does not exist. */
+/** Undefined if the file does not exist. */
 function readKey(path: string, database: string): Uint8Array | undefined {
 	let text: string;
 	try {
@@ -90,7 +88,7 @@ function readKey(path: string, database: string): Uint8Array | undefined {
 	return Buffer.from(digits, "hex");
 }
 
-/** Creates the key file, or uses the key that another process creates at the same time. */
+/** If another process creates the file at the same time, returns its key. */
 function createKey(path: string, database: string, random: Random): Uint8Array {
 	createFile(path, hex(random(KEY_BYTES)));
 	return readKey(path, database) ?? refuseMissing(path, database);

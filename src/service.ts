@@ -1,7 +1,7 @@
 /** Services, periodic work and background work. */
 import type { Clock } from "./clock.ts";
 
-/** Both calls are idempotent; `stop` waits for the step in progress. */
+/** Calls are idempotent; `stop` waits for the step in progress. */
 export interface Service {
 	start(): void;
 	stop(): Promise<void>;
@@ -17,12 +17,12 @@ export interface LoopOptions {
 	clock: Clock;
 	/** Returns the wait until the next step, ms. */
 	step: () => Promise<number>;
-	/** Wait after a step that threw, ms. */
+	/** Wait after an error, ms. */
 	retryMs: number;
 	onError: (error: unknown) => void;
 }
 
-/** Repeats `step`, never concurrently, with the waits that the steps return. */
+/** Repeats `step`, never concurrently. */
 export function loop({ clock, step, retryMs, onError }: LoopOptions): Loop {
 	let running: Promise<void> | undefined;
 	let stopping = false;
@@ -66,7 +66,7 @@ export function loop({ clock, step, retryMs, onError }: LoopOptions): Loop {
 
 /** Work that no caller waits for, but that a stop waits for. */
 export interface BackgroundTasks {
-	/** Errors of the work are reported under this name. */
+	/** Errors are reported under this name. */
 	run(name: string, work: Promise<unknown>): void;
 	/** Aborts when {@link stop} begins. */
 	readonly stopped: AbortSignal;

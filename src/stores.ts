@@ -11,7 +11,7 @@ export type { Inspection };
 /**
  * Opens the store and migrates its schema. `sealKey` returns the 32-byte key for secrets, which is
  * checked against the store (D22); with SQLite it receives the file's data for that check. Throws
- * an Error with a sentence for the operator.
+ * an Error for the operator.
  */
 export async function openStore({
 	address,
@@ -34,15 +34,15 @@ export async function openStore({
 	});
 }
 
-/** Checks a PostgreSQL database for `sluice doctor`. */
+/** For `sluice doctor`. */
 export async function inspectPostgres(q: { url: string; now: () => number }): Promise<Inspection> {
 	return await (await import("./store/postgres/inspect.ts")).inspect(q);
 }
 
 /**
- * Applies missing migrations, or with `check` only returns their names. `name`: the store without
- * secrets. `newSecret`: accept another key for secrets at the next start; encrypted data becomes
- * unreadable (D22). Throws an Error with a sentence for the operator.
+ * Applies missing migrations, or with `check` only returns them. `name`: the store without secrets.
+ * `newSecret`: accept another key for secrets at the next start; encrypted data becomes unreadable
+ * (D22). Throws an Error for the operator.
  */
 export async function migrateStore({
 	address,

@@ -7,39 +7,39 @@ import type { ServiceClient } from "./service-client.ts";
 export interface Flag {
 	/** Placeholder in help texts; absent for a switch. */
 	value?: string;
-	/** One-letter form. */
+	/** One letter. */
 	short?: string;
 	summary: string;
-	/** May be repeated. */
+	/** Repeatable. */
 	many?: true;
 }
 
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** Values of flags by name; a switch that is set has the value "true". */
+/** A switch that is set has the value "true". */
 export type FlagValues = Readonly<Record<string, string | undefined>>;
 
-/** The parsed command line of an action. */
+/** The parsed command line. */
 export interface ActionInput {
-	/** One value per argument; undefined for an omitted optional one. */
+	/** Undefined for an omitted optional argument. */
 	args: readonly (string | undefined)[];
 	flags: FlagValues;
 	/** Values of repeatable flags. */
 	lists: Readonly<Record<string, readonly string[]>>;
-	/** Arguments after `--`, for actions with `rest`. */
+	/** Arguments after `--`. */
 	rest: readonly string[];
-	/** The service at `SLUICE_URL`, with `SLUICE_API_KEY`. */
+	/** From `SLUICE_URL` and `SLUICE_API_KEY`. */
 	service: ServiceClient;
 }
 
-/** A command, or a verb of a command group. */
+/** A command, or a verb of a group. */
 export interface Action {
 	name: string;
 	summary: string;
-	/** Placeholders; those in brackets are optional. */
+	/** Placeholders; optional ones in brackets. */
 	args: readonly string[];
 	flags: Flags;
-	/** Overrides the synopsis made of `args` and `flags`. */
+	/** Overrides the generated one. */
 	synopsis?: string;
 	/** Takes a command line after `--`. */
 	rest?: true;
@@ -47,7 +47,7 @@ export interface Action {
 	run(input: ActionInput): Promise<number>;
 }
 
-/** Actions on one kind of object, such as `jobs list`; `list` is the default verb. */
+/** Actions on one kind of object, such as `jobs list`, the default verb. */
 export interface CommandGroup {
 	name: string;
 	summary: string;
@@ -56,7 +56,7 @@ export interface CommandGroup {
 
 export type Command = Action | CommandGroup;
 
-/** Runs the command with the arguments after its name; returns the exit code. */
+/** `args`: those after the command's name. Returns the exit code. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
 	if (!("actions" in command)) return await runAction(command, command.name, args);
 	const { name, actions } = command;
@@ -160,7 +160,6 @@ function groupHelp({ name, actions }: CommandGroup): string {
 	);
 }
 
-/** The list of all commands. */
 export function usage(commands: readonly Command[]): string {
 	const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}\n`);
 	return (

@@ -15,7 +15,7 @@ export const PAGE_FLAGS = {
 	cursor: { value: "CURSOR", summary: "continue where the previous page ended" },
 } as const satisfies Flags;
 
-/** Prints a response: unchanged with `--json`, else `text`. Returns exit code 0. */
+/** Unchanged with `--json`, else `text`. Returns exit code 0. */
 export function printAnswer(
 	answer: ServiceAnswer,
 	{ flags }: Pick<ActionInput, "flags">,
@@ -25,13 +25,13 @@ export function printAnswer(
 	return 0;
 }
 
-/** Prints the next page's cursor to stderr, so that stdout has only the list. */
+/** On stderr, so that stdout has only the list. */
 export function printNextPage(next: unknown, { flags }: Pick<ActionInput, "flags">): void {
 	if (typeof next === "string" && !flags["json"])
 		process.stderr.write(`There may be more: --cursor ${next}\n`);
 }
 
-/** Returns once the user confirmed, by `--yes` or at the terminal; throws otherwise. */
+/** Throws unless the user confirms, by `--yes` or at the terminal. */
 export async function confirm(
 	question: string,
 	{ flags }: Pick<ActionInput, "flags">,

@@ -87,7 +87,7 @@ const create: Action = {
 	},
 };
 
-/** The settings of the flags, merged over those of the `--from` repository. */
+/** Flags override the `--from` repository. */
 function withRepository(input: ActionInput): Record<string, unknown> {
 	const settings = readSettings(input);
 	const { from } = input.flags;

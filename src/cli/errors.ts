@@ -1,6 +1,6 @@
 /** Errors of the command line, and sentences shared by several commands. */
 
-/** Ends the command: `message` goes to stderr. Exit code 2: wrong usage; 1: the command failed. */
+/** Ends the command: `message` goes to stderr. Exit code 2: wrong usage; 1: failure. */
 export class CliError extends Error {
 	readonly exitCode: number;
 	constructor(message: string, exitCode = 2) {
@@ -9,7 +9,7 @@ export class CliError extends Error {
 	}
 }
 
-/** Why a `fetch` or socket call failed, in the system's words. */
+/** Why a `fetch` or socket call failed. */
 export function failureReason(error: unknown): string {
 	const { cause, message } = error as Error;
 	return cause instanceof Error && cause.message !== "" ? cause.message : message;

@@ -48,7 +48,7 @@ export function jobText(answer: ServiceAnswer): string {
 	return `${fields}\n${timeline}${payloads(answer.text)}`;
 }
 
-/** Unchanged source text: parsing and printing could change numbers. */
+/** Source text: parsing and printing could change numbers. */
 function payloads(text: string): string {
 	const found = membersOf(text, ["input", "output"]);
 	if (!found.ok) return "";

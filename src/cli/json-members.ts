@@ -1,12 +1,12 @@
 /** Members of a JSON object as their exact source text (D5). */
 import { jsonScanner } from "../core/json/json-scan.ts";
 
-/** Source texts of the members, and whether the value is an object; or why it is not JSON. */
+/** `object`: whether the value is one. `fault`: why it is not JSON. */
 export type Members =
 	| { ok: true; object: boolean; texts: Record<string, string | undefined> }
 	| { ok: false; fault: string };
 
-/** Reads the members with these names; of duplicates the last. */
+/** Of duplicates the last. */
 export function membersOf(
 	text: string | Uint8Array,
 	names: readonly string[],

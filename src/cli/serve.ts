@@ -17,7 +17,7 @@ export const HEAP_FLAGS = ["--no-parallel-scavenge"];
 /** Space for short-lived objects, MB; about a third is in use between collections. */
 const YOUNG_GENERATION_MB = 24;
 
-/** Has the extension of this file: TypeScript in the source tree, JavaScript in the build. */
+/** TypeScript in the source tree, JavaScript in the build. */
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
@@ -96,10 +96,9 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 	return `${lines.join("\n")}\n`;
 }
 
-/** Printed after a console sign-in link. */
 export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
 
-/** Resolves at the first SIGTERM or SIGINT; the second exits the process at once. */
+/** The second signal exits the process at once. */
 function onStopSignal(): Promise<void> {
 	return new Promise((resolve) => {
 		let stopping = false;
@@ -113,7 +112,7 @@ function onStopSignal(): Promise<void> {
 	});
 }
 
-/** The text of a file; undefined if it cannot be read. */
+/** Undefined if the file cannot be read. */
 export function readFile(path: string): string | undefined {
 	try {
 		return readFileSync(path, "utf8");

@@ -3,28 +3,28 @@ import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } f
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
-/** The body of a successful response. */
+/** A successful response. */
 export interface ServiceAnswer {
 	text: string;
 	json: unknown;
 }
 
-/** A running service. Calls throw {@link CliError} with the service's error message. */
+/** Calls throw {@link CliError} with the service's error message. */
 export interface ServiceClient {
-	/** Address without trailing slash. */
+	/** Without trailing slash. */
 	base: string;
-	/** Throws {@link CliError} if no key is set. */
+	/** Throws {@link CliError} if none is set. */
 	apiKey(): string;
 	request(
 		method: "GET" | "POST" | "PATCH" | "DELETE",
 		path: string,
 		body?: unknown,
 	): Promise<ServiceAnswer>;
-	/** The non-empty lines of a streamed response, as they arrive. */
+	/** Non-empty lines of a streamed response, as they arrive. */
 	streamLines(path: string): AsyncIterable<string>;
 }
 
-/** The service named by the environment. An empty variable counts as unset. */
+/** The service named by the environment. Empty variables count as unset. */
 export function serviceClient(env: Readonly<Record<string, string | undefined>>): ServiceClient {
 	const base = (env["SLUICE_URL"] || DEFAULT_URL).replace(/\/+$/, "");
 
@@ -112,7 +112,7 @@ export function queryOf(
 	);
 }
 
-/** The parsed text; undefined if it is not JSON. */
+/** Undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -121,7 +121,7 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-/** The message of an error response, with a line per field if several are wrong. */
+/** With a line per field if several are wrong. */
 function errorSentence(body: unknown, status: number): string {
 	const { error, details = [] } = (body ?? {}) as {
 		error?: unknown;

@@ -10,19 +10,18 @@ import type { Config } from "../config/config.ts";
 import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
-/** Sent once by the thread: the service listens, or failed to start. */
+/** Sent once by the thread. */
 export type ServiceMessage =
 	| {
 			kind: "listening";
 			url: string;
 			firstKey: string | undefined;
 			consoleLink: string | undefined;
-			/** An endpoint id for an example; undefined if there is none. */
+			/** An endpoint id for an example. */
 			endpoint: string | undefined;
 	  }
 	| { kind: "failed"; reason: string };
 
-/** Sent to the thread. */
 export type ServiceCommand = "stop";
 
 const { config } = workerData as { config: Config };

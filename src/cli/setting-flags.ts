@@ -20,7 +20,7 @@ export const SETTING_FLAGS = {
 	},
 } as const satisfies Flags;
 
-/** The settings of `--file`, overridden by each `--set`; null for each `--unset`. */
+/** `--set` overrides `--file`; `--unset` gives null. */
 export function readSettings({ flags, lists }: ActionInput): Record<string, unknown> {
 	const settings = flags["file"] === undefined ? {} : readFile(flags["file"]);
 	for (const assignment of lists["set"] ?? []) {
@@ -58,8 +58,8 @@ function yaml(text: string, source: string): unknown {
 }
 
 /**
- * Splits a dotted name. `isText`: the schema accepts a string, so the value is not parsed as YAML:
- * `env.VERSION=1.10` keeps its zero.
+ * `isText`: the schema accepts a string, so the value is not parsed as YAML: `env.VERSION=1.10`
+ * keeps its zero.
  */
 function memberPath(dotted: string): { members: string[]; isText: boolean } {
 	const members: string[] = [];

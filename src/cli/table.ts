@@ -1,6 +1,6 @@
 /** Text output: tables, lists of fields, safe strings, short times. */
 
-/** Aligned columns under headings. Undefined prints as an empty cell. */
+/** Aligned columns. Undefined prints as an empty cell. */
 export function table(
 	headings: readonly string[],
 	rows: readonly (readonly (string | number | undefined)[])[],
@@ -23,13 +23,13 @@ export function fieldList(
 		.join("");
 }
 
-/** Replaces control characters with "?": foreign names and errors must not control the terminal. */
+/** Replaces control characters with "?": foreign text must not control the terminal. */
 export function printable(text: string): string {
 	// oxlint-disable-next-line no-control-regex
 	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
 }
 
-/** An ISO time to the second: `2026-01-31 12:00:00Z`. */
+/** To the second: `2026-01-31 12:00:00Z`. */
 export function shortTime(iso: string | undefined): string | undefined {
 	return iso?.replace(/^(\S+)T(\S+?)\.\d+Z$/, "$1 $2Z");
 }

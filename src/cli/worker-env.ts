@@ -3,7 +3,7 @@ import type { Action } from "./command.ts";
 import { CliError } from "./errors.ts";
 import { path } from "./service-client.ts";
 
-/** A line per format, quoted so that a literal `$ID` reaches the worker (protocol B.1). */
+/** Quoted so that a literal `$ID` reaches the worker (protocol B.1). */
 const FORMATS: Readonly<Record<string, (name: string, value: string) => string>> = {
 	env: (name, value) => `${name}=${value}`,
 	shell: (name, value) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`,

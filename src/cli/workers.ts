@@ -80,7 +80,7 @@ const logs: Action = {
 	},
 };
 
-/** Without control characters on a terminal; elsewhere unchanged. */
+/** No control characters on a terminal. */
 function logText(text: string): string {
 	return process.stdout.isTTY
 		? text.replaceAll("\t", "    ").split("\n").map(printable).join("\n")

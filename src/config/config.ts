@@ -15,32 +15,32 @@ export interface Config {
 	/** Local data: worker output; with PostgreSQL also the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
-	/** Address for workers and snippets; default: the listening address. */
+	/** For workers and snippets; default: the listening address. */
 	publicUrl?: string | undefined;
-	/** With PostgreSQL: address of this server for the workers it launches. */
+	/** PostgreSQL: this server's address for the workers it launches. */
 	advertiseUrl?: string | undefined;
-	/** Admin key from the environment (D30). */
+	/** Admin key (D30). */
 	apiKey?: string | undefined;
 	/** Source of the encryption key for secrets (D22). */
 	secret?: string | undefined;
-	/** Time for running jobs at a stop, ms (D34). */
+	/** Time for running jobs at a stop (D34). */
 	drainMs: number;
 	/** GPUs of this machine for launched workers. */
 	gpus: number;
-	/** Lowest level that is logged. */
+	/** Lowest logged level. */
 	logLevel: "debug" | "info" | "warn" | "error";
 	/** `auto`: text on a terminal, else JSON. */
 	logFormat: "auto" | "text" | "json";
 	/** Web page origins that may call `/v2` and `/sdk/v2` (D38). */
 	corsOrigins: "*" | string[];
-	/** Whether webhooks may go to private, loopback and link-local addresses (D21). */
+	/** Private, loopback and link-local addresses (D21). */
 	webhooksAllowPrivateNetworks: boolean;
 }
 
 /** Where jobs are stored (D34). `url` may contain a password. */
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
-/** Values by the names of {@link OPTIONS}, in their units. */
+/** By the names of {@link OPTIONS}, in their units. */
 interface Values extends Omit<Config, "endpoints" | "store" | "drainMs"> {
 	store: string;
 	drainTimeout: number;
@@ -99,7 +99,7 @@ export function loadConfig(
 	};
 }
 
-/** Only the store option, for commands that need nothing else. */
+/** For commands that need only the store. */
 export function loadStore(
 	sources: Omit<Sources, "readFile">,
 ): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
@@ -120,7 +120,7 @@ function withoutSlash(url: string | undefined): string | undefined {
 	return url?.replace(/\/+$/, "");
 }
 
-/** An origin as browsers send it: lower case, without default port. */
+/** As browsers send it: lower case, without default port. */
 function normalizedOrigin(origin: string): string {
 	const url = new URL(origin);
 	return url.origin === "null" ? origin : url.origin;

@@ -3,17 +3,17 @@ import type { Schema } from "../core/schema.ts";
 
 /** Precedence: flag, environment, file. */
 export interface Option {
-	/** Flag of `sluice serve`, without dashes. */
+	/** Without dashes. */
 	readonly flag?: string;
-	/** Environment variable; empty counts as unset. */
+	/** Empty counts as unset. */
 	readonly env: string;
 	/** Member of `sluice.yaml`, such as `cors.origins`. */
 	readonly file?: string;
-	/** Type, bounds, default and description. `writeOnly`: a secret. */
+	/** `writeOnly`: a secret. */
 	readonly schema: Schema;
 }
 
-/** All options except the endpoints of `sluice.yaml` (D21, D22, D30, D34, D35, D38). */
+/** All options except endpoints (D21, D22, D30, D34, D35, D38). */
 export const OPTIONS = {
 	config: {
 		flag: "config",
@@ -198,7 +198,7 @@ export const OPTIONS = {
 	},
 } as const satisfies Record<string, Option>;
 
-/** Variables with secrets of the service, hidden from workers. */
+/** Secrets of the service, hidden from workers. */
 export const OWN_VARIABLES: readonly string[] = [
 	"SLUICE_API_KEY",
 	"SLUICE_SECRET",

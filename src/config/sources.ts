@@ -6,17 +6,17 @@ import { OPTIONS } from "./options.ts";
 import type { Option } from "./options.ts";
 
 export interface Sources {
-	/** Command line flags by name. */
+	/** By name. */
 	flags: Readonly<Record<string, string | undefined>>;
 	env: Readonly<Record<string, string | undefined>>;
 	cwd: string;
-	/** Reads a text file; undefined if it cannot be read. */
+	/** Undefined if the file cannot be read. */
 	readFile: (path: string) => string | undefined;
 }
 
 type TextSources = Pick<Sources, "flags" | "env">;
 
-/** All of `sluice.yaml`; `endpoint-settings.ts` checks the endpoints. */
+/** `endpoint-settings.ts` checks the endpoints. */
 const FILE_SCHEMA: Schema = section({
 	endpoints: {
 		type: "object",
@@ -38,7 +38,7 @@ function section(properties: Record<string, Schema>): Schema {
 	};
 }
 
-/** The text of an option and its source, a flag or variable. */
+/** The text and source (flag or variable) of an option. */
 export function optionText(
 	{ flags, env }: TextSources,
 	{ flag, env: variable }: Option,
@@ -48,7 +48,7 @@ export function optionText(
 	return env[variable] ? { source: variable, text: env[variable] } : undefined;
 }
 
-/** The value of an option, or its default. Has the schema's type unless there are problems. */
+/** The value or default of an option; has the schema's type unless there are problems. */
 export function optionValue(
 	sources: TextSources,
 	option: Option,
@@ -73,12 +73,12 @@ export function optionValue(
 	return value;
 }
 
-/** The schema's pattern accepts some invalid URLs, such as a port above 65535. */
+/** The pattern accepts some invalid URLs, such as a port above 65535. */
 function isStoreAddress(text: string): boolean {
 	return !text.startsWith("postgres") || URL.canParse(text);
 }
 
-/** Converts to the schema's type; returns unconvertible text for the check to reject. */
+/** Returns unconvertible text, which the check rejects. */
 function fromText({ type, oneOf }: Schema, text: string): unknown {
 	if (type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
 	if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
@@ -90,14 +90,13 @@ function fromText({ type, oneOf }: Schema, text: string): unknown {
 	return text;
 }
 
-/** The value at a dotted path. */
 function memberAt(file: Record<string, unknown>, path: string): unknown {
 	return path
 		.split(".")
 		.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), file);
 }
 
-/** The members of a configuration file, checked except for the endpoints. */
+/** Checked except for the endpoints. */
 export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
 	const file = readYaml(text, path, problems);
 	for (const { field, message } of check(FILE_SCHEMA, file))

@@ -9,18 +9,17 @@ import type { Finding } from "../core/finding.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Launcher } from "./launcher.ts";
 
-/** What a launcher may use. */
 export interface LauncherDependencies {
 	clock: Clock;
-	/** Folder for worker output (`log-files.ts`); created when needed. */
+	/** For worker output (`log-files.ts`); created when needed. */
 	logDir: string;
-	/** The service's environment without secrets, for workers on the same machine. */
+	/** Without secrets; for workers on the same machine. */
 	serviceEnv: Readonly<Record<string, string>>;
-	/** Receives a sentence about a failure that no call can report. */
+	/** For failures that no call can report. */
 	log: (message: string) => void;
 }
 
-/** An endpoint for `sluice doctor`, from `sluice.yaml` or a running service. */
+/** From `sluice.yaml` or a running service. */
 export interface EndpointToCheck<S extends LauncherSettings = LauncherSettings> {
 	id: string;
 	launcher: S;
@@ -29,11 +28,11 @@ export interface EndpointToCheck<S extends LauncherSettings = LauncherSettings> 
 export interface LauncherDefinition<S extends LauncherSettings = LauncherSettings> {
 	/** The endpoint's `launcher.type`. */
 	readonly type: S["type"];
-	/** Its name in the console. */
+	/** Shown in the console. */
 	readonly title: string;
 	/** Where its workers run and who starts them, in one or two sentences. */
 	readonly description: string;
-	/** Whether Sluice starts and stops the workers; else they start elsewhere and only call. */
+	/** Whether Sluice starts and stops the workers. */
 	readonly managed: boolean;
 	/**
 	 * Settings besides `type`. Those with a `title` are fields of the console's form: `description`
@@ -44,11 +43,9 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	readonly keepsWorkers?: readonly string[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */
 	resolvePaths?(settings: S, folder: string): S;
-	/** Loads the implementation and creates the service's one launcher. */
+	/** Loads the implementation; called once per service. */
 	create(dependencies: LauncherDependencies): Promise<Launcher>;
-	/**
-	 * Findings of `sluice doctor` on this machine; receives all endpoints of this launcher, if any.
-	 */
+	/** Checks this machine for `sluice doctor`; receives all endpoints of this launcher, if any. */
 	doctor?(
 		endpoints: readonly EndpointToCheck<S>[],
 		env: Readonly<Record<string, string | undefined>>,

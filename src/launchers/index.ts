@@ -7,25 +7,25 @@ import { PROCESS } from "./process/index.ts";
 
 export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
 
-/** Types rejected as not available yet. */
+/** Rejected as not available yet. */
 export const PLANNED_TYPES: readonly string[] = ["kubernetes"];
 
 function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);
 }
 
-/** Whether Sluice starts and stops the workers of this `launcher.type`. */
+/** Whether Sluice starts and stops the workers. */
 export function isManaged(type: string): boolean {
 	return definitionOf(type)?.managed ?? true;
 }
 
-/** Settings by name whose change requires replacing the running workers. */
+/** Settings whose change requires replacing the running workers. */
 export function replacementSettings(settings: LauncherSettings): Record<string, unknown> {
 	const kept = definitionOf(settings.type)?.keepsWorkers ?? [];
 	return Object.fromEntries(Object.entries(settings).filter(([name]) => !kept.includes(name)));
 }
 
-/** Settings of `sluice.yaml` in `folder`, with absolute paths. */
+/** `folder`: that of `sluice.yaml`. */
 export function resolvePaths(settings: LauncherSettings, folder: string): LauncherSettings {
 	return definitionOf(settings.type)?.resolvePaths?.(settings, folder) ?? settings;
 }

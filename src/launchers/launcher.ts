@@ -24,35 +24,32 @@
  */
 import type { LauncherSettings } from "../core/endpoint.ts";
 
-/** The worker to start. */
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
-	/** Unique, never reused: letters, digits, `_` and `-`; starts with the endpoint's id. */
+	/** Never reused: letters, digits, `_` and `-`; starts with the endpoint's id. */
 	workerId: string;
 	endpoint: string;
 	/** The endpoint's `launcher`, validated by this launcher's schema. */
 	settings: S;
 	/**
-	 * The endpoint's variables, and those with which the worker finds the service (protocol B.1). The
-	 * launcher may add more. Some are secret: never show them.
+	 * The endpoint's variables, and those to find the service (protocol B.1). The launcher may add
+	 * more. Some are secret: never show them.
 	 */
 	env: Readonly<Record<string, string>>;
-	/**
-	 * Identity of the service, or of this server if several share a store; marks what belongs to it.
-	 */
+	/** Identity of the service, or of this server if several share a store; marks what it owns. */
 	serviceId: string;
-	/** Address that the worker calls, without trailing slash; addresses in `env` start with it. */
+	/** Address for the worker, without trailing slash; addresses in `env` start with it. */
 	url: string;
-	/** Numbers of the GPUs assigned to the worker; may be empty. */
+	/** Assigned GPUs by number; may be empty. */
 	gpus: readonly number[];
 }
 
 /**
- * Identifies a started worker across restarts of the service and the machine, as JSON. The launcher
- * chooses the members; a reusable name (pid) needs a second member that is never reused.
+ * Identifies a started worker across restarts of service and machine, as JSON. A reusable name
+ * (pid) needs a second member that is never reused.
  */
 export type Handle = Readonly<Record<string, string | number>>;
 
-/** The end of a worker. `code` and `signal` are the operating system's; absent if unknown. */
+/** `code` and `signal` are the operating system's; absent if unknown. */
 export interface Exit {
 	workerId: string;
 	code?: number;
@@ -64,49 +61,46 @@ export interface Exit {
 export interface Launcher {
 	readonly name: string;
 	/**
-	 * Starts a worker. Resolves when the platform runs its program, not when the worker is ready.
-	 * Rejects if it cannot be started or its id is in use, and then leaves nothing behind. On a
-	 * platform with a queue, resolves once the worker is accepted: the time until its first call
-	 * counts as start, up to the endpoint's `initTimeoutMs`.
+	 * Starts a worker. Resolves when the platform runs its program, not when the worker is ready;
+	 * with a queue, once it is accepted: the time until its first call counts as start, up to the
+	 * endpoint's `initTimeoutMs`. Rejects if it cannot be started or its id is in use, and leaves
+	 * nothing behind.
 	 */
 	start(spec: WorkerSpec): Promise<Handle>;
 	/**
-	 * Watches a worker of an earlier run of the service; `handle` is what `start` returned, perhaps
-	 * with more members. True also if already watched. False if it has ended, the handle now names
-	 * something else, or the platform does not respond; never rejects.
+	 * Watches a worker of an earlier run; `handle` is that of `start`, perhaps with more members.
+	 * True also if already watched. False if it has ended, the handle names something else now, or
+	 * the platform does not respond; never rejects.
 	 */
 	adopt(workerId: string, handle: Handle): Promise<boolean>;
 	/**
 	 * Asks the worker to end; after `graceMs` kills it and everything it started. Resolves when none
-	 * of it runs and the exit was reported; at once for an unknown or ended worker. Concurrent stops
-	 * share one end with the shortest grace. Rejects if the platform does not respond for 10 s or the
-	 * worker survives the kill by 10 s; another call retries.
+	 * of it runs and the exit was reported; at once if unknown or ended. Concurrent stops share the
+	 * shortest grace. Rejects if the platform does not respond for 10 s or the worker survives the
+	 * kill by 10 s; another call retries.
 	 */
 	stop(workerId: string, graceMs: number): Promise<void>;
-	/**
-	 * Ids of started or adopted workers that the platform reports as running, stopping ones included.
-	 */
+	/** Ids of started or adopted workers that run according to the platform, also if stopping. */
 	list(): Promise<string[]>;
 	/**
-	 * Ends what carries `serviceId` but was not started or adopted here; resolves with the number of
-	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store,
-	 * adopted or not; if empty, a launcher may postpone this to its first `start`, so that an unused
-	 * platform is not called.
+	 * Ends what carries `serviceId` but was not started or adopted here; returns the number of
+	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store; if
+	 * empty, this may wait for the first `start`, so that an unused platform is not called.
 	 */
 	removeStrays(q: { serviceId: string; recorded: readonly string[] }): Promise<number>;
 	/**
-	 * Calls the listener exactly once per started or adopted worker that ends, for any reason, after
-	 * everything it started has ended; never after `close`.
+	 * Called exactly once per started or adopted worker that ends, for any reason, after everything
+	 * it started has ended; never after `close`.
 	 */
 	onExit(listener: (exit: Exit) => void): void;
-	/** Stops watching but leaves the workers running. Stops in flight continue. */
+	/** Stops watching; workers keep running, stops in flight continue. */
 	close(): Promise<void>;
 }
 
-/** A line of output, or a piece of a very long one. */
+/** A line, or a piece of a very long one. */
 export interface LogLine {
 	text: string;
-	/** Byte offset after the line: where to continue reading. */
+	/** Byte offset after the line. */
 	position: number;
 }
 
@@ -119,12 +113,9 @@ export interface LogPart {
 	end: boolean;
 }
 
-/** stdout and stderr of managed workers of every launcher, running or ended. */
+/** stdout and stderr of managed workers, running or ended. */
 export interface WorkerLogs {
-	/**
-	 * Lines from a position, at most 64 KiB; undefined if nothing is kept. `whole`: include a last
-	 * line without newline.
-	 */
+	/** At most 64 KiB; undefined if nothing is kept. `whole`: include a last line without newline. */
 	read(q: { workerId: string; from: number; whole: boolean }): Promise<LogPart | undefined>;
 	/** The first and last kept position. */
 	extent(workerId: string): Promise<{ first: number; last: number } | undefined>;

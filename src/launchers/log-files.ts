@@ -18,23 +18,20 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 const TAIL_CHARACTERS = 2_000;
-/** Enough bytes for that many UTF-8 characters. */
+/** Enough for that many UTF-8 characters. */
 const TAIL_BYTES = 4 * TAIL_CHARACTERS;
 /** A longer log is rotated. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/** Retention of ended workers' logs: ms since the last line, and total bytes. */
+/** Retention of ended workers' logs: ms since the last line, total bytes. */
 const KEPT_MS = 24 * 3_600_000;
 const KEPT_BYTES = 512 * 1024 * 1024;
 
-/** Path of a worker's log in `logDir`; the rotated one ends with `.old`. */
+/** The rotated file ends with `.old`. */
 export function logPath(logDir: string, workerId: string): string {
 	return join(logDir, `worker-${encodeURIComponent(workerId)}.log`);
 }
 
-/**
- * Opens a log for writing, with its folder; both only for this user. Returns the descriptor; throws
- * an Error with a sentence.
- */
+/** Opens a log and its folder, only for this user; returns the descriptor. Throws an Error. */
 export function openLog(logDir: string, workerId: string): number {
 	try {
 		mkdirSync(logDir, { recursive: true, mode: 0o700 });
@@ -47,7 +44,7 @@ export function openLog(logDir: string, workerId: string): number {
 	}
 }
 
-/** The last whole lines of a log, at most 2,000 characters, or the end of a longer line. */
+/** The last whole lines, at most 2,000 characters, or the end of a longer line. */
 export function tail(path: string): string {
 	let file: number;
 	try {
@@ -69,7 +66,6 @@ export function tail(path: string): string {
 	}
 }
 
-/** The file that {@link startOf} reads. */
 export function startPath(path: string): string {
 	return `${path}.start`;
 }
@@ -103,8 +99,8 @@ export function boundLog(path: string, limit = LOG_BYTES): boolean {
 }
 
 /**
- * Removes logs of ended workers that are older than 24 h, then the oldest until at most `bytes`
- * (512 MiB) remain. `now`: ms since the epoch.
+ * Removes ended workers' logs older than 24 h, then the oldest until at most `bytes` (512 MiB)
+ * remain. `now`: ms since the epoch.
  */
 export async function pruneLogs(
 	logDir: string,

@@ -4,7 +4,7 @@ import type { LauncherDefinition } from "./definition.ts";
 
 const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** One branch per launcher, discriminated by `type`. `planned`: types not available yet. */
+/** One branch per launcher, discriminated by `type`. `planned`: not available yet. */
 export function launcherSchema(
 	launchers: readonly LauncherDefinition[],
 	planned: readonly string[],

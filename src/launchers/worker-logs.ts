@@ -7,19 +7,19 @@ import { logPath, startOf } from "./log-files.ts";
 /** Bytes per read. */
 const WINDOW_BYTES = 64 * 1024;
 
-/** Longer lines are returned in pieces of this many bytes. */
+/** Longer lines are returned in pieces. */
 export const LINE_BYTES = 16 * 1024;
 
 const NEWLINE = 0x0a;
 
-/** One of the two open files of a log: bytes `from` to `to` of all output. */
+/** One of a log's two open files: bytes `from` to `to` of all output. */
 interface Segment {
 	file: number;
 	from: number;
 	to: number;
 }
 
-/** The logs in `folders`, one per launcher. */
+/** `folders`: one per launcher. */
 export function workerLogs(folders: readonly string[]): WorkerLogs {
 	/** Opens a worker's files, older first. `read` is synchronous: no rotation in between. */
 	function opened<T>(workerId: string, read: (segments: readonly Segment[]) => T): T | undefined {
@@ -67,7 +67,7 @@ function open(path: string): number | undefined {
 	}
 }
 
-/** At most one window from `position`. */
+/** At most one window. */
 function bytesAt(segments: readonly Segment[], position: number): Buffer {
 	const parts: Buffer[] = [];
 	let at = position;

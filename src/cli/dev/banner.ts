@@ -57,7 +57,7 @@ Try it
 `;
 }
 
-/** The JSON on one line, if short and without escapes in any of the languages. */
+/** One line, if short and without escapes in any of the languages. */
 function inlineJson(text: string): string | undefined {
 	const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
 	return line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line) ? line : undefined;

@@ -57,7 +57,6 @@ export const dev: Action = {
 	},
 };
 
-/** Serves until a signal. */
 async function session(target: DevTarget, flags: FlagValues): Promise<number> {
 	const { folder, testInput } = target;
 	if (flags["run"] && testInput === undefined)
@@ -114,7 +113,7 @@ async function session(target: DevTarget, flags: FlagValues): Promise<number> {
 	return 0;
 }
 
-/** Runs the repository's tests with a temporary store. */
+/** Uses a temporary store. */
 async function testSession(target: DevTarget, flags: FlagValues): Promise<number> {
 	const { tests, env } = readTests(target.folder);
 	const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
@@ -161,12 +160,11 @@ function crashText({ how, polled, requeued }: Crash): string {
 	return `The worker ${how}${when}; its last lines are above.${jobs}`;
 }
 
-/** Prints a line with the time of day. */
 function print(line: string): void {
 	process.stdout.write(`${new Date(systemClock.now()).toTimeString().slice(0, 8)} ${line}\n`);
 }
 
-/** Reads Enter and r from a terminal; undefined if stdin is not one. */
+/** Reads Enter and r; undefined if stdin is no terminal. */
 function listenToKeys({
 	onEnter,
 	onRestart,
@@ -183,7 +181,7 @@ function listenToKeys({
 	});
 }
 
-/** Resolves at the first stop signal. Later ones are ignored: stopping takes at most 2 s. */
+/** Later signals are ignored: stopping takes at most 2 s. */
 function onStopSignal(): { stopRequested: Promise<void>; signal: AbortSignal } {
 	const controller = new AbortController();
 	const stopRequested = new Promise<void>((resolve) => {

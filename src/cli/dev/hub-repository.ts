@@ -4,7 +4,7 @@ import { basename, join, resolve } from "node:path";
 import { isObject } from "../../core/schema.ts";
 import { CliError } from "../errors.ts";
 
-/** Candidates for the handler, preferred first. */
+/** Preferred first. */
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
 	["", "src/"].flatMap((folder) =>
 		["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`),
@@ -16,10 +16,10 @@ const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "
 /** Content of `.runpod/hub.json`. */
 export interface HubSettings {
 	name?: string;
-	/** GPUs per worker. */
+	/** Per worker. */
 	gpus: number;
 	env: Record<string, string>;
-	/** Variables without a default. */
+	/** Variables without default. */
 	unset: string[];
 	/** Unsupported members. */
 	ignored: string[];
@@ -29,12 +29,12 @@ export interface HubSettings {
 export interface HubTest {
 	name: string;
 	input: unknown;
-	/** Execution timeout, ms. */
+	/** Execution timeout. */
 	timeoutMs: number | undefined;
 	expected?: unknown;
 }
 
-/** Path of the handler: a known name, else the script that the Dockerfile starts. */
+/** Path of the handler: a known name, else the script in the Dockerfile. */
 export function findHandler(folder: string): string {
 	const named = HANDLERS.find((name) => isFile(join(folder, name))) ?? dockerScript(folder);
 	if (named === undefined)
@@ -61,7 +61,7 @@ function dockerScript(folder: string): string | undefined {
 		.find((name) => isFile(join(folder, name)));
 }
 
-/** Reads `.runpod/hub.json`; undefined if it does not exist. */
+/** Undefined if `.runpod/hub.json` does not exist. */
 export function readHub(folder: string): HubSettings | undefined {
 	const hub = readJson(join(folder, ".runpod", "hub.json"));
 	if (hub === undefined) return undefined;
@@ -85,7 +85,6 @@ export function readHub(folder: string): HubSettings | undefined {
 	};
 }
 
-/** Default: one GPU, or none for CPU workers. */
 function gpusOf({ runsOn, gpuCount }: Record<string, unknown>): number {
 	if (runsOn !== "GPU") return 0;
 	return Number.isInteger(gpuCount) && Number(gpuCount) >= 0 ? Number(gpuCount) : 1;
@@ -106,7 +105,7 @@ function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
 	return { env, unset };
 }
 
-/** The default of an input; a boolean becomes its `trueValue` or `falseValue`. */
+/** A boolean becomes its `trueValue` or `falseValue`. */
 function defaultOf(input: Record<string, unknown>): unknown {
 	const value = input["default"];
 	if (typeof value !== "boolean") return value;
@@ -117,7 +116,7 @@ export function hasTests(folder: string): boolean {
 	return isFile(join(folder, ".runpod", "tests.json"));
 }
 
-/** Reads tests and their variables from `.runpod/tests.json`. Throws {@link CliError}. */
+/** Tests and their variables from `.runpod/tests.json`. Throws {@link CliError}. */
 export function readTests(folder: string): { tests: HubTest[]; env: Record<string, string> } {
 	const path = join(folder, ".runpod", "tests.json");
 	const file = readJson(path);
@@ -148,7 +147,7 @@ function readTest(raw: unknown, index: number, path: string): HubTest {
 	};
 }
 
-/** Endpoint settings for the repository (`--from`), and notes on what was not used. */
+/** Endpoint settings for `--from`, and notes on what was not used. */
 export function repositorySettings(path: string): {
 	settings: Record<string, unknown>;
 	notes: string[];
@@ -174,7 +173,6 @@ export function repositorySettings(path: string): {
 	return { settings, notes };
 }
 
-/** Notes on what was read. */
 export function hubNotes({ ignored, unset, env }: HubSettings): string[] {
 	const variables = Object.keys(env);
 	return [

@@ -14,7 +14,6 @@ export function start<Input = any, Output = any>(
 	return startWorker(options);
 }
 
-/** Whether the handler's file has called {@link start}. */
 export function wasStarted(): boolean {
 	return started;
 }

@@ -5,7 +5,7 @@ import type { EventBus, EventName } from "../../events.ts";
 import { log } from "../../log.ts";
 import { printable } from "../table.ts";
 
-/** Events printed as in the service's log. */
+/** Printed as in the service's log. */
 const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 	"webhook.failed",
 	"request.failed",
@@ -20,7 +20,7 @@ const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 /** Longer errors are cut, characters. */
 const MAX_ERROR = 2000;
 
-/** Prints a line per step of a job. `errorOf` returns the error of a failed job. */
+/** Prints a line per step of a job. `errorOf` returns a failed job's error. */
 export function printEvents(q: {
 	events: EventBus;
 	clock: Clock;
@@ -29,10 +29,10 @@ export function printEvents(q: {
 }): void {
 	const { events, clock, print } = q;
 	const startedAt = new Map<string, number>();
-	/** Jobs printed as queued that have not started since. */
+	/** Printed as queued and not started since. */
 	const queued = new Set<string>();
 	events.on("job.queued", ({ id }) => {
-		// If a worker got the job before the client its response, "queued" is already printed.
+		// The worker got the job before the client its response: already printed.
 		if (startedAt.has(id)) return;
 		queued.add(id);
 		print(`job ${id} queued`);
@@ -66,7 +66,7 @@ export function printEvents(q: {
 	});
 }
 
-/** A line of worker output; reduces the JSON lines of SDKs to text (protocol B.9). */
+/** A line of worker output; reduces SDKs' JSON lines to text (protocol B.9). */
 export function workerLine(text: string): string {
 	try {
 		const { requestId, message, level } = JSON.parse(text) as Record<string, unknown>;
@@ -84,7 +84,7 @@ function outputText(text: string): string {
 	return text.split("\n").map(printable).join("\n       | ");
 }
 
-/** A sentence, or the traceback in the JSON object that SDKs send. */
+/** A sentence, or the traceback in SDKs' JSON objects. */
 function errorText(error: string): string {
 	return tracebackOf(error).slice(0, MAX_ERROR).trimEnd().split("\n").map(printable).join("\n    ");
 }

@@ -15,10 +15,10 @@ import type { DevTarget } from "./target.ts";
 import { devWorker } from "./worker-process.ts";
 import type { Crash, DevWorker, WorkerRegistry } from "./worker-process.ts";
 
-/** A running service and its worker, which starts at the first `restart`. */
+/** A running service; the worker starts at the first `restart`. */
 export interface DevSession {
 	url: string;
-	/** Single-use sign-in link for the console. */
+	/** Single-use sign-in link. */
 	consoleLink: string | undefined;
 	worker: DevWorker;
 	calls: JobCalls;
@@ -30,7 +30,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export interface DevOptions {
 	target: DevTarget;
 	state: DevState;
-	/** Undefined: the default port, or a free one if that is in use. */
+	/** Undefined: the default port, or a free one if in use. */
 	port: string | undefined;
 	env: Env;
 	print: (line: string) => void;
@@ -38,10 +38,10 @@ export interface DevOptions {
 }
 
 const DEFAULT_PORT = "8080";
-/** Time for the worker to exit at the end, ms. */
+/** Time for the worker to exit, ms. */
 const GRACE_MS = 500;
 
-/** Starts the service. Throws {@link CliError}. */
+/** Throws {@link CliError}. */
 export async function startDev(options: DevOptions): Promise<DevSession> {
 	const { target, state, print, onCrash } = options;
 	const { endpoint } = target;
@@ -115,7 +115,7 @@ function withoutSecrets(env: Env): Record<string, string> {
 
 async function startService(options: DevOptions, events: EventBus): Promise<App> {
 	const { port, print } = options;
-	// Imported here to keep the service out of the memory of other commands.
+	// Keeps the service out of the memory of other commands.
 	const { startApp } = await import("../../compose.ts");
 	const start = (at: string): Promise<App> =>
 		startApp(configOf(at, options), { clock: systemClock, events, env: {} });

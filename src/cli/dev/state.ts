@@ -9,17 +9,16 @@ import { CliError } from "../errors.ts";
 const SQLITE_BUSY = 5;
 
 export interface DevState {
-	/** Path of the SQLite file. */
+	/** SQLite file. */
 	database: string;
-	/** The same in every run, so that pasted commands stay valid. */
+	/** The same in every run: pasted commands stay valid. */
 	key: string;
-	/** A worker of an earlier run that may not have been ended. */
+	/** From an earlier run; may still be running. */
 	lastWorker?: string | undefined;
-	/** Saves the id of the current worker. */
 	setWorker(id: string | undefined): void;
 }
 
-/** Opens or creates the folder; `fresh` empties the queue. Throws {@link CliError}. */
+/** `fresh` empties the queue. Throws {@link CliError}. */
 export function openState(q: { folder: string; fresh: boolean }): DevState {
 	const folder = join(q.folder, ".sluice");
 	const database = join(folder, "dev.db");

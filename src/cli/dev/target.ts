@@ -14,14 +14,13 @@ export interface DevTarget {
 	command: readonly string[];
 	/** Working directory, watched for changes; contains `.sluice/`. */
 	folder: string;
-	/** Endpoint id. */
 	endpoint: string;
-	/** Display name, if the repository has one. */
+	/** Display name. */
 	name?: string;
 	env: Readonly<Record<string, string>>;
 	/** Runs `worker-entry.ts`, which exits when its pipe to this process closes. */
 	kit: boolean;
-	/** Path of `test_input.json`, if it exists. */
+	/** Path of `test_input.json`. */
 	testInput: string | undefined;
 	notes: readonly string[];
 }
@@ -29,21 +28,21 @@ export interface DevTarget {
 const PYTHON = [".py"];
 const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 
-/** Handlers with these names take the name of their folder. */
+/** These handlers take the name of their folder. */
 const GENERIC_NAMES = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
 
 const WORKER_ENTRY = fileURLToPath(
 	new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url),
 );
 
-/** Without Node's warnings about TypeScript files. */
+/** Without warnings about TypeScript files. */
 const NODE = [
 	process.execPath,
 	"--disable-warning=ExperimentalWarning",
 	"--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
 ];
 
-/** Interprets the arguments; throws {@link CliError} if they name nothing that can run. */
+/** Throws {@link CliError} if the arguments name nothing that can run. */
 export function devTarget(q: {
 	path: string | undefined;
 	command: readonly string[];
@@ -104,7 +103,7 @@ function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "
 	);
 }
 
-/** The interpreter of a virtual environment in the folder, else `python3`. */
+/** The folder's virtual environment, else `python3`. */
 function pythonFor(handler: string, env: Env, folder: string): string {
 	const venvPython =
 		env["VIRTUAL_ENV"] === undefined
@@ -134,7 +133,7 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 	return python;
 }
 
-/** Turns a name into an endpoint id (D35). */
+/** A valid endpoint id (D35). */
 function idOf(name: string): string {
 	const id = name
 		.toLowerCase()

@@ -10,7 +10,7 @@ import type { HubTest } from "./hub-repository.ts";
 
 /** Longer outputs are cut, characters. */
 const MAX_OUTPUT = 4000;
-/** Minimum execution timeout of the service, ms (spec 2.4). */
+/** Minimum of the service, ms (spec 2.4). */
 const MIN_TIMEOUT_MS = 5001;
 
 /** Runs `test_input.json` as a job; returns a line about the result. */
@@ -40,7 +40,7 @@ function shorten(text: string): string {
 	return printable(line.replaceAll("\n", " "));
 }
 
-/** Runs the tests one after another; returns a table, and whether all passed. */
+/** Runs tests one after another; returns a table. */
 export async function runTests(
 	calls: JobCalls,
 	tests: readonly HubTest[],

@@ -25,13 +25,10 @@ const SKIPPED = new Set(["node_modules", "venv", "__pycache__", "dist", "build",
 
 /** A home folder given by mistake must not use up the system's watches. */
 const MAX_FOLDERS = 500;
-/** Delay after a change, ms: editors save in several steps. */
+/** ms: editors save in several steps. */
 const SETTLE_MS = 60;
 
-/**
- * Calls `onChange` with the path of a written, created or removed source file. Returns a function
- * that stops watching.
- */
+/** Calls `onChange` with a written, created or removed source file. Returns a stop function. */
 export function watchSources({
 	folder,
 	clock,
@@ -46,7 +43,7 @@ export function watchSources({
 	let versions = scan();
 	let pending = false;
 
-	/** All source files with their versions; also watches new folders. */
+	/** Source files with versions; also watches new folders. */
 	function scan(): Map<string, string> {
 		const files = new Map<string, string>();
 		const folders = [folder];

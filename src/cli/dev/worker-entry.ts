@@ -10,7 +10,7 @@ import type { StartOptions } from "./kit.ts";
 
 const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
 
-/** The default export or `handler`: a function, or options with one. */
+/** A function, or options with one. */
 function exportedHandler(module: Record<string, unknown>): StartOptions | undefined {
 	for (const value of [module["default"], module["handler"]]) {
 		if (typeof value === "function") return { handler: value as StartOptions["handler"] };
@@ -20,7 +20,7 @@ function exportedHandler(module: Record<string, unknown>): StartOptions | undefi
 	return undefined;
 }
 
-// The handler's folder needs no installed package: the import resolves to this installation.
+// The handler's folder needs no installed package.
 registerHooks({
 	resolve: (specifier, context, next) =>
 		specifier === "sluice/worker"

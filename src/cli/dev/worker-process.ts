@@ -9,28 +9,26 @@ import type { Clock } from "../../clock.ts";
 import type { DevTarget } from "./target.ts";
 
 export interface WorkerRegistry {
-	/** Variables for a new worker, including its id, `RUNPOD_POD_ID`. */
+	/** Variables for a new worker, including `RUNPOD_POD_ID`. */
 	newWorker(): Promise<Record<string, string>>;
-	/** Requeues the jobs of an ended worker; returns their number. */
+	/** Requeues the worker's jobs; returns their number. */
 	workerEnded(id: string): Promise<number>;
-	/** Whether the worker has polled for jobs, and has started one. */
+	/** Whether it has polled for jobs, and started one. */
 	progress(id: string): { polled: boolean; worked: boolean };
 }
 
 export interface DevWorker {
 	/** Kills the worker if it runs, and starts it. Merges calls during a restart. */
 	restart(): void;
-	/** Sends SIGTERM, after `graceMs` SIGKILL. The worker cannot be started again. */
+	/** Sends SIGTERM, after `graceMs` SIGKILL. No restart is possible. */
 	stop(graceMs: number): Promise<void>;
 }
 
-/** An unrequested exit of the worker. */
+/** An unrequested exit. */
 export interface Crash {
 	/** Such as "exited with code 1". */
 	how: string;
-	/** Whether it had polled for jobs. */
 	polled: boolean;
-	/** Number of its jobs that were requeued. */
 	requeued: number;
 }
 
@@ -39,7 +37,6 @@ interface Options {
 	env: Readonly<Record<string, string>>;
 	registry: WorkerRegistry;
 	clock: Clock;
-	/** Receives each line of output. */
 	onLine: (text: string) => void;
 	onCrash: (crash: Crash) => void;
 }
@@ -51,7 +48,7 @@ interface Run {
 	closed: Promise<void>;
 }
 
-/** How often a process group is checked for its end, ms. */
+/** Poll interval of a stopping process group, ms. */
 const CHECK_MS = 20;
 /** Longest wait for killed processes to disappear, ms. */
 const KILL_WAIT_MS = 1000;
@@ -76,7 +73,7 @@ export function devWorker(options: Options): DevWorker {
 		const child = spawn(file, args, {
 			cwd: target.folder,
 			env: { ...env, ...target.env, ...variables, PYTHONUNBUFFERED: "1" },
-			// Its own process group: its child processes are killed with it.
+			// Its own process group: child processes are killed with it.
 			detached: true,
 			stdio: target.kit ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
 		});
@@ -99,12 +96,12 @@ export function devWorker(options: Options): DevWorker {
 		});
 	}
 
-	/** A worker that exits with 0 after working is replaced at once (`refresh_worker`). */
+	/** Exit code 0 after work: replaced at once (`refresh_worker`). */
 	async function onExit(run: Run, how: string, code: number | null): Promise<void> {
 		if (current !== run) return;
 		current = undefined;
 		await killGroup(clock, run.child, 0);
-		// Print its last lines before its end.
+		// Print its last lines first.
 		await Promise.race([run.closed, clock.sleep(KILL_WAIT_MS)]);
 		const { polled, worked } = registry.progress(run.id);
 		const requeued = await registry.workerEnded(run.id);
@@ -138,7 +135,7 @@ export function devWorker(options: Options): DevWorker {
 	};
 }
 
-/** Ends a child and its process group; resolves when they have disappeared. */
+/** Resolves when the whole process group has disappeared. */
 async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Promise<void> {
 	const { pid } = child;
 	if (pid === undefined) return;
@@ -154,7 +151,7 @@ async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Pr
 		await clock.sleep(CHECK_MS);
 }
 
-/** Returns false if the group has no processes. */
+/** False if the group has no processes. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
 	try {
 		return process.kill(-group, signal);

@@ -10,7 +10,7 @@ import { LAUNCHERS } from "../../launchers/index.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 const NODE_NEEDED = 24;
-/** Free disk space, bytes: the store stops below `least`; below `little` is a warning. */
+/** Free bytes: the store stops below `least`; below `little` is a warning. */
 const DISK = { least: 100e6, little: 1e9 } as const;
 
 export function nodeFinding(version: string): Finding {
@@ -19,7 +19,7 @@ export function nodeFinding(version: string): Finding {
 		: problem("node", `Node ${version} is too old.`, `Install Node ${NODE_NEEDED} or newer.`);
 }
 
-/** Whether the store can be written, and how much space is free. */
+/** Whether the store can be written; free space. */
 export function storeFindings(path: string): Finding[] {
 	let folder = dirname(path);
 	while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -52,7 +52,6 @@ export function storeFindings(path: string): Finding[] {
 	return [ok("store", `${path} can be written; ${space}.`)];
 }
 
-/** Whether a service could listen there. */
 export async function portFinding({
 	host,
 	port,
@@ -79,7 +78,6 @@ export async function portFinding({
 	);
 }
 
-/** Findings of the launchers of these endpoints. */
 export async function launcherFindings(
 	endpoints: readonly EndpointToCheck[],
 	env: Env,

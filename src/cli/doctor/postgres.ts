@@ -4,12 +4,12 @@ import type { Inspection } from "../../stores.ts";
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 
-/** Servers with a larger clock difference are not ready, ms. */
+/** Servers with a larger difference are not ready, ms. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
-/** Every submission waits for a commit; slow from this duration on, ms. */
+/** A slow commit, ms: every submission waits for one. */
 const SLOW_COMMIT_MS = 20;
 
-/** Checks the database at `url`. Findings contain no secrets. */
+/** Findings contain no secrets. */
 export async function postgresFindings(q: { url: string; now: () => number }): Promise<Finding[]> {
 	try {
 		return findingsOf(await inspectPostgres(q));

@@ -24,18 +24,17 @@ export interface ServiceCheck {
 	endpoints: readonly EndpointToCheck[];
 }
 
-/** Sends a GET with the API key; a string is the reason why it failed. */
+/** GET with the API key; a string is the reason of a failure. */
 type Fetcher = (path: string) => Promise<Answer | string>;
 
 interface Answer {
 	status: number;
 	json: unknown;
-	/** The message of an error response. */
 	error: string | undefined;
 	date: string | null;
 }
 
-/** Fixes by the reason why a job waits (D29). Other reasons resolve without action. */
+/** Fixes by wait reason (D29). Other reasons resolve without action. */
 const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	no_worker_allowed: (id) => `sluice endpoints update ${id} --set workersMax=3`,
 	no_worker: (id) => `Start a worker with the variables of: sluice worker-env ${id}`,
@@ -119,7 +118,6 @@ async function readyFinding(base: string): Promise<Finding> {
 	);
 }
 
-/** Whether the public URL reaches the service. */
 export async function publicUrlFinding(publicUrl: string): Promise<Finding> {
 	const response = await fetchFrom(publicUrl, "/healthz");
 	if (typeof response !== "string" && response.status === 200)
@@ -175,7 +173,6 @@ async function endpointFindings(
 	];
 }
 
-/** Why the first waiting job waits. */
 async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {
 	const query = new URLSearchParams({ status: "IN_QUEUE", limit: "1" });
 	const list = await read<{ jobs?: { id: string }[] }>(

@@ -21,15 +21,14 @@ export interface Batch {
 	concurrency: number;
 	members: SubmissionMembers;
 	results: Results;
-	/** Called after each line; `end`: bytes of the file read so far. */
+	/** After each line; `end`: bytes of the file read so far. */
 	progress: (state: { counts: ReadonlyMap<string, number>; end: number }) => void;
-	/** Receives a sentence about a rejected line. */
 	warn: (sentence: string) => void;
 }
 
 /**
- * Submits all lines and waits for their jobs. Returns the number of lines by status, results of
- * earlier runs included. Throws {@link CliError} if the batch cannot continue.
+ * Submits all lines and waits for their jobs. Returns line counts by status, earlier runs included.
+ * Throws {@link CliError} if the batch cannot continue.
  */
 export async function submitBatch(q: Batch): Promise<ReadonlyMap<string, number>> {
 	const counts = new Map<string, number>();
@@ -77,7 +76,7 @@ export async function submitBatch(q: Batch): Promise<ReadonlyMap<string, number>
 	return counts;
 }
 
-/** Submits a job and waits for its end. A final rejection is also a result. */
+/** A final rejection is also a result. */
 async function runJob(
 	calls: JobCalls,
 	body: string,
@@ -107,7 +106,6 @@ function sha256(text: string): string {
 	return createHash("sha256").update(text).digest("hex");
 }
 
-/** The value of `--concurrency`. */
 export function concurrencyOf(text: string | undefined): number {
 	if (text === undefined) return 20;
 	const value = Number(text);

@@ -6,15 +6,14 @@ import type { FlagValues } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 
-/** Members from flags, as JSON texts; they override those of a whole submission. */
+/** JSON texts; they override those of a whole submission. */
 export type SubmissionMembers = Readonly<Partial<Record<"policy" | "webhook", string>>>;
 
-/** Members of a whole submission, such as `test_input.json`. */
+/** Of a whole submission, such as `test_input.json`. */
 const SUBMISSION_MEMBERS = [...SUBMISSION_JSON.members, "id"];
 
 /**
- * The body for an input or a whole submission (`{"input": {...}}` with only members of a
- * submission), given as JSON text.
+ * `text`: an input, or a whole submission (`{"input": {...}}` with only members of a submission).
  */
 export function submissionBody(
 	text: string,
@@ -35,7 +34,6 @@ export function submissionBody(
 	return { ok: true, body: `{${texts.join(",")}}` };
 }
 
-/** Reads `--policy` and `--webhook`. */
 export function membersFromFlags({ policy, webhook }: FlagValues): SubmissionMembers {
 	return {
 		...(policy === undefined ? {} : { policy: policyText(policy) }),

@@ -9,7 +9,7 @@ import { parseJson, path } from "../service-client.ts";
 export interface EndedJob {
 	id: string;
 	status: JobState;
-	/** The job object as JSON text. */
+	/** The job object, JSON text. */
 	text: string;
 	/** JSON text. */
 	output: string | undefined;
@@ -28,11 +28,11 @@ interface Request {
 
 /** Calls throw {@link RefusedJob}, or {@link CliError} if all other jobs would fail too. */
 export interface JobCalls {
-	/** Submits a job, with retries; returns its id. The key prevents duplicates. */
+	/** Returns the job's id. Retries; the key prevents duplicates. */
 	submit(body: string, idempotencyKey: string): Promise<string>;
 	/** Waits until the job ends. */
 	ended(id: string): Promise<EndedJob>;
-	/** Sends a request; retries on 429, 5xx and lost connections. */
+	/** Retries on 429, 5xx and lost connections. */
 	request(path: string, request?: Request): Promise<Response>;
 }
 
@@ -40,7 +40,6 @@ export interface JobCalls {
 const MAX_OUTAGE_MS = 60_000;
 /** Pause between attempts, doubling, ms. */
 const RETRY_MS = { first: 250, max: 4000 } as const;
-/** Upper bound for `Retry-After`, ms. */
 const MAX_RETRY_AFTER_MS = 60_000;
 /** Longest wait of a status request, ms (D8). */
 const WAIT_MS = 60_000;
@@ -99,7 +98,6 @@ export function jobCalls(q: {
 		}
 	}
 
-	/** The body of a successful response. */
 	async function read(target: string, init?: Request): Promise<string> {
 		for (;;) {
 			const response = await request(target, init);
@@ -120,7 +118,7 @@ export function jobCalls(q: {
 		}
 	}
 
-	/** The members as JSON text; throws unless the first one exists. */
+	/** JSON texts; throws unless the first member exists. */
 	function jobMembers(text: string, names: readonly string[]): Record<string, string | undefined> {
 		const found = membersOf(text, names);
 		if (!found.ok || found.texts[names[0]!] === undefined) throw notSluiceError(base, 200);

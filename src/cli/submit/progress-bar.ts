@@ -6,7 +6,7 @@ const REDRAW_MS = 100;
 export interface ProgressBar {
 	/** `share`: 0 to 1. */
 	show(share: number, text: string): void;
-	/** Prints a line above the bar. */
+	/** Above the bar. */
 	line(text: string): void;
 	clear(): void;
 }

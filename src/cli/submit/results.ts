@@ -17,7 +17,7 @@ import { membersOf } from "../json-members.ts";
 export interface Result {
 	/** Line number in the input, from 1. */
 	index: number;
-	/** The job's state, or `REFUSED`: the line was rejected, or its job can no longer be read. */
+	/** The job's state, or `REFUSED`: rejected, or its job can no longer be read. */
 	status: string;
 	id?: string | undefined;
 	/** JSON text. */
@@ -35,7 +35,7 @@ export interface Results {
 	close(): void;
 }
 
-/** Lines of a file; `end`: offset after the line; `whole`: ends with a newline. */
+/** `end`: offset after the line; `whole`: ends with a newline. */
 export async function* linesOf(
 	file: string,
 ): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
@@ -56,7 +56,7 @@ export async function* linesOf(
 	if (bytes.length > 0) yield { bytes, end: end + bytes.length, whole: false };
 }
 
-/** Writes to standard output, without results of earlier runs. */
+/** To standard output, without results of earlier runs. */
 export function printedResults(): Results {
 	return {
 		known: () => undefined,
@@ -66,8 +66,8 @@ export function printedResults(): Results {
 }
 
 /**
- * Appends to the results of earlier runs in a file; removes an incomplete last line. Throws {@link
- * CliError} if the file contains anything else.
+ * Appends to a file's earlier results; removes an incomplete last line. Throws {@link CliError} if
+ * the file contains anything else.
  */
 export async function fileResults(path: string): Promise<Results> {
 	const known = new Map<string, string>();
@@ -105,12 +105,12 @@ export async function fileResults(path: string): Promise<Results> {
 	};
 }
 
-/** Flush errors of files that cannot be flushed, such as pipes. */
+/** Errors of files that cannot be flushed, such as pipes. */
 const NOT_FLUSHABLE: ReadonlySet<string> = new Set(["EINVAL", "ENOTSUP", "EROFS"]);
 
 /**
- * Flushes a file after writes, one flush at a time, and on close: once the service has erased an
- * expired result, this file is the only copy.
+ * One flush at a time, and on close: once the service has erased an expired result, this file is
+ * the only copy.
  */
 function openFlusher(file: number): { written(): void; close(): void } {
 	let flushing = false;

@@ -35,7 +35,7 @@ function exitCodeOf({ id, status, error }: EndedJob): number {
 	return 1;
 }
 
-/** Prints each chunk's output as a line of JSON; resumes after a lost connection. */
+/** Resumes after a lost connection. */
 async function printChunks(calls: JobCalls, q: { endpoint: string; id: string }): Promise<void> {
 	for (let lastId: string | undefined, done = false; !done; ) {
 		const response = await calls.request(path`/v2/${q.endpoint}/stream/${q.id}`, {
@@ -63,7 +63,7 @@ async function printChunks(calls: JobCalls, q: { endpoint: string; id: string })
 	}
 }
 
-/** A chunk's `output` on one line: JSON has line ends only between values. */
+/** On one line: JSON has line ends only between values. */
 function outputOf(chunk: string): string {
 	const found = membersOf(chunk, ["output"]);
 	return (found.ok ? (found.texts["output"] ?? "null") : chunk).replaceAll(/[\r\n]+/g, " ");

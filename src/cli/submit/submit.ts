@@ -146,7 +146,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 	return [...counts.keys()].every((status) => status === "COMPLETED") ? 0 : 1;
 }
 
-/** Aborts at SIGINT or SIGTERM with the error that ends the command. */
+/** Aborts with the error that ends the command. */
 function interrupted(): AbortSignal {
 	const controller = new AbortController();
 	const stop = (): void =>

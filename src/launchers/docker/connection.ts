@@ -8,7 +8,7 @@ import { Duplex } from "node:stream";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** `address` for messages; `options` for `node:https` if `secure`, else `node:http`. */
+/** `options` for `node:https` if `secure`, else `node:http`. */
 export interface Connection {
 	address: string;
 	secure: boolean;
@@ -21,8 +21,7 @@ const PLAIN_PORT = "2375";
 
 /**
  * A socket (`unix://`, `npipe://`), `tcp://`, `http://`, `https://` with the certificates of
- * `DOCKER_CERT_PATH`, or `ssh://`; default: the local socket. Throws an Error with a sentence for
- * other addresses.
+ * `DOCKER_CERT_PATH`, or `ssh://`; default: the local socket. Throws an Error for others.
  */
 export function connectionOf(env: Env, platform = process.platform): Connection {
 	const host = env["DOCKER_HOST"] || (platform === "win32" ? `npipe://${PIPE}` : "unix://");
@@ -64,7 +63,7 @@ function certificates(folder: string | undefined): RequestOptions {
 	return { ca: read("ca.pem"), cert: read("cert.pem"), key: read("key.pem") };
 }
 
-/** Runs `ssh` and `docker` as Docker's CLI does. */
+/** As Docker's CLI does. */
 function overSsh({ hostname, port, username }: URL): Duplex {
 	const to = [...(port ? ["-p", port] : []), ...(username ? ["-l", username] : []), "--", hostname];
 	const child = spawn("ssh", ["-o", "BatchMode=yes", ...to, "docker", "system", "dial-stdio"], {

@@ -2,10 +2,9 @@
 import type { WorkerSpec } from "../launcher.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** The host name of the machine inside a container. */
+/** The machine's host name inside a container. */
 export const MACHINE = "host.docker.internal";
 
-/** Labels by which a service finds its containers. */
 export const LABELS = {
 	service: "sluice.service",
 	worker: "sluice.worker",
@@ -45,12 +44,12 @@ export interface ContainerContext {
 	machine?: string;
 }
 
-/** Output kept by the daemon, in two files; the service copies it while it grows. */
+/** Kept by the daemon in two files; the service copies it while it grows. */
 const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } };
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
-/** With an init process that forwards signals, so that programs without handlers end too. */
+/** The init process forwards signals, so that programs without handlers end too. */
 export function containerOptions(
 	spec: WorkerSpec<DockerSettings>,
 	context: ContainerContext,
@@ -91,7 +90,7 @@ export function loopbackOf(url: string): { port: number } | undefined {
 	return { port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
-/** A variable's value; service addresses are rewritten to be reachable from the container. */
+/** Rewrites service addresses to be reachable from the container. */
 function reachable(value: string, url: string, { network }: ContainerContext): string {
 	if (network === "host" || !loopbackOf(url) || !(value === url || value.startsWith(`${url}/`)))
 		return value;
@@ -100,7 +99,7 @@ function reachable(value: string, url: string, { network }: ContainerContext): s
 	return inside.href.replace(/\/$/, "") + value.slice(url.length);
 }
 
-/** The assigned GPUs, else those of the settings. */
+/** Assigned GPUs override the settings. */
 function deviceRequests(assigned: readonly number[], set: DockerSettings["gpus"]): DeviceRequest[] {
 	const wanted = assigned.length === 0 ? set : assigned;
 	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0))
@@ -114,7 +113,6 @@ function deviceRequests(assigned: readonly number[], set: DockerSettings["gpus"]
 	return [{ ...which, Capabilities: [["gpu"]] }];
 }
 
-/** `512m` in bytes. */
 function bytesOf(size: string | number): number {
 	if (typeof size === "number") return size;
 	const unit = UNITS[size.slice(-1).toLowerCase()];

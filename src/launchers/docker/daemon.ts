@@ -11,20 +11,20 @@ export interface ListedContainer {
 	Labels: Readonly<Record<string, string>>;
 }
 
-/** Only the members that are used. */
+/** Only the members used here. */
 export interface InspectedContainer {
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
 	Config: { Labels: Record<string, string>; Cmd: string[] | null; Entrypoint: string[] | null };
 }
 
-/** Containers are identified by id. All calls reject with an Error; see {@link statusOf}. */
+/** Calls reject with an Error; see {@link statusOf}. */
 export interface Daemon {
 	/** Socket path, or host and port. */
 	readonly address: string;
 	ping(q: { timeoutMs: number }): Promise<void>;
 	info(): Promise<{ OperatingSystem?: string }>;
 	network(name: string): Promise<{ IPAM?: { Config?: { Gateway?: string }[] | null } }>;
-	/** Containers with this label (`name` or `name=value`); only running ones unless `all`. */
+	/** `label`: `name` or `name=value`. Only running containers unless `all`. */
 	list(q: { label: string; all?: boolean }): Promise<ListedContainer[]>;
 	create(options: ContainerOptions): Promise<string>;
 	start(id: string): Promise<void>;
@@ -34,13 +34,12 @@ export interface Daemon {
 	/** Resolves when the container has ended. */
 	wait(id: string, signal: AbortSignal): Promise<void>;
 	kill(id: string, signal: "SIGTERM" | "SIGKILL"): Promise<void>;
-	/** Removes a container, running or not, with its anonymous volumes. */
+	/** Also if it is running; with its anonymous volumes. */
 	remove(id: string): Promise<void>;
-	/** Output as multiplexed frames with timestamps, from `since` (s) until the end. */
+	/** Multiplexed frames with timestamps, from `since` (s) until the end. */
 	logs(id: string, q: { since: number; signal: AbortSignal }): Promise<AsyncIterable<Buffer>>;
 }
 
-/** An error response of the daemon. */
 class Refusal extends Error {
 	readonly status: number;
 
@@ -60,7 +59,7 @@ export function dockerDaemon(env: Env): Daemon {
 		signal?: AbortSignal;
 	}
 
-	/** Resolves with the response once its headers arrived; throws {@link Refusal}. */
+	/** Resolves once the headers arrived; throws {@link Refusal}. */
 	async function answerTo(method: string, path: string, q: Call = {}): Promise<IncomingMessage> {
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
 		const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -5,7 +5,7 @@ import type { EndpointToCheck } from "../definition.ts";
 import type { Env } from "./connection.ts";
 import { dockerDaemon } from "./daemon.ts";
 
-/** Response timeout of the daemon, ms. */
+/** Response timeout, ms. */
 const DOCKER_MS = 3000;
 
 export async function findings(

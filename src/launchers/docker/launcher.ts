@@ -12,13 +12,13 @@ import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
 import type { DockerSettings } from "./settings.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 
-/** Pause before a daemon that does not answer is called again, ms. */
+/** Pause between calls to an unresponsive daemon, ms. */
 const RETRY_MS = 1000;
-/** How often a new container is checked for its program, ms. */
+/** Poll interval of {@link begun}, ms. */
 const BEGIN_MS = 10;
-/** Step of the grace countdown, ms: bounds how late a shortened grace takes effect. */
+/** Step of the grace countdown, ms: the delay until a shortened grace takes effect. */
 const STEP_MS = 25;
-/** Limit for a container to end after SIGKILL, or for the daemon to accept a kill, ms. */
+/** Limit for a container to end after SIGKILL, and for retries of a signal, ms. */
 const KILL_TIMEOUT_MS = 10_000;
 
 const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
@@ -26,10 +26,9 @@ const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
 /** A watched worker, from start or adoption until its exit is reported. */
 interface Worker {
 	readonly id: string;
-	/** Container id. */
 	readonly container: string;
 	graceLeftMs: number;
-	/** The stop in progress, shared by concurrent stops. */
+	/** Shared by concurrent stops. */
 	ending: Promise<void> | undefined;
 	/** Aborted when the container has ended. */
 	readonly over: AbortController;
@@ -47,7 +46,6 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 	const workers = new Map<string, Worker>();
 	const listeners: ((exit: Exit) => void)[] = [];
 	let daemonOnce: Daemon | undefined;
-	/** Throws if `DOCKER_HOST` is invalid. */
 	const daemon = (): Daemon => (daemonOnce ??= dockerDaemon(serviceEnv));
 	const sentence = (error: unknown): string =>
 		sentenceOf(error, daemonOnce?.address ?? "DOCKER_HOST");
@@ -81,7 +79,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		worker.reported.resolve();
 	}
 
-	/** Copies a container's output until it ends; retries while the daemon is unavailable. */
+	/** Copies output until the container ends; retries while the daemon is unavailable. */
 	async function endOf({
 		id,
 		container,
@@ -96,7 +94,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 				logged = true;
 			}
 			try {
-				// The output may end just before the container. If copying failed, this is the pause.
+				// Output may end just before the container. If copying failed, this is the pause.
 				await Promise.race([
 					daemon().wait(container, left.signal),
 					clock.sleep(RETRY_MS, left.signal),
@@ -153,7 +151,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 			throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 	}
 
-	/** Removes containers of the service that are not watched here; returns how many. */
+	/** Removes the service's containers not watched here; returns how many. */
 	async function sweep(serviceId: string): Promise<number> {
 		const found = await daemon().list({ label: `${LABELS.service}=${serviceId}`, all: true });
 		const strays = found.filter(({ Labels }) => !workers.has(Labels[LABELS.worker] ?? ""));
@@ -161,7 +159,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		return strays.length;
 	}
 
-	/** Creates and starts a container; returns its id. */
+	/** Returns the container id. */
 	async function run(spec: WorkerSpec<DockerSettings>): Promise<string> {
 		const context = await containerContext(daemon(), spec.settings, spec.url);
 		const container = await daemon().create(containerOptions(spec, context));
@@ -233,7 +231,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		},
 
 		async removeStrays({ serviceId, recorded }) {
-			// Most services use no containers: do not call the daemon before a first start.
+			// Most services use no containers: do not call their daemon.
 			if (recorded.length === 0) return 0;
 			try {
 				const ended = sweep(serviceId);
@@ -261,10 +259,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 	};
 }
 
-/**
- * Resolves when the worker's program has replaced the init process. Throws if it was not found or
- * is not executable.
- */
+/** Resolves when the program has replaced the init process; throws if it cannot be executed. */
 async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
 	for (;;) {
 		try {
@@ -272,7 +267,7 @@ async function begun(clock: Clock, daemon: Daemon, container: string): Promise<v
 			if (rows.some((row) => !INIT.test(row.at(-1) ?? ""))) return;
 		} catch {
 			const { State, Config } = await daemon.inspect(container);
-			// Shell convention: 126 is not executable, 127 not found.
+			// Shell convention: 126 not executable, 127 not found.
 			if (State.Running || (State.ExitCode !== 126 && State.ExitCode !== 127)) return;
 			const command = JSON.stringify(Config.Cmd ?? Config.Entrypoint);
 			throw new Error(
@@ -283,7 +278,7 @@ async function begun(clock: Clock, daemon: Daemon, container: string): Promise<v
 	}
 }
 
-/** Sends a signal; no error if the container has ended. Waits 10 s for a restarting daemon. */
+/** No error if the container has ended. Waits 10 s for a restarting daemon. */
 async function signal(
 	clock: Clock,
 	daemon: Daemon,
@@ -302,7 +297,7 @@ async function signal(
 	}
 }
 
-/** Removes a container; no error if it is missing or being removed. */
+/** No error if it is missing or being removed. */
 async function remove(daemon: Daemon, container: string): Promise<void> {
 	try {
 		await daemon.remove(container);

@@ -5,16 +5,16 @@ import type { ContainerContext } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** Connect timeout for the service's port on a network's gateway, ms. */
+/** For the service's port on a network's gateway, ms. */
 const CONNECT_MS = 1000;
 
-/** Throws an Error with a sentence if a container could not reach the service at `url`. */
+/** Throws an Error if a container could not reach the service at `url`. */
 export async function containerContext(
 	daemon: Daemon,
 	{ network }: DockerSettings,
 	url: string,
 ): Promise<ContainerContext> {
-	// Its containers run in a virtual machine, where the daemon resolves this machine's name.
+	// Docker Desktop runs a virtual machine, whose daemon resolves this machine's name.
 	const desktop = (await daemon.info()).OperatingSystem === "Docker Desktop";
 	const name = network ?? (desktop ? "bridge" : "host");
 	const loopback = loopbackOf(url);

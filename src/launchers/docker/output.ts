@@ -3,12 +3,12 @@ import { closeSync, existsSync, fstatSync, futimesSync, writeSync } from "node:f
 import type { Daemon } from "./daemon.ts";
 import { boundLog, logPath, openLog, startPath } from "../log-files.ts";
 
-/** Frame header: kind of stream, three zeros, length. */
+/** Kind of stream, three zeros, length. */
 const HEADER_BYTES = 8;
 
 /**
- * Copies until the container ends or `signal` aborts; rejects if the daemon fails. The time of the
- * last line is the file's mtime: the next service continues there.
+ * Copies until the container ends or `signal` aborts; rejects if the daemon fails. The file's mtime
+ * is the time of the last line: the next service continues there.
  */
 export async function copyOutput(
 	daemon: Daemon,
@@ -37,7 +37,7 @@ export async function copyOutput(
 	}
 }
 
-/** The complete frames of each chunk. */
+/** Complete frames per chunk. */
 async function* framesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
 	let left: Buffer = Buffer.alloc(0);
 	for await (const chunk of stream) {
@@ -55,7 +55,7 @@ async function* framesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]
 	}
 }
 
-/** `at`: the timestamp in µs since the epoch. */
+/** `at`: µs since the epoch. */
 function timed(piece: Buffer): { at: number; text: Buffer } {
 	const space = piece.indexOf(" ");
 	const [seconds = "", fraction = ""] = piece

@@ -9,11 +9,11 @@ export interface DockerSettings {
 	/** Bytes, or a number with suffix `k`, `m` or `g`. */
 	memory?: string | number;
 	cpus?: number;
-	/** `source:path` or `source:path:ro`; the source is an absolute path or a volume name. */
+	/** `source:path` or `source:path:ro`; the source is an absolute path or a volume. */
 	volumes?: string[];
 	/** `host`, or a Docker network. */
 	network?: string;
-	/** `all`, how many, or which ones. */
+	/** `all`, a count, or a list. */
 	gpus?: "all" | number | (string | number)[];
 }
 

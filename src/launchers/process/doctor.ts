@@ -29,7 +29,7 @@ function findingsOf(
 				"Set launcher.cwd to a folder that does.",
 			),
 		];
-	/** Undefined if relative to a working directory that only the service knows. */
+	/** Undefined if relative to a directory that only the service knows. */
 	const placed = (path: string): string | undefined =>
 		isAbsolute(path) ? path : cwd && resolve(cwd, path);
 	const [program = "", ...args] = command;

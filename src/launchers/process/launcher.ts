@@ -22,9 +22,9 @@ import { environmentOf, spawnWorker } from "./spawn.ts";
 import { sweepStrays } from "./strays.ts";
 import { processTable } from "./process-table.ts";
 
-/** Poll interval for the end of an adopted worker, ms. */
+/** Poll interval of adopted workers, ms. */
 const WATCH_MS = 500;
-/** How often all log sizes are checked, ms. */
+/** Check interval of log sizes, ms. */
 const LOG_MS = 2000;
 
 /** A watched worker, from start or adoption until its exit is reported. */
@@ -32,19 +32,18 @@ interface Worker extends Ending {
 	readonly id: string;
 	/** Not a child of this process, so its end is polled. */
 	readonly adopted: boolean;
-	/** Set once the leader is known to have ended. */
+	/** The leader has ended. */
 	left: boolean;
-	/** The stop in progress, shared by concurrent stops. */
+	/** Shared by concurrent stops. */
 	ending: Promise<void> | undefined;
 	/** Resolves when the exit was reported. */
 	readonly reported: PromiseWithResolvers<void>;
-	/** Aborts the polling of an adopted worker. */
 	readonly watching: AbortController;
 }
 
 /**
  * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends, the rest
- * of its group is killed before the exit is reported. On Linux, processes that left the group are
+ * of its group is killed before the exit is reported. On Linux, processes outside the group are
  * found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment. Without `logDir` output is
  * discarded.
  */
@@ -60,7 +59,7 @@ export function processLauncher({
 	let closed = false;
 	let bounding = false;
 
-	/** Starts watching a worker. `environment`: that of its leader, as `NAME=value`. */
+	/** `environment`: that of the leader, as `NAME=value`. */
 	function add(params: {
 		id: string;
 		leader: Identity;
@@ -97,7 +96,7 @@ export function processLauncher({
 		}
 	}
 
-	/** Bounds the log sizes while there are workers, with one timer for all. */
+	/** One timer for all workers. */
 	async function boundLogs(folder: string): Promise<void> {
 		bounding = true;
 		while (workers.size > 0 && !closed) {
@@ -107,7 +106,7 @@ export function processLauncher({
 		bounding = false;
 	}
 
-	/** Ends the worker's group or joins the stop in progress; the shorter grace applies. */
+	/** Joins a stop in progress; the shorter grace applies. */
 	function end(worker: Worker, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= endGroup(clock, worker).catch((error: unknown) => {
@@ -117,7 +116,7 @@ export function processLauncher({
 		return worker.ending;
 	}
 
-	/** After the leader ended: ends the rest of its group and reports the exit, once. */
+	/** Ends the rest of the group of an ended leader and reports the exit, once. */
 	async function leave(worker: Worker, how: { code?: number; signal?: string }): Promise<void> {
 		if (worker.left) return;
 		worker.left = true;
@@ -157,7 +156,7 @@ export function processLauncher({
 			try {
 				const env = environmentOf(spec, serviceEnv);
 				const { child, pid } = await spawnWorker({ ...spec, env }, output);
-				// Not yet reaped by the event loop, so it exists even if it has already ended.
+				// Not yet reaped by the event loop, so it exists even if already ended.
 				let leader: Identity | undefined;
 				try {
 					leader = identify(pid);

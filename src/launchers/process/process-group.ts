@@ -3,25 +3,25 @@ import type { Clock } from "../../clock.ts";
 import type { Handle } from "../launcher.ts";
 import { processTable } from "./process-table.ts";
 
-/** Identifies the worker in the environment of its processes (protocol B.1). */
+/** Worker id in the environment of its processes (protocol B.1). */
 export const WORKER_VARIABLE = "RUNPOD_POD_ID";
-/** Identifies the service, by its store's identity, in the environment of its processes. */
+/** Service identity in the environment of its processes. */
 export const SERVICE_VARIABLE = "SLUICE_SERVICE_ID";
 
-/** How often a stopping group is polled, ms. */
+/** Poll interval of a stopping group, ms. */
 const POLL_MS = 25;
-/** How long processes may survive SIGKILL (stuck in the kernel, or of another user), ms. */
+/** How long processes may survive SIGKILL (stuck in the kernel, or another user's), ms. */
 const KILL_TIMEOUT_MS = 10_000;
 
-/** One process, never a later one with the same pid (D34): the {@link Handle} of this launcher. */
+/** One process, never a later one with the same pid (D34): this launcher's {@link Handle}. */
 export interface Identity {
 	readonly pid: number;
 	readonly startTime: number | string;
-	/** The boot that `startTime` is relative to, if any. */
+	/** The boot that `startTime` is relative to. */
 	readonly boot?: string;
 }
 
-/** The identity of a process, zombies included; undefined if it does not exist. */
+/** Zombies included; undefined if the process does not exist. */
 export function identify(pid: number): Identity | undefined {
 	const row = processTable.find(pid);
 	if (!row) return undefined;
@@ -29,7 +29,7 @@ export function identify(pid: number): Identity | undefined {
 	return { pid, startTime: row.startTime, ...(boot !== undefined && { boot }) };
 }
 
-/** A recorded handle as identity; undefined if it is of another launcher or boot. */
+/** Undefined if the handle is of another launcher or boot. */
 export function identityOf(handle: Handle): Identity | undefined {
 	const { pid, startTime, boot } = handle;
 	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1 || startTime === undefined)
@@ -45,8 +45,8 @@ export function isRunning({ pid, startTime }: Identity): boolean {
 }
 
 /**
- * Running processes in the group of `leader`, even after its end: a group id is not reused while
- * the group has members.
+ * Running processes in the leader's group, even after its end: a group id is not reused while the
+ * group has members.
  */
 export function groupOf(leader: Identity): number[] {
 	const holder = processTable.find(leader.pid);
@@ -58,14 +58,13 @@ export function groupOf(leader: Identity): number[] {
 		.map((row) => row.pid);
 }
 
-/** Whether the leader or anything in its group runs. */
 export function groupRuns(leader: Identity): boolean {
 	return isRunning(leader) || groupOf(leader).length > 0;
 }
 
 /**
- * Running processes, except this one, whose environment contains all `marks` (`NAME=value`); none
- * without marks. Linux only.
+ * Other running processes whose environment contains all `marks` (`NAME=value`); none without
+ * marks. Linux only.
  */
 export function markedProcesses(marks: readonly string[]): number[] {
 	if (marks.length === 0 || process.platform !== "linux") return [];
@@ -80,8 +79,8 @@ export function markedProcesses(marks: readonly string[]): number[] {
 }
 
 /**
- * Signals a process, or a group if `target` is negative; false if it does not exist. Never init,
- * all processes (-1) or the own group (0).
+ * Negative targets are groups; false if it does not exist. Never signals init, all processes (-1)
+ * or the own group (0).
  */
 export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	if (Math.abs(target) <= 1) return false;
@@ -97,7 +96,7 @@ export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	}
 }
 
-/** Kills what `find` returns, and groups led by it, until it returns nothing. Throws after 10 s. */
+/** Kills what `find` returns, and groups led by it, until none are left. Throws after 10 s. */
 export async function killAll({
 	clock,
 	find,
@@ -121,17 +120,17 @@ export async function killAll({
 	}
 }
 
-/** A stopping worker. `graceLeftMs` counts down; another stop may lower it. */
+/** A stopping worker. Another stop may lower `graceLeftMs`, which counts down. */
 export interface Ending {
 	readonly leader: Identity;
-	/** Variables that identify its processes outside the group; may be empty. */
+	/** Variables that identify processes outside the group; may be empty. */
 	readonly marks: readonly string[];
 	graceLeftMs: number;
 }
 
 /**
- * Ends a worker and all it started: SIGTERM to the group, SIGKILL after the grace. Resolves when
- * none of it runs; throws 10 s after SIGKILL.
+ * SIGTERM to the group, SIGKILL after the grace. Resolves when nothing the worker started runs;
+ * throws 10 s after SIGKILL.
  */
 export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
 	const { leader, marks } = ending;

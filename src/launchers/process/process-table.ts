@@ -10,7 +10,7 @@ export interface ProcessRow {
 	pid: number;
 	/** Process group; the leader's is its `pid`. */
 	pgid: number;
-	/** In the system's unit; with the pid it identifies one process of this boot. */
+	/** In the system's unit; with the pid unique within this boot. */
 	startTime: number | string;
 	ended: boolean;
 }
@@ -19,9 +19,9 @@ export interface ProcessRow {
 export interface ProcessTable {
 	find(pid: number): ProcessRow | undefined;
 	all(): ProcessRow[];
-	/** The `NAME=value` strings at the process's start; empty if unreadable. */
+	/** At the process's start, as `NAME=value`; empty if unreadable. */
 	environment(pid: number): string[];
-	/** Identifies the current boot; undefined where start times are dates. */
+	/** The current boot; undefined where start times are dates. */
 	boot(): string | undefined;
 }
 
@@ -34,7 +34,7 @@ function read(path: string): string | undefined {
 	}
 }
 
-/** Parses `/proc/<pid>/stat`. The name in brackets may contain spaces and brackets. */
+/** The name in brackets may contain spaces and brackets. */
 function parseStat(pid: number, stat: string): ProcessRow {
 	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 	return {
@@ -97,5 +97,4 @@ export const psTable: ProcessTable = {
 	boot: () => undefined,
 };
 
-/** The table of this system. */
 export const processTable: ProcessTable = process.platform === "linux" ? procTable : psTable;

@@ -2,12 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Whether a Python file needs RunPod's SDK. */
 export function importsRunpod(file: string): boolean {
 	return /^\s*(?:import|from)\s+runpod\b/m.test(readFileSync(file, "utf8"));
 }
 
-/** Whether an interpreter can import a module, without importing it; undefined if it cannot run. */
+/** Does not import the module; undefined if the interpreter cannot run. */
 export function hasModule(python: string, module: string, cwd: string): boolean | undefined {
 	try {
 		execFileSync(

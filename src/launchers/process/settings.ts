@@ -3,9 +3,9 @@ import type { LauncherDefinition } from "../definition.ts";
 
 export interface ProcessSettings {
 	type: "process";
-	/** The first element is found on PATH. */
+	/** The program is found on PATH. */
 	command: string[];
-	/** Default: the service's working directory. */
+	/** Default: the service's. */
 	cwd?: string;
 }
 

@@ -9,7 +9,7 @@ import type { ProcessSettings } from "./settings.ts";
 
 type ProcessSpec = WorkerSpec<ProcessSettings>;
 
-/** The worker's variables over the service's, with its GPUs and the service's id. */
+/** The worker's variables over the service's, with GPUs and service id. */
 export function environmentOf(
 	{ env, gpus, serviceId }: Pick<ProcessSpec, "env" | "gpus" | "serviceId">,
 	serviceEnv: Readonly<Record<string, string>>,
@@ -25,7 +25,7 @@ export function environmentOf(
 /**
  * Starts the command as leader of its own session and process group, with exactly `spec.env`;
  * output goes to the descriptor `output`. The child does not keep the service alive. Throws an
- * Error with a sentence.
+ * Error.
  */
 export async function spawnWorker(
 	spec: ProcessSpec,
@@ -59,7 +59,6 @@ function refusal(spec: ProcessSpec, reason: string, cause?: unknown): Error {
 	return new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${reason}`, { cause });
 }
 
-/** Why the system did not run the command. */
 function sentence({ settings: { command }, env }: ProcessSpec, error: unknown): string {
 	const file = JSON.stringify(command[0]);
 	switch ((error as NodeJS.ErrnoException).code) {

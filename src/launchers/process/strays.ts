@@ -7,8 +7,8 @@ import { killAll, markedProcesses, SERVICE_VARIABLE, WORKER_VARIABLE } from "./p
 import { processTable } from "./process-table.ts";
 
 /**
- * Pids of processes with `SLUICE_SERVICE_ID=serviceId` that belong to no worker with a leader in
- * `known`, neither by process group nor by `RUNPOD_POD_ID`.
+ * Processes with `SLUICE_SERVICE_ID=serviceId` that belong to no worker with a leader in `known`,
+ * neither by process group nor by `RUNPOD_POD_ID`.
  */
 export function findStrays({
 	serviceId,
@@ -27,8 +27,8 @@ export function findStrays({
 }
 
 /**
- * Kills the strays of a service; returns their pids once they have ended (D34). Throws if one
- * survives SIGKILL by 10 s.
+ * Kills a service's strays; returns their pids once ended (D34). Throws if one survives SIGKILL by
+ * 10 s.
  */
 export async function sweepStrays({
 	clock,
@@ -51,7 +51,6 @@ export async function sweepStrays({
 	return [...ended];
 }
 
-/** The initial `RUNPOD_POD_ID=...` of a process. */
 function workerMark(pid: number): string | undefined {
 	return processTable.environment(pid).find((entry) => entry.startsWith(`${WORKER_VARIABLE}=`));
 }
