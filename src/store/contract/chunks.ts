@@ -1,25 +1,25 @@
-/** Chunks of streams in the store's contract. The rules of the contract: store.ts. */
+/** Stream chunks in the store's contract; rules: store.ts. */
 import type { JobState } from "../../core/job-states.ts";
 
 /** Chunk texts from number `from`, and the state of their job. */
 export interface ChunkRead {
 	state: JobState;
 	from: number;
-	/** Number of the next chunk that is not in this answer. */
+	/** Number of the first chunk after this answer. */
 	next: number;
 	/** JSON texts of chunk objects, `{"output":…,"metrics":…}`. */
 	chunks: string[];
-	/** There are more chunks than this answer holds. */
+	/** More chunks exist. */
 	more: boolean;
-	/** Another reader holds a reservation: nothing can be given now (D7 Delivery). */
+	/** Another reader holds a reservation: no chunk can be delivered now (D7 Delivery). */
 	busy?: true;
 }
 
 export interface ChunkStore {
 	/**
 	 * Adds chunks in order and renews the lease. `stale` when the worker does not hold the job,
-	 * `missing` when it never did. With `unlessLast`, chunks equal to the last ones stored are a
-	 * repeat and dropped.
+	 * `missing` when it never did. With `unlessLast`, chunks equal to the last stored ones are
+	 * dropped as a repeat.
 	 */
 	append(q: {
 		endpoint: string;
@@ -29,7 +29,7 @@ export interface ChunkStore {
 		unlessLast: boolean;
 		now: number;
 	}): Promise<{ ok: true; repeat: boolean } | { ok: false; why: "missing" | "stale" }>;
-	/** Chunks from number `from`, without moving the cursor. Undefined for an unknown job. */
+	/** Chunks from number `from`; does not move the cursor. Undefined for an unknown job. */
 	read(q: {
 		endpoint: string;
 		id: string;
@@ -38,8 +38,8 @@ export interface ChunkStore {
 		now: number;
 	}): Promise<ChunkRead | undefined>;
 	/**
-	 * Reserves the undelivered chunks for `reader`; no chunks, no reservation. While another reader
-	 * holds one, the answer is empty and `busy`, and `next` is where that reservation begins.
+	 * Reserves the undelivered chunks for `reader`; without chunks, no reservation. While another
+	 * reader holds one, the answer is empty and `busy`, with `next` at the start of that reservation.
 	 */
 	reserve(q: {
 		endpoint: string;

@@ -1,13 +1,13 @@
-/** Endpoints in the store's contract. The rules of the contract: store.ts. */
+/** Endpoints in the store's contract; rules: store.ts. */
 
-/** An endpoint; `settings` is JSON text that the engine reads and writes. */
+/** An endpoint; `settings` is JSON text of the engine. */
 export interface EndpointRow {
 	id: string;
 	settings: string;
 	/** The webhook secret, encrypted. */
 	secret?: string | undefined;
 	paused: boolean;
-	/** It is being deleted; its jobs and deliveries still have to end. */
+	/** Being deleted; its jobs and deliveries still have to end. */
 	removing: boolean;
 	createdAt: number;
 }
@@ -15,7 +15,7 @@ export interface EndpointRow {
 export interface EndpointStore {
 	/**
 	 * Creates an endpoint, or replaces its settings and, if given, its `secret`; `paused` and
-	 * `createdAt` stay. One that is being deleted is kept after all.
+	 * `createdAt` stay. Undoes a deletion that has not finished.
 	 */
 	put(q: { id: string; settings: string; secret?: string | undefined; now: number }): Promise<void>;
 	list(): Promise<EndpointRow[]>;
@@ -25,7 +25,7 @@ export interface EndpointStore {
 	remove(q: { id: string }): Promise<boolean>;
 	/**
 	 * Removes an endpoint that is being deleted, with its counts, worker tokens and metrics, once
-	 * none of its jobs is live and no delivery pending. True when it does not exist any more.
+	 * none of its jobs is live and no delivery pending. True when it no longer exists.
 	 */
 	forget(q: { id: string; now: number }): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** Jobs in the store's contract. The rules of the contract: store.ts. */
+/** Jobs in the store's contract; rules: store.ts. */
 import type { Attempt, Job, Submission } from "../../core/job.ts";
 import type { JobState } from "../../core/job-states.ts";
 import type { Counts } from "../../core/job-transitions.ts";
@@ -17,18 +17,18 @@ export interface QueueFull {
 	state?: never;
 }
 
-/** A client's key under which a submission happens once (D14), per endpoint and operation. */
+/** A client's key for one submission (D14), per endpoint and operation. */
 export interface Idempotency {
 	key: string;
 	/** SHA-256 of the body's bytes, hex. */
 	bodyHash: string;
-	/** How long the key is remembered, ms. */
+	/** Retention of the key, ms. */
 	keptMs: number;
 }
 
 /**
- * The job of a submission, new or from an earlier submission under the same key, or why there is
- * none. `state` of an expired one is its last; absent when nothing of it is left.
+ * The job of a submission, new or from an earlier one under the same key, or why there is none.
+ * `state` of an expired job is its last; absent when nothing of it is stored.
  */
 export type InsertResult =
 	| { ok: true; job: Job; repeated?: true }
@@ -36,10 +36,10 @@ export type InsertResult =
 	| { ok: false; why: "key_reused" }
 	| { ok: false; why: "key_expired"; state?: JobState };
 
-/** Which jobs a list holds; an absent member filters nothing. */
+/** Filter of a list; an absent member filters nothing. */
 export interface JobFilter {
 	states?: readonly JobState[] | undefined;
-	/** Worker of the present or last attempt. */
+	/** Worker of the current or last attempt. */
 	worker?: string | undefined;
 	/** Submitted at or after, ms since the epoch. */
 	from?: number | undefined;
@@ -47,13 +47,13 @@ export interface JobFilter {
 	to?: number | undefined;
 }
 
-/** Everything stored of one job, but for its chunks. */
+/** Everything stored of one job, except its chunks. */
 export interface JobRecord extends JobResult {
 	/** Absent when erased. */
 	input?: JsonText | undefined;
 	/** As in {@link JobStore.attempts}. */
 	attempts: Attempt[];
-	/** Numbers of the next chunk to be written and of the next to be delivered. */
+	/** Numbers of the next chunk to be written and to be delivered. */
 	chunks: { written: number; delivered: number };
 }
 
@@ -64,7 +64,7 @@ export interface Claimed {
 }
 
 /**
- * The jobs of a claim. `fenced`: waiting ones were skipped because this worker may still run an old
+ * The jobs of a claim. `fenced`: waiting jobs were skipped because this worker may still run an old
  * attempt of them (D16 Fence).
  */
 export interface Claim {
@@ -90,9 +90,9 @@ export interface Running {
 
 export interface JobStore {
 	/**
-	 * Adds a job at the back of its queue; the store owns the blocks of a large input from then on.
-	 * `full` when more than `queueBound` jobs wait already (D23). A known key decides before the
-	 * bound, and is stored only with the job that it made.
+	 * Adds a job at the back of its queue; the store then owns the blocks of a large input. `full`
+	 * when more than `queueBound` jobs already wait (D23). A known key is checked before the bound,
+	 * and is stored only with the job that it created.
 	 */
 	insert(q: {
 		submission: Submission;
@@ -107,12 +107,12 @@ export interface JobStore {
 	counts(q: { endpoint: string; now: number }): Promise<Counts>;
 	/** Counts of every endpoint that ever had a job. */
 	allCounts(q: { now: number }): Promise<{ endpoint: string; counts: Counts }[]>;
-	/** Waiting jobs, but for those of low priority, and since when the oldest waits (D20, D27). */
+	/** Waiting jobs, except low priority, and since when the oldest waits (D20, D27). */
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**
-	 * Gives up to `limit` jobs to a worker, oldest first, low priority last, their inputs together at
-	 * most `maxBytes` characters (but at least one job). Skips lapsed jobs and those fenced from this
-	 * worker.
+	 * Gives up to `limit` jobs to a worker, oldest first, low priority last, with inputs of at most
+	 * `maxBytes` characters in total (but at least one job). Skips lapsed jobs and those fenced from
+	 * this worker.
 	 */
 	claim(q: {
 		endpoint: string;
@@ -123,7 +123,7 @@ export interface JobStore {
 	}): Promise<Claim>;
 	/**
 	 * Ends a job with its worker's report. `stale` when the worker does not hold the job; its old
-	 * attempt is then known to be over. `missing` when the worker never held it.
+	 * attempt is then known to have ended. `missing` when the worker never held it.
 	 */
 	report(q: {
 		endpoint: string;
@@ -142,7 +142,7 @@ export interface JobStore {
 	}): Promise<boolean>;
 	/**
 	 * Applies one event. `release` and `lose` name their attempt; another one is `stale`. `over`: the
-	 * attempt is known to have ended at its worker. `queueBound` bounds a `retry` as an `insert`.
+	 * attempt is known to have ended at its worker. `queueBound` bounds a `retry` like an `insert`.
 	 */
 	move(q: {
 		endpoint: string;
@@ -155,7 +155,7 @@ export interface JobStore {
 	}): Promise<MoveResult | QueueFull>;
 	/**
 	 * Shortens the retention of a result to at most `retainMs` from its end, never lengthens it (D9).
-	 * Answers as {@link JobStore.get}, for the last time when that moment has passed.
+	 * Answers like {@link JobStore.get}, for the last time when that moment has passed.
 	 */
 	retain(q: {
 		endpoint: string;
@@ -168,16 +168,16 @@ export interface JobStore {
 	 * missing to every method from then on; `settle` removes their rows. Signals `purged`.
 	 */
 	purge(q: { endpoint: string; now: number }): Promise<number>;
-	/** Cancels up to `limit` waiting or running jobs, announced as signals. `left`: there are more. */
+	/** Cancels up to `limit` waiting or running jobs and signals each. `left`: there are more. */
 	cancelAll(q: {
 		endpoint: string;
 		limit: number;
 		now: number;
 	}): Promise<{ cancelled: number; left: boolean }>;
 	/**
-	 * Jobs of an endpoint without outputs, the last submitted first, after `cursor`; with `erased`
-	 * also erased ones. While `next` is present there may be more: a page may end early, even empty,
-	 * after many jobs that do not fit the filter or very long errors.
+	 * Jobs of an endpoint without outputs, newest first, after `cursor`; with `erased` also erased
+	 * ones. While `next` is present there may be more: a page may end early, even empty, after many
+	 * jobs that do not match the filter or very long errors.
 	 */
 	list(q: {
 		endpoint: string;
@@ -190,17 +190,16 @@ export interface JobStore {
 	/** Everything stored of a job, erased or not. */
 	record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
 	/**
-	 * Settles up to `limit` jobs whose deadlines have passed, announced as signals, and removes as
-	 * many rows of purged jobs and expired idempotency keys. `nextDueAt` is absent when nothing is
-	 * left to come.
+	 * Settles up to `limit` jobs with passed deadlines and signals each; removes as many rows of
+	 * purged jobs and expired idempotency keys. `nextDueAt` is absent when nothing more is due.
 	 */
 	settle(q: {
 		now: number;
 		limit: number;
 	}): Promise<{ settled: number; nextDueAt?: number | undefined }>;
 	/**
-	 * Extends every running lease to at least one full lease from `now` and forgets missed pings (D16
-	 * Outages). Calls after it find that done.
+	 * Extends every running lease to at least one full lease from `now` and resets missed pings (D16
+	 * Outages). Later calls see this done.
 	 */
 	extendAll(q: { now: number }): Promise<void>;
 	/** All running jobs. */
@@ -208,9 +207,8 @@ export interface JobStore {
 	/** Cancelled or overrun attempts that are not known to have ended at their workers (D18). */
 	unstopped(): Promise<{ endpoint: string; id: string; worker: string }[]>;
 	/**
-	 * Attempts of a job that did not end by a report or were replaced by a retry, oldest first;
-	 * erased jobs included. The last may be the job's own, if it was cancelled, overran or failed by
-	 * losses.
+	 * Attempts of a job that did not end by a report or were replaced by a retry, oldest first; also
+	 * of erased jobs. The last may be the job's own if it was cancelled, overran or failed by losses.
 	 */
 	attempts(q: { endpoint: string; id: string }): Promise<Attempt[]>;
 }

@@ -1,4 +1,4 @@
-/** API keys in the store's contract. The rules of the contract: store.ts. */
+/** API keys in the store's contract; rules: store.ts. */
 
 /** An API key, as SHA-256 in hex (D30). */
 export interface KeyRow {
@@ -9,18 +9,18 @@ export interface KeyRow {
 	scopes: string[];
 	endpoints?: string[] | undefined;
 	createdAt: number;
-	/** Last use that was noted. */
+	/** Last recorded use. */
 	lastUsedAt?: number | undefined;
 }
 
 export interface KeyStore {
-	/** Adds the key, with `ifNone` only when there is no key at all. False when it was not added. */
+	/** Adds the key; with `ifNone` only when no key exists. False when it was not added. */
 	insert(q: { row: KeyRow; ifNone: boolean }): Promise<boolean>;
 	find(q: { hash: string }): Promise<KeyRow | undefined>;
 	/** All keys, oldest first. */
 	list(): Promise<KeyRow[]>;
-	/** Notes a use; never sets an earlier time. */
+	/** Records a use; never sets an earlier time. */
 	used(q: { id: string; now: number }): Promise<void>;
-	/** Removes a key. `last`: it is the only one left with the scope `keep`, and stays. */
+	/** Removes a key. `last`: the only one with the scope `keep` is not removed. */
 	remove(q: { id: string; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
 }

@@ -1,9 +1,9 @@
 /**
- * Requests of all servers that share the store, counted together (D24). Not durable: a crash of the
- * database forgets them.
+ * Request limits across all servers that share the store (D24). Not durable: a crash of the
+ * database resets the counts.
  */
 
-/** A server's question for one operation of an endpoint. Absent numbers do not limit. */
+/** A server's request for one operation of an endpoint. Absent numbers do not limit. */
 export interface LimitAsk {
 	endpoint: string;
 	operation: string;
@@ -11,22 +11,22 @@ export interface LimitAsk {
 	per10s?: number | undefined;
 	/** Requests in flight at once. */
 	concurrent?: number | undefined;
-	/** Requests in flight at this server without those of `count`; replaces the number before. */
+	/** Requests in flight at this server without those of `count`; replaces the previous number. */
 	held: number;
 	/** Requests to be granted; 0 only reports `held`. */
 	count: number;
 }
 
 export interface LimitAnswer {
-	/** Requests that are granted, and counted. */
+	/** Requests granted and counted. */
 	granted: number;
 	/** Requests in the window, these included. */
 	used: number;
-	/** When the oldest of them arrived, ms since the epoch; absent when there is none. */
+	/** Arrival of the oldest of them, ms since the epoch; absent when there is none. */
 	oldest?: number | undefined;
 	/**
 	 * When fewer than `per10s` will be in the window if no more arrive, ms since the epoch; absent
-	 * when it is so already.
+	 * when that is so now.
 	 */
 	freeAt?: number | undefined;
 }
@@ -34,7 +34,7 @@ export interface LimitAnswer {
 export interface LimitStore {
 	/**
 	 * Grants each ask as much as its limits allow, and counts that; answers in the order of the asks.
-	 * What this server holds counts for the others until `now + aliveMs`.
+	 * What this server holds counts for other servers until `now + aliveMs`.
 	 */
 	take(q: {
 		server: string;
@@ -43,6 +43,6 @@ export interface LimitStore {
 		aliveMs: number;
 		now: number;
 	}): Promise<LimitAnswer[]>;
-	/** Removes what no longer counts. */
+	/** Removes entries that no longer count. */
 	forget(q: { windowMs: number; now: number }): Promise<void>;
 }

@@ -1,24 +1,24 @@
-/** Counters over time in the store's contract (D40). The rules of the contract: store.ts. */
+/** Counters over time in the store's contract (D40); rules: store.ts. */
 
-/** What one server counted of an endpoint in one step of time. */
+/** One server's counters of an endpoint in one time step. */
 export interface MetricsRow {
 	/** Empty for the server itself. */
 	endpoint: string;
 	/** Length of the step, ms. */
 	step: number;
-	/** Beginning of the step, ms since the epoch. */
+	/** Start of the step, ms since the epoch. */
 	at: number;
-	/** Names one start of a server. */
+	/** Identifies one start of a server. */
 	source: string;
 	/** JSON text, as in `core/metrics/metric-buckets.ts`. */
 	tally: string;
 }
 
 export interface MetricsStore {
-	/** Adds rows; each replaces the one of the same endpoint, step, beginning and source. */
+	/** Adds rows; each replaces the one of the same endpoint, step, start and source. */
 	put(q: { rows: readonly MetricsRow[] }): Promise<void>;
 	/**
-	 * Rows of steps of one length that begin from `from` until before `to`, in no order; of all
+	 * Rows of one step length that start at or after `from` and before `to`, unordered; of all
 	 * endpoints when none are named.
 	 */
 	read(q: {
@@ -27,6 +27,8 @@ export interface MetricsStore {
 		from: number;
 		to: number;
 	}): Promise<MetricsRow[]>;
-	/** Removes up to `limit` rows of one step length from before `before`; returns their number. */
+	/**
+	 * Removes up to `limit` rows of one step length that start before `before`; returns their number.
+	 */
 	expire(q: { step: number; before: number; limit: number }): Promise<number>;
 }

@@ -2,20 +2,18 @@
  * The contract of every store. Rules:
  * 1. Each method is one atomic step; no transaction or connection leaves the store.
  * 2. Time is an argument, `now`, in ms since the epoch.
- * 3. No rules inside: what an event does to a job is in `core/job-transitions.ts`, everything else
- *    is an argument.
+ * 3. The store decides nothing: `core/job-transitions.ts` defines what an event does to a job,
+ *    everything else is an argument.
  * 4. Refusals are values, faults are exceptions. A store that cannot write now throws {@link
  *    StoreUnavailable}.
- * 5. Payloads (`input`, `output`, chunks) are opaque JSON text and are returned byte for byte (D5):
- *    small ones as strings or as they were given; from `LARGE_BYTES` on, what was given as blocks
- *    as blocks.
- * 6. A resolved write is durable (D17). Calls may share a commit; claims run after the inserts that
- *    they share it with.
- * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles the deadlines
- *    that have passed (`dueEvent`), in the same step; a method that reads one answers as if they
- *    were settled. An erased job is missing to every method that does not say otherwise.
+ * 5. Payloads (`input`, `output`, chunks) are opaque JSON text, returned byte for byte (D5): small
+ *    ones as strings or as they were given; from `LARGE_BYTES` on, blocks as blocks.
+ * 6. A resolved write is durable (D17). Calls may share a commit; claims run after its inserts.
+ * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles passed
+ *    deadlines (`dueEvent`) in the same step; a method that reads one answers as if they were
+ *    settled. An erased job is missing to every method unless its description says otherwise.
  * 8. Signals report what callers cannot know from their own answers: moves that other calls or
- *    servers caused. They are hints: possibly lost or doubled, ids only.
+ *    servers caused. They are hints: possibly lost or duplicated, ids only.
  */
 import type { JobState } from "../../core/job-states.ts";
 import type { ChunkStore } from "./chunks.ts";
@@ -28,13 +26,13 @@ import type { MetricsStore } from "./metrics.ts";
 import type { WebhookStore } from "./webhooks.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
 
-/** `busy`: the store works, but other transactions were in the way for too long. */
+/** `busy`: the store works, but other transactions blocked this one for too long. */
 type Unavailable = "full" | "closed" | "unreachable" | "busy";
 
 /** The store cannot take a write (or any call) now; the same call may succeed later. */
 export class StoreUnavailable extends Error {
 	readonly why: Unavailable;
-	/** Whether this call was done is unknown: its answer was lost, and so was the way to find out. */
+	/** Unknown whether this call was applied: its answer was lost and cannot be recovered. */
 	readonly unsure: boolean;
 	constructor(
 		why: Unavailable,
@@ -51,8 +49,8 @@ export class StoreUnavailable extends Error {
  * A hint (rule 8). `queued`: a job waits again, after `worker` lost it. `purged`: the waiting jobs
  * of an endpoint were removed. `delivery`: a webhook is due. The last five only arrive from other
  * servers: chunks were added to a job, or its stream is free again; endpoints, keys or worker
- * tokens changed; a server arrived, left or freed leases; `lost`: hints may be missing, and all
- * that wait for one must read the store.
+ * tokens changed; a server started, left or freed leases; `lost`: hints may be missing, and every
+ * waiter must read the store.
  */
 export type Signal =
 	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined }
@@ -79,9 +77,9 @@ export interface Store {
 	/** `cluster` and `limits` are absent from a store that only one server can open. */
 	cluster?: ClusterStore;
 	limits?: LimitStore;
-	/** A random text made with the store: tells this service's workers from another's. */
+	/** A random text created with the store: distinguishes this service's workers from another's. */
 	identity(): Promise<string>;
-	/** Resolves when a write works; throws {@link StoreUnavailable} otherwise. */
+	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */
 	ping(): Promise<void>;
 	/** Adds a listener and returns its removal. `elsewhere`: another server caused the signal. */
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;

@@ -1,4 +1,4 @@
-/** Webhook deliveries in the store's contract. The rules of the contract: store.ts. */
+/** Webhook deliveries in the store's contract; rules: store.ts. */
 import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 
@@ -11,21 +11,23 @@ export interface DeliveryRow {
 	state: DeliveryState;
 	/** The last tries, oldest first. */
 	tries: DeliveryTry[];
-	/** Tries since the end of the job, or since the last redelivery was requested. */
+	/** Tries since the end of the job or the last redelivery request. */
 	used: number;
 	createdAt: number;
 	/**
 	 * When the next try is due or, during a try, when it counts as lost; absent when the delivery is
-	 * over.
+	 * finished.
 	 */
 	dueAt?: number | undefined;
 }
 
-/** Deliveries are added by the step that ends a job with a webhook, as `core/delivery.ts` says. */
+/**
+ * The step that ends a job with a webhook adds its delivery, by the rules of `core/delivery.ts`.
+ */
 export interface WebhookStore {
 	/**
-	 * Up to `limit` due deliveries, the longest due first, their bodies together at most `maxBytes`
-	 * characters (but at least one). No other caller gets them until `now + holdMs`.
+	 * Up to `limit` due deliveries, longest due first, with bodies of at most `maxBytes` characters
+	 * in total (but at least one). No other caller gets them until `now + holdMs`.
 	 */
 	claim(q: {
 		limit: number;
@@ -43,7 +45,7 @@ export interface WebhookStore {
 	/** Makes a delivery due again, as if its job had just ended. Signals `delivery`. */
 	redeliver(q: { id: string; now: number }): Promise<"due" | "missing" | "pending">;
 	find(q: { id: string }): Promise<DeliveryRow | undefined>;
-	/** Deliveries, the last made first, after `cursor`; an absent member filters nothing. */
+	/** Deliveries, newest first, after `cursor`; an absent member filters nothing. */
 	list(q: {
 		endpoint?: string | undefined;
 		job?: string | undefined;
@@ -51,6 +53,6 @@ export interface WebhookStore {
 		cursor?: string | undefined;
 		limit: number;
 	}): Promise<{ deliveries: DeliveryRow[]; next?: string | undefined }>;
-	/** Removes up to `limit` finished deliveries made before `before` and returns their number. */
+	/** Removes up to `limit` finished deliveries created before `before` and returns their number. */
 	expire(q: { before: number; limit: number }): Promise<number>;
 }

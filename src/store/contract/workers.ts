@@ -1,9 +1,9 @@
-/** Workers and their tokens in the store's contract. The rules of the contract: store.ts. */
+/** Workers and their tokens in the store's contract; rules: store.ts. */
 
 /**
- * Effect of news about a worker's attempts: jobs that wait again, and jobs whose attempt is now
- * known to be over at the worker but which do not wait again for it (old attempts, and one that
- * failed by its last loss).
+ * Effect of news about a worker's attempts. `lost`: jobs that wait again. `over`: jobs whose
+ * attempt is known to have ended at the worker without waiting again for it (old attempts, and one
+ * that failed by its last loss).
  */
 export interface AttemptReconciliation {
 	lost: string[];
@@ -14,7 +14,7 @@ export interface AttemptReconciliation {
 export interface WorkerRow {
 	id: string;
 	endpoint: string;
-	/** Name of the launcher, `external` for workers started by others. */
+	/** Name of the launcher; `external` for workers started by others. */
 	launcher: string;
 	/** JSON text of the launcher's handle; absent until it runs. */
 	handle?: string | undefined;
@@ -33,7 +33,7 @@ export interface WorkerStore {
 	/**
 	 * A ping: renews the leases of the jobs `named`, counts a miss for the others given to the worker
 	 * before `handedBefore`, and takes back those missed {@link MISSED_PINGS} times; likewise for its
-	 * old attempts, which are then over (D16).
+	 * old attempts, which have then ended (D16).
 	 */
 	ping(q: {
 		endpoint: string;

@@ -1,7 +1,4 @@
-/**
- * What a claim does to the waiting jobs that a dialect finds for it, in the order of the queue. How
- * they are found differs by dialect.
- */
+/** Rules of a claim for the waiting jobs that a dialect finds, in queue order. */
 import type { JobRow } from "../row.ts";
 import type { Query } from "./operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
@@ -10,7 +7,7 @@ import type { UnitOfWork } from "./unit-of-work.ts";
 export interface PendingClaim<Row extends JobRow, Input> {
 	q: Query<"jobs.claim">;
 	jobs: { row: Row; input: Input }[];
-	/** A job was passed over because the worker may still run an old attempt of it (D16 Fence). */
+	/** A job was skipped: the worker may still run an old attempt of it (D16 Fence). */
 	fenced: boolean;
 	/** Characters of input that still fit. */
 	room: number;
@@ -30,7 +27,7 @@ export interface ClaimInputs<Row extends JobRow, Input> {
 	size(input: Input): number;
 }
 
-/** What a dialect claims with. */
+/** What a dialect provides for a claim. */
 export interface ClaimParts<Row extends JobRow, Input> {
 	transitions: Pick<UnitOfWork<Row>["transitions"], "apply">;
 	/** Whether the worker may still run an old attempt of the job. */
@@ -39,8 +36,8 @@ export interface ClaimParts<Row extends JobRow, Input> {
 }
 
 /**
- * Offers a waiting job to a claim. `refused`: the job cannot be handed out to anybody. The first job
- * of a claim fits whatever its size is.
+ * Offers a waiting job to a claim. `refused`: no worker can get the job. The first job of a claim
+ * fits at any size.
  */
 export function offer<Row extends JobRow, Input>(
 	{ transitions, isFenced, inputs }: ClaimParts<Row, Input>,

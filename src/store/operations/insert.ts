@@ -18,7 +18,7 @@ export function isFull<Row extends JobRow>(
 	return bound !== undefined && unit.waiting({ endpoint, now, most: bound }) > bound;
 }
 
-/** The answer to a submission under a key that was used for the same body. */
+/** The answer to a repeated submission with the same key and body. */
 function repeated<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	key: JobKey,

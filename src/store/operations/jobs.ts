@@ -1,4 +1,4 @@
-/** One job: its worker's reports, what clients, operators and the engine ask for, and reads. */
+/** Operations on one job: worker reports, requests of clients, operators and the engine, reads. */
 import { dueAt, lossOf } from "../../core/job-transitions.ts";
 import { allowed } from "../../core/job-states.ts";
 import type { JobRow } from "../row.ts";
@@ -10,7 +10,7 @@ import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
 
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
 
-/** The row of a job after what has passed for it; undefined for an unknown or erased one. */
+/** The row of a job with passed deadlines settled; undefined for an unknown or erased job. */
 export function current<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	q: JobKey & { now: number },
@@ -55,7 +55,7 @@ export const report: SharedOperation<"jobs.report"> = {
 			return moved(row, unit.transitions.apply(row, outcome.on, { now, result }));
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };
-		// A late report: it changes nothing but that this worker's attempts are over.
+		// A late report: its only effect is that this worker's attempts have ended.
 		unit.attempts.closeAt(row, worker);
 		return { ok: false, why: "stale", state };
 	},

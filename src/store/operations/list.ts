@@ -1,15 +1,15 @@
-/** What a page of jobs may hold. */
+/** Filter and bounds of a page of jobs. */
 import type { JobResult } from "../../core/job-view.ts";
 import type { Query } from "./operation.ts";
 
-/** Rows that a page reads from one index at most, and rows read at once. */
+/** Most rows that a page reads from one index, and rows per read. */
 export const MOST_READ = 20_000;
 export const STRIDE = 200;
 
-/** Characters of errors with which a page is full: each may be as long as a result. */
+/** Characters of errors that fill a page: each may be as long as a result. */
 export const MOST_CHARACTERS = 16 * 1024 * 1024;
 
-/** Whether a job belongs into the list. */
+/** Whether a job belongs in the list. */
 export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">): boolean {
 	const { states, worker, from, to } = filter;
 	if (job.erased && !erased) return false;

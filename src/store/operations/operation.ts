@@ -1,4 +1,4 @@
-/** What an operation is: the rows it reads, and its rule. */
+/** The type of an operation: the rows it reads, and its rule. */
 import type { JobRow } from "../row.ts";
 import type { Store } from "../contract/store.ts";
 import type {
@@ -10,7 +10,7 @@ import type {
 	WorkerKey,
 } from "./unit-of-work.ts";
 
-/** A group of the contract, one noun. */
+/** A group of the contract. */
 export type Group =
 	| "jobs"
 	| "chunks"
@@ -41,13 +41,12 @@ export type Query<N extends OpName> = MethodOf<N> extends (q: infer Q) => unknow
 export type Answer<N extends OpName> =
 	MethodOf<N> extends (...q: never[]) => Promise<infer A> ? A : never;
 
-/** How a dialect runs an operation at once. */
+/** How a dialect runs an operation, synchronously. */
 export type Handler<N extends OpName> = (q: Query<N>) => Answer<N>;
 
 /**
- * How an operation runs in a batch: `read` never writes, `fresh` is a read for which passed
- * deadlines are settled first, `claim` is a write that runs after all others of its batch (contract
- * rule 6).
+ * How an operation runs in a batch: `read` never writes; `fresh` is a read after passed deadlines
+ * are settled; `claim` is a write that runs after all others of its batch (contract rule 6).
  */
 export type Kind = "read" | "fresh" | "write" | "claim";
 
@@ -70,17 +69,17 @@ export interface FollowUp<Row extends JobRow> {
 	result?: Row;
 	/** The last chunks of a job. */
 	lastChunks?: { row: Row; count: number };
-	/** A range of chunks, and with `reader` whether another reader's reservation is in force. */
+	/** A range of chunks; with `reader`, also whether another reader's reservation is active. */
 	range?: RangeQuery & { row: Row; reader?: string };
 	/** A queue whose passed deadlines are settled until at most `most` jobs wait. */
 	waiting?: { endpoint: string; now: number; most: number };
 }
 
-/** A rule that holds in every dialect. `apply` asks only for rows that `reads` or `follow` name. */
+/** A rule for every dialect. `apply` reads only rows that `reads` or `follow` name. */
 export interface SharedOperation<N extends OpName> {
 	kind: "write";
 	reads(q: Query<N>): Reads;
-	/** Evaluated right before `apply`. SQLite needs no such announcement. */
+	/** Evaluated right before `apply`; not used by SQLite. */
 	follow?<Row extends JobRow>(unit: UnitOfWork<Row>, q: Query<N>): FollowUp<Row> | undefined;
 	apply<Row extends JobRow>(unit: UnitOfWork<Row>, q: Query<N>): Answer<N>;
 }
@@ -93,7 +92,7 @@ export interface SharedRead<N extends OpName> {
 	apply<Row extends JobRow>(unit: ReadUnit<Row>, q: Query<N>): Answer<N>;
 }
 
-/** An operation whose statements differ by dialect: each has a handler of its own. */
+/** An operation whose statements differ by dialect: each has its own handler. */
 export interface DialectOperation {
 	kind: Kind;
 	apply?: never;

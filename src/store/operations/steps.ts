@@ -1,7 +1,4 @@
-/**
- * Rules of operations whose statements differ by dialect (`perDialect`): what happens to each row
- * that a dialect has found.
- */
+/** Row rules of `perDialect` operations: what happens to each row that a dialect has found. */
 import { DELIVERY_HISTORY } from "../../core/delivery.ts";
 import { dueAt } from "../../core/job-transitions.ts";
 import { isFinal } from "../../core/job-states.ts";
@@ -11,7 +8,7 @@ import type { JobRow } from "../row.ts";
 import type { Query } from "./operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 
-/** Cancels jobs that wait or run, and announces it. Returns how many. */
+/** Cancels waiting or running jobs and signals it. Returns their number. */
 export function cancelEach<Row extends JobRow>(
 	{ transitions }: Pick<UnitOfWork<Row>, "transitions">,
 	rows: readonly Row[],

@@ -1,7 +1,7 @@
 /**
- * Every operation of the contract, once: the stores, the messages to the database thread, the reads
- * of PostgreSQL's transactions and the gate of the store's health are made from this table. It is
- * complete by its type.
+ * Every operation of the contract, complete by its type. The stores, the messages to the database
+ * thread, the reads of PostgreSQL's transactions and the gate of the store's health are derived
+ * from it.
  */
 import { sizeOf } from "../../core/json/json-text.ts";
 import * as chunks from "./chunks.ts";
@@ -71,7 +71,7 @@ export const OPERATIONS = {
 /** Names of all operations, in one order. */
 export const OP_NAMES = Object.keys(OPERATIONS) as OpName[];
 
-/** Characters of payload in a query, by which batches are cut. */
+/** Characters of payload in a query; limits the size of batches. */
 export function weightOf(name: OpName, q: unknown): number {
 	switch (name) {
 		case "jobs.insert":
@@ -87,13 +87,13 @@ export function weightOf(name: OpName, q: unknown): number {
 	}
 }
 
-/** Whether an operation, as `group.method`, works while nothing can be written (D40). */
+/** Whether an operation (`group.method`) works while the store cannot write (D40). */
 export function isRead(name: string): boolean {
 	const { kind } = OPERATIONS[name as OpName];
 	return kind === "read" || kind === "fresh";
 }
 
-/** Operations whose rule holds in every dialect, and those that each dialect implements. */
+/** Operations with a shared rule, and those that each dialect implements. */
 type SharedName = {
 	[N in OpName]: (typeof OPERATIONS)[N] extends { apply: unknown } ? N : never;
 }[OpName];
@@ -103,12 +103,12 @@ export type SharedReadName = {
 export type SharedWriteName = Exclude<SharedName, SharedReadName>;
 type DialectName = Exclude<OpName, SharedName>;
 
-/** What a dialect implements of a group, run at once. */
+/** What a dialect implements of a group, synchronously. */
 export type DialectHandlers<G extends Group> = {
 	[N in DialectName as N extends `${G}.${infer M}` ? M : never]: Handler<N>;
 };
 
-/** All that a dialect implements, run at once; or as methods of the contract. */
+/** All that a dialect implements, synchronously; or as methods of the contract. */
 export type AllDialectHandlers = { [G in Group]: DialectHandlers<G> } & {
 	[N in DialectName & ("identity" | "ping")]: Handler<N>;
 };

@@ -1,7 +1,7 @@
 /**
- * What operations work on: the rows of one dialect within one atomic step. SQLite reads a row when
- * it is asked for; PostgreSQL has read, and locked, what the operation declared (`reads`, `follow`),
- * and throws when it is asked for something else.
+ * What operations work on: the rows of one dialect within one atomic step. SQLite reads rows on
+ * demand; PostgreSQL has read and locked what the operation declared (`reads`, `follow`), and
+ * throws for other rows.
  */
 import type { Attempt, Job, Operation } from "../../core/job.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
@@ -23,7 +23,7 @@ export interface WorkerKey {
 	worker: string;
 }
 
-/** Names a client's idempotency key (D14). */
+/** A client's idempotency key (D14). */
 export interface KeyPlace {
 	endpoint: string;
 	operation: Operation;
@@ -37,7 +37,7 @@ export interface KeyUse {
 	job: string;
 }
 
-/** Chunks up to `end`, not included, that a reader is writing to its client (D7 Delivery). */
+/** Chunks below `end` that a reader is writing to its client (D7 Delivery). */
 export interface Reservation {
 	readonly reader: string;
 	readonly end: number;
@@ -53,7 +53,7 @@ export interface RangeQuery {
 /** For operations that only read. */
 export interface ReadUnit<Row extends JobRow> {
 	records: {
-		/** The row of a job, erased or not; none of a purged one. */
+		/** The row of a job, erased or not; undefined when purged. */
 		find(key: JobKey): Row | undefined;
 	};
 	attempts: {
@@ -63,31 +63,31 @@ export interface ReadUnit<Row extends JobRow> {
 	chunks: {
 		/** Chunks of a range from the first that exists, without a gap. */
 		range(row: Row, q: RangeQuery): Omit<ChunkRead, "state">;
-		/** The first number that a loss of the running attempt drops: what is being delivered stays. */
+		/** The first number dropped when the running attempt is lost; chunks being delivered stay. */
 		undelivered(row: Row): number;
 	};
 	transitions: Pick<Transitions<Row>, "project">;
 	views: Views<Row>;
 }
 
-/** For all other operations. Rows are never changed in place: each change returns the new row. */
+/** For all other operations. Rows are immutable: each change returns the new row. */
 export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	records: ReadUnit<Row>["records"] & {
 		/** Adds a waiting job at the back of its queue, and counts it. */
 		insert(job: Job): Row;
 		update(row: Row, change: Partial<JobRow>): Row;
-		/** The jobs that run on a worker as stored: a deadline may have passed. */
+		/** Jobs that run on a worker as stored: a deadline may have passed. */
 		runningOn(worker: WorkerKey): Row[];
 	};
 	attempts: ReadUnit<Row>["attempts"] & {
-		/** Whether an ended attempt of the job was the worker's. */
+		/** Whether the worker had an ended attempt of the job. */
 		includes(row: Row, worker: string): boolean;
 		/** Old attempts that the worker may still run (D16 Fence). */
 		openOf(worker: WorkerKey): { row: Row; past: Attempt }[];
 		setMissed(row: Row, past: Attempt, missed: number): void;
-		/** The attempt is over at its worker; `killed`: with its process. */
+		/** The attempt has ended at its worker; `killed`: with its process. */
 		close(row: Row, past: Attempt, killed?: boolean): void;
-		/** Every attempt of the job at this worker is over. */
+		/** Every attempt of the job at this worker has ended. */
 		closeAt(row: Row, worker: string): void;
 	};
 	payloads: {
@@ -96,9 +96,9 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	};
 	chunks: ReadUnit<Row>["chunks"] & {
 		insert(row: Row, number: number, text: string): void;
-		/** The last `count` chunks of the row, if all of them are still stored. */
+		/** The last `count` chunks of the row, if all are still stored. */
 		last(row: Row, count: number): string[] | undefined;
-		/** Whether another reader's reservation is in force. */
+		/** Whether another reader's reservation is active. */
 		isBusy(row: Row, reader: string): boolean;
 		reservation(row: Row): Reservation | undefined;
 		reserve(row: Row, reservation: Reservation): void;
@@ -106,13 +106,13 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 		release(row: Row): Row;
 	};
 	idempotency: {
-		/** What a key that has not expired was used for. */
+		/** The use of a key that has not expired. */
 		find(place: KeyPlace, now: number): KeyUse | undefined;
 		put(place: KeyPlace, use: KeyUse, expiresAt: number): void;
 	};
 	transitions: Transitions<Row>;
 	/**
-	 * How many jobs of the endpoint wait. What has passed is settled first, until at most `most` wait.
+	 * How many jobs of the endpoint wait. Settles passed deadlines first, until at most `most` wait.
 	 */
 	waiting(q: { endpoint: string; now: number; most: number }): number;
 	/** Sends a signal to other servers that share the store. */

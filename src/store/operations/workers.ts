@@ -1,4 +1,4 @@
-/** What the pings and silences of workers mean for the jobs they hold (D16). */
+/** Effect of workers' pings and silence on the jobs they hold (D16). */
 import { MISSED_PINGS } from "../../core/job-transitions.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING } from "../states.ts";
@@ -8,7 +8,7 @@ import type { UnitOfWork, WorkerKey } from "./unit-of-work.ts";
 
 const readsWorker = ({ endpoint, worker }: WorkerKey) => ({ workers: [{ endpoint, worker }] });
 
-/** The jobs that the worker still runs after what has passed for them. */
+/** The jobs that the worker still runs once passed deadlines are settled. */
 function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: number }): Row[] {
 	return unit.records.runningOn(q).flatMap((row) => {
 		const after = unit.transitions.pass(row, q.now);
@@ -16,9 +16,7 @@ function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: n
 	});
 }
 
-/**
- * Takes jobs back from a worker that does not run them any more; those failed by it join `over`.
- */
+/** Takes jobs back from a worker that no longer runs them; those that fail by it join `over`. */
 function takeBack<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	rows: readonly Row[],
@@ -38,7 +36,7 @@ export const ping: SharedOperation<"workers.ping"> = {
 		const names = new Set(named);
 		const lost = [];
 		const over: string[] = [];
-		// Old attempts first: those that this very ping ends are over already or were just named.
+		// Old attempts first: those that this ping ends have already ended or were just named.
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
 			const missed = names.has(row.job.id)
 				? 0
