@@ -1,4 +1,4 @@
-/** Where a page of a list ended, as text that callers pass back. */
+/** List cursors: where a page ended. */
 
 const FORM = /^n([1-9]\d{0,14})$/;
 
@@ -7,7 +7,7 @@ export function cursorOf(number: number): string {
 	return `n${number}`;
 }
 
-/** The row at which the page before ended; undefined without a cursor. Throws a RangeError. */
+/** The row at which the previous page ended; undefined without a cursor. Throws a RangeError. */
 export function numberOf(cursor: string | undefined): number | undefined {
 	if (cursor === undefined) return undefined;
 	const number = FORM.exec(cursor)?.[1];

@@ -1,6 +1,6 @@
 /**
- * The members of a job as columns, once: what reads and writes jobs as lists of values (rows of both
- * dialects, messages between threads) is made from this table.
+ * Columns of a job. All code that reads or writes jobs as value lists (rows of both dialects,
+ * messages between threads) is generated from this table.
  */
 import type { Job, Submission } from "../core/job.ts";
 import { compile, objectText, packer, unpacker } from "./positional.ts";
@@ -8,16 +8,15 @@ import { compile, objectText, packer, unpacker } from "./positional.ts";
 type TypeOf<V> = V extends number ? "int8" : V extends boolean ? "bool" : "text";
 
 interface Column<M extends keyof Job> {
-	/** As PostgreSQL names it; SQLite keeps a `bool` as 0 or 1. */
+	/** PostgreSQL type; SQLite stores `bool` as 0 or 1. */
 	type: TypeOf<NonNullable<Job[M]>>;
 	nullable: undefined extends Job[M] ? true : false;
-	/** Set by the submission; the others follow from the job's life. */
+	/** Set by the submission; the others follow from the job's state. */
 	submitted: M extends keyof Submission ? true : false;
-	/** Whether it changes after the insert. */
 	changes: boolean;
 }
 
-/** A column of the table `jobs`, and the job's member in it. */
+/** A column of the table `jobs` and its member of {@link Job}. */
 export interface JobColumn {
 	member: keyof Job;
 	/** Name in SQL. */
@@ -59,7 +58,6 @@ const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
 	s3Config: { type: "text", ...optional, submitted: true },
 };
 
-/** All members of a job, in one order. */
 const ALL: readonly JobColumn[] = Object.entries(COLUMNS).map(([member, column]) => ({
 	member: member as keyof Job,
 	name: member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -68,7 +66,7 @@ const ALL: readonly JobColumn[] = Object.entries(COLUMNS).map(([member, column])
 
 const isKey = ({ member }: JobColumn): boolean => member === "id" || member === "endpoint";
 
-/** Columns besides the endpoint and the id, which each dialect keeps in its own way. */
+/** Columns except the endpoint and the id, which each dialect handles itself. */
 export const FIXED = ALL.filter((column) => !column.changes && !isKey(column));
 export const CHANGING = ALL.filter((column) => column.changes);
 
@@ -76,19 +74,18 @@ export const namesOf = (columns: readonly JobColumn[]): string[] => columns.map(
 
 const MEMBERS = ALL.map(({ member }) => member);
 
-/** The members of a {@link Submission}. */
 export const SUBMISSION_MEMBERS = ALL.flatMap(({ member, submitted }) =>
 	submitted ? [member] : [],
 );
 
-/** A whole job as a list of values, unchanged, and back. */
+/** A job to a value list and back, values unchanged. */
 export const packJob = packer<Job>(MEMBERS);
 export const unpackJob = unpacker<Job>(MEMBERS);
 
-/** How a dialect reads or writes a value: text of an expression over the text of another. */
+/** Converts a value between job and row: an expression's source text to another's. */
 export type Conversion = (column: JobColumn, value: string) => string;
 
-/** Makes a function that gives the values of some columns of a job. */
+/** Compiles a function that returns the values of some columns of a job. */
 export function jobWriter<V>(columns: readonly JobColumn[], write: Conversion): (job: Job) => V[] {
 	return compile(
 		"job",
@@ -97,8 +94,8 @@ export function jobWriter<V>(columns: readonly JobColumn[], write: Conversion): 
 }
 
 /**
- * Makes a function that reads a job from a row of values. `names`: the columns of the row; `id` and
- * all of {@link FIXED} and {@link CHANGING} are among them.
+ * Compiles a function that reads a job from a row. `names`: columns of the row; must include `id`,
+ * {@link FIXED} and {@link CHANGING}.
  */
 export function jobReader(
 	names: readonly string[],

@@ -1,32 +1,30 @@
 /**
- * How a store recognises the key that its secrets are encrypted with, without storing the key (D22,
- * decision 0025).
+ * Recognises the key that encrypts a store's secrets, without storing the key (D22, decision 0025).
  */
 import { createHmac } from "node:crypto";
 
-/** What is signed with the key, beside the identity of the store. */
+/** Signed with the key, together with the store's identity. */
 const SIGNED = "Sluice secrets";
 
-/** Name under which the check value is stored in `meta`. */
+/** Name of the check value in `meta`. */
 export const CHECK_NAME = "seal";
 
-/** What a store says of its secrets before it is used. */
+/** What a store contains about its secrets, read before it is used. */
 export interface StoredSecrets {
-	/** Identity of the store. */
 	identity: string;
 	/**
-	 * The check value of the key; undefined where none was stored yet, {@link ANY_KEY} where the
-	 * operator gave the old key up.
+	 * Check value of the key; undefined if none was stored yet, {@link ANY_KEY} if the operator gave
+	 * up the old key.
 	 */
 	check: string | undefined;
-	/** Encrypted texts: of a store without a check value, at most some hundreds; else none. */
+	/** Encrypted texts, at most some hundreds, if the store has no check value; else empty. */
 	encrypted: string[];
 }
 
-/** Stands for a check value until the next key arrives: stored by `sluice migrate --new-secret`. */
+/** Replaces a check value until the next key is used: stored by `sluice migrate --new-secret`. */
 export const ANY_KEY = "";
 
-/** The check value of a key of 32 bytes: it tells nothing of the key. */
+/** The check value of a 32-byte key; reveals nothing about the key. */
 export function keyCheck(key: Uint8Array, identity: string): string {
 	return createHmac("sha256", key).update(`${SIGNED} ${identity}`).digest("hex");
 }

@@ -1,6 +1,6 @@
 /**
- * The migration runner of both dialects: numbered SQL files, each applied once, in order, in a
- * transaction. Refuses a database of a newer version, and one that is not a store.
+ * The migration runner of both dialects: applies numbered SQL files once each, in order, in a
+ * transaction. Refuses a database of a newer version or of another application.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -11,19 +11,17 @@ export interface Migration {
 	sql: string;
 }
 
-/** What a dialect provides. */
 export interface MigrationTarget {
 	/** The database in error messages: a path, or an address without secrets. */
 	readonly name: string;
-	/** Whether the database is empty, a store, or something else's. */
+	/** Whether the database is empty, a Sluice store, or something else. */
 	owner(): Promise<"empty" | "sluice" | "other">;
 	/** Creates the table of applied migrations if missing. */
 	prepare(): Promise<void>;
-	/** Numbers applied so far. */
 	applied(): Promise<readonly number[]>;
 	/**
-	 * Records the number, then runs the SQL, in one transaction. False when the number is recorded
-	 * already, by another server.
+	 * Records the number and runs the SQL in one transaction. False if another server has already
+	 * recorded the number.
 	 */
 	apply(migration: Migration): Promise<boolean>;
 }

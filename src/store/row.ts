@@ -1,11 +1,11 @@
-/** A job's row without the keys of a dialect. */
+/** A job's row, without the members specific to a dialect. */
 import type { Job } from "../core/job.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 
-/** A row; never changed in place. */
+/** Never changed in place. */
 export interface JobRow {
 	readonly job: Job;
-	/** Place in the queue, smallest first. */
+	/** Position in the queue, smallest first. */
 	readonly rank: number;
 	/** Number of the next chunk. */
 	readonly nextChunk: number;
@@ -13,7 +13,6 @@ export interface JobRow {
 	readonly cursor: number;
 }
 
-/** The result texts of a job. */
 export interface Result {
 	output?: JsonText | undefined;
 	error?: string | undefined;

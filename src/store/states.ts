@@ -1,23 +1,23 @@
 /**
- * States that stand in statements: those that partial indexes are made for, taken from the rule
- * table, and how an attempt's end is stored. Statements that move jobs get states as parameters.
+ * States used as SQL literals, since partial indexes need them; taken from the rule table.
+ * Statements that change a state take it as a parameter.
  */
 import type { Attempt, AttemptEnd } from "../core/job.ts";
 import { RULES } from "../core/job-states.ts";
 
-/** The rule of a claim; the type makes sure that it is this row. */
+/** The claim rule; the type checks that it is this row. */
 const CLAIM: Extract<(typeof RULES)[number], { on: "claim" }> = RULES[0];
 
-/** The state that a claim takes jobs from. */
+/** The state that claims take jobs from. */
 export const WAITING = CLAIM.from[0];
 
-/** The state that a claim brings jobs to. */
+/** The state of claimed jobs. */
 export const RUNNING = CLAIM.to;
 
-/** Ends of attempts after which the worker is asked to stop (D18). */
+/** Attempt ends after which the worker is asked to stop (D18). */
 export const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];
 
-/** Values of the column `open` of an attempt: over, open, over with its worker's process. */
+/** Values of an attempt's column `open`: ended, open, ended with its worker's process. */
 const OVER = 0;
 const OPEN = 1;
 const KILLED = 2;
@@ -26,7 +26,7 @@ export function openColumn({ open, killed }: Pick<Attempt, "open" | "killed">): 
 	return open ? OPEN : killed ? KILLED : OVER;
 }
 
-/** The members of an attempt that its column `open` holds. */
+/** The members of an attempt stored in its column `open`. */
 export function openMembers(column: unknown): Pick<Attempt, "open" | "killed"> {
 	return { open: column === OPEN, ...(column === KILLED && { killed: true }) };
 }

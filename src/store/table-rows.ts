@@ -1,4 +1,4 @@
-/** Rows of small tables, which both dialects read by the same columns. */
+/** Rows of small tables with the same columns in both dialects. */
 import type { EndpointRow } from "./contract/endpoints.ts";
 import type { MetricsRow } from "./contract/metrics.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What is shown of a job: its record with its payloads, as if all that has passed for it were settled
- * (D15).
- */
+/** What clients see of a job, as if all its passed deadlines were settled (D15). */
 import type { Attempt } from "../core/job.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 import type { JobResult } from "../core/job-view.ts";
@@ -10,7 +7,7 @@ import type { JobRow, Result } from "./row.ts";
 import { WAITING } from "./states.ts";
 import type { JobRecord } from "./contract/jobs.ts";
 
-/** What {@link openViews} works on: the rows of a dialect with their payloads, all at hand at once. */
+/** The rows of a dialect with their payloads, all in memory. */
 export interface ViewParts<Row extends JobRow> {
 	/** Ended attempts, oldest first. */
 	attempts: { list(row: Row): Attempt[] };
@@ -19,7 +16,7 @@ export interface ViewParts<Row extends JobRow> {
 		error(row: Row): string | undefined;
 		input(row: Row): JsonText | undefined;
 	};
-	/** The first number that a loss of the running attempt takes away. */
+	/** First chunk number lost with the running attempt. */
 	chunks: { undelivered(row: Row): number };
 	transitions: Transitions<Row>;
 }
@@ -32,7 +29,7 @@ export function openViews<Row extends JobRow>({
 	chunks,
 	transitions,
 }: ViewParts<Row>) {
-	/** The job as it is stored. */
+	/** The job as stored. */
 	function stored(row: Row): JobResult {
 		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...payloads.result(row) };
 	}
@@ -44,13 +41,13 @@ export function openViews<Row extends JobRow>({
 	return {
 		stored,
 
-		/** The job now; undefined when it is erased or gone. */
+		/** The job now; undefined if erased or removed. */
 		result(row: Row, now: number): JobResult | undefined {
 			const projected = transitions.project(row, now);
 			return projected && !projected.job.erased ? shown(row, projected) : undefined;
 		},
 
-		/** The job now without its output, erased or not; undefined when it is gone. */
+		/** The job now without its output, erased or not; undefined if removed. */
 		listed(row: Row, now: number): JobResult | undefined {
 			const projected = transitions.project(row, now);
 			if (!projected) return undefined;
@@ -59,7 +56,7 @@ export function openViews<Row extends JobRow>({
 			return { job, error: job.endedAt === undefined ? undefined : payloads.error(row) };
 		},
 
-		/** All that is known of the job now; undefined when it is gone. */
+		/** All data of the job now; undefined if removed. */
 		record(row: Row, now: number): JobRecord | undefined {
 			const projected = transitions.project(row, now);
 			if (!projected) return undefined;

@@ -36,7 +36,7 @@ export const NEXT_WAITING = statement(`
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** Interval of searches beyond the remembered rank while jobs wait, and at any counts, ms. */
+/** Interval of searches beyond the remembered rank while jobs wait, and regardless of counts, ms. */
 const SEARCH_MS = 1000;
 const SEARCH_ANYWAY_MS = 10_000;
 

@@ -1,4 +1,6 @@
-/** Servers that share the store: presence, leases, and cheap reads for when hints are lost. */
+/**
+ * Servers that share the store: heartbeats, leases, and cheap reads that make up for lost signals.
+ */
 import { RUNNING } from "../states.ts";
 import type { ClusterStore, ServerRow } from "../contract/cluster.ts";
 import type { Running } from "../contract/jobs.ts";
@@ -7,7 +9,7 @@ import { numbers, texts } from "./connection/arrays.ts";
 import type { Runner } from "./connection/statement.ts";
 import { statement } from "./connection/statement.ts";
 
-// The first `note_number` is a time, so that a new row never repeats a number of an earlier one.
+// `note_number` starts at a time, so that a new row never repeats an earlier number.
 const BEAT = statement(`
   INSERT INTO servers (id, run, url, started_at, alive_until, note, note_number)
   VALUES ($1, $2, $3, $4, $5, $6, $5)
@@ -17,7 +19,7 @@ const BEAT = statement(`
     note_number = servers.note_number + CASE WHEN excluded.note IS NULL THEN 0 ELSE 1 END
   WHERE servers.run = excluded.run OR $7
   RETURNING xmax = 0`);
-// A server that beats at this moment holds the row's lock; its row is read again after it.
+// A server that beats now holds the row's lock; its row is re-read after that.
 const BURY = statement("DELETE FROM servers WHERE alive_until <= $1 AND id <> $2");
 const ALIVE = statement(`
   SELECT servers.id, url, started_at, alive_until, note_number,
@@ -26,7 +28,7 @@ const ALIVE = statement(`
   WHERE alive_until > $1 ORDER BY started_at, servers.id`);
 const LEASES = statement("SELECT name, server FROM leases ORDER BY name");
 const LEAVE = statement("DELETE FROM servers WHERE id = $1 AND run = $2");
-// Always written in the order of names: two servers that take the same leases cannot deadlock.
+// Inserted in name order: servers that take the same leases cannot deadlock.
 const LEAD = statement(`
   WITH me AS (SELECT id FROM servers WHERE id = $1 AND run = $2 FOR KEY SHARE)
   INSERT INTO leases (name, server)
@@ -45,14 +47,14 @@ const OVER = statement(`
 const AT_WORK = statement(
 	`SELECT id, worker, attempt, started_at FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}'`,
 );
-// A changed row has the number of a later transaction: any change alters the count or the sum.
+// A changed row has a later `xmin`: any change alters the count or the sum.
 const version = (table: string): string =>
 	`(SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM ${table})`;
 const VERSIONS = statement(
 	`SELECT ${version("endpoints")}, ${version("keys")} || ' ' || ${version("tokens")}`,
 );
 
-/** `prompt` is a connection without slow work; `notifyOthers` is called after a change. */
+/** `prompt`: a connection without slow statements; `notifyOthers` is called after a change. */
 export function openCluster({
 	prompt: { run },
 	read,
@@ -84,7 +86,7 @@ export function openCluster({
 		async beat({ server, run: start, url, startedAt, first, bury, aliveMs, note, known, now }) {
 			const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
 			const buried = bury ? run(BURY, [now, server]) : undefined;
-			// All are sent together and run in this order.
+			// Sent together, run in this order.
 			const [beat, servers, leases] = await Promise.all([
 				sent,
 				alive(now, known),

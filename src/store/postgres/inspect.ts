@@ -1,4 +1,4 @@
-/** Checks a PostgreSQL database for the operator: version, durability, clock, speed. Read-only. */
+/** Read-only check of a PostgreSQL database for the operator: version, durability, clock, speed. */
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
 import { connected, usable } from "./connection/setup.ts";
@@ -7,13 +7,13 @@ import { connected, usable } from "./connection/setup.ts";
 export interface Inspection {
 	/** The database, without secrets. */
 	name: string;
-	/** Version of the server. */
+	/** Server version. */
 	version: string;
-	/** Names of migrations that are missing. */
+	/** Names of missing migrations. */
 	pending: string[];
-	/** By how much its clock is ahead of ours, exact to half of the round trip. */
+	/** How far its clock is ahead, accurate to half the round trip. */
 	ahead: { ms: number; exactMs: number };
-	/** Settings of new connections that durability depends on. */
+	/** Durability settings of new connections. */
 	settings: { fsync: string; fullPageWrites: string; synchronousCommit: string };
 	/** Median duration of a flushed commit. */
 	commitMs: number;
@@ -26,8 +26,8 @@ const SETTINGS = `
     (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit"`;
 
 /**
- * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when the
- * database cannot be a store of this version.
+ * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when
+ * the database cannot be a store of this version.
  */
 export async function inspect({
 	url,
@@ -45,7 +45,7 @@ export async function inspect({
 		const took: number[] = [];
 		for (let commit = 0; commit < COMMITS; commit += 1) {
 			const before = performance.now();
-			// A WAL record without effect: flushed like a commit, and leaves no row.
+			// A WAL record without effect: flushed like a commit, leaves no row.
 			await database.ask("SELECT pg_logical_emit_message(true, 'sluice', '')");
 			took.push(performance.now() - before);
 		}

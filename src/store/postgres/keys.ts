@@ -1,6 +1,6 @@
 /**
- * API keys (D30) and the tokens of workers (D26), by their hashes. Other servers are notified
- * of removals, since they cache what they found. That a key is missing is not cached.
+ * API keys (D30) and worker tokens (D26), by hash. Other servers cache found keys and so are
+ * notified of removals; missing keys are not cached.
  */
 import { removal } from "../operations/steps.ts";
 import type { KeyRow, KeyStore } from "../contract/keys.ts";
@@ -11,7 +11,7 @@ import { statement } from "./connection/statement.ts";
 import type { Value } from "./connection/statement.ts";
 import { isStorable } from "./rows/storable.ts";
 
-// One transaction at a time adds or removes keys: both depend on which others exist.
+// One transaction at a time adds or removes keys: both depend on the existing ones.
 const ALONE = statement("LOCK TABLE keys IN SHARE ROW EXCLUSIVE MODE");
 const ANY = statement("SELECT 1 FROM keys LIMIT 1");
 const INSERT = statement(

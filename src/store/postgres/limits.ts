@@ -1,4 +1,4 @@
-/** Counts requests of all servers together (D24): one statement a call, without a flush to disk. */
+/** Request limits across all servers (D24): one statement per call, not flushed to disk. */
 import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import { statement } from "./connection/statement.ts";
@@ -9,7 +9,7 @@ const TAKE = statement(
 		$5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[], $10::int8[])`,
 );
 
-// Rows that are locked are in use: skipped, so that this waits for no lock while it holds others.
+// Locked rows are in use and skipped, so that this never waits while holding locks.
 const FORGET_TIMES = statement(`
   WITH idle AS (
     SELECT endpoint, operation FROM limit_budgets WHERE newest <= $1 FOR UPDATE SKIP LOCKED
@@ -27,11 +27,11 @@ const FORGET_PLACES = statement(`
   WHERE place.endpoint = ended.endpoint AND place.operation = ended.operation
     AND place.server = ended.server`);
 
-/** `run` uses a connection of its own, since a call may wait while another server holds a budget. */
+/** `run` needs its own connection: a call may wait while another server holds a budget. */
 export function openLimits({ run: { run } }: { run: Runner }): LimitStore {
 	return {
 		async take({ server, asks, windowMs, aliveMs, now }) {
-			// Always locked in this order: calls cannot deadlock.
+			// Fixed lock order: prevents deadlocks.
 			const sorted = asks
 				.map((ask, index) => ({ ask, index }))
 				.toSorted((a, b) => order(a.ask, b.ask));

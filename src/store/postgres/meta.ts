@@ -5,7 +5,7 @@ import type { Store } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 
-/** Bytes of a trial write: more than fits a page, since values of `meta` are not compressed. */
+/** Bytes of a trial write: more than a page, since values of `meta` are not compressed. */
 const TRIAL_BYTES = 16_384;
 
 const KEEP = statement(
@@ -18,8 +18,8 @@ const EMPTY = statement("DELETE FROM meta WHERE name = $1");
 export type Meta = Pick<Store, "identity" | "ping">;
 
 /**
- * Creates the identity of a new store. Throws an Error for the operator when the store's secrets are
- * encrypted with another key than `sealKey` (D22).
+ * Creates the identity of a new store. Throws an Error for the operator when the store's secrets
+ * are encrypted with a key other than `sealKey` (D22).
  */
 export async function openMeta({
 	database,
@@ -28,7 +28,7 @@ export async function openMeta({
 	database: Database;
 	sealKey: Uint8Array;
 }): Promise<Meta> {
-	/** The value under this name: the first that any server stored. */
+	/** Stores the value unless one exists; returns the stored one. */
 	function keep(name: string, value: string): Promise<string> {
 		return database.write(async ({ run }) => {
 			await run(KEEP, [name, value]);
@@ -47,7 +47,7 @@ export async function openMeta({
 	return {
 		identity: async () => identity,
 		async ping() {
-			// A new row each time: servers that ping at once do not wait for each other.
+			// A new row each time: concurrent pings do not wait for each other.
 			const name = `trial ${randomUUID()}`;
 			await database.write(async ({ run }) => {
 				await run(FILL, [name, "0".repeat(TRIAL_BYTES)]);

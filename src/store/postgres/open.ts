@@ -1,4 +1,4 @@
-/** Opens a store in a PostgreSQL database, which several servers may do at once. */
+/** Opens a store in a PostgreSQL database; several servers may share it. */
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { Answer, Operation, OpName, Query } from "../operations/operation.ts";
@@ -28,25 +28,24 @@ import { openSweeps } from "./sweeps.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { openWorkerRows } from "./rows/worker-rows.ts";
 
-/** How a store is opened. */
 export interface PostgresOptions {
 	/** `postgres://user:password@host:port/database` */
 	url: string;
 	clock: Clock;
-	/** Key of the secrets in it, 32 bytes: all servers have the same (D22). */
+	/** Encrypts the secrets, 32 bytes; the same on all servers (D22). */
 	sealKey: Uint8Array;
 }
 
-/** Longest wait for an answer about servers and limits, ms. */
+/** Timeout of cluster and limit statements, ms. */
 const PROMPT_MS = 2000;
 
-/** A session is a random number below this. */
+/** Session numbers are below this. */
 const MOST_SESSIONS = 2 ** 31 - 1;
 
 /**
- * Opens the store, brings its schema up to date, and connects. Throws `StoreUnavailable` when the
- * database cannot be reached, and an Error with a sentence for the operator when it is not a store,
- * is newer than this version, or was made with another `sealKey`.
+ * Connects and brings the schema up to date. Throws `StoreUnavailable` when the database is
+ * unreachable, an Error for the operator when it is not a store, is newer than this version, or was
+ * created with another `sealKey`.
  */
 export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Promise<Store> {
 	await prepareSchema({ url });
@@ -62,7 +61,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 	async function close(): Promise<void> {
 		closed = true;
 		await batches.close();
-		// While these end, it is watched whether the database answers.
+		// The signals connection still monitors the database until these end.
 		await database.close();
 		await Promise.all([signals, control, counting].map((each) => each.close()));
 	}
@@ -144,7 +143,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 			async reserve(q) {
 				await signals.shown();
 				const found = await reserve(q);
-				// The server of another reader may have ended: then the range is free.
+				// If the server of another reader has ended, the range is free.
 				return found?.busy && (await server.sessions.settled()) ? await reserve(q) : found;
 			},
 		},

@@ -1,4 +1,4 @@
-/** Operations that read jobs and write nothing, but for the lists. */
+/** Read-only operations on jobs, except lists. */
 import { RUNNING, STOPPED, WAITING } from "../states.ts";
 import type {
 	Answer,
@@ -31,7 +31,7 @@ const RECORD = statement(
 );
 const BARE = statement(`SELECT ${readModelColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
-/** Each endpoint on its own, so that the index of what runs there is used. */
+/** Per endpoint, so that the index of running jobs is used. */
 const ALL_RUNNING = statement(`
   SELECT running.* FROM queues CROSS JOIN LATERAL (
     SELECT endpoint, id, worker, attempt, started_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND state = '${RUNNING}'
@@ -58,8 +58,8 @@ const ANY_DUE = statement(`
     WHERE jobs.endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
   )`);
 /**
- * Jobs that joined at the back began to wait in the order of their rank; of those that joined at
- * the front (rank below 0) the last began first.
+ * Jobs at the back began to wait in rank order; of those at the front (rank below 0) the last began
+ * first.
  */
 const OLDEST = statement(`
   SELECT least(
@@ -67,16 +67,16 @@ const OLDEST = statement(`
     (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
 const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
 
-/** Reads of one job whose rules hold in every dialect, and those that are PostgreSQL's own. */
+/** Reads of one job that all dialects share, and those specific to PostgreSQL. */
 export interface Reads {
 	shared<N extends SharedReadName>(name: N, q: Query<N>): Promise<Answer<N>>;
 	own: Pick<JobStore, "running" | "unstopped" | "counts" | "allCounts" | "waiting">;
 }
 
-/** Rows of one question. */
+/** Rows per query. */
 const MOST_ROWS = 128;
 
-/** Reads rows with their results: those asked for within a turn are one question. */
+/** Reads rows with their results; requests of one event-loop turn share a query. */
 function openResults(read: Runner): { row(key: JobKey): Promise<ReadModelRow | undefined> } {
 	let asked: {
 		key: JobKey;
@@ -127,7 +127,7 @@ export function openReads({
 
 	const results = openResults(read);
 
-	/** Settles what has passed for the live jobs of an endpoint, so that its counts are right. */
+	/** Settles due live jobs of an endpoint, so that its counts are right. */
 	async function freshen({ endpoint, now }: { endpoint: string; now: number }): Promise<void> {
 		const [found] = (await read.run(ANY_DUE, [endpoint, now])).rows;
 		if (found?.[0] === true) await sweeps.freshen({ endpoint, now });
@@ -142,7 +142,7 @@ export function openReads({
 		return { counts: { inQueue, inProgress, completed, failed, retried }, low };
 	}
 
-	/** The row that an operation reads; none for an id that the database cannot hold. */
+	/** The row that an operation reads; undefined for an id that the database cannot hold. */
 	async function rowFor({ jobs = [], payloads }: OperationReads) {
 		const [key] = jobs;
 		if (!key || !isStorable(key.id)) return undefined;

@@ -1,22 +1,22 @@
-/** Applies the migrations to a PostgreSQL database, and recognizes a schema as a store. */
+/** Applies the migrations to a PostgreSQL database, and recognizes a store. */
 import { DatabaseError } from "pg";
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
 import { LOCK_MS, SCHEMA, connected, usable } from "./connection/setup.ts";
 import type { Setup } from "./connection/setup.ts";
 
-/** How long a server waits for another one that migrates, ms. */
+/** How long a server waits for another one's migration, ms. */
 const WAIT_MS = 600_000;
 
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** Comment on the table of applied migrations, which marks a schema as a store. */
+/** Comment on the table `migrations`, which identifies a store. */
 const MARK = "Sluice store";
 
 /** High half of the key of the advisory lock for migrations (SLUI); the low half is the schema. */
 const LOCK = 0x534c5549;
 
-// Relations of extensions do not count.
+// Ignores relations of extensions.
 const RELATIONS = `
   SELECT relname AS name, obj_description(oid, 'pg_class') AS comment FROM pg_class
   WHERE relnamespace = ${SCHEMA} AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
@@ -25,13 +25,12 @@ const RELATIONS = `
       WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e'
     )`;
 
-/** Migrations that this version knows. */
 function known(): Migration[] {
 	return readMigrations(new URL("./migrations/", import.meta.url));
 }
 
 /**
- * Brings the schema up to date and returns the applied migrations; servers that start at once wait
+ * Brings the schema up to date and returns the applied migrations; servers that start together wait
  * for each other. Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the
  * operator when the database cannot be a store of this version; see {@link migrate}.
  */
@@ -39,7 +38,7 @@ export async function prepareSchema({ url }: { url: string }): Promise<Migration
 	return await connected(url, async (database) => {
 		const { may_create: mayCreate, schema, role } = await usable(database);
 		const target = targetOf(database);
-		// With nothing to apply neither a lock nor the right to create tables is needed.
+		// With nothing to apply, neither the lock nor CREATE permission is needed.
 		if ((await pending(target, known())).length === 0) return [];
 		if (!mayCreate)
 			throw new Error(
@@ -51,7 +50,7 @@ export async function prepareSchema({ url }: { url: string }): Promise<Migration
 	});
 }
 
-/** What {@link prepareSchema} would apply; changes nothing. Throws as it does. */
+/** The migrations that {@link prepareSchema} would apply; changes nothing. Throws like it. */
 export async function pendingMigrations({ url }: { url: string }): Promise<Migration[]> {
 	return await connected(url, async (database) => {
 		await usable(database);

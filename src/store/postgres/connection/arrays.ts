@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's binary form of arrays: one parameter for a column of many rows. The statement is the
- * same for any number of rows, and nothing is escaped and parsed again.
+ * Encodes arrays in PostgreSQL's binary format: one parameter per column for any number of rows, so
+ * the statement text stays the same and nothing is escaped.
  */
 
 /** OIDs of the element types. */
@@ -8,7 +8,7 @@ const INT8 = 20;
 const TEXT = 25;
 const BOOL = 16;
 
-/** Header of an array of one dimension, and the length before each element, bytes. */
+/** Bytes of the header of a one-dimensional array, and of the length before each element. */
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
 
@@ -24,7 +24,7 @@ function header(array: Buffer, q: { type: number; count: number; nulls: boolean 
 /** Bytes of an empty array, which has no dimension. */
 const EMPTY_BYTES = 12;
 
-/** `int8[]`; the numbers are safe integers. */
+/** `int8[]`, from safe integers. */
 export function numbers(values: readonly (number | undefined)[]): Buffer {
 	const nulls = values.includes(undefined);
 	const array = Buffer.allocUnsafe(

@@ -1,9 +1,9 @@
-/** Orders work over several connections, which do not wait for each other. */
+/** Orders work across connections that do not wait for each other. */
 
 export interface Barrier {
-	/** Runs after the `first` work before it; all later work waits for its end, also a failure. */
+	/** Runs after earlier `first` work; all later work waits until it ends or fails. */
 	first<T>(work: () => Promise<T>): Promise<T>;
-	/** Runs after all {@link Barrier.first} work that was requested before. */
+	/** Runs after all {@link Barrier.first} work requested before. */
 	after<T>(work: () => Promise<T>): Promise<T>;
 }
 

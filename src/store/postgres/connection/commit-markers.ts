@@ -1,21 +1,17 @@
 /**
  * Markers that show whether a transaction was committed when its COMMIT got no answer (decision
- * 0024). PostgreSQL's transaction numbers do not: after a crash or promotion the number of a lost
- * transaction is used again, and `pg_xact_status` answers for the other one.
- *
- * Each connection has a random session id and counts its transactions. Right before COMMIT, in the
- * same round trip, a transaction that wrote anything upserts (session, serial). It is committed
+ * 0024). Transaction ids cannot: after a crash or promotion the id of a lost transaction is reused,
+ * and `pg_xact_status` answers for the other one.
+ * Each connection has a random session id and counts its transactions. A transaction that wrote
+ * anything upserts (session, serial) right before COMMIT, in the same round trip. It is committed
  * exactly if that row then has its serial.
- *
- * After a lost answer a transaction writes to the row ({@link isCommitted}) instead of only reading:
- *
+ * {@link isCommitted} writes to the row instead of only reading it:
  * - The write waits for the row's lock while the old transaction is open after its marker.
- * - The write closes the session: if the old transaction has not reached its marker yet (its
- *   statements may still be in a socket), the marker and the transaction fail. So "not committed"
- *   stays true.
- * - Its own commit proves that all WAL before it is flushed and, with synchronous standbys,
- *   replicated. After a wait for a standby that was cut short, the old transaction is visible here
- *   although a promotion may lose it.
+ * - The write closes the session: if the old transaction has not reached its marker yet, the marker
+ *   and the transaction fail. So "not committed" stays true.
+ * - Its commit proves that all earlier WAL is flushed and, with synchronous standbys, replicated.
+ *   If a wait for a standby was cut short, the old transaction is visible although a promotion may
+ *   lose it.
  */
 import type { Runner } from "./statement.ts";
 import { statement } from "./statement.ts";
@@ -28,8 +24,8 @@ export interface Marker {
 }
 
 /**
- * The column refuses NULL, and so the whole transaction fails. A transaction without a number has
- * written nothing and locked no row, and needs no marker.
+ * NULL is refused, which fails the whole transaction. A transaction without an id has written and
+ * locked nothing and needs no marker.
  */
 const MARK = statement(`
   INSERT INTO commit_markers AS known (session, serial)
@@ -41,10 +37,10 @@ const ASK = statement(`
   INSERT INTO commit_markers (session, serial, closed) VALUES ($1::text, 0, true)
   ON CONFLICT (session) DO UPDATE SET closed = true, at = excluded.at RETURNING serial`);
 
-/** For this transaction. No timeout bounds its COMMIT, which may wait for a synchronous standby. */
+/** For this transaction. Does not bound its COMMIT, which may wait for a synchronous standby. */
 const LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
 
-/** Each new session may remove more rows than it adds. An idle session adds its row again. */
+/** May remove more rows than the new session adds. An idle session adds its row again. */
 const REMOVE_OLD = statement(`
   WITH old AS MATERIALIZED (
     SELECT session FROM commit_markers WHERE at < now() - interval '1 hour'
@@ -52,12 +48,12 @@ const REMOVE_OLD = statement(`
   )
   DELETE FROM commit_markers USING old WHERE commit_markers.session = old.session`);
 
-/** How long after its loss a transaction's marker may be read, ms: well below the removal age. */
+/** How long after a loss the marker may be read, ms: well below the removal age. */
 export const ASKED_MS = 600_000;
 
 /**
- * Sends the marker of a transaction, to be followed by COMMIT. The first transaction of a session
- * also removes old markers.
+ * Sends the marker, to be followed by COMMIT. The first transaction of a session also removes old
+ * markers.
  */
 export function mark({ run }: Runner, { session, serial }: Marker): Promise<unknown> {
 	const removed = serial === 1 ? run(REMOVE_OLD) : undefined;
@@ -65,8 +61,8 @@ export function mark({ run }: Runner, { session, serial }: Marker): Promise<unkn
 }
 
 /**
- * Whether the transaction was committed. Runs in a transaction, and is valid only once that has been
- * committed. Throws when the old transaction stays open for longer than `waitMs`.
+ * Whether the transaction was committed. Runs in a transaction; valid only once that is committed.
+ * Throws if the old transaction stays open for longer than `waitMs`.
  */
 export async function isCommitted(
 	{ run }: Runner,

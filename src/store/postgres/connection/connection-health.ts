@@ -1,23 +1,24 @@
 /**
- * Since when the database is unreachable, shared by the connections of a server, so that a caller
- * does not wait once for each of them.
+ * Since when the database is unreachable; shared by a server's connections, so that a caller waits
+ * only once.
  */
 import type { Clock } from "../../../clock.ts";
 
-/** After so long callers no longer wait, ms: a client gets its 503 within 2 s. */
+/** How long callers wait for a connection, ms: a client gets its 503 within 2 s. */
 export const PATIENCE_MS = 1500;
 
 export interface ConnectionHealth {
 	/** How long to wait for a connection, ms; 0 once the database counts as unreachable. */
 	left(): number;
-	/** Why the last attempt to connect failed, as the end of a sentence. */
+	/** Why the last attempt failed, as the end of a sentence. */
 	readonly why: string;
-	/** An attempt to connect begins. */
 	trying(): void;
 	failed(error: Error & { code?: string }): void;
-	/** A connection was made. */
 	reached(): void;
-	/** The database does not answer: drops all connections; no caller waits until one is made. */
+	/**
+	 * Drops all connections because the database does not answer; callers stop waiting until one is
+	 * made.
+	 */
 	silent(): void;
 	/** Adds a connection that {@link ConnectionHealth.silent} drops. */
 	add(connection: { drop(): void }): void;
@@ -25,7 +26,7 @@ export interface ConnectionHealth {
 
 export function openConnectionHealth(clock: Clock): ConnectionHealth {
 	const connections = new Set<{ drop(): void }>();
-	/** Since when no connection could be made; undefined while there is one. */
+	/** Start of the outage; undefined while connected. */
 	let since: number | undefined;
 	let why = "no answer";
 	return {
@@ -35,7 +36,7 @@ export function openConnectionHealth(clock: Clock): ConnectionHealth {
 			return why;
 		},
 		trying: () => void (since ??= clock.now()),
-		// For a host with several addresses the message is empty.
+		// The message is empty for a host with several addresses.
 		failed: ({ message, code }) => void (why = message || (code ?? "no answer")),
 		reached: () => void (since = undefined),
 		silent() {

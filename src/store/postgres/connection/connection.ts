@@ -1,7 +1,6 @@
 /**
- * A connection to PostgreSQL that reconnects automatically. Statements are pipelined: those sent in
- * a row share a round trip. When the connection is lost, those in flight fail, and later ones wait
- * for a new connection, up to a bound.
+ * A PostgreSQL connection that reconnects automatically. Statements are pipelined. When the
+ * connection is lost, statements in flight fail and later ones wait, bounded, for a new connection.
  */
 import { randomUUID } from "node:crypto";
 import { Client, DatabaseError } from "pg";
@@ -14,28 +13,27 @@ import { openConnectionHealth } from "./connection-health.ts";
 import type { ConnectionHealth } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
-/** How long one attempt to connect may take, ms: several round trips, also on a slow network. */
+/** Timeout of one connection attempt, ms: several round trips on a slow network. */
 const ATTEMPT_MS = 5000;
 
-/** First and longest pause between two attempts to connect, ms. */
+/** First and longest pause between connection attempts, ms. */
 const PAUSE_MS = [50, 500] as const;
 
-/** How long the regular end of a connection may take, ms. */
+/** Timeout of a regular disconnect, ms. */
 const END_MS = 500;
 
 /** Idle time before the first TCP keepalive probe, ms. */
 const KEEP_ALIVE_MS = 5000;
 
-/** Timeouts on the server, ms. */
+/** Server-side timeouts, ms. */
 const LOCK_MS = 5000;
 const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
 
 /**
- * Settings of each connection. A commit is durable before it is answered, whatever the server's
- * default (D17). Every statement uses an index with one generic plan: the statistics of an empty
- * table must not decide. Keepalives detect a client that vanished. A warning says that a commit was
- * not replicated.
+ * Session settings. Commits are durable before they are answered, whatever the server's default
+ * (D17). Generic plans that prefer indexes: the statistics of an empty table must not decide.
+ * Keepalives detect a vanished client. Warnings report unreplicated commits.
  */
 const SETTINGS = `SELECT ${[
 	...Object.entries({
@@ -58,38 +56,36 @@ const SETTINGS = `SELECT ${[
 ].join(", ")}`;
 
 /**
- * Plans are made when a statement first runs, perhaps on an empty table, where all indexes cost the
- * same. They are made again after so many statements of a connection, and each time that number has
- * doubled; once tables are large, the server's statistics invalidate plans.
+ * A first plan may be made on an empty table, where all indexes cost the same. Plans are dropped
+ * after this many statements of a connection, then each time the count has doubled; once tables are
+ * large, the server's statistics invalidate plans.
  */
 const FIRST_PLANS = 64;
 const DISCARD_PLANS = "DISCARD PLANS";
 
 /**
- * Source file of the warnings that a wait for a synchronous standby was cut short. Such a commit is
+ * Source file of the warnings that a wait for a synchronous standby was cut short: the commit is
  * reported as successful, but a promotion may lose it. Messages are translated, file names are not.
  */
 const UNREPLICATED = "syncrep.c";
 
-/** One connection to the server, from its start to its loss. */
+/** One server connection, from its start to its loss. */
 export interface Session extends Runner {
-	/** Marker of the transaction that ends next. */
 	nextMarker(): Marker;
 }
 
 export interface Connection extends Runner {
 	/**
-	 * The present connection only, for a transaction: all its statements fail when it is lost. Waits
-	 * up to `waitMs` for a connection, not at all once the database counts as unreachable.
+	 * The current connection only, for a transaction: all its statements fail when it is lost. Waits
+	 * up to `waitMs` for one; not at all while the database counts as unreachable.
 	 */
 	session(waitMs?: number): Promise<Session>;
-	/** Connects, and waits as long as one attempt may take. For the start. */
+	/** Connects, for the start. Waits as long as one attempt may take. */
 	open(): Promise<void>;
-	/** Statements in flight. */
 	readonly pending: number;
-	/** Drops the present connection; statements in flight fail. */
+	/** Drops the current connection; statements in flight fail. */
 	drop(): void;
-	/** Ends it after the statements in flight. */
+	/** Closes after the statements in flight. */
 	close(): Promise<void>;
 }
 
@@ -101,11 +97,11 @@ export interface ConnectionOptions {
 	reach?: ConnectionHealth;
 	/** Called with each new connection before its use. */
 	onConnect?: (client: Client) => Promise<void>;
-	/** Makes a globally unique id for each session. */
+	/** Returns a globally unique id for each session. */
 	newSession?: () => string;
 }
 
-/** `int8`, `int4`, `int2`, `float8` and `bool` become values, all else stays text. */
+/** `int8`, `int4`, `int2`, `float8` and `bool` are parsed; all else stays text. */
 const PARSERS: ReadonlyMap<number, (text: string) => Value> = new Map<
 	number,
 	(text: string) => Value
@@ -121,14 +117,14 @@ const types = {
 	getTypeParser: (oid: number) => PARSERS.get(oid) ?? asText,
 } as unknown as NonNullable<ClientConfig["types"]>;
 
-/** Destroys the socket: the driver's own end waits for an answer, which a dead server never sends. */
+/** Destroys the socket: the driver's `end` waits for an answer, which a dead server never sends. */
 function cutOff(client: Client): void {
 	(
 		client as unknown as { connection: { stream: { destroy(): void } } }
 	).connection.stream.destroy();
 }
 
-/** Connects at the first statement, and again after a loss. */
+/** Connects at the first statement and after each loss. */
 export function openConnection({
 	config,
 	name,
@@ -162,7 +158,7 @@ export function openConnection({
 		} as ClientConfig);
 		fresh.on("error", () => lose(fresh));
 		fresh.on("end", () => lose(fresh));
-		// The answer after it, that the commit succeeded, may be read already.
+		// The answer that reports success may have been read already.
 		fresh.on("notice", ({ file }) => {
 			if (file !== UNREPLICATED) return;
 			unreplicated.add(fresh);
@@ -172,7 +168,7 @@ export function openConnection({
 		void clock.sleep(ATTEMPT_MS, AbortSignal.any([made.signal, closing.signal])).then(() => {
 			if (made.signal.aborted) return;
 			cutOff(fresh);
-			// A database silent for so long is silent on the other connections too.
+			// If the database is silent here, it is silent on the other connections too.
 			if (!closing.signal.aborted) reach.silent();
 		});
 		try {
@@ -188,7 +184,7 @@ export function openConnection({
 		return fresh;
 	}
 
-	/** Tries until there is a connection or the store is closed. */
+	/** Retries until connected or closed. */
 	async function connectEventually(): Promise<Client> {
 		for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
 			if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
@@ -227,7 +223,6 @@ export function openConnection({
 		return await connected(Math.min(waitMs, reach.left()));
 	}
 
-	/** Runs statements on this connection, alive or not. */
 	function on(bound: Client): Runner {
 		return {
 			async run(
@@ -251,7 +246,7 @@ export function openConnection({
 						throw new ConnectionLost("a commit was not confirmed by a synchronous standby");
 					return { rows, count: rowCount ?? 0, command };
 				} catch (error) {
-					// On a live connection an error of the driver is about the statement.
+					// On a live connection, driver errors concern the statement.
 					const fault =
 						error instanceof DatabaseError || client !== bound
 							? fromDriver(error)
@@ -279,7 +274,7 @@ export function openConnection({
 	}
 
 	const connection: Connection = {
-		// Without an await if possible: statements run in a row are sent in that order.
+		// Avoids an await if possible: statements run in a row are sent in that order.
 		run: async (statement, values) =>
 			await on(client ?? (await reachable())).run(statement, values),
 		session: async (waitMs) => sessionOn(client ?? (await reachable(waitMs))),

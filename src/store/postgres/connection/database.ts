@@ -1,6 +1,6 @@
 /**
- * The connections of one server to its PostgreSQL: one for job transactions (`batch.ts`), one for
- * slow work, some for reads. So a slow list or purge delays no submission.
+ * A server's connections to PostgreSQL: one for job transactions (`batch.ts`), one for slow work,
+ * several for reads; so a slow list or purge delays no submission.
  */
 import type { Client, ClientConfig } from "pg";
 import type { Clock } from "../../../clock.ts";
@@ -12,10 +12,8 @@ import type { Answer, Parameter, Runner, Statement } from "./statement.ts";
 import { transaction } from "./transaction.ts";
 import type { Work } from "./transaction.ts";
 
-/** Connections for reads. */
 const READERS = 3;
 
-/** How to reach a database. */
 export interface DatabaseOptions {
 	/** `postgres://user:password@host:port/database?sslmode=…` */
 	url: string;
@@ -23,13 +21,13 @@ export interface DatabaseOptions {
 }
 
 /**
- * Slots of `queue_counts`: each writing connection counts in one of its own. First key of their
- * advisory locks, and their number.
+ * Each writing connection has its own slot of `queue_counts`. First key of the slots' advisory
+ * locks, and the number of slots.
  */
 const SLOT_LOCKS = 0x534c_0004;
 const SLOTS = 128;
 
-/** The lowest free slot, held until the connection ends. */
+/** Takes the lowest free slot, held until the connection ends. */
 async function slotOf(client: Client): Promise<number> {
 	const { rows } = await client.query<{ slot: number }>(
 		`SELECT slot FROM generate_series(0, ${SLOTS - 1}) AS slot
@@ -40,7 +38,7 @@ async function slotOf(client: Client): Promise<number> {
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/** Driver settings of an address, and a name for messages without secrets. */
+/** Driver settings of an address, and a name without secrets for messages. */
 export function addressOf(url: string): { config: ClientConfig; name: string } {
 	const { host, pathname } = new URL(url);
 	return {
@@ -61,7 +59,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 	const hot = make("hot");
 	const slow = make("slow");
 	const readers = Array.from({ length: READERS }, () => another());
-	/** The last of the slow transactions, which run one after the other. */
+	/** The last slow transaction; they run one at a time. */
 	let last: Promise<unknown> = Promise.resolve();
 
 	function leastBusy(): Connection {
@@ -78,9 +76,9 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 
 	return {
 		name,
-		/** For the transactions of jobs. */
+		/** For job transactions. */
 		hot,
-		/** Slots in which the two writing connections count jobs. */
+		/** Count slots of the two writing connections. */
 		get hotSlot(): number {
 			return slots.hot;
 		},
@@ -88,7 +86,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 			return slots.slow;
 		},
 
-		/** Reads only: repeated when the connection is lost. */
+		/** Reads only: retried when the connection is lost. */
 		read: {
 			run: (asked: Statement, values?: readonly Parameter[]): Promise<Answer> =>
 				guarded(async () => {
@@ -101,22 +99,22 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 				}),
 		} satisfies Runner,
 
-		/** A {@link transaction} that may take long; they run one after the other. */
+		/** A {@link transaction} that may be slow; they run one at a time. */
 		write<T>(work: Work<T>): Promise<T> {
 			const mine = last.then(() => guarded(() => transaction({ connection: slow, clock }, work)));
 			last = mine.catch(() => {});
 			return mine;
 		},
 
-		/** A connection for another use, which shares the health of these. */
+		/** Another connection that shares the connection health. */
 		another,
 
-		/** Connects all. Throws `StoreUnavailable` when the database cannot be reached. */
+		/** Opens all connections. Throws `StoreUnavailable` when the database is unreachable. */
 		async open(): Promise<void> {
 			await Promise.all([hot, slow, ...readers].map((each) => each.open()));
 		},
 
-		/** The database does not answer: drops all connections. */
+		/** Drops all connections: the database does not answer. */
 		silent: reach.silent,
 
 		async close(): Promise<void> {

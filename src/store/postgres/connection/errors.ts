@@ -1,15 +1,15 @@
-/** What errors of PostgreSQL and of its connection mean: conflict, unreachable, full, busy. */
+/** Classifies errors of PostgreSQL and its connection: conflict, unreachable, full, busy. */
 import { DatabaseError } from "pg";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 
-/** The same transaction may succeed at once: another one conflicted with it. */
+/** Conflict with another transaction: a retry may succeed immediately. */
 const CONTENDED: ReadonlySet<string> = new Set([
 	"40001", // serialization_failure
 	"40P01", // deadlock_detected
 ]);
 
-/** The connection is of no more use; a new one may succeed soon. */
+/** The connection is unusable; a new one may succeed soon. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
 	"57P01", // admin_shutdown
 	"57P02", // crash_shutdown
@@ -21,20 +21,20 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 	"53300", // too_many_connections
 ]);
 
-/** The statement waited too long for others. */
+/** The statement waited too long for a lock or ran too long. */
 const TIMED_OUT: ReadonlySet<string> = new Set([
 	"55P03", // lock_not_available: lock_timeout
 	"57014", // query_canceled: statement_timeout, or by an operator
 ]);
 
-/** Nothing can be written now. */
+/** Writes are not possible now. */
 const FULL: ReadonlySet<string> = new Set([
 	"53100", // disk_full
 	"53200", // out_of_memory
 	"58030", // io_error
 ]);
 
-/** The connection broke or could not be made; statements in flight may have been done. */
+/** The connection broke or could not be made; statements in flight may have been executed. */
 export class ConnectionLost extends Error {}
 
 /** The COMMIT got no answer and its marker could not be read: it may have been committed. */
@@ -49,19 +49,19 @@ export class OutcomeUnknown extends Error {
 	}
 }
 
-/** An error of the driver: what is not from the database is a lost connection. */
+/** Converts a driver error; any error that is not from the database is a lost connection. */
 export function fromDriver(error: unknown): Error {
 	return error instanceof DatabaseError
 		? error
 		: new ConnectionLost((error as Error).message, { cause: error });
 }
 
-/** Whether the same transaction may succeed when run again at once. */
+/** Whether the transaction may succeed when retried immediately. */
 export function isContended(error: unknown): boolean {
 	return error instanceof DatabaseError && CONTENDED.has(error.code ?? "");
 }
 
-/** Whether the connection is lost with this error (class 08 included). */
+/** Whether this error ends the connection (includes class 08). */
 export function losesConnection(error: unknown): boolean {
 	if (error instanceof StoreUnavailable) return error.why === "unreachable";
 	if (error instanceof ConnectionLost) return true;
@@ -69,7 +69,7 @@ export function losesConnection(error: unknown): boolean {
 	return UNREACHABLE.has(error.code ?? "") || (error.code ?? "").startsWith("08");
 }
 
-/** The error for callers of the store. `name` is the database, without secrets. */
+/** The error for callers of the store. `name`: the database, without secrets. */
 export function faultOf(error: unknown, name: string): Error {
 	if (error instanceof OutcomeUnknown)
 		return new StoreUnavailable(

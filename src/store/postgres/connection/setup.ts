@@ -1,5 +1,5 @@
 /**
- * A connection for migrations and checks: it runs several statements in one text, without the time
+ * A connection for migrations and checks: runs several statements in one text, without the time
  * limits of job statements. Its locks end with it.
  */
 import { Client } from "pg";

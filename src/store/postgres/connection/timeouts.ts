@@ -1,4 +1,4 @@
-/** Drops a connection whose statement is not answered in time: its server may have vanished. */
+/** Drops a connection whose statement is not answered in time: the server may have vanished. */
 import type { Clock } from "../../../clock.ts";
 import type { Connection } from "./connection.ts";
 import { faultOf } from "./errors.ts";

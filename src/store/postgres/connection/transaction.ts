@@ -1,4 +1,4 @@
-/** A transaction that is run again after a conflict with another one or a lost connection. */
+/** Transactions, retried after a conflict or a lost connection. */
 import type { Clock } from "../../../clock.ts";
 import { isCommitted, mark } from "./commit-markers.ts";
 import type { Marker } from "./commit-markers.ts";
@@ -11,10 +11,10 @@ import { statement } from "./statement.ts";
 /** Attempts before the error is thrown. */
 const TRIES = 5;
 
-/** After so long a lost connection is not retried, ms: callers get their 503 within 2 s. */
+/** A lost connection is not retried after this time, ms: callers get their 503 within 2 s. */
 const PATIENCE_MS = 1900;
 
-/** Pause between two reads of the marker of a transaction whose end is open, ms. */
+/** Pause between reads of the marker while the transaction's outcome is open, ms. */
 const PAUSE_MS = 50;
 
 const BEGIN = statement("BEGIN ISOLATION LEVEL READ COMMITTED");
@@ -23,16 +23,16 @@ const ROLLBACK = statement("ROLLBACK");
 
 export interface Ending {
 	/**
-	 * Takes writes that the work need not await: COMMIT leaves in their round trip, and all is undone
-	 * when one of them fails. All must have been sent when this is called.
+	 * Adds writes that the work need not await: COMMIT is sent in their round trip, and a failed one
+	 * rolls all back. They must have been sent before this call.
 	 */
 	writes(last: Promise<unknown>): void;
 }
 
-/** The statements of a transaction; awaits all but those given to `ending`. */
+/** The statements of a transaction; awaits all except those given to `ending`. */
 export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
 
-/** `since`: when the callers began to wait, ms since the epoch; now by default. */
+/** `since`: when callers began to wait, ms since the epoch; default: now. */
 export interface TransactionOptions {
 	connection: Pick<Connection, "session" | "drop">;
 	clock: Clock;
@@ -40,9 +40,9 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs `work` in a transaction, perhaps several times. When the connection breaks while the COMMIT
- * is in flight, its marker is read on a new one (`commit-markers.ts`): the outcome is never guessed.
- * Throws {@link OutcomeUnknown} when the marker cannot be read.
+ * Runs `work` in a transaction, possibly several times. If the connection is lost during COMMIT,
+ * its marker is read on a new connection (`commit-markers.ts`). Throws {@link OutcomeUnknown} if
+ * the marker cannot be read.
  */
 export async function transaction<T>(
 	{ connection, clock, since = clock.now() }: TransactionOptions,
@@ -52,8 +52,8 @@ export async function transaction<T>(
 	const left = (): number => until - clock.now();
 
 	/**
-	 * Reads the marker in a transaction that is committed. If its own COMMIT waits too long for a
-	 * synchronous standby, the connection is dropped.
+	 * Reads the marker in a committed transaction. Drops the connection if its own COMMIT waits too
+	 * long for a synchronous standby.
 	 */
 	async function ask(marker: Marker): Promise<boolean> {
 		const session = await connection.session(left());
@@ -76,13 +76,15 @@ export async function transaction<T>(
 		}
 	}
 
-	/** Whether the transaction was committed. `first`: how the answer to its COMMIT was lost. */
+	/**
+	 * Whether the transaction was committed. `first`: the error that lost the answer to its COMMIT.
+	 */
 	async function outcome(marker: Marker, first: unknown): Promise<boolean> {
 		do {
 			try {
 				return await ask(marker);
 			} catch {
-				// Lost again, or the transaction is still open. The first loss is reported.
+				// Lost again, or the transaction is still open. The first error is reported.
 				await clock.sleep(PAUSE_MS);
 			}
 		} while (left() > 0);
@@ -96,7 +98,7 @@ export async function transaction<T>(
 		let writes: Promise<unknown> | undefined;
 		let failure: { error: unknown } | undefined;
 		try {
-			// Not awaited alone: it is sent with the first statement of the work.
+			// Not awaited: sent with the first statement of the work.
 			const begun = session.run(BEGIN);
 			begun.catch(() => {});
 			result = await work(session, {
@@ -106,13 +108,13 @@ export async function transaction<T>(
 				},
 			});
 			await begun;
-			// A write that was never sent: the database knows of no failure.
+			// A write that was never sent: the database does not know of the failure.
 			if (failure) throw failure.error;
 			marker = session.nextMarker();
 			const marked = mark(session, marker);
 			const ended = session.run(COMMIT);
 			for (const each of [marked, ended]) each.catch(() => {});
-			// In the order of sending: after a failure, later statements only report that there was one.
+			// In sending order: after a failure, later statements only report that one occurred.
 			await writes;
 			await marked;
 			const end = await ended;

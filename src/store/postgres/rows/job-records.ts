@@ -1,6 +1,6 @@
 /**
  * Job rows in one transaction: locked and read once, changed in memory, written at its end by one
- * INSERT and one UPDATE.
+ * INSERT, one UPDATE and one DELETE.
  */
 import type { Job } from "../../../core/job.ts";
 import {
@@ -117,7 +117,7 @@ function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {
 	});
 }
 
-/** `present`: exists after this transaction; `stored`: existed before it. */
+/** `row`: undefined if missing or removed; `stored`: existed before this transaction. */
 interface Tracked {
 	row: Row | undefined;
 	stored: boolean;

@@ -18,7 +18,7 @@ export interface SessionLiveness {
 	/** Reports a check of the session just made. Returns whether it is over. */
 	isOver(session: number, shown: boolean): boolean;
 	/**
-	 * Resolves when the state of all missed sessions is certain: true if any turned out to be over.
+	 * Waits until every missed session can be decided. True if it waited: check the sessions again.
 	 */
 	settled(): Promise<boolean>;
 }
@@ -37,6 +37,7 @@ export function openSessionLiveness(clock: Clock): SessionLiveness {
 		async settled() {
 			const since = Math.max(...[...missed.values()].map((each) => each.since));
 			const left = since + BACK_MS - clock.now();
+			// Also when none was missed: `since` is then -Infinity.
 			if (!(left > 0)) return false;
 			await clock.sleep(left);
 			return true;
