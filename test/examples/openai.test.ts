@@ -14,7 +14,7 @@ const LAUNCHER = {
 	command: [process.execPath, fileURLToPath(new URL("worker.js", EXAMPLE))],
 };
 const MODEL = "harbour-1";
-const messages = [{ role: "user", content: "Write about the wind" }] as const;
+const messages = [{ role: "user", content: "Write something about the wind" }] as const;
 /** Goes on until `max_tokens`, for several seconds. */
 const LONG = { model: MODEL, messages: [...messages], temperature: 0, max_tokens: 4096 };
 
