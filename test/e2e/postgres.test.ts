@@ -85,7 +85,7 @@ describe("sluice migrate", () => {
 		]);
 		expect(await ask("more")).toEqual([
 			2,
-			expect.stringContaining("migrate takes no argument 'more'"),
+			expect.stringContaining("Unexpected argument 'more'. Usage: sluice migrate"),
 		]);
 		expect(said.join()).not.toMatch(new RegExp(`${password}|hidden`));
 	});
@@ -128,13 +128,13 @@ describe("sluice doctor", () => {
 				.map(({ check, level, message }) => `${level} ${check}: ${message}`);
 		};
 		expect(await look()).toEqual([
-			"ok configuration: 0 endpoints are described.",
+			"ok configuration: 0 endpoints are configured.",
 			expect.stringMatching(`^ok store: PostgreSQL [\\d.]+ at ${shown} answers\\.$`),
-			`warning schema: The schema lacks ${ALL}.`,
-			"ok durability: What is committed is flushed.",
+			`warning schema: Missing migrations: ${ALL}.`,
+			"ok durability: Commits are flushed to disk.",
 			expect.stringMatching(/^(ok|warning) commit: A commit takes [\d.]+ ms/),
 			expect.stringMatching(
-				/^ok clock: The clocks of this machine and of PostgreSQL are \d+ ms apart\.$/,
+				/^ok clock: The clocks of this machine and PostgreSQL differ by \d+ ms\.$/,
 			),
 		]);
 		await sluice(test, ["migrate"], { cwd, env });
@@ -144,7 +144,7 @@ describe("sluice doctor", () => {
 			`ALTER ROLE sluice IN DATABASE ${shown.split("/")[1]} SET synchronous_commit = off`,
 		);
 		expect(await look()).toContain(
-			"ok durability: What is committed is flushed (Sluice does not use the server's synchronous_commit = off).",
+			"ok durability: Commits are flushed to disk (Sluice overrides the server's synchronous_commit = off).",
 		);
 		expect(await look({ SLUICE_STORE: "postgres://u:hidden@127.0.0.1:1/jobs" })).toContain(
 			"problem store: PostgreSQL at 127.0.0.1:1/jobs cannot be reached: connect ECONNREFUSED 127.0.0.1:1.",
@@ -238,7 +238,7 @@ describe("sluice serve", () => {
 			stdout: "",
 			stderr:
 				`The service could not start: The folder ${join(cwd, "data")} is in use by another ` +
-				"server. Give each its own: --data-dir FOLDER.\n",
+				"server. Each server needs its own: --data-dir FOLDER.\n",
 		});
 		const other = await sluice(test, [...serve, "--data-dir", "other"], {
 			cwd,
