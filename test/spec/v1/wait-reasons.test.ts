@@ -74,7 +74,7 @@ const WAITS: Record<
 	low_priority: async () => ({
 		endpoint: "rare",
 		id: await submitted(service, "rare", { input: {}, policy: { lowPriority: true } }),
-		says: /starts no worker/,
+		says: /start no workers/,
 	}),
 	async no_gpu_free() {
 		const id = await submitted(service, "graphic");
