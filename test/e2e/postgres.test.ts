@@ -156,7 +156,7 @@ describe("sluice doctor", () => {
 		);
 		expect(await look({ SLUICE_SECRET: undefined })).toEqual([
 			expect.stringMatching(
-				/^problem configuration: SLUICE_SECRET must be set where the store is PostgreSQL/,
+				/^problem configuration: SLUICE_SECRET must be set when the store is PostgreSQL/,
 			),
 		]);
 	});

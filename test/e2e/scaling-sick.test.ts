@@ -63,7 +63,7 @@ describe("a launched worker", () => {
 		);
 		expect(service.stderr()).toMatch(/worker \S+ is unhealthy: disk: full/);
 		expect(service.stderr()).toMatch(
-			/no worker could be started: it says that it is unhealthy: disk: full; next try in 1 s/,
+			/no worker could be started: it reports that it is unhealthy: disk: full; next try in 1 s/,
 		);
 		expect(service.stderr()).toMatch(/worker \S+ ended/);
 		// These workers write no diary by which the site could end them.
