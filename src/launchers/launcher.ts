@@ -84,8 +84,9 @@ export interface Launcher {
 	list(): Promise<string[]>;
 	/**
 	 * Ends what carries `serviceId` but was not started or adopted here; returns the number of
-	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store; if
-	 * empty, this may wait for the first `start`, so that an unused platform is not called.
+	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store,
+	 * adopted or not; if empty, this may wait for the first `start`, so that an unused platform is
+	 * not called.
 	 */
 	removeStrays(q: { serviceId: string; recorded: readonly string[] }): Promise<number>;
 	/**

@@ -11,7 +11,8 @@ import type { Row } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
 
 /**
- * Rows in the first read, and in each later one. A claim of one job also reads the next job only.
+ * Rows in the first read: two suffice for a claim of one job, which checks the next job and no
+ * more.
  */
 const FIRST_FEW = 2;
 const AT_ONCE = 32;

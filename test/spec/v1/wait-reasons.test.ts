@@ -79,7 +79,7 @@ const WAITS: Record<
 	async no_gpu_free() {
 		const id = await submitted(service, "graphic");
 		await clock.advance(1000);
-		// The scaler's look has begun; the store may be slow meanwhile.
+		// The autoscaler's step has begun; the store may be slow meanwhile.
 		while ((await job(id, "graphic")).reason.code !== "no_gpu_free");
 		return {
 			endpoint: "graphic",
