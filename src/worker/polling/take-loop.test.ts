@@ -195,7 +195,7 @@ describe("B.3: what it makes of the answers", () => {
 		const order: string[] = [];
 		const onRun = (id: string) => {
 			order.push(id);
-			setImmediate(() => setImmediate(() => order.push(`${id} got out`)));
+			setImmediate(() => order.push(`${id} got out`));
 			block(10);
 		};
 		const { service, asked } = await looping({ concurrency: 3, onRun });
