@@ -1,0 +1,112 @@
+/**
+ * This checkout beside another one, both built: one service of each, asked in turns of a few
+ * seconds, so that what disturbs the machine disturbs both. Prints JSON: for `/runsync` through a
+ * no-op worker and for `/run` alone, at 64 and at 1 in flight, this one's rate, processor time per
+ * job and latency divided by the other's (median and quartiles of the turns). `node
+ * bench/compare.ts OTHER [turns] [seconds]`
+ */
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { machine } from "./machine.ts";
+import { KEY, end, startService, startWorker } from "./processes.ts";
+import { shoot } from "./wrk.ts";
+
+const [other, turns = "20", seconds = "2"] = process.argv.slice(2);
+if (other === undefined) throw new Error("name the folder of the other checkout");
+
+interface Side {
+	url: string;
+	children: ChildProcess[];
+	folder: string;
+}
+
+/** Of a turn: answers a second, ms of processor time per answer, and latency in ms. */
+interface Turn {
+	perSecond: number;
+	cpuMs: number;
+	p50: number;
+	p99: number;
+}
+
+const processes = (await import(
+	pathToFileURL(join(resolve(other), "bench/processes.ts")).href
+)) as { startService: typeof startService; startWorker: typeof startWorker };
+
+async function started(from: typeof processes): Promise<Side> {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
+	const service = await from.startService(folder);
+	const worker = await from.startWorker(service.url);
+	return { url: service.url, children: [worker, service.child], folder };
+}
+
+/** Processor time of the service and its worker so far, in ms (Linux, 100 ticks a second). */
+function cpuMs({ children }: Side): number {
+	const ticks = children.map((child) => {
+		const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+		return Number(fields[11]) + Number(fields[12]);
+	});
+	return ticks.reduce((sum, one) => sum + one, 0) * 10;
+}
+
+const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
+const headers = { "Content-Type": "application/json", Authorization: `Bearer ${KEY}` };
+
+async function turn(side: Side, path: string, connections: number): Promise<Turn> {
+	const before = cpuMs(side);
+	const load = await shoot(
+		{ url: side.url + path, body, headers },
+		{ connections, seconds: Number(seconds) },
+	);
+	if (load.refused > 0) throw new Error(`${load.refused} requests were refused`);
+	const answers = load.perSecond * Number(seconds);
+	return { ...load, cpuMs: (cpuMs(side) - before) / answers };
+}
+
+function spread(values: number[]): { median: number; quartiles: [number, number] } {
+	const sorted = values.toSorted((a, b) => a - b);
+	const at = (part: number) => Number(sorted[Math.floor(part * (sorted.length - 1))]!.toFixed(3));
+	return { median: at(0.5), quartiles: [at(0.25), at(0.75)] };
+}
+
+const sides: Side[] = [];
+try {
+	const theirs = await started(processes);
+	sides.push(theirs);
+	const ours = await started({ startService, startWorker });
+	sides.push(ours);
+	const shapes = [
+		{ name: "runsync64", path: "/v2/noop/runsync", connections: 64 },
+		{ name: "runsync1", path: "/v2/noop/runsync", connections: 1 },
+		{ name: "run64", path: "/v2/noop/run", connections: 64 },
+	];
+	const result: Record<string, unknown> = { bench: "compare", ...machine(), turns: Number(turns) };
+	for (const { name, path, connections } of shapes) {
+		for (const side of [theirs, ours, theirs, ours]) await turn(side, path, connections);
+		const pairs: [Turn, Turn][] = [];
+		for (let count = 0; count < Number(turns); count += 1) {
+			// Whoever comes second finds a warmer machine: turns swap.
+			const first = count % 2 === 0 ? theirs : ours;
+			const one = await turn(first, path, connections);
+			const two = await turn(first === theirs ? ours : theirs, path, connections);
+			pairs.push(first === theirs ? [one, two] : [two, one]);
+		}
+		const ratio = (of: (turn: Turn) => number) => spread(pairs.map(([a, b]) => of(b) / of(a)));
+		result[name] = {
+			rate: ratio((one) => one.perSecond),
+			cpu: ratio((one) => one.cpuMs),
+			p50: ratio((one) => one.p50),
+			p99: ratio((one) => one.p99),
+			perSecond: spread(pairs.map(([, one]) => one.perSecond)),
+			cpuMsPerJob: spread(pairs.map(([, one]) => one.cpuMs)),
+		};
+	}
+	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+} finally {
+	for (const { children, folder } of sides) {
+		for (const child of children) await end(child);
+		rmSync(folder, { recursive: true, force: true });
+	}
+}
