@@ -87,7 +87,7 @@ try {
 		for (const side of [theirs, ours, theirs, ours]) await turn(side, path, connections);
 		const pairs: [Turn, Turn][] = [];
 		for (let count = 0; count < Number(turns); count += 1) {
-			// Whoever comes second finds a warmer machine: turns swap.
+			// The second one finds a warmer machine: turns swap.
 			const first = count % 2 === 0 ? theirs : ours;
 			const one = await turn(first, path, connections);
 			const two = await turn(first === theirs ? ours : theirs, path, connections);

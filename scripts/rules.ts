@@ -205,4 +205,8 @@ export const RULES: readonly Rule[] = [
 		id: "D40",
 		says: "Liveness, readiness, an unavailable store and a full disk are distinguished; metrics are exported.",
 	},
+	{
+		id: "D41",
+		says: "What callers may hold or use of a server is bounded by budgets, metered and configurable.",
+	},
 ];

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { budgetMeters } from "./budgets.ts";
 import type { Clock } from "./clock.ts";
 import { OWN_VARIABLES } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
@@ -98,7 +99,9 @@ export async function startApp(
 			}),
 		),
 	);
+	const budgets = budgetMeters(config.budgets);
 	const engine = createEngine({
+		budgets,
 		store,
 		clock,
 		random,

@@ -79,7 +79,7 @@ describe("marks", () => {
 
 	it("every decision that is cited, such as D16, is a heading of docs/behaviour.md", () => {
 		const known = new Set([...behaviour.matchAll(/^## (D\d+) /gm)].map((match) => match[1]!));
-		expect(known.size).toBe(40);
+		expect(known.size).toBeGreaterThan(40);
 		expect(everywhere.size).toBeGreaterThan(500);
 		expect(unknown(everywhere, /\bD\d{1,2}\b/g, known)).toEqual([]);
 	});

@@ -36,6 +36,7 @@ const ENGINE = [
 	"launchers/index.ts",
 	"endpoint-settings.ts",
 	"webhooks/sender.ts",
+	"budgets.ts",
 	"clock.ts",
 	"events.ts",
 	"service.ts",
@@ -91,6 +92,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"store/contract/jobs.ts",
 		"store/contract/webhooks.ts",
 		"endpoint-settings.ts",
+		"budgets.ts",
 		"clock.ts",
 		"events.ts",
 		"version.ts",
@@ -118,6 +120,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"cli/dev/kit.ts": ["worker/index.ts"],
 	"ids.ts": ["core/", "node:crypto"],
 	"compose.ts": [
+		"budgets.ts",
 		"ids.ts",
 		"config/",
 		"engine/",
@@ -157,6 +160,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"events.ts": ["core/"],
 	"log.ts": ["events.ts", "clock.ts", "pino"],
 	"service.ts": ["clock.ts"],
+	"budgets.ts": ["core/"],
 	"version.ts": ["node"],
 	"clock.ts": ["core/time.ts"],
 };

@@ -60,9 +60,8 @@ describe("docs/reference/config.md", () => {
 describe("rules", () => {
 	it("each is there once", () => {
 		expect(new Set(ids).size).toBe(ids.length);
-		expect(ids.filter((id) => id.startsWith("D"))).toEqual(
-			Array.from({ length: 40 }, (_, index) => `D${index + 1}`),
-		);
+		const behaviours = ids.filter((id) => id.startsWith("D"));
+		expect(behaviours).toEqual(behaviours.map((_, index) => `D${index + 1}`));
 	});
 
 	it.each([
@@ -92,8 +91,8 @@ describe("rules", () => {
 
 	it("a title that names an unknown rule is a fault", () => {
 		expect(testsByRule([all]).get("D7")).toEqual([{ file: "a.test.ts", text: "a" }]);
-		expect(() => testsByRule([all, more(`D${41}: b`)])).toThrow(
-			`b.test.ts: there is no rule D${41} (in 'b').`,
+		expect(() => testsByRule([all, more(`D${99}: b`)])).toThrow(
+			`b.test.ts: there is no rule D${99} (in 'b').`,
 		);
 		expect(() => testsByRule([all, more(`spec ${3.4}: b`)])).toThrow("there is no rule spec 3.4");
 	});

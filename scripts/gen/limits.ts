@@ -1,4 +1,6 @@
 /** `docs/reference/limits.md`: rates, concurrency, sizes and bounds, with the numbers that hold. */
+import { BUDGETS } from "../../src/core/budgets.ts";
+import type { Budget } from "../../src/core/budgets.ts";
 import {
 	DELIVERY_KEPT_MS,
 	DELIVERY_PAUSE_MS,
@@ -71,6 +73,23 @@ ${table(
 
 ${schemaTable(SUBMISSION_SCHEMA)}
 
+## Budgets
+
+What callers may hold or use of one server, whatever their keys allow (D41). Members of \`budgets\`
+in [\`sluice.yaml\`](config.md); \`/metrics\` has \`sluice_budget_limit\`, \`sluice_budget_used\` and
+\`sluice_budget_refusals_total\` for each that is not a time.
+
+${table(
+	["Budget", "Default", "Bounds", "What it counts", "Once it is spent"],
+	Object.entries<Budget>(BUDGETS).map(([name, one]) => [
+		code(name),
+		amount(one.default, one.unit),
+		`${grouped(one.minimum)} to ${grouped(one.maximum)}`,
+		one.description,
+		one.beyond,
+	]),
+)}
+
 ## Times
 
 ${table(
@@ -100,3 +119,8 @@ ${table(
 )}`;
 	},
 };
+
+function amount(value: number, unit: Budget["unit"]): string {
+	if (unit === "ms") return duration(value);
+	return unit === "bytes" ? `${grouped(value)} bytes` : grouped(value);
+}

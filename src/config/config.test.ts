@@ -1,5 +1,6 @@
 /** Flags, environment and file become a configuration, or the full list of what is wrong. */
 import type { ProcessSettings } from "../launchers/process/settings.ts";
+import { budgetLimits } from "../core/budgets.ts";
 import { describe, expect, it } from "vitest";
 import { config, problems } from "../../test/support/load-config.ts";
 import type { Config } from "./config.ts";
@@ -19,6 +20,7 @@ describe("loadConfig", () => {
 			drainMs: 30_000,
 			corsOrigins: "*",
 			webhooksAllowPrivateNetworks: false,
+			budgets: budgetLimits(),
 			gpus: 0,
 			logLevel: "info",
 			logFormat: "auto",
@@ -299,7 +301,7 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, publicUrl, gpus, cors, webhooks.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, publicUrl, gpus, cors, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

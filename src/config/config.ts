@@ -1,5 +1,7 @@
 /** The service configuration, from flags, environment and `sluice.yaml` (D34, D35). */
 import { dirname, resolve } from "node:path";
+import { budgetLimits } from "../core/budgets.ts";
+import type { BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import { isObject } from "../core/schema.ts";
 import { readEndpoint } from "../endpoint-settings.ts";
@@ -35,13 +37,15 @@ export interface Config {
 	corsOrigins: "*" | string[];
 	/** Private, loopback and link-local addresses (D21). */
 	webhooksAllowPrivateNetworks: boolean;
+	/** What callers may hold or use (D41). */
+	budgets: BudgetLimits;
 }
 
 /** Where jobs are stored (D34). `url` may contain a password. */
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
 /** By the names of {@link OPTIONS}, in their units. */
-interface Values extends Omit<Config, "endpoints" | "store" | "drainMs"> {
+interface Values extends Omit<Config, "endpoints" | "store" | "drainMs" | "budgets"> {
 	store: string;
 	drainTimeout: number;
 }
@@ -90,6 +94,7 @@ export function loadConfig(
 			logLevel,
 			logFormat,
 			webhooksAllowPrivateNetworks,
+			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined),
 			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),
 			publicUrl: withoutSlash(values.publicUrl),
 			advertiseUrl: withoutSlash(values.advertiseUrl),

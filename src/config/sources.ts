@@ -1,5 +1,7 @@
 /** Reads options from flags, environment and `sluice.yaml`; collects problems as sentences. */
 import { parse } from "yaml";
+import { BUDGETS } from "../core/budgets.ts";
+import type { Budget } from "../core/budgets.ts";
 import { check, isAbsent, isObject } from "../core/schema.ts";
 import type { Schema } from "../core/schema.ts";
 import { OPTIONS } from "./options.ts";
@@ -27,7 +29,14 @@ const FILE_SCHEMA: Schema = section({
 	gpus: OPTIONS.gpus.schema,
 	cors: section({ origins: OPTIONS.corsOrigins.schema }),
 	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
+	budgets: section(
+		Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)])),
+	),
 });
+
+function schemaOf({ minimum, maximum, default: value, description }: Budget): Schema {
+	return { type: "integer", minimum, maximum, default: value, description };
+}
 
 function section(properties: Record<string, Schema>): Schema {
 	return {

@@ -1,4 +1,5 @@
 /** What the engine offers to `http` and `compose`. */
+import type { BudgetMeters } from "../budgets.ts";
 import type { EpochMs } from "../core/time.ts";
 import type { Access } from "./access/access.ts";
 import type { Cluster } from "./cluster/cluster.ts";
@@ -21,6 +22,8 @@ export interface Engine extends Lifecycle {
 	webhooks: Webhooks;
 	metrics: Metrics;
 	cluster: Cluster;
+	/** Of this server (D41). */
+	budgets: BudgetMeters;
 	/** The job clock. */
 	now(): EpochMs;
 }

@@ -1,3 +1,4 @@
+import type { BudgetMeters } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/time.ts";
 import type { EventBus } from "../events.ts";
@@ -16,6 +17,8 @@ export interface EngineContext {
 	events: EventBus;
 	/** Behind the gate of `availability/store-health.ts`. */
 	store: Store;
+	/** What callers may hold or use of this server (D41). */
+	budgets: BudgetMeters;
 	retry: RetryWhileUnavailable;
 	background: BackgroundTasks;
 }

@@ -1,4 +1,5 @@
 /** Builds the engine: its domains in the order of their dependencies. */
+import type { BudgetMeters } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { hex } from "../ids.ts";
@@ -24,6 +25,7 @@ import { createWorkers } from "./workers/workers.ts";
 
 export interface EngineOptions {
 	store: Store;
+	budgets: BudgetMeters;
 	clock: Clock;
 	random: Random;
 	events: EventBus;
@@ -49,8 +51,17 @@ export function createEngine(o: EngineOptions): Engine {
 	const availability = createAvailability(o);
 	const { store, events, now, retry } = availability;
 	const background = backgroundTasks((where, error) => events.emit("fault", { where, error }));
-	const { clock, random } = o;
-	const context: EngineContext = { clock, now, random, events, store, retry, background };
+	const { clock, random, budgets } = o;
+	const context: EngineContext = {
+		clock,
+		now,
+		random,
+		events,
+		store,
+		budgets,
+		retry,
+		background,
+	};
 	const run = hex(random(8));
 	const address = Promise.withResolvers<ServiceAddress>();
 
@@ -103,6 +114,7 @@ export function createEngine(o: EngineOptions): Engine {
 		...domains,
 		...lifecycle,
 		now,
+		budgets,
 		get draining() {
 			return lifecycle.draining;
 		},

@@ -3,12 +3,15 @@
  * all servers; counters only the answering one since its start: scrape every server and sum them.
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
+import { BUDGETS } from "../../core/budgets.ts";
+import type { Budget, BudgetName } from "../../core/budgets.ts";
 import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointSnapshot } from "../../engine/metrics/endpoint-snapshots.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
+import type { BudgetMeter, BudgetMeters } from "../../budgets.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { exposition } from "./exposition.ts";
@@ -48,6 +51,7 @@ export async function metrics(call: Call): Promise<void> {
 				([operation, histogram]) => [{ operation }, histogram] as const,
 			),
 		},
+		...ofBudgets(engine.budgets),
 		...ofProcess(),
 	]);
 	res.writeHead(200, [
@@ -59,6 +63,34 @@ export async function metrics(call: Call): Promise<void> {
 		"no-store",
 	]);
 	res.end(text);
+}
+
+/** Budgets of times have limits only. */
+function ofBudgets(meters: BudgetMeters): Family[] {
+	const each = (value: (meter: BudgetMeter) => number): Family["samples"] =>
+		Object.entries<Budget>(BUDGETS)
+			.filter(([, { unit }]) => unit !== "ms")
+			.map(([budget]) => [{ budget }, value(meters[budget as BudgetName])] as const);
+	return [
+		{
+			name: "sluice_budget_limit",
+			type: "gauge",
+			help: "The most that may be held of a budget of this server.",
+			samples: each(({ limit }) => limit),
+		},
+		{
+			name: "sluice_budget_used",
+			type: "gauge",
+			help: "What is held of a budget of this server.",
+			samples: each(({ used }) => used),
+		},
+		{
+			name: "sluice_budget_refusals_total",
+			type: "counter",
+			help: "Refusals because a budget of this server was spent.",
+			samples: each(({ spent }) => spent),
+		},
+	];
 }
 
 function ofPresent(all: readonly EndpointSnapshot[]): Family[] {

@@ -1,0 +1,40 @@
+/**
+ * Budgets: the most that all callers together, or each of them, may hold or use of one resource of
+ * a server (D41). One table for the configuration, the meters, the metrics and the documents.
+ */
+export interface Budget {
+	/** Of {@link default}, and of the meter. */
+	unit: "bytes" | "count" | "ms";
+	default: number;
+	minimum: number;
+	maximum: number;
+	/** What is counted, one sentence. */
+	description: string;
+	/** What happens once it is spent, one sentence. */
+	beyond: string;
+}
+
+/** Members of `budgets` in `sluice.yaml`. */
+export const BUDGETS = {
+	connections: {
+		unit: "count",
+		default: 10_000,
+		minimum: 100,
+		maximum: 1_000_000,
+		description: "Open connections of clients and workers.",
+		beyond: "New connections are closed.",
+	},
+} as const satisfies Record<string, Budget>;
+
+export type BudgetName = keyof typeof BUDGETS;
+
+/** A number for each budget, in its unit. */
+export type BudgetLimits = Readonly<Record<BudgetName, number>>;
+
+export const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
+
+/** The configured budgets over the defaults. */
+export function budgetLimits(configured: Partial<BudgetLimits> = {}): BudgetLimits {
+	const limits = BUDGET_NAMES.map((name) => [name, configured[name] ?? BUDGETS[name].default]);
+	return Object.fromEntries(limits) as BudgetLimits;
+}
