@@ -174,7 +174,7 @@ export const TTL = whole("ttl", {
 	maximum: Number.MAX_SAFE_INTEGER,
 	description:
 		"Keep the result for at most this long after the end of the job, ms. Only shortens; if that " +
-		"time has already passed, this answer is the last.",
+		"time has already passed, this answer is the last. Needs a key with the scope write.",
 });
 
 /** `/stream?offset=`: read from this chunk, cursor unchanged (D7 Delivery). */
@@ -182,7 +182,8 @@ export const OFFSET = whole("offset", {
 	minimum: 0,
 	maximum: Number.MAX_SAFE_INTEGER,
 	description:
-		"Read from the chunk with this number, as often as needed; without it each chunk is delivered once.",
+		"Read from the chunk with this number, as often as needed; without it each chunk is delivered " +
+		"once, and a key with the scope read gets all chunks, as with offset=0.",
 });
 
 export const SYNC_WAIT = wait(90_000);

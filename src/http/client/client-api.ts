@@ -4,6 +4,7 @@ import type { CANCEL, GET_HEALTH, PURGE_QUEUE, RETRY } from "../../api/jobs.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { jobView, statusView } from "../../core/job-view.ts";
+import { permit, principalOf } from "../auth.ts";
 import { query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
@@ -24,9 +25,10 @@ export async function runsync(call: Call): Promise<void> {
 	json(call.res, jobView(result, call.engine.now()));
 }
 
-/** GET or POST /status/{job}; `?ttl=` shortens the retention (D9). */
+/** GET or POST /status/{job}; `?ttl=` shortens the retention and needs `write` (D9, D30). */
 export async function status(call: Call): Promise<void> {
 	const q = { endpoint: call.params.endpoint, id: call.params.job };
+	if (shortens(call)) permit(principalOf(call), "write");
 	const retainMs = valueOf(call, TTL);
 	const result =
 		retainMs === undefined
@@ -37,7 +39,7 @@ export async function status(call: Call): Promise<void> {
 
 /** Whether a /status has `?ttl=`. */
 export function shortens(call: Call): boolean {
-	return query(call).has(TTL.name);
+	return call.queryText !== "" && query(call).has(TTL.name);
 }
 
 /** GET or POST /status-sync/{job}: held until the end or `?wait=` (D8). */
