@@ -25,7 +25,7 @@ const CHUNKS = [
 	{ output: "b", metrics: {} },
 ];
 
-/** A job that has ended, with two chunks that nobody has read. */
+/** A job that has ended, with two undelivered chunks. */
 async function ended(): Promise<string> {
 	const id = await submitted(service, "ep");
 	await worker.takeThis(id);
