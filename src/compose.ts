@@ -22,8 +22,8 @@ import { workerLogs } from "./launchers/worker-logs.ts";
 import { secretKey } from "./secret-key.ts";
 import { openStore } from "./stores.ts";
 import { version } from "./version.ts";
+import { hostResolver } from "./webhooks/dns/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
-import { systemResolve } from "./webhooks/target.ts";
 
 /** A running service. */
 export interface App {
@@ -115,7 +115,7 @@ export async function startApp(
 			clock,
 			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
 			userAgent: `Sluice/${version}`,
-			resolve: systemResolve,
+			resolve: hostResolver({ clock }),
 		}),
 		gpus: config.gpus,
 	});

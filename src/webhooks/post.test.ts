@@ -13,8 +13,8 @@ import { RECEIVER_CERTIFICATE, RECEIVER_HOST } from "../../test/support/receiver
 import { hangUp, silence, webhookReceiver } from "../../test/support/webhook-receiver.ts";
 import type { WebhookReceiver } from "../../test/support/webhook-receiver.ts";
 import type { JsonText } from "../core/json/json-text.ts";
+import { hostResolver } from "./dns/resolver.ts";
 import { webhookSender } from "./post.ts";
-import { systemResolve } from "./target.ts";
 import type { Resolve } from "./target.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -34,13 +34,18 @@ async function receiver(q: Parameters<typeof webhookReceiver>[0] = {}): Promise<
 
 function sender({
 	allowPrivateNetworks = true,
-	resolve = systemResolve,
+	resolve,
 }: {
 	allowPrivateNetworks?: boolean;
 	resolve?: Resolve;
 } = {}) {
 	const clock = manualClock();
-	const send = webhookSender({ clock, allowPrivateNetworks, userAgent: "Sluice/1.2.3", resolve });
+	const send = webhookSender({
+		clock,
+		allowPrivateNetworks,
+		userAgent: "Sluice/1.2.3",
+		resolve: resolve ?? hostResolver({ clock }),
+	});
 	return {
 		clock,
 		send: (

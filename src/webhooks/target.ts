@@ -2,7 +2,6 @@
  * Resolves a webhook URL to the one address to connect to (D21). The host is resolved only once, so
  * that a later DNS change cannot redirect the request.
  */
-import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { notPublic } from "./address.ts";
 
@@ -17,9 +16,6 @@ export type Resolve = (host: string) => Promise<Address[]>;
 
 /** The URL with its address, or why nothing is sent. */
 export type Target = { ok: true; url: URL; address: Address } | { ok: false; refusal: string };
-
-/** The system resolver, which also knows the hosts file and container names. */
-export const systemResolve: Resolve = (host) => lookup(host, { all: true, order: "verbatim" });
 
 /**
  * Takes the first allowed address and tries no other: a receiver may have a private address beside
