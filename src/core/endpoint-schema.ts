@@ -212,8 +212,9 @@ export function endpointSchema(launcher: Schema) {
 			webhookSecret: {
 				type: "string",
 				pattern:
-					"" +
-					"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
+					"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}" +
+					"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
+					"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
 				writeOnly: true,
 				description:
 					"Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",

@@ -140,7 +140,8 @@ export function clockOffset({
 			for (let attempt = 0; !known && attempt < START_ATTEMPTS; attempt += 1) await measureOnce();
 			if (known) return;
 			throw new Error(
-				`This server ${FAULT}: a round trip takes over ${2 * MAX_ERROR_MS} ms, or one of the clocks jumps. Synchronize both by NTP.`,
+				`This server ${FAULT}: a round trip takes over ${2 * MAX_ERROR_MS} ms, or one of ` +
+					"the clocks jumps. Synchronize both by NTP.",
 			);
 		},
 		fault: () => (!known || stepped() || clock.now() - measuredAt > STALE_MS ? FAULT : undefined),

@@ -13,7 +13,8 @@ export interface DispatchedJob {
 }
 
 const UNREADABLE =
-	"The s3Config of the job was stored under another SLUICE_SECRET and cannot be read. Submit the job again, or start the service with its earlier secret.";
+	"The s3Config of the job was stored under another SLUICE_SECRET and cannot be read. " +
+	"Submit the job again, or start the service with its earlier secret.";
 
 /** The jobs for the worker, and those that must fail instead, each with its error. */
 export function decryptClaimed(

@@ -46,9 +46,15 @@ export function gpuAllocator(d: {
 			}),
 		shortage({ id, gpusPerWorker }) {
 			if (gpusPerWorker > d.total)
-				return `A worker of endpoint '${id}' needs ${gpusPerWorker} of the machine's GPUs, and this service has ${d.total}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`;
+				return (
+					`A worker of endpoint '${id}' needs ${gpusPerWorker} of the machine's GPUs, and this ` +
+					`service has ${d.total}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
+				);
 			const taken = holders().map((worker) => `${worker.id} (${worker.gpus.join(", ")})`);
-			return `A worker of endpoint '${id}' needs ${gpusPerWorker} of the ${d.total} GPUs, and too many are taken: by ${taken.join(", ")}. It starts when one of these makes room.`;
+			return (
+				`A worker of endpoint '${id}' needs ${gpusPerWorker} of the ${d.total} GPUs, and too many ` +
+				`are taken: by ${taken.join(", ")}. It starts when one of these makes room.`
+			);
 		},
 	};
 }

@@ -139,9 +139,11 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 		const secret = d.endpoints.webhookSecret(endpoint);
 		if (secret.ok)
 			return await d.send({ id, url, body, secret: secret.text, signal: cutOff.signal });
-		return {
-			error: `not sent: ${secret.why === "missing" ? "the endpoint has no webhook secret" : "the webhook secret was stored under another SLUICE_SECRET"}; renew it`,
-		};
+		const reason =
+			secret.why === "missing"
+				? "the endpoint has no webhook secret"
+				: "the webhook secret was stored under another SLUICE_SECRET";
+		return { error: `not sent: ${reason}; renew it` };
 	}
 
 	return {

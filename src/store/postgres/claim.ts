@@ -29,7 +29,8 @@ const SHORT = 1500;
  */
 export const NEXT_WAITING = statement(`
   SELECT octet_length(jobs.input), CASE WHEN octet_length(jobs.input) <= ${SHORT} THEN jobs.input END, ${COLUMNS} FROM (
-    SELECT * FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND rank > $3 AND rank < $4 AND epoch = $5 AND due_at > $6
+    SELECT * FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND rank > $3
+      AND rank < $4 AND epoch = $5 AND due_at > $6
     ORDER BY rank LIMIT $7 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
 

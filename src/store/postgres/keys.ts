@@ -97,7 +97,8 @@ function keyFrom(values: Value[]): KeyRow {
 
 const REPLACE_TOKEN = statement(`
   INSERT INTO tokens (hash, endpoint, worker, created_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (hash) DO UPDATE SET endpoint = excluded.endpoint, worker = excluded.worker, created_at = excluded.created_at`);
+  ON CONFLICT (hash) DO UPDATE SET endpoint = excluded.endpoint, worker = excluded.worker,
+    created_at = excluded.created_at`);
 const FIND_TOKEN = statement("SELECT endpoint, worker, created_at FROM tokens WHERE hash = $1");
 const REMOVE_TOKENS = statement("DELETE FROM tokens WHERE worker = $1");
 

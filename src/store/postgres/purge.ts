@@ -12,8 +12,10 @@ import type { Runner, Value } from "./connection/statement.ts";
 const LOCK = statement(`SELECT pg_advisory_xact_lock(${QUEUE_LOCKS}, hashtext($1::text))`);
 const LAST = statement(`
   SELECT max(rank) FROM (
-    (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
-    UNION ALL (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = true AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
+    (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}'
+      ORDER BY rank DESC LIMIT 1)
+    UNION ALL (SELECT rank FROM jobs WHERE endpoint = $1 AND low_priority = true
+      AND state = '${WAITING}' ORDER BY rank DESC LIMIT 1)
   ) AS ends`);
 const MARK = statement(
 	"UPDATE queues SET epoch = epoch + 1, purged_to = greatest(purged_to, $2::int8) WHERE endpoint = $1",
@@ -29,15 +31,19 @@ const CLEANED = statement("UPDATE queues SET cleaned = greatest(cleaned, $2) WHE
 /** Removes rows of purged jobs with their dependent rows; the counts exclude them already. */
 const REMOVE = statement(`
   WITH chosen AS (
-    SELECT endpoint, id FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}' AND epoch < $3 ORDER BY rank LIMIT $4 FOR UPDATE
-  ), gone AS (
-    DELETE FROM jobs USING chosen WHERE jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id RETURNING jobs.endpoint, jobs.id, past, next_chunk
+    SELECT endpoint, id FROM jobs WHERE endpoint = $1 AND low_priority = $2 AND state = '${WAITING}'
+      AND epoch < $3 ORDER BY rank LIMIT $4 FOR UPDATE
+  ), removed AS (
+    DELETE FROM jobs USING chosen WHERE jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
+      RETURNING jobs.endpoint, jobs.id, past, next_chunk
   ), without_attempts AS (
-    DELETE FROM attempts USING gone WHERE gone.past AND attempts.endpoint = gone.endpoint AND attempts.job = gone.id
+    DELETE FROM attempts USING removed WHERE removed.past
+      AND attempts.endpoint = removed.endpoint AND attempts.job = removed.id
   ), without_chunks AS (
-    DELETE FROM chunks USING gone WHERE gone.next_chunk > 0 AND chunks.endpoint = gone.endpoint AND chunks.job = gone.id
+    DELETE FROM chunks USING removed WHERE removed.next_chunk > 0
+      AND chunks.endpoint = removed.endpoint AND chunks.job = removed.id
   )
-  SELECT count(*) FROM gone`);
+  SELECT count(*) FROM removed`);
 
 /** Marks a queue's waiting jobs as purged, in its own transaction. Returns how many. */
 export async function purge(
@@ -89,8 +95,10 @@ async function removeFrom(
 
 /** Removes expired idempotency keys in steps (D14). */
 const EXPIRE_KEYS = statement(`
-  WITH old AS MATERIALIZED (SELECT endpoint, operation, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-  DELETE FROM idempotency USING old WHERE idempotency.endpoint = old.endpoint AND idempotency.operation = old.operation AND idempotency.key = old.key`);
+  WITH old AS MATERIALIZED (SELECT endpoint, operation, key FROM idempotency WHERE expires_at <= $1
+    ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  DELETE FROM idempotency USING old WHERE idempotency.endpoint = old.endpoint
+    AND idempotency.operation = old.operation AND idempotency.key = old.key`);
 const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
 
 /**

@@ -24,8 +24,10 @@ import type { Sweeps } from "./sweeps.ts";
 const ROW =
 	"FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
 const RESULTS = statement(`
-  SELECT ${readModelColumns({ input: "NULL", output: "jobs.output" })} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
-  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
+  SELECT ${readModelColumns({ input: "NULL", output: "jobs.output" })}
+    FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id
+  LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
 const RECORD = statement(
 	`SELECT ${readModelColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`,
 );
@@ -34,28 +36,34 @@ const BARE = statement(`SELECT ${readModelColumns({ input: "NULL", output: "NULL
 /** Per endpoint, so that the index of running jobs is used. */
 const ALL_RUNNING = statement(`
   SELECT running.* FROM queues CROSS JOIN LATERAL (
-    SELECT endpoint, id, worker, attempt, started_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND state = '${RUNNING}'
+    SELECT endpoint, id, worker, attempt, started_at FROM jobs WHERE jobs.endpoint = queues.endpoint
+      AND state = '${RUNNING}'
   ) AS running`);
 const UNSTOPPED = statement(`
   SELECT open.endpoint, open.job, open.worker FROM queues
-  CROSS JOIN LATERAL (SELECT endpoint, job, worker, outcome FROM attempts WHERE attempts.endpoint = queues.endpoint AND open = 1 AND outcome = ANY ($1::text[])) AS open
+  CROSS JOIN LATERAL (SELECT endpoint, job, worker, outcome FROM attempts
+    WHERE attempts.endpoint = queues.endpoint AND open = 1 AND outcome = ANY ($1::text[])) AS open
   JOIN jobs ON jobs.endpoint = open.endpoint AND jobs.id = open.job
   WHERE NOT (jobs.state = '${WAITING}' AND jobs.epoch < queues.epoch)`);
 
 const SUMS = statement(`
-  SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
+  SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8,
+    sum(failed)::int8, sum(retried)::int8
   FROM queue_counts WHERE endpoint = $1`);
 const ALL_SUMS = statement(`
-  SELECT endpoint, sum(in_queue)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
+  SELECT endpoint, sum(in_queue)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8,
+    sum(retried)::int8
   FROM queue_counts GROUP BY endpoint`);
 const ALL_DUE = statement(`
   SELECT endpoint FROM queues WHERE EXISTS (
-    SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND due_at <= $1 AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
+    SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND due_at <= $1
+      AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
   )`);
 const ANY_DUE = statement(`
   SELECT EXISTS (
     SELECT 1 FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint
-    WHERE jobs.endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
+    WHERE jobs.endpoint = $1 AND ended_at IS NULL AND due_at <= $2
+      AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
   )`);
 /**
  * Jobs at the back began to wait in rank order; of those at the front (rank below 0) the last began
@@ -63,8 +71,10 @@ const ANY_DUE = statement(`
  */
 const OLDEST = statement(`
   SELECT least(
-    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank > $2 AND epoch = $3 ORDER BY rank LIMIT 1),
-    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}' AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
+    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}'
+      AND rank > $2 AND epoch = $3 ORDER BY rank LIMIT 1),
+    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}'
+      AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
 const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
 
 /** Reads of one job that all dialects share, and those specific to PostgreSQL. */

@@ -19,7 +19,8 @@ const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
     SELECT * FROM (
       (SELECT * FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' LIMIT $2)
-      UNION ALL (SELECT * FROM jobs WHERE endpoint = $1 AND low_priority IN (false, true) AND state = '${WAITING}' AND epoch >= $3 LIMIT $2)
+      UNION ALL (SELECT * FROM jobs WHERE endpoint = $1 AND low_priority IN (false, true)
+        AND state = '${WAITING}' AND epoch >= $3 LIMIT $2)
     ) AS live LIMIT $2
   ) AS chosen JOIN jobs ON jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
   ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
@@ -29,8 +30,10 @@ const LIVE = statement(`
  */
 const DUE = statement(`
   SELECT queues.endpoint, live.due_at, ended.due_at FROM queues
-  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL ORDER BY due_at LIMIT 1) AS live ON true
-  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NOT NULL ORDER BY due_at LIMIT 1) AS ended ON true
+  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL
+    ORDER BY due_at LIMIT 1) AS live ON true
+  LEFT JOIN LATERAL (SELECT due_at FROM jobs WHERE jobs.endpoint = queues.endpoint
+    AND ended_at IS NOT NULL ORDER BY due_at LIMIT 1) AS ended ON true
   WHERE live.due_at IS NOT NULL OR ended.due_at IS NOT NULL`);
 /** Endpoints with leases or missed pings. */
 const AT_WORK = statement(`

@@ -17,9 +17,11 @@ import { isStorable } from "./rows/storable.ts";
  */
 const CLAIM = statement(`
   WITH due AS MATERIALIZED (
-    SELECT number, due_at, octet_length(body) AS size FROM deliveries WHERE due_at <= $1 ORDER BY due_at, number LIMIT $2 FOR UPDATE SKIP LOCKED
+    SELECT number, due_at, octet_length(body) AS size FROM deliveries WHERE due_at <= $1
+      ORDER BY due_at, number LIMIT $2 FOR UPDATE SKIP LOCKED
   ), sized AS (
-    SELECT number AS claimed, due_at AS was_due, row_number() OVER longest AS place, sum(size) OVER longest AS total FROM due WINDOW longest AS (ORDER BY due_at, number)
+    SELECT number AS claimed, due_at AS was_due, row_number() OVER longest AS place,
+      sum(size) OVER longest AS total FROM due WINDOW longest AS (ORDER BY due_at, number)
   )
   UPDATE deliveries SET due_at = $4 FROM sized WHERE number = claimed AND (place = 1 OR total <= $3)
   RETURNING ${DELIVERY_COLUMNS}, body, place`);
@@ -36,7 +38,8 @@ const REDELIVER = statement(
 const FIND = statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1`);
 /** MATERIALIZED: a subquery re-run per row would skip deleted rows and exceed the limit. */
 const EXPIRE = statement(`
-  WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1
+    ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
 
 const LAST = Number.MAX_SAFE_INTEGER;

@@ -34,7 +34,8 @@ export function openClaim({
 	const nextWaiting = (most: number) => ({
 		most,
 		statement: db.prepare(
-			`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}' AND rank > ? AND rank < ? AND due_at > ? ORDER BY rank LIMIT ${most}`,
+			`SELECT seq, rank FROM jobs WHERE queue = ? AND low_priority = ? AND state = '${WAITING}'
+				AND rank > ? AND rank < ? AND due_at > ? ORDER BY rank LIMIT ${most}`,
 		),
 	});
 	const firstFew = nextWaiting(FIRST_FEW);

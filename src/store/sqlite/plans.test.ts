@@ -56,7 +56,8 @@ async function withEndedJobs(
 			return file.inTransaction;
 		},
 		prepare(sql) {
-			prepared.push(sql);
+			// On one line, so that the wrapping of a statement does not matter.
+			prepared.push(sql.replaceAll(/\s+/g, " "));
 			const statement = file.prepare(sql);
 			const counted =
 				<A extends unknown[], R>(call: (...values: A) => R) =>

@@ -26,7 +26,9 @@ export type Purge = ReturnType<typeof openPurge>;
 
 export function openPurge({ queues, records, attempts, payloads, chunks }: PurgeParts) {
 	const purgedOf = records.prepare(
-		`SELECT seq, (SELECT octet_length(input) FROM inputs WHERE inputs.seq = jobs.seq) FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank BETWEEN ? AND ? LIMIT ?`,
+		`SELECT seq, (SELECT octet_length(input) FROM inputs WHERE inputs.seq = jobs.seq) FROM jobs
+			WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}' AND rank BETWEEN ? AND ?
+			LIMIT ?`,
 	);
 
 	/** Removes all rows of a purged job; the counts already exclude it. */

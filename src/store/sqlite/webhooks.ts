@@ -13,7 +13,9 @@ import { LAST } from "./rows/row.ts";
 
 export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHandlers<"webhooks"> {
 	const due = db.prepare(`
-    SELECT ${DELIVERY_COLUMNS}, (SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
+    SELECT ${DELIVERY_COLUMNS}, (
+      SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies
+      WHERE delivery_bodies.number = deliveries.number)
     FROM deliveries WHERE due_at <= ? ORDER BY due_at, number LIMIT ?`);
 	const nextDue = db.prepare("SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL");
 	const over = db.prepare(

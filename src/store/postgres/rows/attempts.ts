@@ -10,10 +10,12 @@ import type { Runner } from "../connection/statement.ts";
 
 const INSERT = statement(`
   INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[], $5::int8[], $6::int8[], $7::text[], $8::int8[], $9::int8[])
+  SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[], $5::int8[], $6::int8[],
+    $7::text[], $8::int8[], $9::int8[])
   ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed`);
 const REMOVE = statement(
-	"DELETE FROM attempts USING unnest($1::text[], $2::text[]) AS gone (endpoint, job) WHERE attempts.endpoint = gone.endpoint AND attempts.job = gone.job",
+	`DELETE FROM attempts USING unnest($1::text[], $2::text[]) AS removed (endpoint, job)
+		WHERE attempts.endpoint = removed.endpoint AND attempts.job = removed.job`,
 );
 
 /** An attempt as `json_build_array` returns it. */

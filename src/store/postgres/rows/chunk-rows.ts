@@ -13,10 +13,12 @@ import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
 
 const INSERT = statement(
-	"INSERT INTO chunks (endpoint, job, number, body) SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[])",
+	`INSERT INTO chunks (endpoint, job, number, body)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[])`,
 );
 const DROP = statement(
-	"DELETE FROM chunks USING unnest($1::text[], $2::text[], $3::int8[]) AS gone (endpoint, job, first) WHERE chunks.endpoint = gone.endpoint AND chunks.job = gone.job AND number >= gone.first",
+	`DELETE FROM chunks USING unnest($1::text[], $2::text[], $3::int8[]) AS removed (endpoint, job, first)
+		WHERE chunks.endpoint = removed.endpoint AND chunks.job = removed.job AND number >= removed.first`,
 );
 const LAST = statement(
 	"SELECT body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number",
@@ -27,13 +29,17 @@ const MOST_CHUNKS = 4096;
 
 const RANGE = statement(`
   SELECT number, body, last FROM (
-    SELECT number, body, sum(octet_length(body)) OVER (ORDER BY number) AS bytes, row_number() OVER (ORDER BY number) AS nth, max(number) OVER () AS last
-    FROM (SELECT number, body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number LIMIT ${MOST_CHUNKS + 1}) AS found
+    SELECT number, body, sum(octet_length(body)) OVER (ORDER BY number) AS bytes,
+      row_number() OVER (ORDER BY number) AS nth, max(number) OVER () AS last
+    FROM (SELECT number, body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3
+      AND number < $4 ORDER BY number LIMIT ${MOST_CHUNKS + 1}) AS found
   ) AS numbered WHERE (bytes <= $5 OR nth = 1) AND nth <= ${MOST_CHUNKS} ORDER BY number`);
 
 /** Whether the server of a session is alive, by its advisory lock. */
 const LIVES = statement(
-	`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = ${SESSION_LOCKS} AND objid = $1::int8::oid AND granted`,
+	`SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND classid = ${SESSION_LOCKS} AND objid = $1::int8::oid AND granted`,
 );
 
 /** Reads a range from its first stored chunk up to the first gap. */

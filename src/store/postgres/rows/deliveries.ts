@@ -13,7 +13,8 @@ export const DELIVERY_COLUMNS =
 const INSERT = statement(`
   INSERT INTO deliveries (id, endpoint, job, url, body, state, created_at, due_at)
   SELECT id, endpoint, job, url, body, 'pending', created_at, created_at
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY AS given (id, endpoint, job, url, body, created_at, place)
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+    WITH ORDINALITY AS given (id, endpoint, job, url, body, created_at, place)
   ORDER BY place`);
 
 /** Adds deliveries, due immediately, in the transaction of `run`. */

@@ -19,11 +19,13 @@ export const PASSING_LIMIT = 1000;
  */
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
-    SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NULL AND due_at <= $2 AND NOT (state = '${WAITING}' AND epoch < $4) ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+    SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NULL AND due_at <= $2
+      AND NOT (state = '${WAITING}' AND epoch < $4) ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
 const ENDED = statement(`
   SELECT ${COLUMNS} FROM (
-    SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NOT NULL AND due_at <= $2 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+    SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NOT NULL AND due_at <= $2 ORDER BY due_at
+      LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
 
 /** `flush` writes pending changes, so that statements see them. */

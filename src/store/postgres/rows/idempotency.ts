@@ -14,14 +14,20 @@ const KEY_LOCKS = 0x534c_0002;
 /** Fixed lock order: prevents deadlocks. */
 const LOCK = statement(`
   SELECT count(pg_advisory_xact_lock(${KEY_LOCKS}, hash)) FROM (
-    SELECT DISTINCT hashtext(endpoint || '/' || operation || '/' || key) AS hash FROM unnest($1::text[], $2::text[], $3::text[]) AS given (endpoint, operation, key) ORDER BY hash
+    SELECT DISTINCT hashtext(endpoint || '/' || operation || '/' || key) AS hash
+      FROM unnest($1::text[], $2::text[], $3::text[]) AS given (endpoint, operation, key) ORDER BY hash
   ) AS hashes`);
 const FIND = statement(`
-  SELECT used.endpoint, used.operation, used.key, body_hash, job, expires_at FROM unnest($1::text[], $2::text[], $3::text[]) AS given (endpoint, operation, key)
-  JOIN idempotency AS used ON used.endpoint = given.endpoint AND used.operation = given.operation AND used.key = given.key`);
+  SELECT used.endpoint, used.operation, used.key, body_hash, job, expires_at
+    FROM unnest($1::text[], $2::text[], $3::text[]) AS given (endpoint, operation, key)
+  JOIN idempotency AS used ON used.endpoint = given.endpoint AND used.operation = given.operation
+    AND used.key = given.key`);
 const PUT = statement(`
-  INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at) SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[])
-  ON CONFLICT (endpoint, operation, key) DO UPDATE SET body_hash = excluded.body_hash, job = excluded.job, expires_at = excluded.expires_at`);
+  INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[])
+  ON CONFLICT (endpoint, operation, key)
+    DO UPDATE SET body_hash = excluded.body_hash, job = excluded.job,
+    expires_at = excluded.expires_at`);
 
 const nameOf = ({ endpoint, operation, key }: KeyPlace): string =>
 	JSON.stringify([endpoint, operation, key]);

@@ -65,7 +65,8 @@ const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 /** Columns of table `jobs` as {@link rowOf} reads them, with ended attempts as JSON text. */
 export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
   CASE WHEN jobs.past THEN (
-    SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed) ORDER BY attempt)::text
+    SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed)
+      ORDER BY attempt)::text
     FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
   ) END`;
 
@@ -77,7 +78,8 @@ const LOAD = statement(`
 
 const INSERT = statement(`
   INSERT INTO jobs (endpoint, id, ${names(ALL).join(", ")}, past, input, output, error)
-  SELECT * FROM unnest($1::text[], $2::text[], ${arrays(ALL, 3)}, $${ALL.length + 3}::bool[], $${ALL.length + 4}::text[], $${ALL.length + 5}::text[], $${ALL.length + 6}::text[])`);
+  SELECT * FROM unnest($1::text[], $2::text[], ${arrays(ALL, 3)}, $${ALL.length + 3}::bool[],
+    $${ALL.length + 4}::text[], $${ALL.length + 5}::text[], $${ALL.length + 6}::text[])`);
 
 const changed = [
 	"endpoint",
@@ -99,12 +101,14 @@ const UPDATE = statement(`
     input = CASE WHEN changed.erase THEN NULL ELSE jobs.input END,
     output = CASE WHEN changed.result OR changed.erase THEN changed.output ELSE jobs.output END,
     error = CASE WHEN changed.result OR changed.erase THEN changed.error ELSE jobs.error END
-  FROM unnest($1::text[], $2::text[], ${arrays(CHANGING, 3)}, $${after}::bool[], $${after + 1}::bool[], $${after + 2}::bool[], $${after + 3}::text[], $${after + 4}::text[])
+  FROM unnest($1::text[], $2::text[], ${arrays(CHANGING, 3)}, $${after}::bool[], $${after + 1}::bool[],
+    $${after + 2}::bool[], $${after + 3}::text[], $${after + 4}::text[])
     AS changed (${changed.join(", ")})
   WHERE jobs.endpoint = changed.endpoint AND jobs.id = changed.id`);
 
 const REMOVE = statement(
-	"DELETE FROM jobs USING unnest($1::text[], $2::text[]) AS gone (endpoint, id) WHERE jobs.endpoint = gone.endpoint AND jobs.id = gone.id",
+	`DELETE FROM jobs USING unnest($1::text[], $2::text[]) AS removed (endpoint, id)
+		WHERE jobs.endpoint = removed.endpoint AND jobs.id = removed.id`,
 );
 
 function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {

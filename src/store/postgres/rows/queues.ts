@@ -17,18 +17,21 @@ import { WAITING } from "../../states.ts";
 export const QUEUE_LOCKS = 0x534c_0001;
 
 const LOCK = statement(
-	`SELECT count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint))) FROM unnest($1::text[]) AS given (endpoint)`,
+	`SELECT count(pg_advisory_xact_lock_shared(${QUEUE_LOCKS}, hashtext(endpoint)))
+		FROM unnest($1::text[]) AS given (endpoint)`,
 );
 
 /** `due`: whether a live job became due since the last check. */
 const READ = statement(`
   SELECT given.endpoint, queues.epoch, queues.purged_to, sums.*,
-    EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = given.endpoint AND ended_at IS NULL AND due_at > given.looked AND due_at <= given.now
+    EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = given.endpoint AND ended_at IS NULL
+      AND due_at > given.looked AND due_at <= given.now
       AND NOT (state = '${WAITING}' AND jobs.epoch < coalesce(queues.epoch, 0)))
   FROM unnest($1::text[], $2::int8[], $3::int8[]) AS given (endpoint, looked, now)
   LEFT JOIN queues ON queues.endpoint = given.endpoint
   CROSS JOIN LATERAL (
-    SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8, sum(retried)::int8
+    SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8,
+      sum(failed)::int8, sum(retried)::int8
     FROM queue_counts WHERE queue_counts.endpoint = given.endpoint
   ) AS sums`);
 
@@ -42,8 +45,11 @@ const COUNT = statement(`
   FROM unnest($1::text[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[])
     AS changed (endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried)
   ON CONFLICT (endpoint, slot) DO UPDATE SET
-    in_queue = counted.in_queue + excluded.in_queue, in_queue_low = counted.in_queue_low + excluded.in_queue_low, in_progress = counted.in_progress + excluded.in_progress,
-    completed = counted.completed + excluded.completed, failed = counted.failed + excluded.failed, retried = counted.retried + excluded.retried`);
+    in_queue = counted.in_queue + excluded.in_queue,
+      in_queue_low = counted.in_queue_low + excluded.in_queue_low,
+      in_progress = counted.in_progress + excluded.in_progress,
+    completed = counted.completed + excluded.completed, failed = counted.failed + excluded.failed,
+      retried = counted.retried + excluded.retried`);
 
 /** What a server remembers of each queue between transactions to read less. Hints only. */
 export interface QueueMemory {

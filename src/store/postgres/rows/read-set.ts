@@ -44,7 +44,8 @@ const ROWS = statement(`
   SELECT ${COLUMNS} FROM (
     SELECT endpoint, id FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
     UNION SELECT given.endpoint, running.id FROM unnest($3::text[], $4::text[]) AS given (endpoint, worker)
-      JOIN jobs AS running ON running.endpoint = given.endpoint AND running.worker = given.worker AND running.state = '${RUNNING}'
+      JOIN jobs AS running ON running.endpoint = given.endpoint AND running.worker = given.worker
+        AND running.state = '${RUNNING}'
     UNION SELECT given.endpoint, old.job FROM unnest($3::text[], $4::text[]) AS given (endpoint, worker)
       JOIN attempts AS old ON old.endpoint = given.endpoint AND old.worker = given.worker AND old.open = 1
   ) AS wanted

@@ -5,7 +5,9 @@ import { statement } from "../connection/statement.ts";
 
 const REPLACE = statement(`
   INSERT INTO workers (id, endpoint, launcher, handle, url, server, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-  ON CONFLICT (id) DO UPDATE SET endpoint = excluded.endpoint, launcher = excluded.launcher, handle = excluded.handle, url = excluded.url, server = excluded.server, created_at = excluded.created_at`);
+  ON CONFLICT (id) DO UPDATE SET endpoint = excluded.endpoint, launcher = excluded.launcher,
+    handle = excluded.handle, url = excluded.url, server = excluded.server,
+    created_at = excluded.created_at`);
 const SELECT = statement(
 	"SELECT id, endpoint, launcher, handle, url, server, created_at FROM workers ORDER BY created_at, id",
 );

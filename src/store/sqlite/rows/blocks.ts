@@ -102,5 +102,6 @@ export function openBlocks({ db, large }: { db: Database; large: BufferTransfer 
 
 /** SQL for the bytes of a text in `column`. */
 export function bytesOf(column: string): string {
-	return `CASE typeof(${column}) WHEN 'text' THEN octet_length(${column}) ELSE (SELECT rest FROM blocks WHERE blocks.number = ${column}) END`;
+	return `CASE typeof(${column}) WHEN 'text' THEN octet_length(${column})
+		ELSE (SELECT rest FROM blocks WHERE blocks.number = ${column}) END`;
 }

@@ -25,10 +25,12 @@ export function openCounts({
 	// Jobs that joined at the back began to wait in rank order. Of those that joined at the front
 	// (rank below 0) the last began first.
 	const oldestAtBack = records.prepare(
-		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`,
+		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}'
+			AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`,
 	);
 	const oldestAtFront = records.prepare(
-		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}' AND rank < ? AND due_at > ? ORDER BY rank DESC LIMIT 1`,
+		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}'
+			AND rank < ? AND due_at > ? ORDER BY rank DESC LIMIT 1`,
 	);
 
 	function countsOfQueue(queue: Queue, now: number): Counts {

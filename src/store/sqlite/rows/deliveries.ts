@@ -14,7 +14,8 @@ export type Deliveries = ReturnType<typeof openDeliveries>;
 /** Large bodies are in `blocks`. */
 export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks }) {
 	const insert = db.prepare(
-		"INSERT INTO deliveries (id, endpoint, job, url, state, created_at, due_at) VALUES (?, ?, ?, ?, 'pending', ?, ?) RETURNING number",
+		`INSERT INTO deliveries (id, endpoint, job, url, state, created_at, due_at)
+			VALUES (?, ?, ?, ?, 'pending', ?, ?) RETURNING number`,
 	);
 	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body) VALUES (?, ?)");
 	const selectBody = db.prepare("SELECT body FROM delivery_bodies WHERE number = ?");

@@ -48,7 +48,8 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 	const nextEnded = records.prepare("SELECT min(due_at) FROM jobs WHERE ended_at IS NOT NULL");
 	// `+queue` forces the index of due jobs: the queue may have millions of rows.
 	const liveOfQueue = records.prepare(
-		`SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND +queue = ? AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)`,
+		`SELECT seq FROM jobs WHERE ended_at IS NULL AND due_at <= ? AND +queue = ?
+			AND NOT (state = '${WAITING}' AND rank BETWEEN ? AND ?)`,
 	);
 	let budget = PASSING_LIMIT;
 

@@ -16,14 +16,17 @@ export type Queues = ReturnType<typeof openQueues>;
 export function openQueues(db: Database) {
 	const insert = db.prepare("INSERT INTO queues (number, endpoint) VALUES (?, ?)");
 	const update = db.prepare(
-		"UPDATE queues SET in_queue = ?, in_queue_low = ?, in_progress = ?, completed = ?, failed = ?, retried = ? WHERE number = ?",
+		`UPDATE queues SET in_queue = ?, in_queue_low = ?, in_progress = ?, completed = ?, failed = ?,
+			retried = ? WHERE number = ?`,
 	);
 	const select = db.prepare(
-		"SELECT number, endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried, purged_from, purged_to FROM queues",
+		`SELECT number, endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried,
+			purged_from, purged_to FROM queues`,
 	);
 	const mark = db.prepare("UPDATE queues SET purged_from = ?, purged_to = ? WHERE number = ?");
 	const ends = db.prepare(
-		`SELECT min(rank), max(rank) FROM (SELECT rank FROM jobs WHERE state = '${WAITING}' UNION ALL SELECT rank FROM jobs WHERE state = '${RUNNING}')`,
+		`SELECT min(rank), max(rank) FROM (SELECT rank FROM jobs WHERE state = '${WAITING}'
+			UNION ALL SELECT rank FROM jobs WHERE state = '${RUNNING}')`,
 	);
 
 	const byEndpoint = new Map<string, Queue>();
