@@ -22,6 +22,11 @@ const UNGATED: ReadonlySet<string> = new Set(["cluster"]);
 /** Groups whose failures are handled by their callers (D24). */
 const UNWATCHED: ReadonlySet<string> = new Set(["limits"]);
 
+const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved"]);
+
+/** Outages in which the store can still be read. */
+const READABLE: ReadonlySet<string | undefined> = new Set(["full", "moved"]);
+
 type Method = (...q: unknown[]) => Promise<unknown>;
 
 export interface StoreHealth {
@@ -44,7 +49,7 @@ interface Outage {
 
 /** Whether an error means that the store is unavailable to everybody. */
 function isOutage(error: unknown): error is StoreUnavailable {
-	return error instanceof StoreUnavailable && (error.why === "unreachable" || error.why === "full");
+	return error instanceof StoreUnavailable && OUTAGES.has(error.why);
 }
 
 export function storeHealth({
@@ -113,7 +118,7 @@ export function storeHealth({
 		return (...q) => {
 			if (takeGap()) outage = { ...outage };
 			// Without an outage the call must be made at once: operations keep their order.
-			return outage === undefined || (readable && outage.error?.why === "full")
+			return outage === undefined || (readable && READABLE.has(outage.error?.why))
 				? call(...q)
 				: recovered().then(() => call(...q));
 		};

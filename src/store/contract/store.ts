@@ -26,8 +26,11 @@ import type { MetricsStore } from "./metrics.ts";
 import type { WebhookStore } from "./webhooks.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
 
-/** `busy`: the store works, but other transactions blocked this one for too long. */
-type Unavailable = "full" | "closed" | "unreachable" | "busy";
+/**
+ * `busy`: the store works, but other transactions blocked this one for too long. `moved`: its file
+ * was deleted or replaced.
+ */
+type Unavailable = "full" | "moved" | "closed" | "unreachable" | "busy";
 
 /** The store cannot take a write (or any call) now; the same call may succeed later. */
 export class StoreUnavailable extends Error {

@@ -4,6 +4,8 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
+import { fileIdentity } from "./file-identity.ts";
+import type { FileIdentity } from "./file-identity.ts";
 
 /** A column value or a parameter. */
 export type Value = string | number | null | Uint8Array;
@@ -24,6 +26,7 @@ export interface Database {
 	exec(sql: string): void;
 	/** Whether a transaction is open. Writes need one. */
 	readonly inTransaction: boolean;
+	readonly identity: FileIdentity;
 	close(): void;
 }
 
@@ -62,9 +65,13 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 		returnArrays: true,
 		enableForeignKeyConstraints: false,
 	});
+	let identity: FileIdentity;
 	try {
 		db.exec(PRAGMAS);
 		if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
+		// The first read opens the log.
+		db.exec("SELECT count(*) FROM sqlite_schema");
+		identity = fileIdentity(path);
 	} catch (error) {
 		db.close();
 		const code = resultCode(error);
@@ -90,6 +97,7 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 		get inTransaction() {
 			return db.isTransaction;
 		},
+		identity,
 		close: () => db.close(),
 	};
 }

@@ -198,6 +198,7 @@ describe("blocks of large texts", () => {
 				prepare,
 				exec: db.exec,
 				close: db.close,
+				identity: db.identity,
 				get inTransaction() {
 					return db.inTransaction;
 				},

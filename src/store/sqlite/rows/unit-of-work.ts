@@ -79,17 +79,30 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 	const committing = db.prepare("COMMIT");
 
 	function begin(): void {
+		const isBack = db.identity.admit();
 		beginning.run();
 		signalsBefore = signals.length;
 		undo = [];
 		deliverySignalled = false;
 		due.begin();
+		// Signals of commits that could not be confirmed were dropped.
+		if (isBack) signal({ kind: "lost" });
 	}
 
 	function commit(): void {
 		records.flush();
 		queues.flush();
 		committing.run();
+	}
+
+	/** T9. Throws without a rollback: the transaction is committed. */
+	function confirm(): void {
+		try {
+			db.identity.confirm();
+		} catch (error) {
+			signals.length = signalsBefore;
+			throw error;
+		}
 	}
 
 	/** T5; R1, R5, R6, R7, R8. */
@@ -127,11 +140,12 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 		notifyOthers(): void {},
 
 		/**
-		 * Begins a transaction. End it with `commit`, or with `rollback` if a step or the commit has
-		 * thrown: that restores the memory and drops the signals.
+		 * Begins a transaction. End it with `commit` and `confirm`, or with `rollback` if a step or the
+		 * commit has thrown: that restores the memory and drops the signals.
 		 */
 		begin,
 		commit,
+		confirm,
 		rollback,
 
 		/** Runs `work` in its own transaction. */

@@ -1,4 +1,4 @@
-/** Runs the operations of batches in shared transactions. T1 to T8: see README.md. */
+/** Runs the operations of batches in shared transactions. T1 to T9: see README.md. */
 import { unavailable } from "../database.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openJobs } from "../jobs.ts";
@@ -57,7 +57,12 @@ export function openBatches(
 
 	function failureOf(index: number, error: unknown): Failure {
 		const fault = unavailable(error, unit.db.path);
-		return { index, why: fault?.why, message: (fault ?? (error as Error)).message };
+		return {
+			index,
+			why: fault?.why,
+			unsure: fault?.unsure,
+			message: (fault ?? (error as Error)).message,
+		};
 	}
 
 	return (batch, next = () => undefined) => {
@@ -91,11 +96,25 @@ export function openBatches(
 
 		function runAlone({ index, kind, run }: Op): void {
 			try {
-				if (kind === "write" || kind === "claim") unit.transaction(run);
-				else run();
+				if (kind === "write" || kind === "claim") {
+					unit.transaction(run);
+					confirm([index]);
+				} else run();
 			} catch (error) {
 				answers[index] = undefined;
 				failures.push(failureOf(index, error));
+			}
+		}
+
+		/** Takes the answers back if what was committed is lost at the next start (T9). */
+		function confirm(committed: readonly number[]): void {
+			try {
+				unit.confirm();
+			} catch (error) {
+				for (const index of committed) {
+					answers[index] = undefined;
+					failures.push({ ...failureOf(index, error), unsure: true });
+				}
 			}
 		}
 
@@ -135,8 +154,9 @@ export function openBatches(
 				unit.commit();
 			});
 		}
+		const ops = [...shared, ...claims];
+		if (open && !fault) confirm(ops.map(({ index }) => index));
 		if (fault) {
-			const ops = [...shared, ...claims];
 			const [only] = ops;
 			if (ops.length === 1 && only && only.kind !== "fresh")
 				failures.push(failureOf(only.index, fault.error));

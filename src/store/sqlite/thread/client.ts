@@ -1,7 +1,7 @@
 /**
  * Client of the database thread. Operations are sent in batches: at the end of this turn of the
  * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, the next ones
- * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T8: see
+ * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T9: see
  * README.md.
  */
 import type { Worker } from "node:worker_threads";
@@ -41,8 +41,10 @@ interface PendingBatch {
 }
 
 /** The error of a failure in the thread. */
-export function errorFrom({ why, message }: Omit<Failure, "index">): Error {
-	return why === undefined ? new Error(message) : new StoreUnavailable(why, message);
+export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Error {
+	return why === undefined
+		? new Error(message)
+		: new StoreUnavailable(why, message, { unsure: unsure === true });
 }
 
 /** The {@link Store} over a thread that has reported that it is ready. */

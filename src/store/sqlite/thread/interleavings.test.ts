@@ -1,6 +1,6 @@
 /**
  * Random operations in random batches give the answers and the rows of a store that runs them one
- * by one, without batches and caches, in the order of T3. T1 to T8: README.md here; R1 to R8:
+ * by one, without batches and caches, in the order of T3. T1 to T9: README.md here; R1 to R8:
  * ../rows/README.md. Not covered: reservations of chunks, which a store without memory cannot have.
  */
 import { Worker } from "node:worker_threads";
@@ -425,7 +425,7 @@ function ask(store: Store, { name, q }: Call): Promise<unknown> {
 	return (store[group] as unknown as Record<string, (q: object) => Promise<unknown>>)[method]!(q);
 }
 
-it("T1 to T8: each caller of the thread gets the answer of its own operation, in the order of the replies", {
+it("T1 to T9: each caller of the thread gets the answer of its own operation, in the order of the replies", {
 	timeout: 120_000,
 }, async () => {
 	await fc.assert(

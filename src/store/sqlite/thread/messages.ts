@@ -9,6 +9,7 @@ export type Batch = unknown[] | "close";
 export interface Failure {
 	index: number;
 	why?: StoreUnavailable["why"] | undefined;
+	unsure?: boolean | undefined;
 	message: string;
 }
 
