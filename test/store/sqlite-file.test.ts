@@ -32,7 +32,7 @@ async function open(path: string): Promise<Store> {
 }
 
 /** How a file disappears while the store is open; returns what puts it back. */
-const LOSSES: [string, (path: string) => (() => void) | undefined][] = [
+const LOSSES: [string, (path: string) => (() => void) | void][] = [
 	[
 		"the file was moved",
 		(path) => {
@@ -62,8 +62,8 @@ const LOSSES: [string, (path: string) => (() => void) | undefined][] = [
 			return () => renameSync(`${path}-wal.old`, `${path}-wal`);
 		},
 	],
-	["the file was deleted", (path) => void unlinkSync(path)],
-	["the log was deleted", (path) => void unlinkSync(`${path}-wal`)],
+	["the file was deleted", unlinkSync],
+	["the log was deleted", (path) => unlinkSync(`${path}-wal`)],
 ];
 
 describe("a SQLite file that is deleted or replaced while it is open", () => {
