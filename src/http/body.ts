@@ -115,17 +115,19 @@ function received<T>(
 	// Without a body the request has already ended.
 	if (req.readableEnded) ended();
 	req.on("end", ended);
-	req.on("error", fail);
+	req.on("error", (error) => fail(req.complete ? error : cutShort()));
 	req.on("close", () => {
-		if (!req.complete)
-			fail(
-				new ApiError("bad_json", {
-					why: "the connection closed before the end of the body.",
-					type: "",
-				}),
-			);
+		if (!req.complete) fail(cutShort());
 	});
 	return promise;
+}
+
+/** Caused by the client: not logged. */
+function cutShort(): ApiError {
+	return new ApiError("bad_json", {
+		why: "the connection closed before the end of the body.",
+		type: "",
+	});
 }
 
 function scanned(blocks: readonly Buffer[], size: number, scan: JsonScan): ScannedBody {

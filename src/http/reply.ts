@@ -25,7 +25,17 @@ export function json(
 		typeof text === "string"
 			? Buffer.byteLength(text)
 			: text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-	res.writeHead(status, ["Content-Type", JSON_TYPE, "Content-Length", String(size), ...headers]);
+	res.writeHead(status, [
+		"Content-Type",
+		JSON_TYPE,
+		"Content-Length",
+		String(size),
+		"X-Content-Type-Options",
+		"nosniff",
+		"Cache-Control",
+		"no-store",
+		...headers,
+	]);
 	if (typeof text !== "string") Readable.from(text).pipe(res, { end: !open });
 	else if (open) res.write(text);
 	else res.end(text);

@@ -103,8 +103,7 @@ export function requests(o: RequestOptions): Requests {
 		};
 		const route = found?.byMethod.get(req.method ?? "");
 		if (route?.poll) polls.add(call);
-		const hostless = req.httpVersion === "1.1" && req.headers.host === undefined;
-		const answered = hostless
+		const answered = !hasOneHost(req)
 			? Promise.reject(new ApiError("bad_http"))
 			: draining && route?.poll
 				? Promise.reject(new ApiError("draining"))
@@ -205,6 +204,16 @@ export function requests(o: RequestOptions): Requests {
 			}
 		},
 	};
+}
+
+/** RFC 9112, 3.2: exactly one `Host`; HTTP/1.0 may lack it. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+	let hosts = 0;
+	for (let at = 0; at < rawHeaders.length; at += 2) {
+		const name = rawHeaders[at]!;
+		if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+	}
+	return hosts === 1 || (hosts === 0 && httpVersion !== "1.1");
 }
 
 /** The target may be absolute (RFC 9112, 3.2.2). */

@@ -4,7 +4,8 @@ import type { IncomingMessage } from "node:http";
 /** Proxies must not buffer. */
 export const EVENT_STREAM = {
 	"Content-Type": "text/event-stream",
-	"Cache-Control": "no-cache",
+	"Cache-Control": "no-cache, no-store",
+	"X-Content-Type-Options": "nosniff",
 	"X-Accel-Buffering": "no",
 } as const;
 

@@ -1,5 +1,6 @@
 /** `/console/`: files of the web console, and redirects (D31, D38). */
 import { ApiError } from "../../core/errors.ts";
+import { sendCacheable } from "../cached-answer.ts";
 import type { Call } from "../call.ts";
 import type { BundleFile } from "./bundle.ts";
 
@@ -85,29 +86,20 @@ export function redirect({ res }: Call, to: string): void {
 	res.end();
 }
 
-/** In the best accepted coding; 304 if the client has it. */
 function sendFile(call: Call, { type, tag, hashed, bytes, packed }: BundleFile): void {
-	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = call.req.headers;
-	const coding = (["br", "gzip"] as const).find(
-		(each) => packed.has(each) && takes(accepted, each),
+	sendCacheable(
+		call,
+		{ tag, pieces: [bytes], packed },
+		{
+			headers: [
+				"Content-Type",
+				type,
+				"Cache-Control",
+				hashed ? "public, max-age=31536000, immutable" : "no-cache",
+				...SECURITY_HEADERS,
+			],
+		},
 	);
-	const etag = `"${tag}${coding === undefined ? "" : `-${coding}`}"`;
-	const headers = [
-		"ETag",
-		etag,
-		"Cache-Control",
-		hashed ? "public, max-age=31536000, immutable" : "no-cache",
-		...(packed.size > 0 ? ["Vary", "Accept-Encoding"] : []),
-	];
-	if (has.split(",").some((each) => each.trim().replace(/^W\//, "") === etag)) {
-		call.res.writeHead(304, headers);
-		call.res.end();
-		return;
-	}
-	send(call, { type, bytes: coding === undefined ? bytes : packed.get(coding)! }, [
-		...headers,
-		...(coding === undefined ? [] : ["Content-Encoding", coding]),
-	]);
 }
 
 /** Node omits the body for HEAD. */
@@ -125,12 +117,4 @@ function send(
 		...headers,
 	]);
 	res.end(bytes);
-}
-
-/** Whether `Accept-Encoding` lists the coding with a weight above 0. */
-function takes(accepted: string, coding: string): boolean {
-	return accepted.split(",").some((each) => {
-		const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());
-		return name === coding && !weights.some((weight) => /^q=0(?:\.0*)?$/.test(weight));
-	});
 }

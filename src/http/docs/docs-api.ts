@@ -10,13 +10,19 @@ import { DOCS_CSS } from "./page-css.ts";
 import { docsPage } from "./page.ts";
 import { escaped } from "./html.ts";
 import { openapiOf } from "./openapi.ts";
-import { json } from "../reply.ts";
+import { variantsOf } from "./variants.ts";
+import { sendCacheable } from "../cached-answer.ts";
 
 /** Default endpoint in examples. */
 const EXAMPLE_ENDPOINT = "thumbnail";
 
 /** Placeholders, replaced per answer. */
 const [ADDRESS, ENDPOINT] = ["\u0001address", "\u0001endpoint"] as const;
+
+/** The address is that of the request. */
+const VARY = ["Host", "X-Forwarded-Proto"];
+
+const KEPT = ["Cache-Control", "no-cache", "X-Content-Type-Options", "nosniff"];
 
 /** Only the page's own style and form. */
 const POLICY = [
@@ -28,40 +34,42 @@ const POLICY = [
 	"frame-ancestors 'none'",
 ].join("; ");
 
-let built: { document: string; page: string } | undefined;
+let built: Record<"document" | "page", ReturnType<typeof variantsOf>> | undefined;
 
-function build(): { document: string; page: string } {
+function build(): NonNullable<typeof built> {
 	if (built) return built;
-	const { openapi: _, ...document } = openapiOf(OPERATIONS, version);
-	const page = docsPage(
-		{ openapi: "3.1.1", ...document },
-		{ address: ADDRESS, endpoint: ENDPOINT },
-	);
-	return (built = { document: JSON.stringify(document).slice(1), page });
+	const document = { ...openapiOf(OPERATIONS, version), servers: [{ url: ADDRESS }] };
+	const page = docsPage(document, { address: ADDRESS, endpoint: ENDPOINT });
+	return (built = {
+		document: variantsOf(JSON.stringify(document), [JSON.stringify(ADDRESS).slice(1, -1)]),
+		page: variantsOf(page, [ADDRESS, ENDPOINT]),
+	});
 }
 
 /** GET /openapi.json. */
 export function openapi(call: Call): void {
-	const servers = JSON.stringify([{ url: addressOf(call) }]);
-	json(call.res, `{"openapi":"3.1.1","servers":${servers},${build().document}`, ["Vary", "Host"]);
+	sendCacheable(call, build().document([addressOf(call)]), {
+		headers: ["Content-Type", "application/json", ...KEPT],
+		vary: VARY,
+	});
 }
 
 /** GET /docs; `?endpoint=` sets the endpoint in examples. */
 export function docs(call: Call): void {
 	const requested = query(call).get("endpoint") ?? EXAMPLE_ENDPOINT;
 	const endpoint = check(ENDPOINT_ID, requested).length === 0 ? requested : EXAMPLE_ENDPOINT;
-	const text = build()
-		.page.replaceAll(ADDRESS, escaped(addressOf(call)))
-		.replaceAll(ENDPOINT, endpoint);
-	call.res.writeHead(200, {
-		"Content-Type": "text/html; charset=utf-8",
-		"Content-Length": Buffer.byteLength(text),
-		"Content-Security-Policy": POLICY,
-		"X-Content-Type-Options": "nosniff",
-		"Referrer-Policy": "no-referrer",
-		Vary: "Host",
+	sendCacheable(call, build().page([escaped(addressOf(call)), endpoint]), {
+		headers: [
+			"Content-Type",
+			"text/html; charset=utf-8",
+			"Content-Security-Policy",
+			POLICY,
+			"Referrer-Policy",
+			"no-referrer",
+			...KEPT,
+		],
+		vary: VARY,
 	});
-	call.res.end(text);
 }
 
 /** Address used by the caller; behind a proxy with the scheme it reports. */

@@ -43,6 +43,7 @@ describe("bytes that are not well-formed HTTP", () => {
 		["a header without a colon", "GET /healthz HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n"],
 		["a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n"],
 		["no Host", "GET /healthz HTTP/1.1\r\n\r\n"],
+		["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"],
 		[
 			"a length that is no number",
 			requestText({

@@ -102,7 +102,7 @@ describe("server-sent events", () => {
 		const stream = await open();
 		expect(stream.response.status).toBe(200);
 		expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
-		expect(stream.response.headers.get("cache-control")).toBe("no-cache");
+		expect(stream.response.headers.get("cache-control")).toBe("no-cache, no-store");
 		expect(await stream.next()).toEqual(event(0, "a"));
 		await worker.chunk(id, { output: "b" });
 		expect(await stream.next()).toEqual(event(1, "b"));

@@ -75,7 +75,7 @@ describe("what goes out", () => {
 			),
 		).toEqual({
 			"content-type": "text/event-stream",
-			"cache-control": "no-cache",
+			"cache-control": "no-cache, no-store",
 			"x-accel-buffering": "no",
 			"content-encoding": null,
 			"x-request-id": id,
