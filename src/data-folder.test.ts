@@ -24,7 +24,8 @@ it("D34: keeps the identity of its server, each folder its own", () => {
 it("D34: refuses a folder that another process uses, until that is dead", async () => {
 	const path = join(root, "used");
 	const script =
-		"const { openDataFolder } = await import(process.argv[1]); console.log(openDataFolder(process.argv[2]).serverId); " +
+		"const { openDataFolder } = await import(process.argv[1]); " +
+		"console.log(openDataFolder(process.argv[2]).serverId); " +
 		"setInterval(() => {}, 1000);";
 	const other = spawn(
 		process.execPath,

@@ -135,7 +135,7 @@ it("D17: a file is replaced as a whole", () => {
 	expect([readFileSync(join(place, "a"), "utf8"), readdirSync(place)]).toEqual(["new", ["a"]]);
 });
 
-it("D17: a file of another user is flushed with its folder; a read-only mount has nothing to flush, a failing disk is reported", () => {
+it("D17: another user's file is flushed with its folder, a read-only mount is not, a failing disk is reported", () => {
 	writeFileSync(join(place, "a"), "text");
 	const { ops, recordedCalls } = recorded();
 	flushFile(join(place, "a"), ops);
@@ -144,7 +144,7 @@ it("D17: a file of another user is flushed with its folder; a read-only mount ha
 	expect(() => flushFile(join(place, "a"), recorded({ fsyncSync: "EIO" }).ops)).toThrow("EIO");
 });
 
-it("D17, D34: new folders are their owner's alone, and the folder above each is flushed; one that exists keeps its mode", () => {
+it("D17, D34: new folders are their owner's alone and flushed from above; an existing one keeps its mode", () => {
 	const { ops, recordedCalls } = recorded();
 	makeFolder(join(place, "x/y"), ops);
 	expect(recordedCalls).toEqual(["mkdir /x/y", "open /x", "fsync /x", "close /x", ...FLUSHED]);
@@ -155,8 +155,11 @@ it("D17, D34: new folders are their owner's alone, and the folder above each is 
 });
 
 it("D22: of processes that create a file at once one does, and all read its text", async () => {
-	const script = `const { createFile } = await import(process.argv[1]); const { readFileSync } = await import("node:fs"); const path = process.argv[2];
-    process.stdout.write("r"); await new Promise((go) => process.stdin.once("data", go)); const made = createFile(path, String(process.pid)); console.log(JSON.stringify([made, readFileSync(path, "utf8")])); process.exit();`;
+	const script = `const { createFile } = await import(process.argv[1]); 
+    const { readFileSync } = await import("node:fs"); const path = process.argv[2];
+    process.stdout.write("r"); await new Promise((go) => process.stdin.once("data", go));
+    const made = createFile(path, String(process.pid));
+    console.log(JSON.stringify([made, readFileSync(path, "utf8")])); process.exit();`;
 	const children = Array.from({ length: 3 }, () =>
 		spawn(
 			process.execPath,

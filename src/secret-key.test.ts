@@ -75,7 +75,7 @@ it.each([
 	for (const stored of [EMPTY, checked(KEY), before(KEY)]) {
 		expect(() => keyFor(stored, { file })).toThrow(what);
 		expect(() => keyFor(stored, { file })).toThrow(
-			/s\.db\.secret does not contain a key of 64 hexadecimal digits.*Restore \S+s\.db\.secret from a backup.*--new-secret/,
+			/s\.db\.secret does not contain a key of 64 hex\w+ digits.*Restore \S+s\.db\.secret from a backup.*--new-secret/,
 		);
 		expect(readFileSync(`${database}.secret`, "utf8")).toBe(file);
 	}

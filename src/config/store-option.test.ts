@@ -26,7 +26,8 @@ describe("--store", () => {
 		"D34: the store %j is refused with the forms that are not, and nothing of it is printed",
 		(store) => {
 			expect(problems({ flags: { store }, env: { SLUICE_SECRET: "s" } })).toEqual([
-				"--store must be sqlite:<path>, such as sqlite:./data/sluice.db, or postgres://user:password@host:5432/database " +
+				"--store must be sqlite:<path>, such as sqlite:./data/sluice.db, " +
+					"or postgres://user:password@host:5432/database " +
 					"with special characters of user and password as %XX.",
 			]);
 			expect(loadStore({ flags: { store }, env: {}, cwd: "/srv" })).toMatchObject({

@@ -100,7 +100,7 @@ describe("step", () => {
 		expect(waiting.closed).toBeUndefined();
 	});
 
-	it("D37: a retry clears the result, the losses and all chunks, counts as a return and joins the back; the attempt number goes on", () => {
+	it("D37: a retry clears result, losses and chunks, is a return to the back, and keeps the attempt number", () => {
 		const lost = after(running(), "lose", { now: T + 200 }).job;
 		const failed = after(after(lost, "claim", { now: T + 300, worker: "w2" }).job, "fail", {
 			now: T + 400,
@@ -195,7 +195,7 @@ describe("dueEvent", () => {
 });
 
 describe("errorOf and countsOf", () => {
-	it("D15, D16: only what ends a job without a word of its worker has a sentence, and it names the bound or the history", () => {
+	it("D15, D16: an end without a report has a sentence, which names the bound or the history", () => {
 		const job = running();
 		expect(errorOf("lapse", job, [])).toContain("10000 ms");
 		expect(errorOf("overrun", job, [])).toContain("60000 ms");

@@ -170,7 +170,7 @@ describe("check", () => {
 		]);
 	});
 
-	it("D4: an optional member that is null is absent; a required one is missing, and the sentence says what it must be", () => {
+	it("D4: null is an absent optional member; a required one is missing, with what it must be", () => {
 		const schema = object(
 			{ a: { type: "integer", minimum: 1 }, b: { type: "string" } },
 			{ required: ["a"] },

@@ -196,7 +196,7 @@ describe("targets", () => {
 		});
 	});
 
-	it("D21: a name is taken by its addresses: refused when all are private, the first public one of a mix is called", async () => {
+	it("D21: a name is refused when all its addresses are private; of a mix the first public one is called", async () => {
 		const target = (...addresses: string[]) =>
 			targetOf("https://hook.example/x?token=abc", {
 				allowPrivateNetworks: false,
@@ -215,7 +215,7 @@ describe("targets", () => {
 		expect(await target()).toMatchObject({ ok: false });
 	});
 
-	it("D21: where private networks are allowed the first address is called, but a user name or another scheme stays refused", async () => {
+	it("D21: private networks allowed: the first address is called; user names and schemes stay refused", async () => {
 		const target = (url: string) =>
 			targetOf(url, { allowPrivateNetworks: true, resolve: at("10.0.0.7", "1.1.1.1") });
 		expect(await target("http://hook.internal/")).toMatchObject({

@@ -206,7 +206,7 @@ describe("where it goes", () => {
 		expect(received).toEqual([]);
 	});
 
-	it("D21: the name is looked up once and the address found is the one that is called: an answer that changes leads nowhere else", async () => {
+	it("D21: the name is looked up once, and the address found is called, whatever a second answer were", async () => {
 		const { port, received } = await receiver();
 		let asked = 0;
 		const resolve: Resolve = async () => [

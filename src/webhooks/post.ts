@@ -102,16 +102,16 @@ function post(
 		});
 		request.on("error", reject);
 		request.on("response", (response) => {
-			const tell = (): void => resolve({ status: response.statusCode });
+			const answered = (): void => resolve({ status: response.statusCode });
 			let left = ANSWER_BYTES;
 			response.on("data", (piece: Buffer) => {
 				left -= piece.length;
 				if (left < 0) request.destroy();
 			});
-			response.on("error", tell);
-			response.on("close", tell);
+			response.on("error", answered);
+			response.on("close", answered);
 			request.removeListener("error", reject);
-			request.on("error", tell);
+			request.on("error", answered);
 		});
 		if (typeof body === "string") request.end(body);
 		else Readable.from(body).pipe(request);

@@ -3,7 +3,7 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { printEvents } from "./log-lines.ts";
 
-it("D36: a job is printed as queued before it is printed as started, once, in whichever order the events arrive", () => {
+it("D36: a job is printed as queued before it is printed as started, once, in any order of events", () => {
 	const events = eventBus();
 	const lines: string[] = [];
 	printEvents({

@@ -56,11 +56,13 @@ const STRACE = (() => {
 })();
 
 it.skipIf(!STRACE)(
-	`D36: what is written is flushed at once, and at the end; so is the name of a new file${STRACE ? "" : " (no strace here)"}`,
+	`D36: writes are flushed at once and at the end, with the name of a new file${STRACE ? "" : " (no strace here)"}`,
 	() => {
 		const place = mkdtempSync(join(root, "s-"));
 		const log = join(root, "calls");
-		const script = `const { fileResults } = await import(process.argv[1]); const results = await fileResults(process.argv[2]); const write = (index) => results.write({ index, status: "COMPLETED", key: "k" });
+		const script = `const { fileResults } = await import(process.argv[1]);
+			const results = await fileResults(process.argv[2]);
+			const write = (index) => results.write({ index, status: "COMPLETED", key: "k" });
     write(1); write(2); await new Promise((go) => setTimeout(go, 300)); write(3); results.close();`;
 		execFileSync("strace", [
 			"-f",

@@ -180,7 +180,7 @@ function wrong(source: string, limit: number, split: SplitOutput): string | unde
 }
 
 describe("D7: splitting the output of a chunk", () => {
-	it("D7: pieces are JSON within the limit, cut between characters, and join to the source; a failure has its reason", () => {
+	it("D7: pieces are JSON within the limit, cut between characters, and join to the source", () => {
 		let failed = 0;
 		let many = 0;
 		fc.assert(

@@ -207,7 +207,7 @@ describe("ends of jobs", () => {
 	const of = (change: Partial<Job>, error?: string) =>
 		failureOfJob({ job: { ...fresh, ...change }, error });
 
-	it("D32: no worker in time is 503 and may be tried again; too long a run is 504, a cancelled job 409: those not", () => {
+	it("D32: no worker in time is 503 and may be retried; a time-out is 504, a cancelled job 409, neither may", () => {
 		expect(of({ state: "TIMED_OUT" }, "waited")).toEqual({
 			status: 503,
 			type: "server_error",

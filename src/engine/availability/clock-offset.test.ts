@@ -130,7 +130,7 @@ describe("D16, D24: the present where servers share a store", () => {
 		await m.end();
 	});
 
-	it("while the database is unavailable it goes on by this machine's clock; after 30 s it is not relied on", async () => {
+	it("without the database it goes on by this machine's clock; after 30 s it is not relied on", async () => {
 		const m = machine({ skew: 3000 });
 		await m.begin();
 		m.link.unreachable = true;

@@ -34,7 +34,8 @@ const KEPT_MEASUREMENTS = 8;
 /** Measurements at the start before it fails. */
 const START_ATTEMPTS = 10;
 
-const FAULT = "cannot tell the time, because its clock cannot be compared with the database's";
+const FAULT =
+	"does not know the common time, because its clock cannot be compared with the database's";
 
 interface Measurement {
 	offset: number;

@@ -131,7 +131,7 @@ describe("D28, D34: one server and another", () => {
 		);
 	});
 
-	it("what a killed one led is taken when it counts as dead, 7 s after its last sign of life, and not before", async () => {
+	it("roles of a killed server are taken 7 s after its last sign of life, and not before", async () => {
 		const a = await member("a", { endpoints: ["e"] });
 		const b = await member("b", { endpoints: ["e"] });
 		await pass(8000);

@@ -49,7 +49,7 @@ export function heartbeat(d: Deps): Membership {
 
 	async function beat(first: boolean): Promise<void> {
 		const at = d.clock.now();
-		// After a gap of its own, this server cannot tell whether the others were cut off like it.
+		// After a gap of its own, this server cannot know whether the others were cut off like it.
 		if (at - state.beatAt >= ALIVE_MS || at < state.beatAt) regularSince = at;
 		const note = d.note();
 		const answer = await store.beat({

@@ -72,7 +72,7 @@ describe("D28: endpoints over servers", () => {
 		expect(g.all().toSorted()).toEqual([...TEN.map((id) => `scale:${id}`), "sweep"].toSorted());
 	});
 
-	it("no server takes more than its share of what is free while others live, though nothing of it could be moved later", () => {
+	it("no server takes more than its share of free leases while others live, even of those that cannot move", () => {
 		const g = group({
 			endpoints: TEN,
 			costs: Object.fromEntries(TEN.map((id) => [id, "busy" as const])),

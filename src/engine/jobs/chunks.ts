@@ -22,7 +22,7 @@ export async function addChunks(
 ): Promise<Acknowledge> {
 	const { worker, id } = q;
 	const held = worker.held.get(id);
-	// Other posts of an external worker may have gone to other servers: a chunk that is stored twice
+	// Other posts of an external worker may have reached other servers: a chunk that is stored twice
 	// is better than one that is dropped.
 	const number = !d.cluster.others() || worker.managed ? q.number : undefined;
 	const isRepeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;

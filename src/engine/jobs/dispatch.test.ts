@@ -214,7 +214,7 @@ describe("dispatch", () => {
 		expect(await first.jobs).toEqual(["b"]);
 	});
 
-	it("D16: a fenced claim reports that the store has more open for the worker than is known here, as when another server handed it out", async () => {
+	it("D16: a fenced claim reports open attempts of the worker that only the store knows", async () => {
 		const s = sample();
 		s.fenced.set("a", "w1");
 		const [fenced, free] = [s.worker("w1"), s.worker("w2")];
@@ -273,7 +273,7 @@ describe("dispatch", () => {
 		expect(await other.jobs).toEqual([]);
 	});
 
-	it("D40: while the store is unavailable a poll stays, in its turn, and gets the job with the next poll of the store", async () => {
+	it("D40: while the store is unavailable a poll keeps its turn, and gets the job at the next claim", async () => {
 		const s = sample();
 		s.queue.push("a");
 		s.failWith(new StoreUnavailable("full", "disk full"));
@@ -301,7 +301,7 @@ describe("dispatch", () => {
 describe("handBack", () => {
 	const job = { id: "a", attempt: 1 };
 
-	it("D16: gives jobs back from the last to the first, so that their order stays, as attempts that are over", async () => {
+	it("D16: gives jobs back from the last to the first, which keeps their order, as ended attempts", async () => {
 		const moves: object[] = [];
 		const move = (async (q: object) => (
 			moves.push(q), { ok: true }

@@ -5,7 +5,7 @@ import { eventBus } from "../../events.ts";
 import { take } from "./take.ts";
 import { workerRegistry } from "../workers/worker-registry.ts";
 
-it("D34: a poll that still asks the store what its worker runs when polls are ended is answered without jobs", async () => {
+it("D34: a poll that still reads its worker's jobs when polls are ended is answered without jobs", async () => {
 	const clock = manualClock();
 	const events = eventBus();
 	const worker = workerRegistry(events).meet({

@@ -45,9 +45,9 @@ describe("waiting", () => {
 			waits.forEnd({ endpoint: "ep", id: "a", ms, caller: caller() }),
 		);
 		const other = waits.forEnd({ endpoint: "ep", id: "b", ms: 5000, caller: caller() });
-		const told = result("a");
-		waits.jobEnded(told);
-		for (const wait of mine) expect(await wait.result).toBe(told);
+		const ended = result("a");
+		waits.jobEnded(ended);
+		for (const wait of mine) expect(await wait.result).toBe(ended);
 		await clock.advance(5000);
 		expect(await other.result).toBeUndefined();
 	});

@@ -10,7 +10,7 @@ export function drainWorkers({ workers }: Pick<Domains, "workers">): void {
 	}
 }
 
-/** Forgets jobs that workers have reported to other servers; all stay if the store cannot tell. */
+/** Forgets jobs that workers have reported to other servers; all stay if the store does not answer. */
 export async function forgetReported({
 	now,
 	store,

@@ -25,7 +25,7 @@ function passing(q: Parameters<typeof budgets.admit>[0]): Admission | undefined 
 describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 	const { per10s = 0, concurrent } = DEFAULT_LIMITS[operation];
 
-	it("spec 8.1, D24: as many as the table says pass in 10 s, the next is 429, and one more when the first is 10 s old", () => {
+	it("spec 8.1, D24: the table's rate passes in 10 s, the next is 429, one more when the first is 10 s old", () => {
 		for (let index = 0; index < per10s; index += 1) {
 			expect(passing({ endpoint: EP, operation })).toMatchObject({
 				quota: { limit: per10s, remaining: per10s - index - 1, reset: 10 },
@@ -47,7 +47,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 		expect(budgets.admit({ endpoint: EP, operation })?.refusal?.code).toBe("rate_limited");
 	});
 
-	it("spec 8.1, D24: as many as the table says are in flight at once, the next is 429, and one more when one has ended", () => {
+	it("spec 8.1, D24: the number of the table is in flight, the next is 429, one more when one has ended", () => {
 		const held = Array.from({ length: concurrent ?? per10s }, () =>
 			budgets.admit({ endpoint: EP, operation }),
 		);

@@ -29,7 +29,7 @@ export interface Admission {
 	/** Why the request may not go on: a 429 whose `Retry-After` holds. */
 	refusal?: ApiError;
 	/**
-	 * Of an admitted request: gives back its place among those under way. To be called once, at its
+	 * Of an admitted request: gives back its place among those in flight. To be called once, at its
 	 * end.
 	 */
 	release?: () => void;
@@ -60,7 +60,7 @@ export function admission(now: () => EpochMs): {
 	const budgets = new Map<string, Budget>();
 	let sweptAt = -Infinity;
 
-	/** Budgets of endpoints that are gone or idle go, at most once in 10 s. */
+	/** Budgets of endpoints that are removed or idle are dropped, at most once in 10 s. */
 	function sweep(at: number): void {
 		if (Math.abs(at - sweptAt) < WINDOW_MS) return;
 		sweptAt = at;
@@ -131,8 +131,8 @@ export function overRate(
 }
 
 /**
- * The 429 for too many at once. When a place will be given back nobody knows: it tells the table's
- * second.
+ * The 429 for too many at once. The time at which a place is given back is unknown: `Retry-After` is
+ * the second of the table.
  */
 export function overConcurrency(
 	{ endpoint, operation }: AdmissionRequest,
@@ -141,7 +141,7 @@ export function overConcurrency(
 	return new ApiError("too_many_at_once", { endpoint: endpoint.id, operation, limit });
 }
 
-/** What is told of a rate; `resetMs`: until the oldest request leaves the window. */
+/** What an answer reports of a rate; `resetMs`: until the oldest request leaves the window. */
 export function quota({
 	limit,
 	used,

@@ -24,7 +24,7 @@ describe("several servers", () => {
 		which: fc.nat(9),
 	});
 
-	it("spec 8.1, D24: answer together as one server does, in numbers, headers and refusals, wherever each request goes", async () => {
+	it("spec 8.1, D24: together answer as one server, in numbers, headers and refusals, at any of them", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 80 }), async (steps) => {
 				const clock = manualClock();
@@ -62,7 +62,7 @@ describe("several servers", () => {
 		);
 	});
 
-	it("spec 8.1, D24: of requests that come to all at once exactly as many pass as the limit has, and each response reports what is left", async () => {
+	it("spec 8.1, D24: of simultaneous requests exactly the limit passes, each response with the rest", async () => {
 		const clock = manualClock();
 		const servers = [server(clock), server(clock), server(clock)];
 		for (const limits of [
@@ -94,7 +94,7 @@ describe("several servers", () => {
 		for (const { asked } of servers) expect(asked()).toBeLessThan(300);
 	});
 
-	it("D24: places of a server that died are free within 10 s; those of one that lives stay taken as long as it takes", async () => {
+	it("D24: places of a dead server are free within 10 s; those of a live one stay taken", async () => {
 		const clock = manualClock();
 		const [dies, lives, other] = [server(clock), server(clock), server(clock)];
 		const asked = to({ run: { per10s: "off", concurrent: 2 } });
@@ -130,7 +130,7 @@ describe("what is asked", () => {
 		expect([one.asked(), one.size]).toEqual([0, 0]);
 	});
 
-	it("D24: nothing about a rate that is known to be used up, until a place is free or the limit is another one", async () => {
+	it("D24: nothing about a rate known to be used up, until a place is free or the limit changes", async () => {
 		const clock = manualClock();
 		const [one, two] = [server(clock), server(clock)];
 		const asked = to({ run: { per10s: 2, concurrent: "off" } });
@@ -161,7 +161,7 @@ describe("what is asked", () => {
 		expect((await one.admit(asked))?.quota).toEqual({ limit: 2, remaining: 0, reset: 6 });
 	});
 
-	it("D24: once about a place that none but this server holds; each time about those of others, which may have ended meanwhile", async () => {
+	it("D24: once about places of this server alone; each time about those of others, which may have ended", async () => {
 		const [one, two] = [server(systemClock), server(systemClock)];
 		const asked = to({ run: { per10s: "off", concurrent: 1 } });
 		const held = await one.admit(asked);
@@ -209,7 +209,7 @@ describe("an unavailable database", () => {
 		}
 	}
 
-	it("D24: a crash forgets what was counted, but not what is in flight; meanwhile each server counts alone, and at once", async () => {
+	it("D24: a crash forgets counts, not requests in flight; meanwhile each server counts alone, at once", async () => {
 		const [one, two] = [server(systemClock), server(systemClock)];
 		for (const { loop } of [one, two]) loop.start();
 		const held = to({ run: { per10s: 5, concurrent: 2 } });
@@ -242,7 +242,7 @@ describe("an unavailable database", () => {
 		for (const { loop } of [one, two]) await loop.stop();
 	});
 
-	it("D24: a database that gives no answer holds no request up for long, also behind the word of a request that has ended", async () => {
+	it("D24: a database without an answer holds no request up for long, also behind the end of another", async () => {
 		const [one, two] = [server(systemClock), server(systemClock)];
 		for (const { loop } of [one, two]) loop.start();
 		await together(one, two);

@@ -46,7 +46,7 @@ function bed() {
 		store: {
 			metrics: {
 				async put({ rows }) {
-					if (place.unavailable) throw new StoreUnavailable("unreachable", "away");
+					if (place.unavailable) throw new StoreUnavailable("unreachable", "refused");
 					place.rows.push(...rows);
 				},
 				read: async () => [],

@@ -209,7 +209,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 			if (noneFree && staying.length < endpoint.workersMax) scaleLoop.nudge();
 		},
 		exited(worker, { code, signal }) {
-			// One that exits with 0 after a call may have been told to by its own code (protocol B.5).
+			// One that exits with 0 after a call may have been stopped by its own code (protocol B.5).
 			const works = worker.ready && (code === 0 || d.now() - worker.createdAt >= CRASH_MS);
 			if (!works && !worker.draining)
 				crashes.crashed(

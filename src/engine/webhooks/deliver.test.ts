@@ -72,7 +72,7 @@ async function sample(send: SendWebhook) {
 		emitted,
 		failing,
 		setSecret: (value: WebhookSecret) => (secret = value),
-		/** The end of a job with a webhook; the loop is told, unless the hint is `lost`. */
+		/** The end of a job with a webhook; the loop is notified, unless the hint is `lost`. */
 		async end({ lost = false } = {}): Promise<() => Promise<DeliveryRow>> {
 			const { id } = await site.add({ webhook: "http://hook.example/x", now: clock.now() });
 			await store.jobs.move({ endpoint: site.endpoint, id, on: "cancel", now: clock.now() });
@@ -115,7 +115,7 @@ describe("delivering", () => {
 		expect(emitted.filter((name) => name === "fault").length).toBeGreaterThan(0);
 	});
 
-	it("D21: a fault of our own is reported; it is no try, and the delivery comes again when the store's hold has ended", async () => {
+	it("D21: a fault of our own is reported and is no try; the delivery comes again after the store's hold", async () => {
 		const times: number[] = [];
 		const { clock, loop, emitted, end, until } = await sample(async () => {
 			times.push(clock.now());

@@ -1,6 +1,6 @@
 /**
  * Whether the main process of a worker is alive, where its pings do not show it: SDK workers ping
- * from a child process, which may outlive its parent and name its jobs for ever (D16). The sign is a
+ * from a child process, which may outlive its parent and name its jobs without end (D16). The sign is a
  * poll that the worker cuts and does not repeat. Proxies cut polls too, always at the same age, and
  * a handler that blocks cannot begin a new one: so a cut counts only at an age that earlier polls of
  * this worker have outlived. The execution timeout ends what this does not notice.

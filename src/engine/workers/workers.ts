@@ -32,7 +32,7 @@ export interface Workers {
 	of(endpoint: string): Iterable<Worker>;
 	/** Workers of an endpoint on all servers. */
 	views(endpoint: string): Promise<WorkerView[]>;
-	/** Ids of jobs that the worker must stop; none after the poll was held in vain. */
+	/** Ids of jobs that the worker must stop; none when the poll has timed out. */
 	pollStops(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
 	/** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
 	logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;

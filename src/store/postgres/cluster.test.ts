@@ -163,7 +163,7 @@ describe("D28, D34: leases", () => {
 		expect(await leaders(["d1"], at + 2 * ALIVE)).toEqual([one.id]);
 	});
 
-	it("who leaves or yields is reported, and what it led is free at once; only what is its own can be yielded", async () => {
+	it("a server that leaves or yields is reported, and frees its leases at once; it yields only its own", async () => {
 		const [one, two] = [server(), server({ at: second.cluster! })];
 		await one.beat(T0, { first: true });
 		await two.beat(T0, { first: true });

@@ -129,7 +129,7 @@ const step = fc.record({
 });
 
 describe("take", () => {
-	it("D24: grants exactly what is left, for any server, time and number, and reports when a place is free", async () => {
+	it("D24: grants exactly what is left, for any server, time and number, and when a place is free", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
 				const endpoint = fresh();

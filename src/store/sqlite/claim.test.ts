@@ -17,7 +17,7 @@ const report = (id: string, on: "complete" | "fail"): unknown[] =>
 		},
 	});
 
-it("D17: jobs of commits before and of this one are found in their order, with their inputs, and those of this one are written once", async ({
+it("D17: finds jobs of this and earlier commits in order, with inputs, and writes those of this one once", async ({
 	onTestFinished,
 }) => {
 	const s = await batchSite();

@@ -40,11 +40,16 @@ async function withEndedJobs(
     BEGIN;
     INSERT INTO queues (number, endpoint, completed, in_queue) VALUES (1, 'e', ${ENDED}, ${waiting});
     WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${ENDED})
-    INSERT INTO jobs (seq, id, queue, operation, low_priority, state, submitted_at, queued_at, started_at, ended_at, worker, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, rank)
-    SELECT seq, 'job-' || seq, 1, 'run', 0, 'COMPLETED', seq, seq, seq, seq, 'w1', 60000, 60000, 20000, 60000, 60000, 9000000 + seq, seq FROM n;
-    WITH RECURSIVE n (seq) AS (SELECT ${ENDED + 1} WHERE ${waiting} > 0 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${ENDED + waiting})
-    INSERT INTO jobs (seq, id, queue, operation, low_priority, state, submitted_at, queued_at, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, rank)
-    SELECT seq, 'job-' || seq, 1, 'run', 0, 'IN_QUEUE', seq, seq, 60000, 60000, 20000, 60000, 60000, 9000000 + seq, seq FROM n;
+    INSERT INTO jobs (seq, id, queue, operation, low_priority, state, submitted_at, queued_at,
+      started_at, ended_at, worker, ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, rank)
+    SELECT seq, 'job-' || seq, 1, 'run', 0, 'COMPLETED', seq, seq, seq, seq, 'w1',
+      60000, 60000, 20000, 60000, 60000, 9000000 + seq, seq FROM n;
+    WITH RECURSIVE n (seq) AS (SELECT ${ENDED + 1} WHERE ${waiting} > 0
+      UNION ALL SELECT seq + 1 FROM n WHERE seq < ${ENDED + waiting})
+    INSERT INTO jobs (seq, id, queue, operation, low_priority, state, submitted_at, queued_at,
+      ttl_ms, execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, rank)
+    SELECT seq, 'job-' || seq, 1, 'run', 0, 'IN_QUEUE', seq, seq,
+      60000, 60000, 20000, 60000, 60000, 9000000 + seq, seq FROM n;
     INSERT INTO inputs (seq, input) SELECT seq, '{}' FROM jobs WHERE state = 'IN_QUEUE';
     COMMIT;
   `);
@@ -101,9 +106,13 @@ it("no statement reads a whole table of jobs or their parts, or sorts", async ()
 	expect(plans.length).toBeGreaterThan(20);
 	const whole = plans.filter(
 		(plan) =>
-			/^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b(?! USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open))/.test(
+			(/^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b/.test(
 				plan,
-			) || plan.includes("TEMP B-TREE"),
+			) &&
+				!/^SCAN \w+ USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open)/.test(
+					plan,
+				)) ||
+			plan.includes("TEMP B-TREE"),
 	);
 	expect(whole).toEqual([]);
 	const claim = plans.filter((plan) =>

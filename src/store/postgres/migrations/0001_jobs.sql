@@ -1,16 +1,19 @@
--- Jobs with their texts, attempts and chunks, the counts of each endpoint (D13), and the keys under which jobs were submitted (D14).
--- Everything is keyed by the endpoint first, so that the tables can be spread by it. Ids compare byte by byte (COLLATE "C"): faster, and the same everywhere.
+-- Jobs with their texts, attempts and chunks, the counts of each endpoint (D13), and the keys under
+-- which jobs were submitted (D14). Everything is keyed by the endpoint first, so that the tables
+-- can be spread by it. Ids compare byte by byte (COLLATE "C"): faster, and the same everywhere.
 
 -- One row for each endpoint that ever had a job.
 CREATE TABLE queues (
   endpoint text COLLATE "C" PRIMARY KEY,
-  -- Waiting jobs of an earlier epoch were purged and are still to be removed (D11); `purged_to` is the highest rank of them.
+  -- Waiting jobs of an earlier epoch were purged and are still to be removed (D11); `purged_to` is
+  -- the highest rank of them.
   epoch bigint NOT NULL DEFAULT 0,
   cleaned bigint NOT NULL DEFAULT 0,
   purged_to bigint NOT NULL DEFAULT 0
 );
 
--- Counts of an endpoint, the sum of its rows: each writing connection has a slot of its own, so that servers never wait for each other's counts.
+-- Counts of an endpoint, the sum of its rows: each writing connection has a slot of its own, so
+-- that servers never wait for each other's counts.
 CREATE TABLE queue_counts (
   endpoint text COLLATE "C" NOT NULL,
   slot bigint NOT NULL,
@@ -21,9 +24,13 @@ CREATE TABLE queue_counts (
   failed bigint NOT NULL DEFAULT 0,
   retried bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (endpoint, slot)
-) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0);
+) WITH (
+  fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
+  autovacuum_vacuum_cost_delay = 0
+);
 
--- The record with its texts. A change of state does not rewrite large ones: PostgreSQL keeps those outside of the row.
+-- The record with its texts. A change of state does not rewrite large ones: PostgreSQL keeps those
+-- outside of the row.
 CREATE TABLE jobs (
   endpoint text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -31,7 +38,8 @@ CREATE TABLE jobs (
   number bigint NOT NULL,
   operation text NOT NULL,
   low_priority boolean NOT NULL,
-  state text COLLATE "C" NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')),
+  state text COLLATE "C" NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED',
+    'CANCELLED', 'TIMED_OUT')),
   submitted_at bigint NOT NULL,
   queued_at bigint NOT NULL,
   started_at bigint,
@@ -60,7 +68,8 @@ CREATE TABLE jobs (
   -- Number of the next chunk, and of the next one to deliver (D7).
   next_chunk bigint NOT NULL,
   cursor bigint NOT NULL,
-  -- Who is writing chunks to its client, up to which number, and the session of its server, whose end frees the range.
+  -- Who is writing chunks to its client, up to which number, and the session of its server, whose
+  -- end frees the range.
   reader text,
   reader_end bigint,
   reader_session bigint,
@@ -70,17 +79,23 @@ CREATE TABLE jobs (
   -- A JSON string: a worker's sentence may hold what text cannot.
   error text,
   PRIMARY KEY (endpoint, id)
-) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0);
+) WITH (
+  fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05,
+  autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0
+);
 
 CREATE INDEX jobs_waiting ON jobs (endpoint, low_priority, rank) WHERE state = 'IN_QUEUE';
 CREATE INDEX jobs_running ON jobs (endpoint, worker) WHERE state = 'IN_PROGRESS';
 -- Two, so that lapses and losses are found without passing millions of results that only wait to expire.
 CREATE INDEX jobs_live_due ON jobs (endpoint, due_at) WHERE ended_at IS NULL;
 CREATE INDEX jobs_ended_due ON jobs (endpoint, due_at) WHERE ended_at IS NOT NULL;
--- For lists, last submitted first; what waits or runs has indexes of its own. Its condition always holds: only who names it may use it, so that a
--- planner without statistics finds a job by its id through the primary key.
+-- For lists, last submitted first; what waits or runs has indexes of its own. Its condition always
+-- holds: only who names it may use it, so that a planner without statistics finds a job by its id
+-- through the primary key.
 CREATE INDEX jobs_listed ON jobs (endpoint, number) WHERE number > 0;
-CREATE INDEX jobs_listed_ended ON jobs (endpoint, state, number) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
+CREATE INDEX jobs_listed_ended ON jobs (endpoint, state, number)
+  WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
 
 CREATE TABLE chunks (
   endpoint text COLLATE "C" NOT NULL,
@@ -106,7 +121,7 @@ CREATE TABLE attempts (
 
 CREATE INDEX attempts_open ON attempts (endpoint, worker) WHERE open = 1;
 
--- `job` is the id of a job: its row may be gone before the key is.
+-- `job` is the id of a job: its row may be removed before the key.
 CREATE TABLE idempotency (
   endpoint text COLLATE "C" NOT NULL,
   operation text NOT NULL,

@@ -28,7 +28,8 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_worker ON tokens (worker) WHERE worker IS NOT NULL;
 CREATE INDEX tokens_endpoint ON tokens (endpoint);
 
--- `name` is a JSON string: a person may write what text cannot hold. `scopes` and `endpoints` are JSON lists. `number` is the order of making.
+-- `name` is a JSON string: a person may write what text cannot hold. `scopes` and `endpoints` are
+-- JSON lists. `number` is the order of making.
 CREATE TABLE keys (
   id text COLLATE "C" PRIMARY KEY,
   hash text COLLATE "C" NOT NULL UNIQUE,
@@ -40,10 +41,14 @@ CREATE TABLE keys (
   number bigint GENERATED ALWAYS AS IDENTITY
 );
 
--- What the store knows of itself, such as its identity. Values stay as large as they are: one of them is there to see whether a disk takes it.
+-- What the store knows about this installation, such as its identity. Values stay as large as they
+-- are: one of them is there to see whether a disk takes it.
 CREATE TABLE meta (
   name text COLLATE "C" PRIMARY KEY,
   value text NOT NULL
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50, toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 100);
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50,
+  toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 100
+);
 
 ALTER TABLE meta ALTER COLUMN value SET STORAGE EXTERNAL;

@@ -1,6 +1,6 @@
--- Webhook deliveries (D21). `due_at` is there exactly while the state is pending.
--- The body is a column here, unlike in SQLite: PostgreSQL keeps a large one outside of the row and does not write it again with each try,
--- a small one costs less in the row than a second row with an index would.
+-- Webhook deliveries (D21). `due_at` is there exactly while the state is pending. The body is a
+-- column here, unlike in SQLite: PostgreSQL keeps a large one outside of the row and does not write
+-- it again with each try, a small one costs less in the row than a second row with an index would.
 CREATE TABLE deliveries (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id text COLLATE "C" NOT NULL UNIQUE,
@@ -16,7 +16,10 @@ CREATE TABLE deliveries (
   due_at bigint,
   body text NOT NULL,
   CHECK ((state = 'pending') = (due_at IS NOT NULL))
-) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0);
+) WITH (
+  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0
+);
 
 CREATE INDEX deliveries_due ON deliveries (due_at, number) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_over ON deliveries (created_at) WHERE due_at IS NULL;

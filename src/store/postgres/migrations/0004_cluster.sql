@@ -1,6 +1,7 @@
 -- Servers that share this store, and what each of them leads (D24, D34).
 
--- A server counts as alive until `alive_until`; the row of a dead one is removed by the next who notices, and with it all it led.
+-- A server counts as alive until `alive_until`; the row of a dead one is removed by the next who
+-- notices, and with it all it led.
 CREATE TABLE servers (
   id text COLLATE "C" PRIMARY KEY,
   -- Made at each start: of two processes under one id the later one counts.
@@ -8,10 +9,13 @@ CREATE TABLE servers (
   url text NOT NULL,
   started_at bigint NOT NULL,
   alive_until bigint NOT NULL,
-  -- What it tells the others of itself; the number grows with each change.
+  -- What it shows the others of its state; the number grows with each change.
   note text,
   note_number bigint NOT NULL DEFAULT 0
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 200);
+) WITH (
+  fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
+  toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 200
+);
 
 -- A lease lives as long as its server: nothing is to be renewed, however many there are.
 CREATE TABLE leases (

@@ -1,7 +1,9 @@
--- Rates and places under way of all servers together (D24). Nothing here outlives a crash of the database, which forgets what was counted in the
--- last 10 s: tables that are not logged cost no flush, so that whoever asks waits for no disk. All of it belongs to requests of the last seconds.
+-- Rates and requests in progress of all servers together (D24). Nothing here outlives a crash of
+-- the database, which forgets what was counted in the last 10 s: tables that are not logged cost no
+-- flush, so that a request waits for no disk. All of it belongs to requests of the last seconds.
 
--- One row for each endpoint and operation that was asked for lately. Whoever counts locks it, so that one counts after the other.
+-- One row for each endpoint and operation that was asked for lately. A counter locks it, so that
+-- one counts after the other.
 CREATE UNLOGGED TABLE limit_budgets (
   endpoint text COLLATE "C" NOT NULL,
   operation text COLLATE "C" NOT NULL,
@@ -11,7 +13,10 @@ CREATE UNLOGGED TABLE limit_budgets (
   oldest bigint NOT NULL,
   newest bigint NOT NULL,
   PRIMARY KEY (endpoint, operation)
-) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+) WITH (
+  fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0
+);
 
 -- Requests that were let in, by the millisecond.
 CREATE UNLOGGED TABLE limit_times (
@@ -20,9 +25,13 @@ CREATE UNLOGGED TABLE limit_times (
   at bigint NOT NULL,
   requests bigint NOT NULL,
   PRIMARY KEY (endpoint, operation, at)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0
+);
 
--- Requests under way at each server, as it tells; those of a server that tells nothing any more do not count after `until`.
+-- Requests in progress at each server, as it reports; those of a server that has stopped reporting
+-- do not count after `until`.
 CREATE UNLOGGED TABLE limit_places (
   endpoint text COLLATE "C" NOT NULL,
   operation text COLLATE "C" NOT NULL,
@@ -30,10 +39,14 @@ CREATE UNLOGGED TABLE limit_places (
   held bigint NOT NULL,
   until bigint NOT NULL,
   PRIMARY KEY (endpoint, operation, server)
-) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+) WITH (
+  fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0
+);
 
--- What `LimitStore.take` says, one row for each that is asked. A function, because what follows the lock must see what others wrote before they gave it free:
--- in one statement without it all would be read as it was at the beginning. Callers ask in one order, so that nobody waits in a circle.
+-- What `LimitStore.take` says, one row for each that is asked. A function, because what follows the
+-- lock must see what others wrote before they gave it free: in one statement without it all would
+-- be read as it was at the beginning. Callers ask in one order, so that no two wait for each other.
 CREATE FUNCTION take_limits(
   asking text, present bigint, window_ms bigint, alive_until bigint,
   endpoints text[], operations text[], rates bigint[], at_once bigint[], holds bigint[], counts bigint[]
@@ -43,7 +56,7 @@ DECLARE
   e text;
   o text;
   budget limit_budgets;
-  gone bigint;
+  expired bigint;
   elsewhere bigint;
   changed boolean;
 BEGIN
@@ -63,17 +76,20 @@ BEGIN
       changed := false;
       IF budget.used > 0 AND (budget.oldest <= present - window_ms OR budget.newest > present + window_ms) THEN
         WITH removed AS (
-          DELETE FROM limit_times WHERE endpoint = e AND operation = o AND at >= budget.oldest AND at <= present - window_ms RETURNING requests
-        ) SELECT coalesce(sum(requests), 0) INTO gone FROM removed;
-        budget.used := budget.used - gone;
+          DELETE FROM limit_times WHERE endpoint = e AND operation = o AND at >= budget.oldest
+            AND at <= present - window_ms RETURNING requests
+        ) SELECT coalesce(sum(requests), 0) INTO expired FROM removed;
+        budget.used := budget.used - expired;
         -- What is later than a whole window from now was counted by a clock that was wrong.
         IF budget.newest > present + window_ms THEN
           WITH removed AS (
-            DELETE FROM limit_times WHERE endpoint = e AND operation = o AND at > present + window_ms RETURNING requests
-          ) SELECT coalesce(sum(requests), 0) INTO gone FROM removed;
-          budget.used := budget.used - gone;
+            DELETE FROM limit_times WHERE endpoint = e AND operation = o AND at > present + window_ms
+              RETURNING requests
+          ) SELECT coalesce(sum(requests), 0) INTO expired FROM removed;
+          budget.used := budget.used - expired;
         END IF;
-        SELECT at INTO budget.oldest FROM limit_times WHERE endpoint = e AND operation = o AND at > present - window_ms ORDER BY at LIMIT 1;
+        SELECT at INTO budget.oldest FROM limit_times WHERE endpoint = e AND operation = o
+          AND at > present - window_ms ORDER BY at LIMIT 1;
         changed := true;
       END IF;
 
@@ -82,7 +98,8 @@ BEGIN
         granted := least(granted, rates[i] - budget.used);
       END IF;
       IF at_once[i] IS NOT NULL THEN
-        SELECT coalesce(sum(held), 0) INTO elsewhere FROM limit_places WHERE endpoint = e AND operation = o AND server <> asking AND until > present;
+        SELECT coalesce(sum(held), 0) INTO elsewhere FROM limit_places WHERE endpoint = e
+          AND operation = o AND server <> asking AND until > present;
         granted := least(granted, at_once[i] - holds[i] - elsewhere);
       END IF;
       granted := greatest(granted, 0);
@@ -94,11 +111,13 @@ BEGIN
           budget.oldest := least(CASE WHEN budget.used > 0 THEN budget.oldest END, present);
           budget.used := budget.used + granted;
         END IF;
-        budget.newest := greatest(CASE WHEN budget.newest <= present + window_ms THEN budget.newest END, present);
+        budget.newest := greatest(CASE WHEN budget.newest <= present + window_ms THEN budget.newest END,
+          present);
         changed := true;
       END IF;
       IF changed THEN
-        UPDATE limit_budgets SET used = budget.used, oldest = coalesce(budget.oldest, present), newest = budget.newest WHERE endpoint = e AND operation = o;
+        UPDATE limit_budgets SET used = budget.used, oldest = coalesce(budget.oldest, present),
+          newest = budget.newest WHERE endpoint = e AND operation = o;
       END IF;
 
       used := budget.used;
@@ -107,7 +126,8 @@ BEGIN
       END IF;
       IF used > rates[i] AND rates[i] > 0 THEN
         SELECT at + window_ms INTO free_at
-        FROM (SELECT at, sum(requests) OVER (ORDER BY at) AS so_far FROM limit_times WHERE endpoint = e AND operation = o AND at >= budget.oldest) AS times
+        FROM (SELECT at, sum(requests) OVER (ORDER BY at) AS so_far FROM limit_times WHERE endpoint = e
+          AND operation = o AND at >= budget.oldest) AS times
         WHERE so_far > used - rates[i] ORDER BY at LIMIT 1;
       ELSIF used >= rates[i] THEN
         -- With a rate of 0 no place ever comes free: the whole window is the least that can be said.

@@ -1,5 +1,6 @@
--- What was counted of each endpoint in each minute and hour, a row for each server that counted (D40). `tally` is JSON.
--- The endpoint '' stands for the server itself: where it has a row, the server looked, and an endpoint without one had nothing to count.
+-- What was counted of each endpoint in each minute and hour, a row for each server that counted
+-- (D40). `tally` is JSON. The endpoint '' stands for the server itself: where it has a row, the
+-- server looked, and an endpoint without one had nothing to count.
 CREATE TABLE metrics (
   endpoint text COLLATE "C" NOT NULL,
   -- Length of the step, ms.

@@ -1,5 +1,6 @@
--- What each session of a server committed last: by it a server knows what became of a transaction whose COMMIT got no answer (docs/decisions/0024).
--- A transaction that wrote anything writes its number here with its last statement, so that both are committed or neither is.
+-- What each session of a server committed last: by it a server knows what became of a transaction
+-- whose COMMIT got no answer (docs/decisions/0024). A transaction that wrote anything writes its
+-- number here with its last statement, so that both are committed or neither is.
 CREATE TABLE commit_markers (
   -- One connection of one server, from its start to its loss.
   session text COLLATE "C" PRIMARY KEY,

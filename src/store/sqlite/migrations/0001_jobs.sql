@@ -1,4 +1,5 @@
--- Jobs with their texts, attempts and chunks, the counts of each endpoint (D13), and the keys under which jobs were submitted (D14).
+-- Jobs with their texts, attempts and chunks, the counts of each endpoint (D13), and the keys under
+-- which jobs were submitted (D14).
 
 -- One row for each endpoint that ever had a job: a short number for its rows, and its counts.
 CREATE TABLE queues (
@@ -10,7 +11,8 @@ CREATE TABLE queues (
   completed INTEGER NOT NULL DEFAULT 0,
   failed INTEGER NOT NULL DEFAULT 0,
   retried INTEGER NOT NULL DEFAULT 0,
-  -- Waiting jobs whose rank lies between the two, both included, were purged and are still to be removed (D11).
+  -- Waiting jobs whose rank lies between the two, both included, were purged and are still to be
+  -- removed (D11).
   purged_from INTEGER NOT NULL DEFAULT 1,
   purged_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -22,7 +24,8 @@ CREATE TABLE jobs (
   queue INTEGER NOT NULL,
   operation TEXT NOT NULL,
   low_priority INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')),
+  state TEXT NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED',
+    'TIMED_OUT')),
   submitted_at INTEGER NOT NULL,
   queued_at INTEGER NOT NULL,
   started_at INTEGER,
@@ -55,12 +58,14 @@ CREATE INDEX jobs_running ON jobs (worker) WHERE state = 'IN_PROGRESS';
 -- Two, so that lapses and losses are found without passing millions of results that only wait to expire.
 CREATE INDEX jobs_live_due ON jobs (due_at) WHERE ended_at IS NULL;
 CREATE INDEX jobs_ended_due ON jobs (due_at) WHERE ended_at IS NOT NULL;
--- For lists, last submitted first: the number of the row is the last member of every index. What waits or runs has indexes of its own.
+-- For lists, last submitted first: the number of the row is the last member of every index. What
+-- waits or runs has indexes of its own.
 CREATE INDEX jobs_listed ON jobs (queue);
 CREATE INDEX jobs_listed_ended ON jobs (queue, state) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
 
--- Texts that are large, in blocks with successive numbers: `rest` are the bytes of the text from this block on, so that the
--- last one is known by its size. What such a text belongs to holds the number of its first block.
+-- Texts that are large, in blocks with successive numbers: `rest` are the bytes of the text from
+-- this block on, so that the last one is known by its size. What such a text belongs to holds the
+-- number of its first block.
 CREATE TABLE blocks (
   number INTEGER PRIMARY KEY,
   rest INTEGER NOT NULL,
@@ -78,7 +83,8 @@ CREATE TABLE inputs (
   input ANY NOT NULL
 ) STRICT;
 
--- While a job runs, `output` is its latest progress value (D6). `error` comes first, so that a list reads it without passing the output.
+-- While a job runs, `output` is its latest progress value (D6). `error` comes first, so that a list
+-- reads it without passing the output.
 CREATE TABLE results (
   seq INTEGER PRIMARY KEY,
   error TEXT,
@@ -106,7 +112,7 @@ CREATE TABLE attempts (
 
 CREATE INDEX attempts_open ON attempts (worker, seq) WHERE open = 1;
 
--- `job` is the id of a job: its row may be gone before the key is.
+-- `job` is the id of a job: its row may be removed before the key.
 CREATE TABLE idempotency (
   queue INTEGER NOT NULL,
   operation TEXT NOT NULL,

@@ -38,7 +38,7 @@ CREATE TABLE keys (
   last_used_at INTEGER
 ) STRICT;
 
--- What the store knows of itself, such as its identity.
+-- What the store knows about this installation, such as its identity.
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL

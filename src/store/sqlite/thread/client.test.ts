@@ -38,7 +38,7 @@ const insert = (store: Store, id: string, input: string | Uint8Array[] = "{}") =
 const claim = (store: Store) =>
 	store.jobs.claim({ endpoint: "e", worker: "w", limit: 1000, maxBytes: 1e6, now: NOW });
 
-it("when a batch cannot be sent to the thread, each of its callers gets an error, and later batches are answered", async () => {
+it("of a batch that cannot be sent each caller gets an error, and later batches are answered", async () => {
 	const store = await openStore();
 	const uncloneable = (() => {}) as never;
 	const results = await Promise.allSettled([
