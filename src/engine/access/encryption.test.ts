@@ -2,10 +2,13 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encryption } from "./encryption.ts";
+import { encryption, keyId } from "./encryption.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const sealing = encryption(KEY, randomBytes);
+
+/** Characters before the base64: version and key id. */
+const PREFIX = "1.12345678.".length;
 
 function opened(found: ReturnType<typeof sealing.decrypt>): string | undefined {
 	return found.ok ? found.text : undefined;
@@ -24,7 +27,7 @@ describe("seal", () => {
 	it("D22: the text cannot be seen in it, and two closings of one text differ", () => {
 		const text = "the secret access key of the storage";
 		const [one, two] = [sealing.encrypt(text), sealing.encrypt(text)];
-		expect(Buffer.from(one, "base64").toString("latin1")).not.toContain("secret");
+		expect(Buffer.from(one.slice(PREFIX), "base64").toString("latin1")).not.toContain("secret");
 		expect(one).not.toBe(two);
 	});
 
@@ -37,12 +40,25 @@ describe("seal", () => {
 	});
 
 	it("D22: a change of any byte is noticed", () => {
-		const closed = Buffer.from(sealing.encrypt("abc"), "base64");
+		const text = sealing.encrypt("abc");
+		const closed = Buffer.from(text.slice(PREFIX), "base64");
 		for (let at = 0; at < closed.length; at += 1) {
 			const changed = Buffer.from(closed);
 			changed[at]! ^= 1;
-			expect(sealing.decrypt(changed.toString("base64")), `byte ${at}`).toEqual({ ok: false });
+			expect(
+				sealing.decrypt(text.slice(0, PREFIX) + changed.toString("base64")),
+				`byte ${at}`,
+			).toEqual({ ok: false });
 		}
+	});
+
+	it("D22: names its key, and opens texts of earlier versions, which name none", () => {
+		const text = sealing.encrypt("abc");
+		expect(text.slice(0, PREFIX)).toBe(`1.${keyId(KEY)}.`);
+		expect(sealing.isCurrent(text)).toBe(true);
+		const earlier = text.slice(PREFIX);
+		expect(opened(sealing.decrypt(earlier))).toBe("abc");
+		expect(sealing.isCurrent(earlier)).toBe(false);
 	});
 
 	it.each(["", "AAAA", "not base64!"])("D22: %j does not open", (text) => {

@@ -1,43 +1,59 @@
 /** Encrypts stored secrets (D22): AES-256-GCM under a key of the service. */
-import { createCipheriv, createDecipheriv } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import type { Random } from "../../ids.ts";
 
 export interface Encryption {
 	encrypt(text: string): string;
-	/** Not ok when the text was encrypted with another key or was changed. */
+	/** Not ok when the text was encrypted with an unknown key or was changed. */
 	decrypt(encrypted: string): { ok: true; text: string } | { ok: false };
+	/** Whether the text is encrypted with the key that {@link encrypt} uses, and names it. */
+	isCurrent(encrypted: string): boolean;
 }
 
 const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** With a key of 32 bytes. The encrypted text is base64 of nonce, tag and ciphertext. */
+/** Form of encrypted texts: `1.<key id>.<base64>`. Earlier versions wrote the base64 alone. */
+const FORM = /^1\.([0-9a-f]{8})\.([A-Za-z0-9+/]+=*)$/;
+
+/** Names a key without revealing it. */
+export function keyId(key: Uint8Array): string {
+	return createHmac("sha256", key).update("Sluice key id").digest("hex").slice(0, 8);
+}
+
+/** With a key of 32 bytes. The base64 is of nonce, tag and ciphertext. */
 export function encryption(key: Uint8Array, random: Random): Encryption {
+	const id = keyId(key);
 	return {
 		encrypt(text) {
 			const nonce = random(NONCE_BYTES);
 			const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
 			const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-			return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString("base64");
+			const bytes = Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
+			return `1.${id}.${bytes.toString("base64")}`;
 		},
 		decrypt(encrypted) {
-			const bytes = Buffer.from(encrypted, "base64");
-			try {
-				const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
-					authTagLength: TAG_BYTES,
-				});
-				decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-				return {
-					ok: true,
-					text: Buffer.concat([
-						decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)),
-						decipher.final(),
-					]).toString("utf8"),
-				};
-			} catch {
-				return { ok: false };
-			}
+			const [, of, base64] = FORM.exec(encrypted) ?? [undefined, undefined, encrypted];
+			if (of !== undefined && of !== id) return { ok: false };
+			return decryptWith(key, Buffer.from(base64 ?? "", "base64"));
 		},
+		isCurrent: (encrypted) => encrypted.startsWith(`1.${id}.`),
 	};
+}
+
+function decryptWith(key: Uint8Array, bytes: Buffer): ReturnType<Encryption["decrypt"]> {
+	try {
+		const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
+			authTagLength: TAG_BYTES,
+		});
+		decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+		const text = Buffer.concat([
+			decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)),
+			decipher.final(),
+		]);
+		return { ok: true, text: text.toString("utf8") };
+	} catch {
+		return { ok: false };
+	}
 }

@@ -21,7 +21,7 @@ it("D39: a change or deletion that the store cannot take has not begun", async (
 	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
 	try {
 		const store = await openSqlite({ path: join(folder, "s.db") });
-		const known = endpointRegistry(store.endpoints, {
+		const known = endpointRegistry(store, {
 			encryption: encryption(randomBytes(32), randomBytes),
 			random: randomBytes,
 		});

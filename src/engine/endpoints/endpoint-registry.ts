@@ -3,9 +3,11 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { EndpointStore } from "../../store/contract/endpoints.ts";
+import type { EndpointRow } from "../../store/contract/endpoints.ts";
+import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
+import { isOutdated, openSettings, sealSettings } from "./sealed-settings.ts";
 import { newWebhookSecret } from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */
@@ -47,19 +49,27 @@ export interface EndpointRegistry {
 }
 
 export function endpointRegistry(
-	store: EndpointStore,
+	{ endpoints: store, secrets: sealedTexts }: Pick<Store, "endpoints" | "secrets">,
 	{ encryption, random }: { encryption: Encryption; random: Random },
 ): EndpointRegistry {
 	const entries = new Map<string, EndpointEntry>();
 	const removing = new Set<string>();
 	const secrets = new Map<string, string>();
-	/** Settings as last read: most are unchanged the next time. */
+	/** Settings as stored when last read: most are unchanged the next time. */
 	const settingsTexts = new Map<string, string>();
 
 	function entry(id: string): EndpointEntry {
 		const found = entries.get(id);
 		if (!found) throw new ApiError("endpoint_not_found", { endpoint: id });
 		return found;
+	}
+
+	/** Encrypts what an earlier version stored in clear, unless another server changed it meanwhile. */
+	async function seal({ id, settings, secret }: EndpointRow, endpoint: Endpoint): Promise<void> {
+		const { id: _, ...open } = endpoint;
+		const to = { settings: sealSettings(open, encryption, settings), secret };
+		if (await sealedTexts.replaceEndpoint({ id, from: { settings, secret }, to }))
+			settingsTexts.set(id, to.settings);
 	}
 
 	function deleted(id: string): void {
@@ -70,7 +80,8 @@ export function endpointRegistry(
 	return {
 		async load(onFault) {
 			const rows = await store.list();
-			for (const { id, settings, secret, paused, createdAt, removing: isRemoving } of rows) {
+			for (const row of rows) {
+				const { id, settings, secret, paused, createdAt, removing: isRemoving } = row;
 				if (secret !== undefined) secrets.set(id, secret);
 				if (isRemoving) {
 					entries.delete(id);
@@ -83,13 +94,17 @@ export function endpointRegistry(
 					current.paused = paused;
 					continue;
 				}
-				const read = readEndpoint(id, JSON.parse(settings));
+				const opened = openSettings(settings, encryption);
+				const read = readEndpoint(id, opened.settings);
 				if (!read.ok) {
 					onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
 					continue;
 				}
+				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
 				settingsTexts.set(id, settings);
 				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
+				if (opened.unreadable.length === 0 && isOutdated(settings, encryption))
+					await seal(row, read.endpoint);
 			}
 			const stored = new Set(rows.map(({ id }) => id));
 			const missing = [...entries.keys(), ...removing].filter((id) => !stored.has(id));
@@ -106,7 +121,7 @@ export function endpointRegistry(
 				webhookSecret === undefined
 					? (secrets.get(id) ?? encryption.encrypt(newWebhookSecret(random)))
 					: encryption.encrypt(webhookSecret);
-			const text = JSON.stringify(settings);
+			const text = sealSettings(settings, encryption, settingsTexts.get(id));
 			await store.put({ id, settings: text, secret, now });
 			settingsTexts.set(id, text);
 			removing.delete(id);
@@ -141,4 +156,11 @@ export function endpointRegistry(
 		deleted,
 		all: () => [...entries.values()],
 	};
+}
+
+function unreadableEnv(names: readonly string[]): string {
+	return (
+		`The values of env ${names.join(", ")} were stored under another SLUICE_SECRET and cannot be ` +
+		"read: workers start without them. Set them again."
+	);
 }

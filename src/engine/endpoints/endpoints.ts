@@ -60,7 +60,7 @@ export interface Endpoints
 }
 
 export function createEndpoints(d: Deps): Endpoints {
-	const registry = endpointRegistry(d.store.endpoints, d);
+	const registry = endpointRegistry(d.store, d);
 	const removal = endpointRemoval({ ...d, registry });
 	let last: Promise<void> = Promise.resolve();
 	/** A refresh that has not begun: it will read whatever was changed until then. */

@@ -23,6 +23,7 @@ import type { JobStore } from "./jobs.ts";
 import type { KeyStore } from "./keys.ts";
 import type { LimitStore } from "./limits.ts";
 import type { MetricsStore } from "./metrics.ts";
+import type { SecretStore } from "./secrets.ts";
 import type { WebhookStore } from "./webhooks.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
 
@@ -77,6 +78,7 @@ export interface Store {
 	keys: KeyStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;
+	secrets: SecretStore;
 	/** `cluster` and `limits` are absent from a store that only one server can open. */
 	cluster?: ClusterStore;
 	limits?: LimitStore;

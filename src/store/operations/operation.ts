@@ -19,7 +19,8 @@ export type Group =
 	| "tokens"
 	| "keys"
 	| "webhooks"
-	| "metrics";
+	| "metrics"
+	| "secrets";
 
 /** A method of the contract as `group.method`. */
 export type OpName =

@@ -64,6 +64,7 @@ export const OPERATIONS = {
 	"metrics.put": perDialect("write"),
 	"metrics.read": perDialect("read"),
 	"metrics.expire": perDialect("write"),
+	"secrets.replaceEndpoint": perDialect("write"),
 	identity: perDialect("read"),
 	ping: perDialect("write"),
 } as const satisfies { [N in OpName]: Operation<N> };

@@ -22,6 +22,7 @@ import { openRankAllocator } from "./rows/rank-allocator.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
 import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
+import { openSecrets } from "./secrets.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
 import { openSweeps } from "./sweeps.ts";
@@ -124,6 +125,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 		keys: openKeys({ database, notifyOthers }),
 		webhooks: openWebhooks({ database, signal, notifyOthers }),
 		metrics: openMetrics({ database }),
+		secrets: openSecrets({ database, notifyOthers }),
 		identity: meta.identity,
 		ping: open(meta.ping),
 	};

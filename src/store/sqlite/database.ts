@@ -54,8 +54,8 @@ const PRAGMAS = `
 `;
 
 /**
- * Opens or creates the file and its folder, readable only by the owner: it holds inputs and values
- * of `env`. Throws {@link StoreUnavailable} `unreachable` when another process has it open.
+ * Opens or creates the file and its folder, readable only by the owner: it holds inputs and
+ * results. Throws {@link StoreUnavailable} `unreachable` when another process has it open.
  */
 export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 	makeFolder(dirname(path));

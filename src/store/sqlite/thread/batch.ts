@@ -5,6 +5,7 @@ import { openJobs } from "../jobs.ts";
 import { openKeys, openTokens } from "../keys.ts";
 import { openMeta } from "../meta.ts";
 import { openMetrics } from "../metrics.ts";
+import { openSecrets } from "../secrets.ts";
 import { memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { AllDialectHandlers } from "../../operations/table.ts";
 import type { Failure, Reply } from "./messages.ts";
@@ -34,6 +35,7 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 		keys: openKeys(unit),
 		webhooks: openWebhooks(unit),
 		metrics: openMetrics(unit),
+		secrets: openSecrets(unit),
 		...openMeta(unit),
 	};
 	return OP_NAMES.map((name) => {

@@ -1,0 +1,138 @@
+/** Values of `env` in the store: encrypted, also those that an earlier version stored in clear. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../clock.ts";
+import type { Endpoint } from "../../core/endpoint.ts";
+import { readEndpoint } from "../../endpoint-settings.ts";
+import type { Store } from "../../store/contract/store.ts";
+import { openPostgres } from "../../store/postgres/open.ts";
+import { openSqlite } from "../../store/sqlite/open.ts";
+import { postgres } from "../../../test/support/postgres.ts";
+import { encryption } from "../access/encryption.ts";
+import { endpointRegistry } from "./endpoint-registry.ts";
+import type { EndpointRegistry } from "./endpoint-registry.ts";
+
+const KEY = new Uint8Array(32).fill(7);
+const VALUE = "hf_a-token-nobody-else-may-read";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-env-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function registry(store: Store, key = KEY): EndpointRegistry {
+	return endpointRegistry(store, { encryption: encryption(key, randomBytes), random: randomBytes });
+}
+
+function endpoint(env: Record<string, string>): Endpoint {
+	const read = readEndpoint("ep", { env });
+	if (!read.ok) throw new Error("The settings of the test are bad.");
+	return read.endpoint;
+}
+
+/** The settings as an earlier version stored them. */
+const inClear = (): string => {
+	const { id: _, ...settings } = endpoint({ HF_TOKEN: VALUE, MODE: "fast" });
+	return JSON.stringify(settings);
+};
+
+const stored = async (store: Store): Promise<string> => (await store.endpoints.list())[0]!.settings;
+
+const noFault = (id: string, fault: string): void => expect.unreachable(`${id}: ${fault}`);
+
+function fileBytes(path: string): string {
+	const files = readdirSync(path).map((name) => readFileSync(join(path, name), "latin1"));
+	return files.join("\n");
+}
+
+describe("in SQLite", () => {
+	it("D22: values of env are encrypted, their names are readable", async () => {
+		const path = mkdtempSync(join(folder, "a-"));
+		const store = await openSqlite({ path: join(path, "s.db") });
+		const known = registry(store);
+		await known.put(endpoint({ HF_TOKEN: VALUE }), 1);
+		expect(known.get("ep").env).toEqual({ HF_TOKEN: VALUE });
+		const again = registry(store);
+		await again.load(noFault);
+		expect(again.get("ep").env).toEqual({ HF_TOKEN: VALUE });
+		expect(await stored(store)).toContain("HF_TOKEN");
+		await store.close();
+		expect(fileBytes(path)).not.toContain(VALUE);
+	});
+
+	it("D22: a value that did not change keeps its text", async () => {
+		const store = await openSqlite({ path: join(folder, "b.db") });
+		const known = registry(store);
+		await known.put(endpoint({ A: VALUE, B: "1" }), 1);
+		const before = JSON.parse(await stored(store)) as { sealedEnv: Record<string, string> };
+		await known.put(endpoint({ A: VALUE, B: "2" }), 2);
+		const after = JSON.parse(await stored(store)) as { sealedEnv: Record<string, string> };
+		expect(after.sealedEnv["A"]).toBe(before.sealedEnv["A"]);
+		expect(after.sealedEnv["B"]).not.toBe(before.sealedEnv["B"]);
+		await store.close();
+	});
+
+	it("D22: what an earlier version stored in clear is encrypted at the next start, and its bytes are overwritten", async () => {
+		const path = mkdtempSync(join(folder, "c-"));
+		const earlier = await openSqlite({ path: join(path, "s.db") });
+		await earlier.endpoints.put({ id: "ep", settings: inClear(), now: 1 });
+		// Of several rows of a page, and of one that spans pages.
+		for (const [id, length] of [
+			["short", 1],
+			["long", 20_000],
+			["other", 500],
+		] as const) {
+			const { id: _, ...settings } = endpoint({ [id]: VALUE + "x".repeat(length) });
+			await earlier.endpoints.put({ id, settings: JSON.stringify(settings), now: 1 });
+		}
+		await earlier.close();
+		expect(fileBytes(path)).toContain(VALUE);
+		const store = await openSqlite({ path: join(path, "s.db") });
+		const known = registry(store);
+		await known.load(noFault);
+		expect(known.get("ep").env).toEqual({ HF_TOKEN: VALUE, MODE: "fast" });
+		await store.close();
+		expect(fileBytes(path)).not.toContain(VALUE);
+	});
+
+	it("D22: values under another key are missing, with a fault that names the variables", async () => {
+		const store = await openSqlite({ path: join(folder, "d.db") });
+		await registry(store).put(endpoint({ HF_TOKEN: VALUE }), 1);
+		const before = await stored(store);
+		const faults: string[] = [];
+		const other = registry(store, new Uint8Array(32).fill(8));
+		await other.load((id, fault) => faults.push(`${id}: ${fault}`));
+		expect(faults).toEqual([expect.stringMatching(/^ep: The values of env HF_TOKEN were stored/)]);
+		expect(other.get("ep").env).toEqual({});
+		expect(await stored(store)).toBe(before);
+		await store.close();
+	});
+});
+
+describe("in PostgreSQL", () => {
+	let url: string;
+	beforeAll(async () => {
+		({ url } = await (await postgres()).createDatabase());
+	});
+
+	it("D22: several servers that start at once encrypt what an earlier version stored in clear", async () => {
+		const stores = await Promise.all(
+			[1, 2, 3].map(() => openPostgres({ url, clock: systemClock, sealKey: KEY })),
+		);
+		await stores[0]!.endpoints.put({ id: "ep", settings: inClear(), secret: "s", now: 1 });
+		const servers = stores.map((store) => registry(store));
+		await Promise.all(servers.map((server) => server.load(noFault)));
+		const text = await stored(stores[0]!);
+		expect(text).not.toContain(VALUE);
+		expect(text).toContain("HF_TOKEN");
+		for (const server of servers) {
+			expect(server.get("ep").env).toEqual({ HF_TOKEN: VALUE, MODE: "fast" });
+			expect(server.encryptedSecret("ep")).toBe("s");
+			await server.load(noFault);
+			expect(server.get("ep").env).toEqual({ HF_TOKEN: VALUE, MODE: "fast" });
+		}
+		expect(await stored(stores[0]!)).toBe(text);
+		await Promise.all(stores.map((store) => store.close()));
+	});
+});
