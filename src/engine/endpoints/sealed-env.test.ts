@@ -16,7 +16,7 @@ import { endpointRegistry } from "./endpoint-registry.ts";
 import type { EndpointRegistry } from "./endpoint-registry.ts";
 
 const KEY = new Uint8Array(32).fill(7);
-const VALUE = "hf_a-token-nobody-else-may-read";
+const VALUE = "hf_a-token-for-workers-only";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-env-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ describe("in SQLite", () => {
 		await store.close();
 	});
 
-	it("D22: what an earlier version stored in clear is encrypted at the next start, and its bytes are overwritten", async () => {
+	it("D22: what an earlier version stored in clear is encrypted at the next start, its bytes overwritten", async () => {
 		const path = mkdtempSync(join(folder, "c-"));
 		const earlier = await openSqlite({ path: join(path, "s.db") });
 		await earlier.endpoints.put({ id: "ep", settings: inClear(), now: 1 });
