@@ -12,51 +12,39 @@ import { titlesIn } from "./titles.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Where a rule is shown: a file, and the title there. */
-interface Shown {
-	file: string;
-	text: string;
-}
-
 export const rules: Page = {
 	file: "rules.md",
 	title: "Rules and their tests",
 	about: "every rule of the specification and of behaviour.md, with the tests that show it",
 	body() {
 		const shown = testsByRule(sources());
-		const overview = table(
-			["Rule", "What it says", "Tests"],
-			RULES.map((rule) => [
-				`[${rule.id}](#${headingAnchor(rule.id)})`,
-				plain(rule.says),
-				String(shown.get(rule.id)?.length ?? 0),
-			]),
-		);
 		return [
 			"Titles of tests begin with the rules that they show. `spec 2.4` is a section of the " +
 				"specification; in its sections 3, 5 and 8 the number after the point is that of a rule. " +
 				"`D16` is a section of [behaviour.md](../behaviour.md).",
-			overview,
-			...RULES.map((rule) => section(rule, shown.get(rule.id) ?? [])),
+			table(
+				["Rule", "What it says", "Tests", "In"],
+				RULES.map((rule) => row(rule, shown.get(rule.id) ?? [])),
+			),
 		].join("\n\n");
 	},
 };
 
 /**
- * Tests of each rule. Throws with every title that names an unknown rule, and every rule without a
+ * The file of each test, by rule. Throws with every title that names an unknown rule, and every rule without a
  * test.
  */
 export function testsByRule(
 	texts: readonly { file: string; text: string }[],
-): Map<string, Shown[]> {
+): Map<string, string[]> {
 	const ids = RULES.map(({ id }) => id);
-	const shown = new Map<string, Shown[]>(ids.map((id) => [id, []]));
+	const shown = new Map<string, string[]>(ids.map((id) => [id, []]));
 	const faults: string[] = [];
 	for (const { file, text } of texts) {
 		for (const title of titlesIn(text, ids)) {
 			for (const id of title.ids) {
 				const tests = shown.get(id);
-				if (tests) tests.push({ file, text: title.text });
+				if (tests) tests.push(file);
 				else faults.push(`${file}: there is no rule ${id} (in '${title.text}').`);
 			}
 		}
@@ -87,21 +75,15 @@ function titleOf({ id }: Rule): string | undefined {
 	return new RegExp(`^## (${id} .*)$`, "m").exec(BEHAVIOUR)?.[1];
 }
 
-function section(rule: Rule, tests: readonly Shown[]): string {
-	const byFile = [...Map.groupBy(tests, ({ file }) => file)];
-	const list = byFile.map(([file, all]) =>
-		[
-			`- [${file}](../../${file})`,
-			...all.map(({ text }) => `  - ${text === "" ? "(the whole group)" : plain(text)}`),
-		].join("\n"),
-	);
+/** One line: other changes of the tests rarely touch the same one. */
+function row(rule: Rule, files: readonly string[]): string[] {
 	const title = titleOf(rule);
 	return [
-		`### ${rule.id}`,
+		title === undefined ? rule.id : `[${rule.id}](../behaviour.md#${headingAnchor(title)})`,
 		plain(rule.says),
-		...(title === undefined
-			? []
-			: [`In full: [${plain(title)}](../behaviour.md#${headingAnchor(title)}).`]),
-		...(list.length > 0 ? [list.join("\n")] : []),
-	].join("\n\n");
+		String(files.length),
+		[...new Set(files)]
+			.map((file) => `[${file.replace(/(\.test)?\.ts$/, "")}](../../${file})`)
+			.join(", "),
+	];
 }
