@@ -200,8 +200,11 @@ async function inTheBrowser(url: string): Promise<object> {
 			viewport: { width: 1280, height: 820 },
 			locale: "en-GB",
 		});
-		await context.request.post(`${url}/console/session`, { data: { key: KEY } });
 		const page = await context.newPage();
+		await page.goto(`${url}/console/`);
+		await page.getByLabel(T.signIn.key).fill(KEY);
+		await page.getByRole("button", { name: T.signIn.act }).click();
+		await page.getByRole("heading", { name: T.pages.overview }).waitFor();
 		await page.addInitScript(WATCH);
 		const began = performance.now();
 		await page.goto(`${url}/console/#/endpoints/noop/requests`);

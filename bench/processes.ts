@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-export const KEY = "bench-key-0123456789";
+export const KEY = "bench-key-0123456789-0123456789";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 /** A process and the first line of its output that fits. */

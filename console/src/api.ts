@@ -1,7 +1,8 @@
 /**
- * Calls of the service: same origin, by the session's cookie (D31). Failures are shown by their
- * sentence, code and details (D2).
+ * Calls of the service: same origin, by the session's cookie and page token (D31). Failures are
+ * shown by their sentence, code and details (D2).
  */
+import { sessionHeaders } from "./page-token.ts";
 import { T } from "./text.ts";
 
 /** The service's address: the page's own, up to `/console/`. */
@@ -68,9 +69,11 @@ export async function askText(
 	try {
 		response = await fetch(BASE + path, {
 			method,
-			...(text === undefined
-				? {}
-				: { body: text, headers: { "Content-Type": "application/json" } }),
+			headers: {
+				...sessionHeaders(),
+				...(text === undefined ? {} : { "Content-Type": "application/json" }),
+			},
+			...(text === undefined ? {} : { body: text }),
 			...(signal ? { signal } : {}),
 			cache: "no-store",
 			redirect: "error",

@@ -1,6 +1,6 @@
 /** Server-sent events of one thing, such as a job's stream or a worker's log, until they end. */
 import { useEffect, useEffectEvent, useState } from "react";
-import { BASE } from "./api.ts";
+import { openEvents } from "./event-stream.ts";
 import { whileVisible } from "./visible.ts";
 
 /**
@@ -18,8 +18,8 @@ interface Listen {
 }
 
 /**
- * Listens while the page is to be seen; goes on after the last event that came (`Last-Event-ID` is
- * the browser's, `offset` is ours after a pause).
+ * Listens while the page is to be seen; goes on after the last event that came (`Last-Event-ID`
+ * after a lost connection, `offset` after a pause).
  */
 export function useEvents({ path, on, names }: Listen): EventsState {
 	const [state, setState] = useState<EventsState>("off");
@@ -31,21 +31,20 @@ export function useEvents({ path, on, names }: Listen): EventsState {
 		return whileVisible(() => {
 			if (over) return () => {};
 			onEvent({ name: "begin", data: "", id: "" });
-			const source = new EventSource(BASE + path);
-			const take = (event: MessageEvent<string>): void => {
-				onEvent({ name: event.type, data: event.data, id: event.lastEventId });
-				if (event.type !== "end") return;
-				over = true;
-				source.close();
-				setState("over");
-			};
-			for (const name of ["message", "end", ...wanted.split(" ").filter(Boolean)])
-				source.addEventListener(name, take as (event: Event) => void);
-			source.addEventListener("open", () => setState("open"));
-			source.addEventListener("error", () =>
-				setState(source.readyState === EventSource.CLOSED ? "refused" : "lost"),
-			);
-			return () => source.close();
+			const known = ["message", "end", ...wanted.split(" ")];
+			const close = openEvents(path, {
+				onOpen: () => setState("open"),
+				onError: setState,
+				onEvent(event) {
+					if (!known.includes(event.name)) return;
+					onEvent(event);
+					if (event.name !== "end") return;
+					over = true;
+					close();
+					setState("over");
+				},
+			});
+			return close;
 		});
 	}, [path, wanted]);
 	return path === undefined ? "off" : state;

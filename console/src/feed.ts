@@ -1,7 +1,8 @@
 /** The live feed: one connection for the page, closed while the page is hidden. */
 import { useSyncExternalStore } from "react";
-import { BASE, ask } from "./api.ts";
+import { ask } from "./api.ts";
 import { after } from "./clock.ts";
+import { openEvents } from "./event-stream.ts";
 import type { Endpoint, Overview } from "./shapes.ts";
 import { whileVisible } from "./visible.ts";
 
@@ -31,8 +32,8 @@ export function forget(id: string): void {
 }
 
 /** The first event of a connection contains all endpoints. */
-function onOverview(event: MessageEvent<string>): void {
-	const update = JSON.parse(event.data) as { at: string | number; endpoints: Overview[] };
+function onOverview(data: string): void {
+	const update = JSON.parse(data) as { at: string | number; endpoints: Overview[] };
 	publish({ endpoints: inOrder(update.endpoints), at: new Date(update.at).getTime(), live: true });
 }
 
@@ -66,23 +67,25 @@ function inOrder(endpoints: readonly Overview[]): readonly Overview[] {
 }
 
 function open(): () => void {
-	let source: EventSource;
+	let close: () => void;
 	let stopWaiting: (() => void) | undefined;
 	const connect = (): void => {
-		source = new EventSource(`${BASE}v1/feed`);
-		source.addEventListener("overview", onOverview);
-		source.addEventListener("error", () => {
-			publish({ live: false });
-			// A dropped connection reconnects automatically; a refused one does not.
-			if (source.readyState !== EventSource.CLOSED) return;
-			void look();
-			stopWaiting = after(RETRY_MS, connect);
+		close = openEvents("v1/feed", {
+			onEvent({ name, data }) {
+				if (name === "overview") onOverview(data);
+			},
+			onError(why) {
+				publish({ live: false });
+				if (why === "lost") return;
+				void look();
+				stopWaiting = after(RETRY_MS, connect);
+			},
 		});
 	};
 	connect();
 	return () => {
 		stopWaiting?.();
-		source.close();
+		close();
 		publish({ live: false });
 	};
 }

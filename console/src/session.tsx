@@ -3,7 +3,9 @@ import { createContext, use, useEffect, useState } from "react";
 import type { ReactNode } from "react";
 import { Failure, ask, whenSignedOut } from "./api.ts";
 import { INPUTS, forgetAll } from "./memory.ts";
-import { SignIn } from "./pages/sign-in.tsx";
+import { keepPageToken } from "./page-token.ts";
+import { SignIn, signInWith } from "./pages/sign-in.tsx";
+import { go, to } from "./router.ts";
 import type { Principal, Scope } from "./shapes.ts";
 import { T } from "./text.ts";
 
@@ -19,11 +21,18 @@ export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 	const [state, setState] = useState<Principal | "asking" | "out" | Failure>("asking");
 	useEffect(() => {
 		whenSignedOut(() => setState("out"));
-		ask<{ principal: Principal }>("console/session").then(
-			({ principal }) => setState(principal),
-			(error: unknown) =>
-				setState(error instanceof Failure && error.status !== 401 ? error : "out"),
-		);
+		const enter = (): void => {
+			enterSession().then(setState, (error: unknown) =>
+				setState(error instanceof Failure && error.code !== "unauthorized" ? error : "out"),
+			);
+		};
+		enter();
+		// A link pasted into an open console changes only what stands behind the `#`.
+		const onHash = (): void => {
+			if (linkIn(location.hash) !== undefined) enter();
+		};
+		addEventListener("hashchange", onHash);
+		return () => removeEventListener("hashchange", onHash);
 	}, []);
 
 	if (state === "asking")
@@ -40,9 +49,35 @@ export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 		// Signed out whatever the answer: a session that could not be ended expires.
 		ask("console/session", { method: "DELETE" })
 			.catch(() => {})
-			.finally(() => setState("out"));
+			.finally(() => {
+				keepPageToken(undefined);
+				setState("out");
+			});
 	};
 	return <SessionContext value={{ principal: state, signOut }}>{children}</SessionContext>;
+}
+
+/** The secret of a sign-in link. */
+function linkIn(hash: string): string | undefined {
+	return /^#\/link\/([^/?]+)$/.exec(hash)?.[1];
+}
+
+/** By the link in the address, else by the session of the browser. Throws `Failure`. */
+async function enterSession(): Promise<Principal> {
+	const link = linkIn(location.hash);
+	const current = (): Promise<Principal> =>
+		ask<{ principal: Principal }>("console/session").then(({ principal }) => principal);
+	if (link === undefined) return await current();
+	// The history of the browser must not keep it.
+	go(to([]), true);
+	try {
+		return await signInWith({ link });
+	} catch (error) {
+		// Its user may load it again.
+		return await current().catch(() => {
+			throw error;
+		});
+	}
 }
 
 export function useSession(): Session {

@@ -73,6 +73,12 @@ export const T = {
 		delivered: "Delivered",
 		failed: "Failed",
 	},
+	leave: {
+		title: (host: string) => `Leave Sluice for ${host}?`,
+		text: "A job or its client wrote this address. It opens in a new tab, which gets nothing of your session:",
+		address: "Address",
+		open: "Open in a new tab",
+	},
 	signIn: {
 		key: "API key",
 		act: "Sign in",

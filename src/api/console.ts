@@ -8,7 +8,6 @@ import type { Schema } from "../core/schema.ts";
 
 export const SIGN_IN_SCHEMA = {
 	type: "object",
-	required: ["key"],
 	properties: {
 		key: {
 			type: "string",
@@ -18,8 +17,16 @@ export const SIGN_IN_SCHEMA = {
 			description: "An API key.",
 			"x-message": "must be text of 1 to 1000 characters.",
 		},
+		link: {
+			type: "string",
+			minLength: 1,
+			maxLength: 1000,
+			writeOnly: true,
+			description: "In place of key: the end of a sign-in link, after #/link/.",
+			"x-message": "must be text of 1 to 1000 characters.",
+		},
 	},
-	"x-message": "must be an object with key.",
+	"x-message": "must be an object with key or link.",
 } as const satisfies Schema;
 export type SignIn = Static<typeof SIGN_IN_SCHEMA>;
 
@@ -36,9 +43,25 @@ export const PRINCIPAL = {
 export type Principal = Static<typeof PRINCIPAL>;
 
 const SESSION = {
-	description: "The holder of the key; after a sign-in with the cookie.",
+	description: "The holder of the key.",
 	schema: { type: "object", required: ["principal"], properties: { principal: PRINCIPAL } },
 	example: { principal: { name: KEY_EXAMPLE.name, scopes: KEY_EXAMPLE.scopes } },
+} as const satisfies Answer;
+
+const SIGNED_IN = {
+	description: "The holder of the key, with the cookie, which is valid only with the page token.",
+	schema: {
+		type: "object",
+		required: ["principal", "pageToken"],
+		properties: {
+			principal: PRINCIPAL,
+			pageToken: {
+				...TEXT,
+				description: "To be sent with the cookie as header Sluice-Page-Token, shown only here.",
+			},
+		},
+	},
+	example: { ...SESSION.example, pageToken: "8f0c…" },
 } as const satisfies Answer;
 
 const TO_CONSOLE = {
@@ -66,7 +89,7 @@ export const CREATE_CONSOLE_LINK = route({
 			required: ["path", "expiresAt"],
 			properties: { path: TEXT, expiresAt: MOMENT },
 		},
-		example: { path: "/console/link/…", expiresAt: EXAMPLE.at },
+		example: { path: "/console/#/link/…", expiresAt: EXAMPLE.at },
 	},
 	body: NO_BODY,
 });
@@ -76,15 +99,15 @@ export const SIGN_IN = route({
 	path: "/console/session",
 	access: "anyone",
 	name: "signIn",
-	summary: "Signs in to the console: the cookie of the answer replaces the key.",
-	answer: SESSION,
+	summary: "Signs in to the console: cookie and page token of the answer replace the key.",
+	answer: SIGNED_IN,
 	body: {
-		description: "The key to sign in with.",
+		description: "The key or the sign-in link to sign in with.",
 		schema: SIGN_IN_SCHEMA,
 		example: { key: "sluice_…" },
 		checked: true,
 	},
-	errors: ["unauthorized", "store_unavailable"],
+	errors: ["unauthorized", "console_link_over", "store_unavailable"],
 	signIn: true,
 });
 
@@ -113,16 +136,6 @@ export const CONSOLE_ROUTES = [
 	SIGN_IN,
 	GET_SESSION,
 	SIGN_OUT,
-	route({
-		methods: ["GET"],
-		path: "/console/link/:token",
-		access: "anyone",
-		name: "openConsoleLink",
-		summary: "Signs in to the console by a link and redirects there.",
-		answer: TO_CONSOLE,
-		status: 303,
-		errors: ["console_link_over", "store_unavailable"],
-	}),
 	route({
 		methods: ["GET", "HEAD"],
 		path: "/console/*",

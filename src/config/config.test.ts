@@ -74,13 +74,20 @@ describe("loadConfig", () => {
 	});
 
 	it("D30, D22: key and secret come from the environment alone", () => {
-		expect(config({ env: { SLUICE_API_KEY: "12345678", SLUICE_SECRET: "s" } })).toMatchObject({
-			apiKey: "12345678",
+		expect(
+			config({ env: { SLUICE_API_KEY: "123456789012345678901234", SLUICE_SECRET: "s" } }),
+		).toMatchObject({
+			apiKey: "123456789012345678901234",
 			secret: "s",
 		});
-		for (const key of ["1234567", "12345 78", "12345678\n"])
+		for (const key of [
+			"12345678901234567890123",
+			"123456789012 345678901234",
+			"123456789012345678901234\n",
+		])
 			expect(problems({ env: { SLUICE_API_KEY: key } }), key).toEqual([
-				expect.stringContaining("SLUICE_API_KEY"),
+				"SLUICE_API_KEY must have at least 24 characters and no white space; " +
+					"'openssl rand -hex 24' prints such a key.",
 			]);
 		expect(problems({ env: { SLUICE_API_KEY: "short" } }).join()).not.toContain("short");
 	});

@@ -177,12 +177,14 @@ export const OPTIONS = {
 		env: "SLUICE_API_KEY",
 		schema: {
 			type: "string",
-			minLength: 8,
+			minLength: 24,
 			pattern: "^\\S*$",
 			writeOnly: true,
 			description:
-				"An admin key, valid while it is set. If there is no key at all, the first start creates one.",
-			"x-message": "must have at least 8 characters and no white space.",
+				"An admin key, valid while it is set, as 'openssl rand -hex 24' prints one. If there is no " +
+				"key at all, the first start creates one.",
+			"x-message":
+				"must have at least 24 characters and no white space; 'openssl rand -hex 24' prints such a key.",
 		},
 	},
 	secret: {

@@ -46,7 +46,6 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			worker: "",
 			delivery: "",
 			key: "",
-			token: "",
 			rest: "",
 		};
 		let at: Node<R> | undefined = root;

@@ -36,7 +36,6 @@ const NO_PARAMS: Readonly<PathParams> = {
 	worker: "",
 	delivery: "",
 	key: "",
-	token: "",
 	rest: "",
 };
 

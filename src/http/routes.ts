@@ -73,7 +73,6 @@ const HANDLERS: Handlers = {
 	signIn: session.signIn,
 	getSession: session.session,
 	signOut: session.signOut,
-	openConsoleLink: session.link,
 	consoleFile: site.file,
 	console: site.page,
 	consoleFolder: site.folder,

@@ -61,11 +61,12 @@ it("D31: a worker is stopped through a server that did not start it, also from t
 		(await call(one!.url, "/v1/endpoints/launched/workers")).json.workers;
 	const signedIn = await call(one!.url, "/console/session", { key: null, body: { key: KEY } });
 	const cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!;
+	const session = { cookie, "sluice-page-token": signedIn.json.pageToken as string };
 	for (const [server, init] of [
 		[one!, {}],
 		[two!, {}],
-		[one!, { key: null, headers: { cookie, origin: one!.url } }],
-		[two!, { key: null, headers: { cookie, origin: two!.url } }],
+		[one!, { key: null, headers: { ...session, origin: one!.url } }],
+		[two!, { key: null, headers: { ...session, origin: two!.url } }],
 	] as const) {
 		const launched = Promise.race([one!, two!].map((each) => each.next("worker.launched")));
 		const [worker] = (await workers()).filter(({ state }) => state !== "stopping");

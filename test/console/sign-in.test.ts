@@ -1,6 +1,7 @@
 /** Signing in to the console in a real browser, and what a session may do there (D31). */
 import { once } from "node:events";
 import { createServer } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -35,13 +36,20 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await page.getByLabel(T.signIn.key).waitFor();
 		await page.goto(here.service.url + json.path);
 		await page.getByRole("link", { name: "Works" }).first().waitFor();
-		expect(page.url()).toBe(`${here.service.url}/console/`);
+		expect(page.url()).toBe(`${here.service.url}/console/#/`);
 		expect(await page.evaluate("document.cookie")).toBe("");
 		expect(await page.context().cookies()).toMatchObject([
 			{ httpOnly: true, sameSite: "Strict", path: "/" },
 		]);
-		const other = await here.open({ key: null, forgive: /status of 4/ });
-		expect((await other.goto(here.service.url + json.path))!.status()).toBe(401);
+		// Loaded again by its user, also in a new tab, it leads on; elsewhere it is over.
+		await page.reload();
+		await page.getByRole("link", { name: "Works" }).first().waitFor();
+		const tab = await page.context().newPage();
+		await tab.goto(here.service.url + json.path);
+		await tab.getByRole("link", { name: "Works" }).first().waitFor();
+		const other = await here.open({ key: null, forgive: REFUSED });
+		await other.goto(here.service.url + json.path);
+		await other.getByRole("alert").getByText("console_link_over", { exact: true }).waitFor();
 	});
 
 	it("D31: by a key; a wrong one is refused with its sentence, and the page keeps neither", async () => {
@@ -195,6 +203,70 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await page.getByRole("alert").waitFor();
 	});
 
+	it("D31: a link in an output opens after a question; the service that it leads to cannot use the session", async () => {
+		const received: IncomingHttpHeaders[] = [];
+		const neighbour = createServer((req, res) => {
+			if (req.url === "/result") received.push(req.headers);
+			res.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>next</title>");
+		});
+		await once(neighbour.listen(0, "127.0.0.1"), "listening");
+		onTestFinished(() => void neighbour.close());
+		const address = `http://127.0.0.1:${(neighbour.address() as AddressInfo).port}/result`;
+		const id = await here.ended("work", { output: { picture: address } });
+		const page = await here.open({ at: `#/endpoints/work/requests/${id}`, forgive: /asked for/ });
+		const inOutput = page.getByRole("button", { name: address, exact: true }).first();
+		await inOutput.click();
+		const dialog = page.getByRole("dialog");
+		await dialog.getByText(address, { exact: true }).waitFor();
+		await page.keyboard.press("Escape");
+		await dialog.waitFor({ state: "detached" });
+		expect(received).toEqual([]);
+		await inOutput.click();
+		const [opened] = await Promise.all([
+			page.context().waitForEvent("page"),
+			dialog.getByRole("link", { name: T.leave.open }).click(),
+		]);
+		await opened.waitForLoadState();
+		expect(await opened.evaluate("[window.opener, document.referrer]")).toEqual([null, ""]);
+		expect(received).toMatchObject([{ host: new URL(address).host }]);
+		const [{ cookie = "", referer, ...others } = {}] = received;
+		expect([referer, Object.keys(others).filter((name) => name.startsWith("sluice"))]).toEqual([
+			undefined,
+			[],
+		]);
+		// The browser sends the cookie to every port of the host: with it the neighbour forges the rest.
+		expect(cookie).toMatch(/sluice_/);
+		for (const [method, path] of [
+			["GET", "/v1/keys"],
+			["POST", "/v1/keys"],
+			["GET", "/console/session"],
+			["GET", "/v1/feed"],
+		] as const) {
+			const answer = await call(here.service.url, path, {
+				key: null,
+				method,
+				headers: { cookie, origin: here.service.url, "sec-fetch-site": "same-origin" },
+			});
+			expect(answer.status, path).toBe(401);
+		}
+		await page.reload();
+		await inOutput.waitFor();
+	});
+
+	it("D31: a second tab and a reload keep the session; signing out in one ends both", async () => {
+		const page = await here.open({ key: null, forgive: REFUSED });
+		await signIn(page, KEY);
+		await page.getByRole("heading", { name: T.pages.overview }).waitFor();
+		const tab = await page.context().newPage();
+		await tab.goto(`${here.service.url}/console/#/endpoints/work/requests`);
+		await tab.getByRole("heading", { name: "Works" }).first().waitFor();
+		await tab.getByText(T.live, { exact: true }).first().waitFor({ state: "attached" });
+		await press(page, T.signOut);
+		await page.getByLabel(T.signIn.key).waitFor();
+		await tab.reload();
+		await tab.getByLabel(T.signIn.key).waitFor();
+	});
+
 	it("D31, D38: a page of another origin cannot use the session, whatever it tries", async () => {
 		const elsewhere = createServer((_, res) =>
 			res
@@ -204,7 +276,9 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await once(elsewhere.listen(0, "127.0.0.1"), "listening");
 		onTestFinished(() => void elsewhere.close());
 		const page = await here.open({ forgive: /./ });
-		const own = await page.evaluate(`fetch("../v1/endpoints").then(({ status }) => status)`);
+		const own = await page.evaluate(`fetch("../v1/endpoints", { headers: {
+			"Sluice-Page-Token": JSON.parse(localStorage.getItem("sluice.console.session./console/")),
+		} }).then(({ status }) => status)`);
 		expect(own).toBe(200);
 		// The same host on another port is the same site: the browser does send the cookie.
 		await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);

@@ -159,10 +159,7 @@ export function site({
 			contexts.push({ context, faults });
 			context.setDefaultTimeout(PATIENCE_MS);
 			watch(context, { faults, base, forgive });
-			if (key !== null)
-				expect(
-					(await context.request.post(`${base}/console/session`, { data: { key } })).status(),
-				).toBe(200);
+			if (key !== null) await signInBefore(context, { base, key });
 			const page = await context.newPage();
 			await page.goto(`${base}/console/${at}`);
 			if (key !== null)
@@ -171,6 +168,25 @@ export function site({
 		},
 	};
 	return self;
+}
+
+/** Signs in as a page would, before one is opened. */
+export async function signInBefore(
+	context: BrowserContext,
+	{ base, key }: { base: string; key: string },
+): Promise<void> {
+	const answer = await context.request.post(`${base}/console/session`, { data: { key } });
+	expect(answer.status()).toBe(200);
+	const { pageToken } = (await answer.json()) as { pageToken: string };
+	const page = new URL(`${base}/console/`);
+	// Also runs in pages of other origins, and again at each load.
+	await context.addInitScript(
+		`if (location.origin === ${JSON.stringify(page.origin)}) {
+			const name = ${JSON.stringify(`sluice.console.session.${page.pathname}`)};
+			if (localStorage.getItem(name) === null)
+				localStorage.setItem(name, ${JSON.stringify(JSON.stringify(pageToken))});
+		}`,
+	);
 }
 
 /** Notes what pages of the console must not do: ask another host, break their policy, fail. */

@@ -16,32 +16,32 @@ it.concurrent("D31, D33: serve on loopback prints a link that signs in; on all i
 		});
 	const [own, open] = [serve("127.0.0.1"), serve("0.0.0.0")];
 	const greeting = new RegExp(
-		String.raw`^Sluice listens on (\S+)\nConsole: \1(/console/link/[0-9a-f]{48}) ` +
+		String.raw`^Sluice listens on (\S+)\nConsole: \1(/console/#/link/[0-9a-f]{48}) ` +
 			String.raw`\(single use, valid for 10 minutes; for another: sluice console\)\n`,
 	);
 	const [, url = "", path = ""] = await until("the link", () => greeting.exec(own.stdout()));
 	const page = browser({ url });
-	expect((await page.send(path)).status).toBe(303);
+	expect((await page.open(path)).status).toBe(200);
 	expect((await page.send("/v1/keys")).status).toBe(200);
 	await until("the greeting", () => /No endpoints yet/.test(open.stdout()));
 	expect(open.stdout()).not.toContain("Console");
 	for (const each of [own, open]) {
 		each.end();
-		expect((await each.ended).stderr).not.toContain("/console/link/");
+		expect((await each.ended).stderr).not.toContain("#/link/");
 	}
 });
 
 it.concurrent("D31, D36: sluice console prints another one, for the key that it calls with", async (test) => {
 	const { stdoutOf, ask, as, service } = await managed(test);
 	const link = await stdoutOf("console");
-	expect(link).toMatch(new RegExp(`^${service.url}/console/link/[0-9a-f]{48}\n$`));
+	expect(link).toMatch(new RegExp(`^${service.url}/console/#/link/[0-9a-f]{48}\n$`));
 	const page = browser(service);
-	expect((await page.send(new URL(link.trim()).pathname)).status).toBe(303);
+	expect((await page.open(link.trim())).status).toBe(200);
 	expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
 		principal: { name: "SLUICE_API_KEY", scopes: ["admin"] },
 	});
 	expect(JSON.parse(await stdoutOf("console", "--json"))).toEqual({
-		path: expect.stringMatching(/^\/console\/link\//),
+		path: expect.stringMatching(/^\/console\/#\/link\//),
 		expiresAt: expect.stringMatching(/Z$/),
 	});
 	const { json } = await call(service.url, "/v1/keys", {

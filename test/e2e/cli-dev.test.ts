@@ -50,7 +50,7 @@ describe("sluice dev", () => {
 		])
 			expect(dev.stdout()).toContain(base);
 		expect(dev.stdout()).toMatch(
-			new RegExp(`^  console    ${dev.url}/console/link/[0-9a-f]{48} `, "m"),
+			new RegExp(`^  console    ${dev.url}/console/#/link/[0-9a-f]{48} `, "m"),
 		);
 		expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
 	});

@@ -11,7 +11,6 @@ import type { TestService } from "../support/service.ts";
 import { endWith, handWorker, submitted } from "./hand-worker.ts";
 import type { HandWorker } from "./hand-worker.ts";
 import { held, operationsOf } from "./openapi-calls.ts";
-import { operator } from "./operator.ts";
 
 /** The endpoint that the page names. */
 const EP = "thumbnail";
@@ -120,7 +119,6 @@ describe("/docs of a running service", () => {
 				RUNPOD_POD_ID: worker.id,
 				KEY_ID: key,
 				DELIVERY: deliveries[0].id as string,
-				LINK: (await operator(service).post("/console-link")).json.path.split("/").at(-1) as string,
 				JOB: await submitted(service, EP),
 			};
 			const given = words(all.get(id)!, variables);

@@ -89,7 +89,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 	bad_http: () => raw("NONSENSE\r\n\r\n"),
 	unauthorized: () => get("/v2/open/health", { key: "wrong-key-0123456789" }),
 	worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
-	console_link_over: () => get("/console/link/none", { key: null }),
+	console_link_over: () => get("/console/session", { key: null, body: { link: "none" } }),
 	endpoint_not_found: () => get("/v2/nowhere/health"),
 	job_not_found: () => get("/v2/open/status/none"),
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),

@@ -290,7 +290,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 	it("D31: the console's sign-in", async () => {
 		await ask("createConsoleLink");
 		const { json } = await ask("signIn", {}, { key: null, body: { key: KEY } });
-		expect((await ask("getSession")).json).toEqual(json);
+		expect((await ask("getSession")).json).toEqual({ principal: json.principal });
 		await ask("signOut", {}, { key: null });
 	});
 
@@ -357,7 +357,7 @@ describe("D2: refusals are those that the document names", () => {
 
 describe("all together", () => {
 	it("every operation with JSON answers had a success validated against its schema", () => {
-		const site = ["openConsoleLink", "consoleFile", "console", "consoleFolder", "root"];
+		const site = ["consoleFile", "console", "consoleFolder", "root"];
 		expect(
 			operationsOf(document)
 				.map(({ id }) => id)

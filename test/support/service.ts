@@ -20,7 +20,7 @@ import type { EventBus, EventName, Events } from "../../src/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
 
 /** The API key of every service under test. */
-export const KEY = "test-key-0123456789";
+export const KEY = "test-key-0123456789-0123456789";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

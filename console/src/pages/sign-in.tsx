@@ -1,6 +1,6 @@
 /**
- * Signing in with an API key, once (D31): the page does not keep it, the browser gets a cookie that
- * scripts cannot read.
+ * Signing in with an API key, once, or with a link (D31): the page does not keep either, the browser
+ * gets a cookie that scripts cannot read and a page token that other ports of the host cannot.
  */
 import { useState } from "react";
 import type { ReactNode } from "react";
@@ -9,8 +9,19 @@ import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icons.tsx";
 import { Refusal } from "../parts/notice.tsx";
+import { keepPageToken } from "../page-token.ts";
 import type { Principal } from "../shapes.ts";
 import { T } from "../text.ts";
+
+/** Starts a session. Throws `Failure`. */
+export async function signInWith(body: { key: string } | { link: string }): Promise<Principal> {
+	const { principal, pageToken } = await ask<{ principal: Principal; pageToken: string }>(
+		"console/session",
+		{ method: "POST", body },
+	);
+	keepPageToken(pageToken);
+	return principal;
+}
 
 export function SignIn({
 	problem,
@@ -25,14 +36,7 @@ export function SignIn({
 	const signIn = async (): Promise<void> => {
 		setBusy(true);
 		try {
-			done(
-				(
-					await ask<{ principal: Principal }>("console/session", {
-						method: "POST",
-						body: { key: key.trim() },
-					})
-				).principal,
-			);
+			done(await signInWith({ key: key.trim() }));
 		} catch (error) {
 			if (!(error instanceof Failure)) throw error;
 			setFailure(error);

@@ -45,7 +45,8 @@ export function consoleLinks(d: {
 		const [oldest] = links.keys();
 		if (links.size >= MAX_LINKS && oldest !== undefined) links.delete(oldest);
 		links.set(digest(token), { keyId, until });
-		return { path: `/console/link/${token}`, until };
+		// Behind the `#`: no log of a proxy has it, and only the console's page can use it up.
+		return { path: `/console/#/link/${token}`, until };
 	}
 
 	return {

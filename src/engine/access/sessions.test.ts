@@ -27,26 +27,31 @@ function server({
 		keys: { holder },
 		sealKey: new Uint8Array(32).fill(secret),
 		now: () => present,
+		random: (bytes) => new Uint8Array(bytes).fill(3),
 	});
 }
 
+const PAGE = "03".repeat(24);
+
 async function begun(at: Sessions = server()): Promise<string> {
-	return (await at.begin({ keyId: "k", place: PLACE }))!.token;
+	const { token, pageToken } = (await at.begin({ keyId: "k", place: PLACE }))!;
+	expect(pageToken).toBe(PAGE);
+	return token;
 }
 
 it("D31: a session lasts 12 h from its last use, which from 10 minutes on makes a new one", async () => {
 	const one = server();
 	const token = await begun(one);
 	present += TEN_MINUTES - 1;
-	expect((await one.resume(token))?.renewed).toBeUndefined();
+	expect((await one.resume(token, PAGE))?.renewed).toBeUndefined();
 	present += 1;
-	const { renewed } = (await one.resume(token))!;
+	const { renewed } = (await one.resume(token, PAGE))!;
 	expect(renewed).toMatchObject({ until: present + SESSION_MS, place: PLACE });
 	present += SESSION_MS - TEN_MINUTES - 1;
-	expect(await one.resume(token)).toBeDefined();
+	expect(await one.resume(token, PAGE)).toBeDefined();
 	present += 1;
-	expect(await one.resume(token)).toBeUndefined();
-	expect(await one.resume(renewed!.token)).toBeDefined();
+	expect(await one.resume(token, PAGE)).toBeUndefined();
+	expect(await one.resume(renewed!.token, PAGE)).toBeDefined();
 });
 
 it("D31: it lasts 7 days at most, however much it is used", async () => {
@@ -54,27 +59,38 @@ it("D31: it lasts 7 days at most, however much it is used", async () => {
 	const end = present + SESSION_MAX_MS;
 	let token = await begun(one);
 	for (; present < end - TEN_MINUTES; present += TEN_MINUTES + 7)
-		token = (await one.resume(token))!.renewed?.token ?? token;
+		token = (await one.resume(token, PAGE))!.renewed?.token ?? token;
 	present = end - 1;
-	expect(await one.resume(token)).toMatchObject({ principal: { keyId: "k" } });
-	expect((await one.resume(token))!.renewed).toBeUndefined();
+	expect(await one.resume(token, PAGE)).toMatchObject({ principal: { keyId: "k" } });
+	expect((await one.resume(token, PAGE))!.renewed).toBeUndefined();
 	present = end;
-	expect(await one.resume(token)).toBeUndefined();
+	expect(await one.resume(token, PAGE)).toBeUndefined();
 });
 
 it("D31: servers with one secret take each other's sessions under one name, and others neither", async () => {
 	const token = await begun();
-	expect(await server().resume(token)).toMatchObject({ principal: { keyId: "k" } });
-	expect(await server({ secret: 2 }).resume(token)).toBeUndefined();
+	expect(await server().resume(token, PAGE)).toMatchObject({ principal: { keyId: "k" } });
+	expect(await server({ secret: 2 }).resume(token, PAGE)).toBeUndefined();
 	expect(server().cookie).toBe(server().cookie);
 	expect(server().cookie).not.toBe(server({ secret: 2 }).cookie);
 });
 
 it("D31: a key that has ended, or was changed under its id, ends them", async () => {
 	const token = await begun();
-	expect(await server({ keys: {} }).resume(token)).toBeUndefined();
-	expect(await server({ keys: { k: 8 } }).resume(token)).toBeUndefined();
+	expect(await server({ keys: {} }).resume(token, PAGE)).toBeUndefined();
+	expect(await server({ keys: { k: 8 } }).resume(token, PAGE)).toBeUndefined();
 	expect(await server({ keys: {} }).begin({ keyId: "k", place: PLACE })).toBeUndefined();
+});
+
+it("D31: no other page token fits, also after it was renewed", async () => {
+	const one = server();
+	const token = await begun(one);
+	present += TEN_MINUTES;
+	const { renewed } = (await one.resume(token, PAGE))!;
+	expect(await one.resume(renewed!.token, PAGE)).toBeDefined();
+	for (const page of ["", "0", `${PAGE}0`, "04".repeat(24)])
+		for (const each of [token, renewed!.token])
+			expect(await one.resume(each, page)).toBeUndefined();
 });
 
 it("D31: each byte of a token counts", async () => {
@@ -83,7 +99,7 @@ it("D31: each byte of a token counts", async () => {
 		const other = token[at] === "A" ? "B" : "A";
 		// The last characters of base64 may hold spare bits: the text itself is compared.
 		expect(
-			await server().resume(token.slice(0, at) + other + token.slice(at + 1)),
+			await server().resume(token.slice(0, at) + other + token.slice(at + 1), PAGE),
 			String(at),
 		).toBeUndefined();
 	}

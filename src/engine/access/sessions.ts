@@ -1,9 +1,13 @@
 /**
- * Sessions of the console (D31): a signed token in a cookie. Nothing is stored, so that each server
- * with the same secret accepts it; permissions are read from its key at each use.
+ * Sessions of the console (D31): a signed token in a cookie, which is valid only together with the
+ * page token that the console's pages keep: cookies reach all ports of a host, the storage of a page
+ * does not. Nothing is stored, so that each server with the same secret accepts it; permissions are
+ * read from its key at each use.
  */
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { EpochMs } from "../../core/time.ts";
+import type { Random } from "../../ids.ts";
+import { hex } from "../../ids.ts";
 import type { ApiKeys, Principal } from "./keys.ts";
 
 /** How long a session lasts after its last use, ms. */
@@ -16,10 +20,12 @@ export const SESSION_MAX_MS = 7 * 86_400_000;
 const RENEW_MS = 600_000;
 
 /** Format of a token's content; others are not valid. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** Longest token, characters. */
 const MAX_TOKEN = 2048;
+
+const PAGE_TOKEN_BYTES = 24;
 
 /** Scope of the cookie: part of the token, so that a renewed cookie replaces the first. */
 export interface SignInOrigin {
@@ -40,13 +46,17 @@ export interface Sessions {
 	/** Name of the cookie, of each service its own: cookies of one host reach all its ports. */
 	readonly cookie: string;
 	/** A session of the holder of a key; undefined when the key was revoked. */
-	begin(q: { keyId: string; place: SignInOrigin }): Promise<Session | undefined>;
+	begin(q: {
+		keyId: string;
+		place: SignInOrigin;
+	}): Promise<(Session & { pageToken: string }) | undefined>;
 	/**
 	 * The caller with the permissions of its key now; `renewed` replaces the session. Undefined for a
-	 * token that is not valid or has expired, or whose key was revoked.
+	 * token that is not valid or has expired, another page token, or when its key was revoked.
 	 */
 	resume(
 		token: string,
+		pageToken: string,
 	): Promise<
 		{ principal: Principal; place: SignInOrigin; renewed?: Session | undefined } | undefined
 	>;
@@ -60,6 +70,8 @@ interface TokenContent {
 	v: number;
 	key: string;
 	mark: string;
+	/** SHA-256 of the page token. */
+	page: string;
 	since: EpochMs;
 	until: EpochMs;
 	path: string;
@@ -71,6 +83,7 @@ export function sessions(d: {
 	keys: Pick<ApiKeys, "holder">;
 	sealKey: Uint8Array;
 	now: () => EpochMs;
+	random: Random;
 }): Sessions {
 	const derived = (purpose: string, bytes: number): Buffer =>
 		Buffer.from(hkdfSync("sha256", d.sealKey, "", purpose, bytes));
@@ -105,14 +118,17 @@ export function sessions(d: {
 		cookie: `sluice_${derived("console cookie", 4).toString("hex")}`,
 		async begin({ keyId, place: { path, secure } }) {
 			const holder = await d.keys.holder(keyId);
-			return (
-				holder && sessionOf({ key: keyId, mark: markOf(holder.hash), since: d.now(), path, secure })
-			);
+			if (!holder) return undefined;
+			const pageToken = hex(d.random(PAGE_TOKEN_BYTES));
+			const [mark, page] = [markOf(holder.hash), digestOf(pageToken)];
+			const session = sessionOf({ key: keyId, mark, page, since: d.now(), path, secure });
+			return { ...session, pageToken };
 		},
-		async resume(token) {
+		async resume(token, pageToken) {
 			const content = contentOf(token);
 			if (!content || d.now() >= content.until) return undefined;
-			const { key, mark, since, path, secure } = content;
+			const { key, mark, page, since, path, secure } = content;
+			if (!equal(page, digestOf(pageToken))) return undefined;
 			const holder = await d.keys.holder(key);
 			if (!holder || !equal(mark, markOf(holder.hash))) return undefined;
 			const due =
@@ -120,10 +136,14 @@ export function sessions(d: {
 			return {
 				principal: holder.principal,
 				place: { path, secure },
-				...(due && { renewed: sessionOf({ key, mark, since, path, secure }) }),
+				...(due && { renewed: sessionOf({ key, mark, page, since, path, secure }) }),
 			};
 		},
 	};
+}
+
+function digestOf(pageToken: string): string {
+	return hash("sha256", pageToken, "base64url");
 }
 
 function equal(one: string, other: string): boolean {

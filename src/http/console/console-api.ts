@@ -72,7 +72,7 @@ export function root(call: Call): void {
 }
 
 /** Relative, so that it works behind a proxy. */
-export function redirect({ res }: Call, to: string): void {
+function redirect({ res }: Call, to: string): void {
 	res.writeHead(303, [
 		"Location",
 		to,

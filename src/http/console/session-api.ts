@@ -1,6 +1,12 @@
 /** Console sign-in and sign-out (D31). */
 import { SIGN_IN_SCHEMA } from "../../api/console.ts";
-import type { CREATE_CONSOLE_LINK, GET_SESSION, SIGN_OUT, SignIn } from "../../api/console.ts";
+import type {
+	CREATE_CONSOLE_LINK,
+	GET_SESSION,
+	SIGN_IN,
+	SIGN_OUT,
+	SignIn,
+} from "../../api/console.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import { check } from "../../core/schema.ts";
@@ -9,9 +15,8 @@ import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { readNothing, readObject } from "../v1/body.ts";
 import { isoTime } from "../v1/format.ts";
-import { redirect } from "./console-api.ts";
 import { placeOf } from "./origin.ts";
-import { clearCookie, requireOwn, setCookie, tokenIn } from "./session-cookie.ts";
+import { clearCookie, pageTokenIn, requireOwn, setCookie, tokenIn } from "./session-cookie.ts";
 
 /** POST /v1/console-link: a single-use sign-in as the holder of the caller's key. */
 export async function createLink(call: Call): Promise<AnswerOf<typeof CREATE_CONSOLE_LINK>> {
@@ -26,21 +31,31 @@ export function session(call: Call): AnswerOf<typeof GET_SESSION> {
 	return sessionOf(call, principalOf(call));
 }
 
-/** POST /console/session: `{key}`; sets the cookie. */
-export async function signIn(call: Call): Promise<AnswerOf<typeof GET_SESSION>> {
+/**
+ * POST /console/session: `{key}` or `{link}`; sets the cookie. Only this answer contains the page
+ * token. Throws `console_link_over`.
+ */
+export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	// Foreign pages could sign a visitor in with their own key.
 	if (call.req.headers.origin !== undefined || call.req.headers["sec-fetch-site"] !== undefined)
 		requireOwn(call, true);
 	const body = await readObject(call);
 	const [first, ...rest] = check(SIGN_IN_SCHEMA, body);
 	if (first) throw badRequest([first, ...rest]);
-	const { sessions, keys } = call.engine.access;
-	const principal = await keys.identify((body as SignIn).key.trim());
-	const begun =
-		principal && (await sessions.begin({ keyId: principal.keyId, place: placeOf(call) }));
-	if (!begun) throw new ApiError("unauthorized", { why: "The API key is not known here." });
+	const { key, link } = body as SignIn;
+	if ((key === undefined) === (link === undefined))
+		throw badRequest([{ field: "", message: "must have either key or link." }]);
+	const { sessions, keys, consoleLinks } = call.engine.access;
+	const keyId =
+		key === undefined ? consoleLinks.redeem(link ?? "") : (await keys.identify(key.trim()))?.keyId;
+	const holder = keyId === undefined ? undefined : await keys.holder(keyId);
+	const begun = holder && (await sessions.begin({ ...holder.principal, place: placeOf(call) }));
+	if (!begun)
+		throw key === undefined
+			? new ApiError("console_link_over")
+			: new ApiError("unauthorized", { why: "The API key is not known here." });
 	setCookie(call, begun);
-	return sessionOf(call, principal);
+	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };
 }
 
 /** DELETE /console/session: removes the cookie. */
@@ -48,27 +63,13 @@ export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	const token = tokenIn(call);
 	if (token !== undefined) requireOwn(call, true);
 	await readNothing(call);
-	const resumed = token === undefined ? undefined : await call.engine.access.sessions.resume(token);
+	const resumed =
+		token === undefined
+			? undefined
+			: await call.engine.access.sessions.resume(token, pageTokenIn(call));
 	clearCookie(call, resumed?.place ?? placeOf(call));
 	noStore(call);
 	return {};
-}
-
-/** GET /console/link/{token}: single-use sign-in. Throws `console_link_over`. */
-export async function link(call: Call): Promise<void> {
-	const { sessions, consoleLinks } = call.engine.access;
-	const keyId = consoleLinks.redeem(call.params.token);
-	const begun =
-		keyId === undefined ? undefined : await sessions.begin({ keyId, place: placeOf(call) });
-	if (begun) setCookie(call, begun);
-	else if (!(await signedIn(call))) throw new ApiError("console_link_over");
-	redirect(call, "../");
-}
-
-/** A used link still works for its user: browsers may load an address twice. */
-async function signedIn(call: Call): Promise<boolean> {
-	const token = tokenIn(call);
-	return token !== undefined && (await call.engine.access.sessions.resume(token)) !== undefined;
 }
 
 function sessionOf(

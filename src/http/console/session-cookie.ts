@@ -9,10 +9,22 @@ import { sourceOf } from "./origin.ts";
 /** Methods without side effects, except on routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
+/** Prefixes of its name: other ports of the host cannot set a cookie of such a name over HTTP. */
+const PREFIXES = ["__Host-", "__Secure-", ""] as const;
+
 /** The session token of the cookie. */
 export function tokenIn({ req, engine }: Call): string | undefined {
 	const { cookie } = req.headers;
-	return cookie === undefined ? undefined : parseCookie(cookie)[engine.access.sessions.cookie];
+	if (cookie === undefined) return undefined;
+	const cookies = parseCookie(cookie);
+	const prefix = PREFIXES.find((each) => cookies[each + engine.access.sessions.cookie]);
+	return prefix === undefined ? undefined : cookies[prefix + engine.access.sessions.cookie];
+}
+
+/** The page token that the console sends with the cookie; "" without one. */
+export function pageTokenIn({ req }: Call): string {
+	const token = req.headers["sluice-page-token"];
+	return typeof token === "string" ? token : "";
 }
 
 /**
@@ -26,7 +38,12 @@ export async function fromCookie(
 	const token = tokenIn(call);
 	if (token === undefined) return undefined;
 	requireOwn(call, changes?.(call) ?? false);
-	const resumed = await call.engine.access.sessions.resume(token);
+	const pageToken = pageTokenIn(call);
+	if (pageToken === "")
+		throw new ApiError("unauthorized", {
+			why: "The cookie of a console session is valid only with the header Sluice-Page-Token of its sign-in.",
+		});
+	const resumed = await call.engine.access.sessions.resume(token, pageToken);
 	if (!resumed)
 		throw new ApiError("unauthorized", {
 			why: "The console session has ended, or its key was revoked: sign in again.",
@@ -62,7 +79,8 @@ export function clearCookie(call: Call, place: SignInOrigin): void {
 
 function put({ res, engine }: Call, q: SignInOrigin, value: string, maxAge: number): void {
 	const { path, secure } = q;
-	const name = engine.access.sessions.cookie;
+	const prefix = secure ? (path === "/" ? "__Host-" : "__Secure-") : "";
+	const name = prefix + engine.access.sessions.cookie;
 	res.setHeader(
 		"Set-Cookie",
 		stringifySetCookie({ name, value, maxAge, path, secure, httpOnly: true, sameSite: "strict" }),

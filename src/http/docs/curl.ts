@@ -12,7 +12,6 @@ const IN_PATH: Readonly<Record<string, string>> = {
 	worker: "$RUNPOD_POD_ID",
 	delivery: "$DELIVERY",
 	key: "$KEY_ID",
-	token: "$LINK",
 };
 
 const CREDENTIALS: Readonly<Record<string, string>> = {

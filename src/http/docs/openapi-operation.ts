@@ -44,8 +44,8 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 	[
 		"Console",
 		/^\/(?:$|console|v1\/console-link)/,
-		"The web console, and signing in to it. Its cookie replaces the key on every path of clients " +
-			"and operators; a request that changes something must have an Origin of the service's own.",
+		"The web console, and signing in to it. Its cookie, with the header Sluice-Page-Token, replaces " +
+			"the key on every path of clients and operators; a request that changes something must have an Origin of the service's own.",
 	],
 	["Service", /^\//, "Health of the process, and these pages."],
 ];
@@ -62,7 +62,6 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	},
 	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
-	token: { description: "The secret of the link.", schema: { type: "string" } },
 	route: {
 		description:
 			"The rest of the path, slashes included: under openai such as v1/chat/completions.",

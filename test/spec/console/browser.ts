@@ -32,13 +32,17 @@ export interface Browser {
 	origin: string;
 	/** The `Cookie` header as it would be sent. */
 	cookie: string | undefined;
+	/** What the page of the console keeps of its sign-in. */
+	pageToken: string | undefined;
 	/**
-	 * A request of the service's own page: with cookie, `Origin` for what is no GET, and
+	 * A request of the service's own page: with cookie and page token, `Origin` for what is no GET, and
 	 * `Sec-Fetch-Site`.
 	 */
 	send(path: string, q?: Sent): Promise<RawAnswer>;
 	/** Signs in with a key. */
 	signIn(key?: string): Promise<RawAnswer>;
+	/** Opens a sign-in link, as the page of the console does. */
+	open(link: string, q?: Pick<Sent, "headers">): Promise<RawAnswer>;
 }
 
 /** The cookie that an answer sets, undefined if none. */
@@ -61,6 +65,7 @@ export function browser({ url }: { url: string }): Browser {
 	const page: Browser = {
 		origin,
 		cookie: undefined,
+		pageToken: undefined,
 		async send(
 			path,
 			{
@@ -76,6 +81,7 @@ export function browser({ url }: { url: string }): Browser {
 				"Sec-Fetch-Site": "same-origin",
 				...(method === "GET" || method === "HEAD" ? {} : { Origin: origin }),
 				...(page.cookie === undefined ? {} : { Cookie: page.cookie }),
+				...(page.pageToken === undefined ? {} : { "Sluice-Page-Token": page.pageToken }),
 			};
 			const sent = Object.entries({ ...own, ...headers }).filter(
 				(each): each is [string, string] => each[1] !== undefined,
@@ -94,6 +100,8 @@ export function browser({ url }: { url: string }): Browser {
 			const set = cookieOf(answer);
 			if (set)
 				page.cookie = set.attributes["max-age"] === "0" ? undefined : `${set.name}=${set.value}`;
+			if (method === "POST" && path === "/console/session" && answer.status === 200)
+				page.pageToken = JSON.parse(answer.text).pageToken;
 			return answer;
 		},
 		async signIn(key = KEY) {
@@ -101,6 +109,12 @@ export function browser({ url }: { url: string }): Browser {
 			expect(answer.status, answer.text).toBe(200);
 			return answer;
 		},
+		open: (link, q) =>
+			page.send("/console/session", {
+				...q,
+				method: "POST",
+				body: { link: link.split("#/link/")[1] },
+			}),
 	};
 	return page;
 }

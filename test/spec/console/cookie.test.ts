@@ -69,6 +69,21 @@ describe("what the cookie allows", () => {
 		expectError(await page.send("/v1/nothing"), 404, "path_not_found");
 	});
 
+	it("D31: the cookie alone opens nothing: a service on another port of the host gets it", async () => {
+		const page = await signedIn();
+		const other = await signedIn();
+		for (const token of [undefined, "", "0".repeat(48), other.pageToken]) {
+			const thief = browser(service);
+			[thief.cookie, thief.pageToken] = [page.cookie, token];
+			for (const { path, methods } of HELD)
+				for (const method of methods) {
+					const answer = await thief.send(real(path), { method, text: "[]" });
+					expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(401);
+				}
+		}
+		expect((await page.send("/v1/keys")).status).toBe(200);
+	});
+
 	it.each(UNSAFE)(
 		"D31: %s %s is 401 from another origin, and taken from its own",
 		async (method, path) => {

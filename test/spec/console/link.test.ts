@@ -6,6 +6,7 @@ import { KEY, call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { browser, cookieOf } from "./browser.ts";
 import { endWith, expectError } from "../hand-worker.ts";
+import { held } from "../openapi-calls.ts";
 import { keyWith, keylessService, operator } from "../operator.ts";
 
 const clock = manualClock();
@@ -31,64 +32,63 @@ it("D31: a link signs in as the holder of the key, and leads to the console", as
 	const { key } = await keyWith(service, ["admin"]);
 	const made = await operator(service, key).post("/console-link");
 	expect(made.json).toEqual({
-		path: expect.stringMatching(/^\/console\/link\/[0-9a-f]{48}$/),
+		path: expect.stringMatching(/^\/console\/#\/link\/[0-9a-f]{48}$/),
 		expiresAt: new Date(time.now() + LINK_MS).toISOString(),
 	});
 	const page = browser(service);
-	// Typed or pasted, or followed from elsewhere: no page of ours asks for it.
-	const answer = await page.send(made.json.path, { headers: { "Sec-Fetch-Site": "none" } });
-	expect([answer.status, answer.headers["location"], answer.text]).toEqual([303, "../", ""]);
+	const answer = await page.open(made.json.path);
+	expect(JSON.parse(answer.text)).toEqual({
+		principal: { name: "admin", scopes: ["admin"] },
+		pageToken: expect.stringMatching(/^[0-9a-f]{48}$/),
+	});
 	expect(cookieOf(answer)?.attributes).toMatchObject({
 		path: "/",
 		httponly: "",
 		samesite: "Strict",
 	});
-	expect(new URL(answer.headers["location"]!, `${service.url}${made.json.path}`).pathname).toBe(
-		"/console/",
-	);
 	expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
 		principal: { name: "admin", scopes: ["admin"] },
 	});
 });
 
-it("D31: it is good once; who is signed in already is led on", async () => {
+it("D31: it is good once, and no request for its address uses it up", async () => {
 	const link = await newLink();
-	const page = browser(service);
-	await page.send(link);
-	expectError(await browser(service).send(link), 401, "console_link_over");
-	expect((await page.send(link)).status).toBe(303);
-	page.cookie = `${page.cookie}x`;
-	expectError(await page.send(link), 401, "console_link_over");
+	for (const method of ["GET", "HEAD"])
+		expect((await browser(service).send(link.split("#")[0]!, { method })).status).toBe(200);
+	expect((await browser(service).open(link)).status).toBe(200);
+	expectError(await browser(service).open(link), 401, "console_link_over");
 });
 
 it("D31: it is good for 10 minutes", async () => {
 	const [first, second] = [await newLink(), await newLink()];
 	time.leap += LINK_MS - 1;
 	service.leapt();
-	expect((await browser(service).send(first)).status).toBe(303);
+	expect((await browser(service).open(first)).status).toBe(200);
 	time.leap += 1;
 	service.leapt();
-	expectError(await browser(service).send(second), 401, "console_link_over");
+	expectError(await browser(service).open(second), 401, "console_link_over");
 });
 
 it("D31: a key that is revoked before takes its link with it", async () => {
 	const { id, key } = await keyWith(service, ["admin"]);
 	const link = await newLink(key);
 	await operator(service).remove(`/keys/${id}`);
-	expectError(await browser(service).send(link), 401, "console_link_over");
+	expectError(await browser(service).open(link), 401, "console_link_over");
 });
 
-it("D31: neither HEAD nor any other method uses it up", async () => {
+it("D31: a page of another origin cannot use it up", async () => {
 	const link = await newLink();
-	for (const method of ["HEAD", "OPTIONS", "POST"]) await browser(service).send(link, { method });
-	expect((await browser(service).send(link)).status).toBe(303);
+	const page = browser(service);
+	const refused = page.open(link, { headers: { "Sec-Fetch-Site": "same-site" } });
+	expectError(await held(clock, refused, 100), 401, "unauthorized");
+	expect((await page.open(link)).status).toBe(200);
 });
 
 it("D31: of more than 100 the oldest goes", async () => {
 	const links: string[] = [];
 	for (let count = 0; count < 101; count += 1) links.push(await newLink());
-	expectError(await browser(service).send(links[0]!), 401, "console_link_over");
-	expect((await browser(service).send(links[1]!)).status).toBe(303);
+	expectError(await browser(service).open(links[0]!), 401, "console_link_over");
+	expect((await browser(service).open(links[1]!)).status).toBe(200);
 });
 
 it("D30: only an admin makes one", async () => {
@@ -101,15 +101,17 @@ it("D30: only an admin makes one", async () => {
 
 it("D31: behind a proxy its cookie is that of publicUrl, also where the proxy leaves no Origin", async () => {
 	const page = browser(service);
-	const answer = await page.send(await newLink(), { headers: { Host: "jobs.example" } });
+	const answer = await page.open(await newLink(), {
+		headers: { Host: "jobs.example", Origin: undefined, "Sec-Fetch-Site": undefined },
+	});
 	expect(cookieOf(answer)?.attributes).toMatchObject({ path: "/sluice", secure: "" });
 });
 
 it("D31, D33: a service on loopback prints one, with the key of the environment or the first one", async () => {
-	expect(service.consoleLink).toMatch(new RegExp(`^${service.url}/console/link/[0-9a-f]{48}$`));
+	expect(service.consoleLink).toMatch(new RegExp(`^${service.url}/console/#/link/[0-9a-f]{48}$`));
 	const { app, key, end } = await keylessService();
 	const page = browser(app);
-	expect((await page.send(new URL(app.consoleLink!).pathname)).status).toBe(303);
+	expect((await page.open(app.consoleLink!)).status).toBe(200);
 	expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
 		principal: { name: "first key", scopes: ["admin"] },
 	});

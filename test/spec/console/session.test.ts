@@ -40,6 +40,7 @@ describe("signing in", () => {
 		const answer = await page.signIn(` ${key}\n`);
 		expect(JSON.parse(answer.text)).toEqual({
 			principal: { name: "write", scopes: ["write"], endpoints: ["ep"] },
+			pageToken: expect.stringMatching(/^[0-9a-f]{48}$/),
 		});
 		const { value, attributes } = cookieOf(answer)!;
 		expect(attributes).toEqual({
@@ -51,7 +52,9 @@ describe("signing in", () => {
 		expect(answer.headers["cache-control"]).toBe("no-store");
 		expect(value).not.toContain(key);
 		expect(Buffer.from(value, "base64url").toString()).not.toContain(key);
-		expect((await page.send("/console/session")).text).toBe(answer.text);
+		expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
+			principal: { name: "write", scopes: ["write"], endpoints: ["ep"] },
+		});
 		expect(JSON.parse((await (await signedIn()).send("/console/session")).text)).toEqual({
 			principal: { name: "SLUICE_API_KEY", scopes: ["admin"] },
 		});
@@ -72,8 +75,17 @@ describe("signing in", () => {
 		expectError(await page.send("/console/session"), 401, "unauthorized");
 	});
 
+	it("D2: neither key nor link, and both, is 400", async () => {
+		for (const body of [{}, { key: KEY, link: "x" }])
+			expectError(
+				await browser(service).send("/console/session", { method: "POST", body }),
+				400,
+				"bad_request",
+				[""],
+			);
+	});
+
 	it.each([
-		["no key", {}],
 		["an empty key", { key: "" }],
 		["a number", { key: 1 }],
 		["a long key", { key: "x".repeat(1001) }],
@@ -139,7 +151,10 @@ describe("behind a proxy", () => {
 			body: { key: KEY },
 			headers: byProxy,
 		});
-		expect(cookieOf(answer)?.attributes).toMatchObject({ path: "/sluice", secure: "" });
+		expect(cookieOf(answer)).toMatchObject({
+			name: expect.stringMatching(/^__Secure-sluice_/),
+			attributes: { path: "/sluice", secure: "" },
+		});
 		expect(
 			(await page.send("/v1/endpoints/ep/pause", { method: "POST", headers: byProxy })).status,
 		).toBe(200);
@@ -162,7 +177,10 @@ describe("behind a proxy", () => {
 			body: { key: KEY },
 			headers: { Host: "other.example", Origin: "https://other.example" },
 		});
-		expect(cookieOf(answer)?.attributes).toMatchObject({ path: "/", secure: "" });
+		expect(cookieOf(answer)).toMatchObject({
+			name: expect.stringMatching(/^__Host-sluice_/),
+			attributes: { path: "/", secure: "" },
+		});
 		const port = await browser(service).send("/console/session", {
 			method: "POST",
 			body: { key: KEY },
@@ -277,7 +295,7 @@ describe("the end of a session", () => {
 		await first.end();
 		const second = await startService({ endpoints: { ep: {} }, in: place });
 		const again = browser(second);
-		again.cookie = page.cookie;
+		[again.cookie, again.pageToken] = [page.cookie, page.pageToken];
 		expect((await again.send("/v1/endpoints")).status).toBe(200);
 		await second.end();
 		place.remove();
