@@ -203,7 +203,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await page.getByRole("alert").waitFor();
 	});
 
-	it("D31: a link in an output opens after a question; the service that it leads to cannot use the session", async () => {
+	it("D31: a link in an output opens after a question; the service there cannot use the session", async () => {
 		const received: IncomingHttpHeaders[] = [];
 		const neighbour = createServer((req, res) => {
 			if (req.url === "/result") received.push(req.headers);

@@ -44,8 +44,9 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 	[
 		"Console",
 		/^\/(?:$|console|v1\/console-link)/,
-		"The web console, and signing in to it. Its cookie, with the header Sluice-Page-Token, replaces " +
-			"the key on every path of clients and operators; a request that changes something must have an Origin of the service's own.",
+		"The web console, and signing in to it. Its cookie, with the header Sluice-Page-Token, " +
+			"replaces the key on every path of clients and operators; a request that changes something " +
+			"must have an Origin of the service's own.",
 	],
 	["Service", /^\//, "Health of the process, and these pages."],
 ];
