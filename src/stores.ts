@@ -42,19 +42,20 @@ export async function inspectPostgres(q: { url: string; now: () => number }): Pr
 /**
  * Applies missing migrations, or with `check` only returns them. `name`: the store without secrets.
  * `newSecret`: accept another key for secrets at the next start; encrypted data becomes unreadable
- * (D22). Throws an Error for the operator.
+ * (D22). `acceptMissingLog`: go on without the log that the file needs (D17). Throws an Error for the operator.
  */
 export async function migrateStore({
 	address,
 	check,
-	newSecret = false,
+	...accept
 }: {
 	address: StoreAddress;
 	check: boolean;
 	newSecret?: boolean;
+	acceptMissingLog?: boolean;
 }): Promise<{ name: string; migrations: string[] }> {
 	return address.kind === "sqlite"
-		? await migrateFile(address.path, { check, newSecret })
+		? await migrateFile(address.path, { check, ...accept })
 		: await migrateDatabase(address.url, check);
 }
 
@@ -72,7 +73,11 @@ async function migrateDatabase(
 
 async function migrateFile(
 	path: string,
-	{ check, newSecret }: { check: boolean; newSecret: boolean },
+	{
+		check,
+		newSecret = false,
+		acceptMissingLog = false,
+	}: { check: boolean; newSecret?: boolean; acceptMissingLog?: boolean },
 ): Promise<{ name: string; migrations: string[] }> {
 	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] =
 		await Promise.all([
@@ -83,7 +88,7 @@ async function migrateFile(
 	// Opening would create the file.
 	if (check && !existsSync(path))
 		return { name: path, migrations: allMigrations().map(({ name }) => name) };
-	const db = openDatabase({ path });
+	const db = openDatabase({ path, acceptMissingLog });
 	try {
 		const migrations = await (check ? pendingMigrations : prepareSchema)(db);
 		if (newSecret) acceptNewKey(db);

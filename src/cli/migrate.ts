@@ -21,6 +21,9 @@ export const migrate: Action = {
 				"SQLite: accept another key for secrets at the next start; stored s3Config and webhook " +
 				"secrets become unreadable",
 		},
+		"accept-missing-log": {
+			summary: "SQLite: go on without the log (-wal) of a file that was copied without it",
+		},
 		...JSON_FLAG,
 	},
 	async run({ flags }) {
@@ -32,7 +35,10 @@ export const migrate: Action = {
 		if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
 		const check = flags["check"] !== undefined;
 		const newSecret = flags["new-secret"] !== undefined;
+		const acceptMissingLog = flags["accept-missing-log"] !== undefined;
 		if (newSecret && check) throw new CliError("--new-secret cannot be combined with --check.");
+		if (acceptMissingLog && check)
+			throw new CliError("--accept-missing-log cannot be combined with --check.");
 		if (newSecret && loaded.store.kind === "postgres")
 			throw new CliError(
 				"--new-secret is for SQLite. With PostgreSQL, stop all servers and run: DELETE FROM meta WHERE name = 'seal'.",
@@ -41,6 +47,7 @@ export const migrate: Action = {
 			address: loaded.store,
 			check,
 			newSecret,
+			acceptMissingLog,
 		}).catch((error: unknown) => {
 			throw new CliError((error as Error).message, 1);
 		});

@@ -1,19 +1,25 @@
 /** What happens to a store whose file or log is deleted, replaced or incomplete. */
 import {
 	copyFileSync,
+	existsSync,
 	mkdirSync,
 	mkdtempSync,
 	renameSync,
 	rmSync,
+	statSync,
 	symlinkSync,
 	unlinkSync,
+	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { Signal, Store } from "../../src/store/contract/store.ts";
-import { siteOf } from "./site.ts";
+import { migrateStore } from "../../src/stores.ts";
+import { siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-file-"));
 let files = 0;
@@ -114,5 +120,75 @@ describe("a SQLite file that is deleted or replaced while it is open", () => {
 		await store.ping();
 		unlinkSync(`${path}-wal`);
 		await expect(site.add()).rejects.toMatchObject({ why: "moved" });
+	});
+});
+
+/** Files of an open store, copied: of two waiting jobs the file has one, the log the other. */
+async function copied(files: readonly string[]): Promise<{ path: string; endpoint: string }> {
+	const path = newPath();
+	const store = await open(path);
+	const site = siteOf(store);
+	await site.add();
+	await site.add();
+	const copy = newPath();
+	for (const suffix of files) copyFileSync(path + suffix, copy + suffix);
+	return { path: copy, endpoint: site.endpoint };
+}
+
+const waiting = async (path: string, endpoint: string): Promise<number> => {
+	const store = await openSqlite({ path });
+	try {
+		return (await store.jobs.counts({ endpoint, now: T0 })).inQueue;
+	} finally {
+		await store.close();
+	}
+};
+
+describe("a SQLite file without its log", () => {
+	it("D17: a copy of the file alone is refused until the operator accepts the loss", async () => {
+		const { path, endpoint } = await copied([""]);
+		const refused =
+			/copied or restored without its log .*sluice migrate --store .* --accept-missing-log/;
+		for (const check of [false, true])
+			await expect(migrateStore({ address: { kind: "sqlite", path }, check })).rejects.toThrow(
+				refused,
+			);
+		await expect(openSqlite({ path })).rejects.toThrow(refused);
+		writeFileSync(`${path}-wal`, "");
+		await expect(openSqlite({ path }), "an empty log").rejects.toThrow(refused);
+		await migrateStore({ address: { kind: "sqlite", path }, check: false, acceptMissingLog: true });
+		expect(await waiting(path, endpoint)).toBe(1);
+	});
+
+	it("D17: a copy of both files, and the file of a closed store, have all jobs", async () => {
+		const { path, endpoint } = await copied(["", "-wal"]);
+		expect(await waiting(path, endpoint)).toBe(2);
+		expect(existsSync(`${path}-wal`)).toBe(false);
+		const alone = newPath();
+		copyFileSync(path, alone);
+		expect(await waiting(alone, endpoint)).toBe(2);
+	});
+
+	it("D17: after a crash, another program that merges the log leaves a complete file", async () => {
+		const { path, endpoint } = await copied(["", "-wal"]);
+		const other = new DatabaseSync(path);
+		other.prepare("SELECT count(*) FROM jobs").get();
+		other.close();
+		expect(existsSync(`${path}-wal`)).toBe(false);
+		expect(await waiting(path, endpoint)).toBe(2);
+	});
+
+	it("D17: a copy of the file alone is refused after each checkpoint of its log", async () => {
+		const path = newPath();
+		const site = siteOf(await open(path));
+		const before = statSync(path).size;
+		const input = JSON.stringify("x".repeat(1_000_000));
+		for (let n = 0; n < 40; n += 1) {
+			await site.add({ input });
+			const copy = newPath();
+			copyFileSync(path, copy);
+			expect(() => openDatabase({ path: copy }), `after ${n} jobs`).toThrow("without its log");
+		}
+		expect(statSync(path).size).toBeGreaterThan(before + 30_000_000);
 	});
 });

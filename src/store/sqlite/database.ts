@@ -6,6 +6,7 @@ import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import { fileIdentity } from "./file-identity.ts";
 import type { FileIdentity } from "./file-identity.ts";
+import { hasLog, markFile, missingLog, needsLog } from "./file-header.ts";
 
 /** A column value or a parameter. */
 export type Value = string | number | null | Uint8Array;
@@ -30,11 +31,18 @@ export interface Database {
 	close(): void;
 }
 
-/** `maxPages`: bound in pages of 4096 bytes (for tests of a full disk). */
+/**
+ * `maxPages`: bound in pages of 4096 bytes (for tests of a full disk). `acceptMissingLog`: open a
+ * file that lacks its log.
+ */
 export interface DatabaseOptions {
 	path: string;
+	acceptMissingLog?: boolean;
 	maxPages?: number | undefined;
 }
+
+/** The file lacks its log. */
+class MissingLog extends Error {}
 
 /** Wait for a service that is closing the file, ms. */
 const BUSY_TIMEOUT_MS = 2000;
@@ -55,11 +63,13 @@ const PRAGMAS = `
 
 /**
  * Opens or creates the file and its folder, readable only by the owner: it holds inputs and
- * results. Throws {@link StoreUnavailable} `unreachable` when another process has it open.
+ * results. Throws {@link StoreUnavailable} `unreachable` when another process has it open, an Error
+ * for the operator when it lacks its log.
  */
-export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
+export function openDatabase({ path, maxPages, acceptMissingLog }: DatabaseOptions): Database {
 	makeFolder(dirname(path));
 	makeOwnersOnly(path);
+	const complete = acceptMissingLog === true || hasLog(path);
 	const db = new DatabaseSync(path, {
 		timeout: BUSY_TIMEOUT_MS,
 		returnArrays: true,
@@ -71,9 +81,12 @@ export function openDatabase({ path, maxPages }: DatabaseOptions): Database {
 		if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
 		// The first read opens the log.
 		db.exec("SELECT count(*) FROM sqlite_schema");
-		identity = fileIdentity(path);
+		if (!complete && needsLog(db)) throw new MissingLog(missingLog(path));
+		identity = fileIdentity({ path, checkpointed: () => markFile(db) });
+		identity.confirm();
 	} catch (error) {
 		db.close();
+		if (error instanceof MissingLog) throw error;
 		const code = resultCode(error);
 		if (code === SQLITE_BUSY)
 			throw new StoreUnavailable(

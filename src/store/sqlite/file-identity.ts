@@ -3,6 +3,7 @@
  * written then is lost with the process (D17, decision 0031).
  */
 import { realpathSync, statSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { StoreUnavailable } from "../contract/store.ts";
 
 export interface FileIdentity {
@@ -15,28 +16,44 @@ export interface FileIdentity {
 	admit(): boolean;
 }
 
-/** Device and inode; an open file keeps its inode, so another file cannot have the same. */
-function inodeOf(path: string): string | undefined {
-	const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-	return found && `${found.dev}:${found.ino}`;
+/** SQLite places the log beside the file that a symbolic link points to. */
+export function logOf(path: string): string {
+	return `${realpathSync(path)}-wal`;
 }
 
-/** `path` is the configured one; call while the database and its log are open. */
-export function fileIdentity(path: string): FileIdentity {
-	// SQLite places the log beside the file that a symbolic link points to.
-	const log = `${realpathSync(path)}-wal`;
-	const files = [path, log].map((file) => ({ file, inode: inodeOf(file) }));
+function read(path: string): BigIntStats | undefined {
+	try {
+		return statSync(path, { bigint: true, throwIfNoEntry: false });
+	} catch {
+		// A folder on the way is unreadable or was replaced by a file.
+		return undefined;
+	}
+}
+
+/**
+ * `path` is the configured one; call while the database and its log are open. `checkpointed` is
+ * called when the file was written since it last returned true.
+ */
+export function fileIdentity({
+	path,
+	checkpointed,
+}: {
+	path: string;
+	checkpointed: () => boolean;
+}): FileIdentity {
+	const files = [path, logOf(path)].map((file) => ({ file, own: read(file) }));
+	let writtenAt: bigint | undefined;
 	let moved = false;
 
 	function confirm(): void {
-		for (const { file, inode } of files) {
-			let found: string | undefined;
-			try {
-				found = inodeOf(file);
-			} catch {
-				// A folder on the way is unreadable or was replaced by a file.
+		for (const { file, own } of files) {
+			const found = read(file);
+			// An open file keeps its inode, so no other file has the same.
+			if (found && found.ino === own?.ino && found.dev === own.dev) {
+				if (file !== path || found.mtimeNs === writtenAt) continue;
+				if (checkpointed()) writtenAt = read(path)?.mtimeNs;
+				continue;
 			}
-			if (found === inode && found !== undefined) continue;
 			moved = true;
 			throw new StoreUnavailable(
 				"moved",

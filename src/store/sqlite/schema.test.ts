@@ -43,9 +43,10 @@ it("refuses a store of a newer version, and leaves it alone", async () => {
 
 it("refuses a database of something else, and leaves it alone", async () => {
 	const path = newPath();
-	edit(path, "CREATE TABLE jobs (mine TEXT)");
+	edit(path, "CREATE TABLE jobs (mine TEXT); PRAGMA user_version = 1");
 	await expect(make(path)).rejects.toThrow(/not a Sluice store/);
 	const db = new DatabaseSync(path);
+	expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
 	expect(db.prepare("SELECT name FROM sqlite_schema").all()).toEqual([
 		expect.objectContaining({ name: "jobs" }),
 	]);

@@ -2,9 +2,7 @@
 import { migrate, pending, readMigrations } from "../migrate.ts";
 import type { Migration, MigrationTarget } from "../migrate.ts";
 import type { Database } from "./database.ts";
-
-/** `PRAGMA application_id` of the file: the letters SLUI. */
-const APPLICATION_ID = 0x534c5549;
+import { APPLICATION_ID } from "./file-header.ts";
 
 /** Migrations known to this version. */
 export function allMigrations(): Migration[] {
