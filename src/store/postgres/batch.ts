@@ -1,7 +1,7 @@
 /**
  * Batches operations on jobs: those that arrive during a transaction share the next one (one round
- * trip to read, one to write, one commit). If it fails, each runs alone, so that only the faulty
- * one fails. Claims run last.
+ * trip to read, one to write, one commit). If it fails, each half runs, so that few transactions
+ * find the faulty one, and only that one fails. Claims run last.
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
@@ -19,6 +19,7 @@ import { purge } from "./purge.ts";
 import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
 import { transaction } from "./connection/transaction.ts";
 import { addReads, emptyReadSet, loadFollowUp, loadRows } from "./rows/read-set.ts";
+import { unstorable } from "./rows/storable.ts";
 import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
 import type { Hints } from "./rows/run-unit-of-work.ts";
 
@@ -133,19 +134,32 @@ export function openBatches({
 		}
 	}
 
-	async function run(ops: readonly Waiter[]): Promise<void> {
+	/**
+	 * Answers `ops`; false if they could not run together. `faulty`: one of them is known to fail.
+	 */
+	async function run(ops: readonly Waiter[], faulty = false): Promise<boolean> {
+		if (faulty && ops.length > 1) return await runHalves(ops);
 		try {
 			const answers = await commit(ops);
 			// Claims first, as in SQLite: the worker can ask again while the other answers go out.
 			for (const first of [true, false])
 				for (const [at, { name, resolve }] of ops.entries())
 					if ((OPERATIONS[name].kind === "claim") === first) resolve(answers[at]);
+			return true;
 		} catch (error) {
 			const fault = faultOf(error, database.name);
-			if (ops.length === 1 || fault instanceof StoreUnavailable)
-				return ops.forEach(({ reject }) => reject(fault));
-			for (const op of ops) await run([op]);
+			if (ops.length > 1 && !(fault instanceof StoreUnavailable)) return await runHalves(ops);
+			for (const { reject } of ops) reject(fault);
+			return false;
 		}
+	}
+
+	/** In order: what succeeds in the first half is committed before the second begins. */
+	async function runHalves(ops: readonly Waiter[]): Promise<false> {
+		const middle = ops.length >> 1;
+		const succeeded = await run(ops.slice(0, middle));
+		await run(ops.slice(middle), succeeded);
+		return false;
 	}
 
 	/** Removes and returns the operations that fit the next transaction. */
@@ -175,6 +189,9 @@ export function openBatches({
 	function call<N extends BatchedName>(name: N, q: Query<N>): Promise<Answer<N>> {
 		return new Promise<Answer<N>>((resolve, reject) => {
 			if (closed) return reject(new StoreUnavailable("closed", "The store is closed."));
+			const member = unstorable(q);
+			if (member !== undefined)
+				return reject(new Error(`PostgreSQL cannot store U+0000, which ${member} contains.`));
 			waiting.push({
 				name,
 				q,
