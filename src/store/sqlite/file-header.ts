@@ -1,6 +1,6 @@
 /**
- * What Sluice writes in the header of its file, and how it recognises a database file that was copied or restored without its log (`-wal`), in which the
- * latest jobs are (decision 0031).
+ * What Sluice writes in the header of its file, and how it recognises a database file that was copied
+ * or restored without its log (`-wal`), in which the latest jobs are (decision 0031).
  *
  * The file itself says 1 in `user_version`, its log says 0: the first commit after a checkpoint of
  * the 1. So the file says 1 as long as it needs its log, and 0 once the log was merged, also by
