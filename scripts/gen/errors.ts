@@ -35,6 +35,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	request_timeout: "Send it again.",
 	rate_limited: "Wait for `Retry-After`, then with exponential backoff.",
 	too_many_at_once: "Wait for some of your own requests to end.",
+	too_many_failures: "Use a valid key, token or link: those pass.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
 	draining: "Repeat it: another server or the next start continues.",
 	internal: "Search the log for the reference, and report the fault.",

@@ -107,7 +107,7 @@ export const SIGN_IN = route({
 		example: { key: "sluice_…" },
 		checked: true,
 	},
-	errors: ["unauthorized", "console_link_over", "store_unavailable"],
+	errors: ["unauthorized", "console_link_over", "too_many_failures", "store_unavailable"],
 	signIn: true,
 });
 

@@ -24,6 +24,23 @@ export const BUDGETS = {
 		description: "Open connections of clients and workers.",
 		beyond: "New connections are closed.",
 	},
+	failedKeysPerAddress: {
+		unit: "count",
+		default: 60,
+		minimum: 5,
+		maximum: 100_000,
+		description:
+			"Wrong keys, worker tokens and sign-in links of one address (IPv6: /64) in a minute.",
+		beyond: "Wrong ones of the address are answered 429; valid ones pass.",
+	},
+	failedKeys: {
+		unit: "count",
+		default: 1000,
+		minimum: 10,
+		maximum: 1_000_000,
+		description: "Wrong keys, worker tokens and sign-in links of all addresses in a minute.",
+		beyond: "Keys are found in a list that is read once a second, not by a read of the store each.",
+	},
 } as const satisfies Record<string, Budget>;
 
 export type BudgetName = keyof typeof BUDGETS;

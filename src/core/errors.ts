@@ -136,6 +136,13 @@ export const ERRORS = {
 			"Endpoint '{endpoint}' allows {limit} concurrent requests of '{operation}'. Try again when some have ended.",
 		retryAfter: 1,
 	},
+	too_many_failures: {
+		status: 429,
+		sentence:
+			"More than {limit} wrong keys, worker tokens or sign-in links in a minute came from {address}; " +
+			"this one is wrong too. A valid one is accepted at any time.",
+		retryAfter: 60,
+	},
 	queue_full: {
 		status: 429,
 		sentence:

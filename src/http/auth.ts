@@ -37,13 +37,18 @@ export async function identify(
 	const principal =
 		key === undefined
 			? await fromCookie(call, changes)
-			: await call.engine.access.keys.identify(key);
+			: await call.engine.access.keys.identify(key, call.req.socket);
 	if (!principal)
-		throw new ApiError("unauthorized", {
-			why: key === undefined ? "The request carries no API key." : "The API key is unknown.",
-		});
+		throw key === undefined
+			? new ApiError("unauthorized", { why: "The request carries no API key." })
+			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
 	permit(principal, scope, call.params.endpoint || undefined);
 	call.principal = principal;
+}
+
+/** Counts a wrong credential; the error for it (D41). */
+export function wrongKey(call: Call, refusal: ApiError): ApiError {
+	return call.engine.access.failures.count(call.req.socket) ?? refusal;
 }
 
 /** Throws 401 without this scope or access to this endpoint (D30). */
@@ -72,8 +77,12 @@ export async function identifyWorker(call: Call): Promise<void> {
 		throw refused(
 			"The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.",
 		);
-	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker })))
-		throw refused("The worker's token is not valid for this worker id and endpoint.");
+	const peer = call.req.socket;
+	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker, peer })))
+		throw wrongKey(
+			call,
+			refused("The worker's token is not valid for this worker id and endpoint."),
+		);
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
 	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });

@@ -90,6 +90,20 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 	unauthorized: () => get("/v2/open/health", { key: "wrong-key-0123456789" }),
 	worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
 	console_link_over: () => get("/console/session", { key: null, body: { link: "none" } }),
+	async too_many_failures() {
+		const strict = await startService({
+			endpoints: {},
+			settings: { budgets: { failedKeysPerAddress: 5 } },
+		});
+		try {
+			const wrong = (): Promise<Answer> =>
+				call(strict.url, "/v1/endpoints", { key: "wrong-key-0123456789" });
+			for (let count = 0; count < 5; count += 1) await wrong();
+			return await wrong();
+		} finally {
+			await strict.end();
+		}
+	},
 	endpoint_not_found: () => get("/v2/nowhere/health"),
 	job_not_found: () => get("/v2/open/status/none"),
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),

@@ -77,7 +77,12 @@ export function keyCases({ open }: Bed): void {
 			await tokens.put(many);
 			expect(await tokens.find({ hash: "h1" })).toEqual(own);
 			expect(await tokens.find({ hash: "h2" })).toEqual(many);
+			expect((await tokens.list()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual([
+				own,
+				many,
+			]);
 			await tokens.remove({ worker: "w1" });
+			expect(await tokens.list()).toEqual([many]);
 			expect(await tokens.find({ hash: "h1" })).toBeUndefined();
 			expect(await tokens.find({ hash: "h2" })).toEqual(many);
 		}));

@@ -4,6 +4,8 @@ import { consoleLinks } from "./console-links.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { encryption } from "./encryption.ts";
 import type { Encryption } from "./encryption.ts";
+import { failures } from "./failures.ts";
+import type { Failures } from "./failures.ts";
 import { apiKeys } from "./keys.ts";
 import type { ApiKeys } from "./keys.ts";
 import { sessions } from "./sessions.ts";
@@ -17,12 +19,14 @@ export interface Access {
 	sessions: Sessions;
 	consoleLinks: ConsoleLinks;
 	tokens: WorkerTokens;
+	failures: Failures;
 	encryption: Encryption;
 	/** Another server may have changed keys or tokens: reads each one from the store again. */
 	forgetCached(): void;
 }
 
-interface Deps extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry"> {
+interface Deps
+	extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry" | "budgets"> {
 	/** Key for stored secrets, 32 bytes (D22). */
 	sealKey: Uint8Array;
 	/** `SLUICE_API_KEY`. */
@@ -30,16 +34,23 @@ interface Deps extends Pick<EngineContext, "now" | "random" | "events" | "store"
 }
 
 export function createAccess({ store, retry, sealKey, ...d }: Deps): Access {
+	const failed = failures(d);
 	const keys = apiKeys({
 		...d,
+		strained: failed.strained,
 		store: store.keys,
 		fromEnvironment: d.apiKey,
 		onFault: (error) => d.events.emit("fault", { where: "recording the use of a key", error }),
 	});
 	const tokens = workerTokens({
 		...d,
+		strained: failed.strained,
 		// While the store is unavailable a worker with a token that is not cached keeps its result.
-		store: { ...store.tokens, find: (q) => retry(() => store.tokens.find(q)) },
+		store: {
+			...store.tokens,
+			find: (q) => retry(() => store.tokens.find(q)),
+			list: () => retry(() => store.tokens.list()),
+		},
 	});
 	function forgetCached(): void {
 		keys.forgetCached();
@@ -53,6 +64,7 @@ export function createAccess({ store, retry, sealKey, ...d }: Deps): Access {
 		sessions: sessions({ ...d, keys, sealKey }),
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
+		failures: failed,
 		encryption: encryption(sealKey, d.random),
 		forgetCached,
 	};

@@ -9,6 +9,8 @@ import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import type { Random } from "../../ids.ts";
 import { hex, uuidv7 } from "../../ids.ts";
+import type { Peer } from "./failures.ts";
+import { rowsByHash } from "./rows-by-hash.ts";
 import { digest } from "./worker-tokens.ts";
 
 const KEY_BYTES = 24;
@@ -37,7 +39,7 @@ export interface KeyHolder {
 
 export interface ApiKeys {
 	/** The caller with this key, or undefined. */
-	identify(key: string): Promise<Principal | undefined>;
+	identify(key: string, peer: Peer): Promise<Principal | undefined>;
 	/** The caller whose key has this id, undefined when it was revoked; for sessions. */
 	holder(id: string): Promise<KeyHolder | undefined>;
 	/** Id of the key of the environment, else of the oldest admin key; undefined without any. */
@@ -84,6 +86,8 @@ export function apiKeys(d: {
 	now: () => EpochMs;
 	random: Random;
 	fromEnvironment?: string | undefined;
+	/** Whether unknown keys of this peer must not cost a read of the store each (D41). */
+	strained: (peer: Peer) => boolean;
 	onFault: (error: unknown) => void;
 }): ApiKeys {
 	const admin: Principal = { keyId: "environment", name: "SLUICE_API_KEY", scopes: ["admin"] };
@@ -98,6 +102,7 @@ export function apiKeys(d: {
 	/** By the keys themselves: hashing one for each call would cost more than the rest of a check. */
 	const byKey = new Map<string, CachedKey>();
 	const byId = new Map<string, CachedKey>();
+	const all = rowsByHash({ ...d, list: () => d.store.list(), hashesOf: (row) => [row.hash] });
 	/** Grows with each key that ends, so that a row read before is not cached after. */
 	let generation = 0;
 
@@ -107,9 +112,9 @@ export function apiKeys(d: {
 	): Promise<{ key: string; shown: KeyView } | undefined> {
 		const key = `sluice_${hex(d.random(KEY_BYTES))}`;
 		const shown: KeyView = { ...q, id: uuidv7(d.now(), d.random), createdAt: d.now() };
-		return (await d.store.insert({ row: { ...shown, hash: digest(key) }, ifNone }))
-			? { key, shown }
-			: undefined;
+		const added = await d.store.insert({ row: { ...shown, hash: digest(key) }, ifNone });
+		all.forget();
+		return added ? { key, shown } : undefined;
 	}
 
 	/** Records the use of a key, at most once a minute. */
@@ -137,7 +142,7 @@ export function apiKeys(d: {
 	}
 
 	return {
-		async identify(key) {
+		async identify(key, peer) {
 			const cached = byKey.get(key);
 			if (cached) return use(cached);
 			const bytes = hash("sha256", key, "buffer");
@@ -146,7 +151,8 @@ export function apiKeys(d: {
 				return admin;
 			}
 			const readIn = generation;
-			const row = await d.store.find({ hash: bytes.toString("hex") });
+			const hashed = bytes.toString("hex");
+			const row = await (d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
 			if (!row) return undefined;
 			const entry = cache(row, readIn);
 			if (readIn === generation) byKey.set(key, entry);
@@ -186,6 +192,7 @@ export function apiKeys(d: {
 			})),
 		forgetCached() {
 			generation += 1;
+			all.forget();
 			byKey.clear();
 			byId.clear();
 		},
@@ -194,6 +201,7 @@ export function apiKeys(d: {
 			if (answer === "missing") throw new ApiError("key_not_found", { key: id.slice(0, 80) });
 			if (answer === "last") throw new ApiError("last_admin_key");
 			generation += 1;
+			all.forget();
 			byId.delete(id);
 			for (const [key, entry] of byKey) if (entry.principal.keyId === id) byKey.delete(key);
 		},

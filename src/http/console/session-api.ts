@@ -11,7 +11,7 @@ import type { AnswerOf } from "../../api/route.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import { check } from "../../core/schema.ts";
 import type { Principal } from "../../engine/access/keys.ts";
-import { principalOf } from "../auth.ts";
+import { principalOf, wrongKey } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { readNothing, readObject } from "../v1/body.ts";
 import { isoTime } from "../v1/format.ts";
@@ -47,13 +47,18 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 		throw badRequest([{ field: "", message: "must have either key or link." }]);
 	const { sessions, keys, consoleLinks } = call.engine.access;
 	const keyId =
-		key === undefined ? consoleLinks.redeem(link ?? "") : (await keys.identify(key.trim()))?.keyId;
+		key === undefined
+			? consoleLinks.redeem(link ?? "")
+			: (await keys.identify(key.trim(), call.req.socket))?.keyId;
 	const holder = keyId === undefined ? undefined : await keys.holder(keyId);
 	const begun = holder && (await sessions.begin({ ...holder.principal, place: placeOf(call) }));
 	if (!begun)
-		throw key === undefined
-			? new ApiError("console_link_over")
-			: new ApiError("unauthorized", { why: "The API key is not known here." });
+		throw wrongKey(
+			call,
+			key === undefined
+				? new ApiError("console_link_over")
+				: new ApiError("unauthorized", { why: "The API key is not known here." }),
+		);
 	setCookie(call, begun);
 	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };
 }

@@ -26,8 +26,8 @@ type Method = RouteDefinition["methods"][number];
 export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] {
 	const { access, path, query, body, limit, poll, errors = [] } = route;
 	const codes: ErrorCode[] = [];
-	if (access === "worker") codes.push("worker_unauthorized");
-	else if (access !== "anyone") codes.push("unauthorized");
+	if (access === "worker") codes.push("worker_unauthorized", "too_many_failures");
+	else if (access !== "anyone") codes.push("unauthorized", "too_many_failures");
 	// Reports about jobs that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))
 		if (UNKNOWN[segment] && !(access === "worker" && segment === ":job"))
@@ -53,6 +53,7 @@ const VALUES = {
 	delivery: "msg_1",
 	key: "1",
 	worker: "hello-1a2b3c",
+	address: "192.0.2.1",
 	method: "GET",
 	path: "/v2",
 	allow: "POST",

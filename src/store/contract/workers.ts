@@ -69,5 +69,6 @@ export interface TokenRow {
 export interface TokenStore {
 	put(row: TokenRow): Promise<void>;
 	find(q: { hash: string }): Promise<TokenRow | undefined>;
+	list(): Promise<TokenRow[]>;
 	remove(q: { worker: string }): Promise<void>;
 }

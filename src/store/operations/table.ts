@@ -49,6 +49,7 @@ export const OPERATIONS = {
 	"workers.renew": workers.renew,
 	"tokens.put": perDialect("write"),
 	"tokens.find": perDialect("read"),
+	"tokens.list": perDialect("read"),
 	"tokens.remove": perDialect("write"),
 	"keys.insert": perDialect("write"),
 	"keys.find": perDialect("read"),

@@ -100,6 +100,7 @@ const REPLACE_TOKEN = statement(`
   ON CONFLICT (hash) DO UPDATE SET endpoint = excluded.endpoint, worker = excluded.worker,
     created_at = excluded.created_at`);
 const FIND_TOKEN = statement("SELECT endpoint, worker, created_at FROM tokens WHERE hash = $1");
+const ALL_TOKENS = statement("SELECT hash, endpoint, worker, created_at FROM tokens");
 const REMOVE_TOKENS = statement("DELETE FROM tokens WHERE worker = $1");
 
 /** `notifyOthers` is called after the commit. */
@@ -121,6 +122,17 @@ export function openTokens({
 			const [endpoint, worker, createdAt] = found as [string, string | null, number];
 			return { hash, endpoint, worker: worker ?? undefined, createdAt };
 		},
+
+		list: async () =>
+			(await read.run(ALL_TOKENS)).rows.map((values) => {
+				const [hash, endpoint, worker, createdAt] = values as [
+					string,
+					string,
+					string | null,
+					number,
+				];
+				return { hash, endpoint, worker: worker ?? undefined, createdAt };
+			}),
 
 		async remove({ worker }) {
 			const { count } = await write((run) => run.run(REMOVE_TOKENS, [worker]));

@@ -76,6 +76,7 @@ export function openTokens({ db }: UnitOfWork): DialectHandlers<"tokens"> {
 		"INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)",
 	);
 	const select = db.prepare("SELECT endpoint, worker, created_at FROM tokens WHERE hash = ?");
+	const all = db.prepare("SELECT hash, endpoint, worker, created_at FROM tokens");
 	const remove = db.prepare("DELETE FROM tokens WHERE worker = ?");
 	return {
 		put({ hash, endpoint, worker, createdAt }) {
@@ -88,6 +89,17 @@ export function openTokens({ db }: UnitOfWork): DialectHandlers<"tokens"> {
 			const [endpoint, worker, createdAt] = found as [string, string | null, number];
 			return { hash, endpoint, worker: worker ?? undefined, createdAt };
 		},
+
+		list: () =>
+			all.all().map((values) => {
+				const [hash, endpoint, worker, createdAt] = values as [
+					string,
+					string,
+					string | null,
+					number,
+				];
+				return { hash, endpoint, worker: worker ?? undefined, createdAt };
+			}),
 
 		remove({ worker }) {
 			remove.run(worker);

@@ -170,10 +170,10 @@ describe("requests at once", () => {
 				subscribe("http.server.request.start", listener);
 			});
 			const known = new Promise<void>((resolve) => {
-				keys.identify = async (key) => {
+				keys.identify = async (key, peer) => {
 					await closed;
 					resolve();
-					return await identify(key);
+					return await identify(key, peer);
 				};
 			});
 			const connection = await rawConnection(service.url);
