@@ -60,6 +60,8 @@ export async function startApp(
 		open?: typeof openStore;
 		env: Readonly<Record<string, string | undefined>>;
 		consoleFolder?: string;
+		/** A longer gap between two readings of the clock is left out of the job clock, ms. */
+		pauseMs?: number | undefined;
 	},
 ): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
@@ -102,6 +104,7 @@ export async function startApp(
 	const budgets = budgetMeters(config.budgets);
 	const engine = createEngine({
 		budgets,
+		pauseMs: o.pauseMs,
 		store,
 		clock,
 		random,

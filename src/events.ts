@@ -12,6 +12,8 @@ export interface Events {
 	"service.draining": { drainMs: number };
 	/** The service did not run for this time: every lease was extended (D16 Outages). */
 	"service.away": { ms: number };
+	/** The time of day was set: on this machine, or on the database's where servers share one (D16). */
+	"clock.stepped": { ms: number };
 	/** Another server that shares the store is alive. */
 	"server.joined": { server: string; url: string };
 	/** It left, or sends no heartbeats any more. */

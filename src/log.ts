@@ -24,6 +24,12 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		"warn",
 		({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
 	],
+	"clock.stepped": [
+		"warn",
+		({ ms }) =>
+			`the time of day was set ${ms < 0 ? "back" : "forward"} by ${Math.round(Math.abs(ms) / 1000)} s; ` +
+			"deadlines are not affected",
+	],
 	"server.joined": ["info", ({ server, url }) => `server ${server} at ${url} shares the store`],
 	"server.left": ["warn", ({ server, url }) => `server ${server} at ${url} has left`],
 	"worker.launched": ["info", (facts) => `${nameOf(facts)} started`],
@@ -95,7 +101,7 @@ export function log(q: {
 	level?: LogLevel;
 }): void {
 	const { events, clock, write, format = "text", level = "info" } = q;
-	const time = (): string => new Date(clock.now()).toISOString();
+	const time = (): string => new Date(clock.wall()).toISOString();
 	const logger = pino(
 		{
 			level,

@@ -2,6 +2,7 @@
 import type { BudgetMeters } from "../budgets.ts";
 import type { EpochMs } from "../core/time.ts";
 import type { Access } from "./access/access.ts";
+import type { Calendar } from "./availability/calendar.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { Endpoints } from "./endpoints/endpoints.ts";
 import type { Jobs } from "./jobs/jobs.ts";
@@ -26,4 +27,6 @@ export interface Engine extends Lifecycle {
 	budgets: BudgetMeters;
 	/** The job clock. */
 	now(): EpochMs;
+	/** Time of day of job times: for what is shown. */
+	calendar: Calendar;
 }

@@ -5,6 +5,7 @@ import type { EventBus } from "../events.ts";
 import type { Random } from "../ids.ts";
 import type { BackgroundTasks } from "../service.ts";
 import type { Store } from "../store/contract/store.ts";
+import type { Calendar } from "./availability/calendar.ts";
 import type { RetryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
 
 /** What every domain of the engine is constructed with. */
@@ -12,6 +13,8 @@ export interface EngineContext {
 	clock: Clock;
 	/** The job clock: the time for everything that is stored. */
 	now: () => EpochMs;
+	/** Time of day of job times: for what is shown. */
+	calendar: Calendar;
 	random: Random;
 	/** How domains react to each other where a call would point against their order. */
 	events: EventBus;

@@ -44,17 +44,20 @@ export interface EngineOptions {
 	 * for all.
 	 */
 	serviceId?: string | undefined;
+	/** A longer gap between two readings of the clock is left out of the job clock, ms. */
+	pauseMs?: number | undefined;
 }
 
 /** Nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
-	const availability = createAvailability(o);
-	const { store, events, now, retry } = availability;
+	const availability = createAvailability({ ...o, server: o.serviceId });
+	const { store, events, now, calendar, retry } = availability;
 	const background = backgroundTasks((where, error) => events.emit("fault", { where, error }));
 	const { clock, random, budgets } = o;
 	const context: EngineContext = {
 		clock,
 		now,
+		calendar,
 		random,
 		events,
 		store,
@@ -65,7 +68,9 @@ export function createEngine(o: EngineOptions): Engine {
 	const run = hex(random(8));
 	const address = Promise.withResolvers<ServiceAddress>();
 
-	const access = createAccess({ ...context, sealKey: o.sealKey, apiKey: o.apiKey });
+	// Sessions and keys end by the time of day, also while the machine is suspended.
+	const timeOfDay = (): number => calendar.now();
+	const access = createAccess({ ...context, now: timeOfDay, sealKey: o.sealKey, apiKey: o.apiKey });
 	const limits = createLimits({ ...context, server: run });
 	const cluster = createCluster({
 		...context,
@@ -114,6 +119,7 @@ export function createEngine(o: EngineOptions): Engine {
 		...domains,
 		...lifecycle,
 		now,
+		calendar,
 		budgets,
 		get draining() {
 			return lifecycle.draining;

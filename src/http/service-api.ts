@@ -3,7 +3,7 @@ import type { AnswerOf } from "../api/route.ts";
 import type { HEALTHZ, LIST_SERVERS, READYZ } from "../api/service.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Call } from "./call.ts";
-import { isoTime } from "./v1/format.ts";
+import { isoJobTime } from "./v1/format.ts";
 
 /** GET /healthz. */
 export function alive(): AnswerOf<typeof HEALTHZ> {
@@ -23,7 +23,7 @@ export function listServers({ engine }: Call): AnswerOf<typeof LIST_SERVERS> {
 		servers: engine.cluster.members().map(({ id, url, startedAt, self, leads }) => ({
 			id,
 			url,
-			startedAt: isoTime(startedAt),
+			startedAt: isoJobTime(engine, startedAt),
 			self,
 			leads,
 		})),

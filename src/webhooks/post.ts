@@ -60,7 +60,7 @@ export function webhookSender({
 				"content-type": "application/json",
 				"content-length": size,
 				"user-agent": userAgent,
-				...signedHeaders({ id, at: clock.now(), body, secret }),
+				...signedHeaders({ id, at: clock.wall(), body, secret }),
 			};
 			return await post(target.url, target.address, { headers, body, signal: limit });
 		} catch (error) {

@@ -2,14 +2,14 @@
 
 /** All values in ms. */
 export interface Clock {
-	/** Since the epoch. */
+	/** Monotonic, about since the epoch. */
 	now(): number;
 	/** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
-	now: () => Date.now(),
+	now: () => performance.timeOrigin + performance.now(),
 	sleep: (ms, signal) =>
 		new Promise((resolve) => {
 			if (signal?.aborted) return resolve();

@@ -118,7 +118,8 @@ describe("D16, D34: a server that was not running", () => {
 		let standing = false;
 		const woken: (() => void)[] = [];
 		const clock = {
-			now: () => systemClock.now(),
+			now: systemClock.now,
+			wall: systemClock.wall,
 			sleep: async (ms: number, signal?: AbortSignal) => {
 				await systemClock.sleep(ms, signal);
 				if (standing) await new Promise<void>((resolve) => woken.push(resolve));
@@ -269,7 +270,8 @@ describe("D24: servers whose clocks are wrong", () => {
 		{ timeout: 60_000 },
 		async (skew) => {
 			const g = await group();
-			const off = { now: () => systemClock.now() + skew, sleep: systemClock.sleep };
+			const now = (): number => systemClock.now() + skew;
+			const off = { now, wall: now, sleep: systemClock.sleep };
 			const a = await g.start({ endpoints: { e1: {} } });
 			const id = await submit(a.url, { input: {}, policy: { ttl: 60_000 } }, "e1");
 			const b = await g.start({ clock: off });
@@ -293,7 +295,7 @@ describe("D24: servers whose clocks are wrong", () => {
 		let skew = 0;
 		const a = await g.start({
 			endpoints: { e1: {} },
-			clock: { now: () => systemClock.now() + skew, sleep: systemClock.sleep },
+			clock: { ...systemClock, now: () => systemClock.now() + skew },
 		});
 		const ready = () => call(a.url, "/readyz", { key: null });
 		expect((await ready()).status).toBe(200);

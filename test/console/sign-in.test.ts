@@ -18,7 +18,7 @@ const here = site({
 		other: { name: "Other" },
 		waiting: { name: "Waits" },
 	}),
-	clock: { now: () => systemClock.now() + time.leap, sleep: systemClock.sleep },
+	clock: { ...systemClock, wall: () => systemClock.wall() + time.leap },
 });
 
 /** What the browser itself says of a call that is refused. */

@@ -19,6 +19,10 @@ export interface ManualClock extends Clock {
 	 * happens that matters.
 	 */
 	leap(ms: number): Promise<void>;
+	/** Sets the time of day by so much. */
+	set(ms: number): void;
+	/** The machine is suspended: the time of day and that since its start go on. */
+	suspend(ms: number): void;
 }
 
 interface Sleeper {
@@ -43,9 +47,18 @@ async function settleWork(): Promise<void> {
 /** Starts at `start`, ms since the epoch. */
 export function manualClock(start = 1_800_000_000_000): ManualClock {
 	let present = start;
+	let wallAhead = 0;
+	let suspended = 0;
 	const sleepers = new Set<Sleeper>();
 	const clock: ManualClock = {
 		now: () => present,
+		wall: () => present + wallAhead,
+		boot: () => ({ id: "one start of the machine", ms: present - start + suspended }),
+		set: (ms) => void (wallAhead += ms),
+		suspend(ms) {
+			wallAhead += ms;
+			suspended += ms;
+		},
 		sleep: (ms, signal) =>
 			new Promise((resolve) => {
 				if (signal?.aborted) return resolve();

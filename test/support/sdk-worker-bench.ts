@@ -165,6 +165,7 @@ export async function bench(
 	let jumped = 0;
 	const watched = {
 		now: () => clock.now() + jumped,
+		wall: () => clock.wall() + jumped,
 		sleep: (ms: number, signal?: AbortSignal) => (slept.push(ms), clock.sleep(ms, signal)),
 	};
 	const place = q.in ?? folder();

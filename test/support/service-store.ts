@@ -84,9 +84,15 @@ export function openOn(clock: Clock): typeof openStore {
 	return async (q) => {
 		if (q.address.kind === "sqlite" || clock === systemClock) return await openStore(q);
 		const store = counted(await openStore({ ...q, clock: systemClock }));
+		const { cluster } = store;
 		return {
 			...store,
-			...(store.cluster && { cluster: { ...store.cluster, clock: async () => clock.now() } }),
+			...(cluster && {
+				cluster: {
+					...cluster,
+					clock: async () => ({ ...(await cluster.clock()), wall: clock.wall() }),
+				},
+			}),
 		} satisfies Store;
 	};
 }

@@ -99,6 +99,8 @@ export async function startService(q: {
 	endpoints: Record<string, object>;
 	settings?: Record<string, unknown>;
 	clock?: Clock;
+	/** Infinity: time that the clock leaps over passes for jobs, too. */
+	pauseMs?: number;
 	in?: Folder;
 	drainSeconds?: number;
 	consoleFolder?: string;
@@ -121,6 +123,7 @@ export async function startService(q: {
 		clock,
 		events,
 		open: openOn(clock),
+		pauseMs: q.pauseMs,
 		env: process.env,
 		...(q.consoleFolder === undefined ? {} : { consoleFolder: q.consoleFolder }),
 	});

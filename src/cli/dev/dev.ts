@@ -161,7 +161,7 @@ function crashText({ how, polled, requeued }: Crash): string {
 }
 
 function print(line: string): void {
-	process.stdout.write(`${new Date(systemClock.now()).toTimeString().slice(0, 8)} ${line}\n`);
+	process.stdout.write(`${new Date(systemClock.wall()).toTimeString().slice(0, 8)} ${line}\n`);
 }
 
 /** Reads Enter and r; undefined if stdin is no terminal. */

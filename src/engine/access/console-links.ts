@@ -2,7 +2,7 @@
  * Links that sign in to the console once (D31), so that no key is typed into a browser. In memory:
  * valid at the server that created them.
  */
-import type { EpochMs } from "../../core/time.ts";
+import type { EpochMs, WallMs } from "../../core/time.ts";
 import type { Random } from "../../ids.ts";
 import { hex } from "../../ids.ts";
 import type { ApiKeys } from "./keys.ts";
@@ -19,7 +19,7 @@ const MAX_LINKS = 100;
 export interface ConsoleLink {
 	/** Path and token, after the address of the service. */
 	path: string;
-	until: EpochMs;
+	until: WallMs;
 }
 
 export interface ConsoleLinks {

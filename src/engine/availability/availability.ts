@@ -4,7 +4,10 @@ import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Service } from "../../service.ts";
 import type { Store } from "../../store/contract/store.ts";
-import { jobClock } from "./job-clock.ts";
+import type { Calendar } from "./calendar.ts";
+import { clockOffset } from "./clock-offset.ts";
+import { PAUSE_MS } from "./job-clock.ts";
+import { machineClock } from "./machine-clock.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import type { RetryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { storeHealth } from "./store-health.ts";
@@ -14,6 +17,7 @@ import { suspendDetector } from "./suspend-detector.ts";
 export interface Availability extends Pick<StoreHealth, "store" | "events"> {
 	/** The job clock. */
 	now(): EpochMs;
+	calendar: Calendar;
 	retry: RetryWhileUnavailable;
 	/** Must be done before the first `now`. Throws when the time cannot be known. */
 	prepare(): Promise<void>;
@@ -26,14 +30,22 @@ export function createAvailability(d: {
 	clock: Clock;
 	events: EventBus;
 	store: Store;
+	/** Identity of this server where several share the store. */
+	server?: string | undefined;
+	/** A longer gap between two readings of the clock is left out of the job clock, ms. */
+	pauseMs?: number | undefined;
 }): Availability {
-	const time = jobClock({ ...d, databaseClock: d.store.cluster?.clock });
+	const { server, pauseMs = PAUSE_MS } = d;
+	const { cluster } = d.store;
+	const deps = { ...d, server, pauseMs };
+	const time = cluster ? clockOffset({ ...deps, cluster }) : machineClock(deps);
 	const suspension = suspendDetector({ ...d, jobClock: time });
 	const health = storeHealth({ ...d, now: time.now, takeGap: suspension.takeGap });
 	return {
 		store: health.store,
 		events: health.events,
 		now: time.now,
+		calendar: time.calendar,
 		retry: retryWhileUnavailable({ ...d, waitUntilBack: health.waitUntilBack }),
 		prepare: time.prepare,
 		clockFault() {

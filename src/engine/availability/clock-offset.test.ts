@@ -1,57 +1,105 @@
-/** The present by the database's clock, on a machine whose own clock is wrong, jumps or stands. */
+/** The job clock of servers that share a database, whose clock or machine is set or stands (D16, D24). */
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventName } from "../../events.ts";
+import type { ClusterStore, ServerRow } from "../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { jobClock } from "./job-clock.ts";
+import type { ClockStep, LastSeen, TimeStore } from "../../store/contract/time.ts";
+import { clockOffset } from "./clock-offset.ts";
+import { PAUSE_MS } from "./job-clock.ts";
 import { suspendDetector } from "./suspend-detector.ts";
 
+const MINUTE = 60_000;
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 
-/**
- * A server whose clock is `skew` ms ahead of the database's; answers take `there` and `back` ms.
- */
-function machine({ skew = 0 }: { skew?: number } = {}) {
-	const clock = manualClock();
-	const link = { there: 0, back: 0, unreachable: false, skew };
-	let set = 0;
-	const own = { now: () => clock.now() + set, sleep: clock.sleep };
+/** What the database has of the time; `wall` is its clock. */
+function database(wall: () => number) {
+	const steps: ClockStep[] = [];
+	const rows: ServerRow[] = [];
+	const kept: { lastSeen?: LastSeen } = {};
+	const time: TimeStore = {
+		read: async () => ({ steps: [...steps], ...kept }),
+		async step(q) {
+			if (steps.some(({ serial }) => serial === q.serial)) return false;
+			steps.push(q);
+			return true;
+		},
+		seen: async (q) => void (kept.lastSeen = q),
+	};
+	return {
+		steps,
+		rows,
+		kept,
+		time,
+		wall,
+		last: () => steps.at(-1) ?? { serial: 0, at: 0, ahead: 0 },
+	};
+}
+
+/** A server whose monotonic clock is `skew` ms ahead of the database's clock. */
+function machine({
+	skew = 0,
+	clock = manualClock(),
+	from = database(() => clock.now()),
+	server = "one",
+} = {}) {
+	const link = { there: 0, back: 0, unreachable: false, skew: 0 };
+	let leapt = 0;
+	const own = {
+		...clock,
+		now: () => clock.now() + skew + leapt,
+		wall: () => clock.wall() + skew,
+	};
 	const events = eventBus();
 	const emitted: EventName[] = [];
 	events.onAny((name) => emitted.push(name));
-	const time = jobClock({
-		clock: own,
-		events,
-		databaseClock: async () => {
+	const cluster = {
+		async clock() {
 			if (link.unreachable) throw new StoreUnavailable("unreachable", "stopped");
 			await clock.sleep(link.there);
-			const now = clock.now() - link.skew;
+			const answer = { wall: from.wall() + link.skew, last: from.last() };
 			await clock.sleep(link.back);
-			return now;
+			return answer;
 		},
+		servers: async ({ now }) => from.rows.filter(({ aliveUntil }) => aliveUntil > now),
+	} as Pick<ClusterStore, "clock" | "servers"> as ClusterStore;
+	const time = clockOffset({
+		clock: own,
+		events,
+		store: { time: from.time, cluster },
+		cluster,
+		server,
+		pauseMs: PAUSE_MS,
 	});
 	const detector = suspendDetector({ clock: own, jobClock: time, events });
 	const services = [detector.service, ...time.services];
 	const begin = async (): Promise<void> => {
 		const begun = time.prepare();
-		begun.catch(() => {});
-		await clock.advance(60_000 * Number(link.there + link.back > 0));
+		let done = false;
+		begun.then(
+			() => (done = true),
+			() => (done = true),
+		);
+		while (!done) await clock.advance(link.there + link.back === 0 ? 0 : 100);
 		await begun;
 		for (const each of services) each.start();
+		await clock.advance(0);
 	};
 	return {
 		clock,
 		time,
 		link,
+		from,
 		/** Whether leases are to be extended before the next operation. */
 		takeGap: detector.takeGap,
 		emitted,
 		begin,
-		/** This machine's clock is set. */
-		set: (ms: number) => void (set += ms),
-		/** How far the present is from the database's. */
-		error: () => time.now() - (clock.now() - link.skew),
+		/** The server is stopped and continued: only its own clock shows it. */
+		leap: (ms: number) => void (leapt += ms),
+		/** How far the job clock is from the database's clock. */
+		error: () => time.now() - from.wall() - link.skew,
 		end: async () => {
 			const ends = services.map((each) => each.stop());
 			await clock.advance(5000);
@@ -103,33 +151,6 @@ describe("D16, D24: the present where servers share a store", () => {
 		await m.end();
 	});
 
-	it("this machine's clock is set: it is measured again before the present moves, and nothing lapses", async () => {
-		const m = machine();
-		await m.begin();
-		const before = m.time.now();
-		m.set(HOUR);
-		expect(m.time.now()).toBe(before);
-		expect(m.time.fault()).toMatch(/clock cannot be compared/);
-		await m.clock.advance(250);
-		expect(m.error()).toBe(0);
-		expect(m.time.fault()).toBeUndefined();
-		expect(m.takeGap()).toBe(false);
-		await m.end();
-	});
-
-	it("D16: the machine was suspended: after the measure it is later, and every lease is extended first", async () => {
-		const m = machine();
-		await m.begin();
-		m.set(HOUR);
-		m.link.skew -= HOUR;
-		const before = m.time.now();
-		await m.clock.advance(250);
-		expect(m.time.now()).toBe(before + HOUR + 250);
-		expect([m.takeGap(), m.takeGap()]).toEqual([true, false]);
-		expect(m.emitted).toContain("service.away");
-		await m.end();
-	});
-
 	it("without the database it goes on by this machine's clock; after 30 s it is not relied on", async () => {
 		const m = machine({ skew: 3000 });
 		await m.begin();
@@ -166,7 +187,129 @@ describe("D16, D24: the present where servers share a store", () => {
 		}
 		await m.clock.advance(400);
 		expect(m.time.fault()).toBeUndefined();
-		expect(m.error()).toBe(0);
+		await m.end();
+	});
+});
+
+describe("D16: the database's clock is set, or a standby with another clock is promoted", () => {
+	it.each([HOUR, -HOUR, DAY, -DAY])(
+		"by %i ms: the job clock goes on, and times shown are those of the database",
+		async (ms) => {
+			const m = machine();
+			await m.begin();
+			await m.clock.advance(10_000);
+			const before = m.time.now();
+			m.link.skew = ms;
+			for (let n = 0; n < 100; n += 1) {
+				await m.clock.advance(100);
+				expect(m.time.now()).toBeGreaterThanOrEqual(before);
+				expect(m.time.now()).toBeLessThanOrEqual(before + (n + 1) * 100);
+			}
+			expect(m.time.now()).toBe(before + 10_000);
+			expect(m.takeGap()).toBe(false);
+			expect(m.time.calendar.now()).toBe(m.from.wall() + ms);
+			expect(m.time.calendar.of(before - 1000)).toBe(before - 1000);
+			expect(m.emitted).toEqual(["clock.stepped"]);
+			await m.end();
+		},
+	);
+
+	it("two servers record one step", async () => {
+		const clock = manualClock();
+		let set = 0;
+		const from = database(() => clock.now() + set);
+		const both = ["one", "two"].map((server) => machine({ clock, from, server }));
+		for (const each of both) await each.begin();
+		from.rows.push(
+			...["one", "two"].map((id) => ({
+				id,
+				url: "",
+				startedAt: 0,
+				aliveUntil: clock.now() + DAY,
+				noteNumber: 0,
+			})),
+		);
+		const before = clock.now();
+		set = HOUR;
+		await clock.advance(10_000);
+		expect(both.map(({ time }) => time.now())).toEqual([before + 10_000, before + 10_000]);
+		expect(from.steps).toHaveLength(1);
+		for (const each of both) await each.end();
+	});
+
+	it("set back while no server runs: the job clock continues where it was", async () => {
+		const clock = manualClock();
+		let set = 0;
+		const from = database(() => clock.now() + set);
+		const first = machine({ clock, from });
+		await first.begin();
+		await first.end();
+		const { at } = from.kept.lastSeen!;
+		set = -HOUR;
+		const second = machine({ clock, from });
+		await second.begin();
+		expect(second.time.now()).toBe(at);
+		expect(second.time.calendar.now()).toBe(clock.now() - HOUR);
+		await second.end();
+	});
+});
+
+describe("D16: this server does not run for a while", () => {
+	it.each([MINUTE, DAY])(
+		"suspended with the database for %i ms: no job time passes; leases are extended",
+		async (ms) => {
+			const m = machine();
+			await m.begin();
+			await m.clock.advance(10_000);
+			const before = m.time.now();
+			m.clock.suspend(ms);
+			m.link.skew = ms;
+			await m.clock.advance(10_000);
+			expect(m.time.now()).toBe(before + 10_000);
+			expect(m.emitted).toEqual(["service.away"]);
+			expect([m.takeGap(), m.takeGap()]).toEqual([true, false]);
+			await m.end();
+		},
+	);
+
+	it("stopped for a minute without other servers: no job time passes; leases are extended", async () => {
+		const m = machine();
+		await m.begin();
+		await m.clock.advance(10_000);
+		const before = m.time.now();
+		m.leap(MINUTE);
+		m.link.skew = MINUTE;
+		expect(m.time.now()).toBe(before);
+		await m.clock.advance(10_000);
+		expect(m.time.now()).toBeLessThanOrEqual(before + 10_000);
+		expect(m.time.now()).toBeGreaterThan(before + 9500);
+		expect(m.takeGap()).toBe(true);
+		await m.end();
+	});
+
+	it("while another server runs, its time is the job time", async () => {
+		const m = machine();
+		await m.begin();
+		await m.clock.advance(10_000);
+		const before = m.time.now();
+		m.from.rows.push({
+			id: "two",
+			url: "",
+			startedAt: 0,
+			aliveUntil: before + DAY,
+			noteNumber: 0,
+		});
+		m.clock.suspend(HOUR);
+		m.link.skew = HOUR;
+		await m.clock.advance(10_000);
+		expect(m.time.now()).toBe(before + HOUR + 10_000);
+		expect(m.from.steps).toEqual([]);
+		expect(m.takeGap()).toBe(true);
+		m.leap(MINUTE);
+		m.link.skew += MINUTE;
+		await m.clock.advance(10_000);
+		expect(m.time.now()).toBe(before + HOUR + MINUTE + 20_000);
+		expect(m.from.steps).toEqual([]);
 		await m.end();
 	});
 });

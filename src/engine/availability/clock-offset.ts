@@ -1,19 +1,17 @@
 /**
  * The job clock where several servers share a database: this machine's clock plus a measured offset
- * to the database's (D16, D24).
+ * to the database's, less the steps of that one, which the servers record in the database
+ * (D16, D24, decision 0030).
  */
-import type { Clock } from "../../clock.ts";
 import type { EpochMs, LocalMs } from "../../core/time.ts";
-import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import type { ClusterStore } from "../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-
-/**
- * A gap that counts as a suspension, ms. Less than the shortest lease (2000) minus its ping interval
- * (1000): a pause that delays such a ping beyond its lease is noticed.
- */
-export const SUSPEND_MS = 900;
+import type { ClockStep } from "../../store/contract/time.ts";
+import { stepRecord } from "./calendar.ts";
+import { SEEN_MS, SUSPEND_MS } from "./job-clock.ts";
+import type { JobClock, JobClockDeps } from "./job-clock.ts";
+import { suspensions } from "./suspensions.ts";
 
 /** Time between two measurements, ms, and between two while the offset is unknown. */
 const MEASURE_MS = 2000;
@@ -38,86 +36,138 @@ const FAULT =
 	"does not know the common time, because its clock cannot be compared with the database's";
 
 interface Measurement {
+	/** Job time minus machine time. */
 	offset: number;
 	/** By how much the offset may be wrong, ms. */
 	error: number;
 }
 
-export interface ClockOffset {
-	/**
-	 * Never before the last observation by a mere correction. While the offset is unknown it stands
-	 * at the last observation: a clock that stands lets no lease end.
-	 */
-	now(): EpochMs;
-	/**
-	 * Records the time. A step of this machine's clock of more than {@link SUSPEND_MS} since the last
-	 * observation (set by hand, or the machine was suspended) makes the offset unknown.
-	 */
-	observe(): void;
-	/** Measures until the offset is known. Throws as `databaseClock` does, and after some attempts. */
-	measure(): Promise<void>;
-	/** Why the time is unreliable, as the end of a sentence; undefined when it is reliable. */
-	fault(): string | undefined;
-	service: Service;
-}
-
+/**
+ * `now` is never before the last observation by a mere correction. While the offset is unknown it
+ * stands at the last observation: a clock that stands lets no lease end. `observe`: after a gap of
+ * more than {@link SUSPEND_MS} since the last observation the offset is unknown.
+ */
 export function clockOffset({
 	clock,
-	databaseClock,
 	events,
-}: {
-	clock: Clock;
-	databaseClock: () => Promise<number>;
-	events: EventBus;
-}): ClockOffset {
+	store: { time },
+	cluster,
+	server,
+	pauseMs,
+}: JobClockDeps & { cluster: ClusterStore }): JobClock {
 	let measurements: Measurement[] = [];
 	let offset = 0;
 	let known = false;
+	/** The offset was known once. */
+	let trusted = false;
 	/** While the offset is unknown after contradicting measurements: the last one. */
 	let candidate: number | undefined;
 	let observedLocal: LocalMs = clock.now();
 	let observed: EpochMs = -Infinity;
 	let measuredAt: LocalMs = observedLocal;
+	let seenAt: LocalMs = -Infinity;
+	/** How long this server did not run since the offset was known, ms. */
+	let paused = 0;
+	/** A suspension that {@link observe} has not returned yet, ms. */
+	let unreported = 0;
+	const suspended = suspensions(clock);
 
 	const stepped = (): boolean => Math.abs(clock.now() - observedLocal) > SUSPEND_MS;
 
 	function now(): EpochMs {
 		if (!known || stepped()) return observed;
-		const time = Math.round(clock.now() + offset);
-		return time < observed && observed - time <= SUSPEND_MS ? observed : time;
+		const present = Math.round(clock.now() + offset);
+		return present < observed && observed - present <= SUSPEND_MS ? observed : present;
 	}
+	const record = stepRecord(now);
 
-	function observe(): void {
+	function observe(): number {
+		const gap = clock.now() - observedLocal;
+		if (gap > pauseMs) paused += gap;
 		if (known && stepped()) {
 			known = false;
 			measuring.nudge();
 		}
 		observed = now();
 		observedLocal = clock.now();
+		const asleep = unreported;
+		unreported = 0;
+		return asleep;
 	}
 
 	async function measureOnce(): Promise<void> {
 		const sent = clock.now();
-		const time = await databaseClock();
+		const { wall, last } = await cluster.clock();
 		const received = clock.now();
 		const error = (received - sent) / 2;
 		if (error < 0 || error > MAX_ERROR_MS) return;
-		apply({ offset: time - (sent + received) / 2, error });
+		observe();
+		if (last.serial !== record.last().serial) {
+			record.load((await time.read()).steps);
+			measurements = [];
+			candidate = undefined;
+		}
+		await apply({ offset: wall - last.ahead - (sent + received) / 2, error });
 	}
 
-	function apply(measurement: Measurement): void {
-		observe();
+	async function apply(measurement: Measurement): Promise<void> {
 		const expected = known ? offset : candidate;
 		if (expected !== undefined && Math.abs(measurement.offset - expected) > JUMP_MS) {
 			known = false;
 			candidate = measurement.offset;
 			return;
 		}
+		if (!known && !(await (trusted ? removeJump : notBackward)(measurement))) return;
 		measurements = known ? [...measurements, measurement].slice(-KEPT_MEASUREMENTS) : [measurement];
 		offset = measurements.reduce((best, each) => (each.error < best.error ? each : best)).offset;
-		known = true;
+		known = trusted = true;
 		candidate = undefined;
 		measuredAt = clock.now();
+		if (measuredAt - seenAt < SEEN_MS) return;
+		await time.seen({ at: now(), wall: record.now() });
+		seenAt = measuredAt;
+	}
+
+	/**
+	 * After a time with an unknown offset: leaves out by how far the database's clock was set, and,
+	 * if no other server ran meanwhile, how long this one did not. False if another server was
+	 * faster.
+	 */
+	async function removeJump(measurement: Measurement): Promise<boolean> {
+		const present = clock.now() + measurement.offset;
+		const others = (await cluster.servers({ now: present })).some(({ id }) => id !== server);
+		const asleep = suspended.take();
+		const drift = measurement.offset - offset;
+		const jump = drift + (others ? -asleep : paused);
+		if (Math.abs(jump) > JUMP_MS) {
+			if (!(await addStep(observed, jump))) return false;
+			measurement.offset -= jump;
+		}
+		const set = drift - asleep;
+		if (Math.abs(set) > JUMP_MS) events.emit("clock.stepped", { ms: Math.round(set) });
+		paused = 0;
+		unreported = asleep;
+		return true;
+	}
+
+	/** A start: the job clock continues at least where another run left it. */
+	async function notBackward(measurement: Measurement): Promise<boolean> {
+		const { lastSeen } = await time.read();
+		const present = Math.round(clock.now() + measurement.offset);
+		const back = present - (lastSeen?.at ?? -Infinity);
+		if (back >= -JUMP_MS) return true;
+		if (!lastSeen || !(await addStep(lastSeen.at, back))) return false;
+		measurement.offset -= back;
+		return true;
+	}
+
+	/** The time of day is ahead of the job clock by so much more; false if it was recorded already. */
+	async function addStep(at: EpochMs, more: number): Promise<boolean> {
+		const { serial, ahead } = record.last();
+		const added: ClockStep = { serial: serial + 1, at, ahead: Math.round(ahead + more) };
+		if (!(await time.step(added))) return false;
+		record.add(added);
+		return true;
 	}
 
 	const measuring = loop({
@@ -136,8 +186,9 @@ export function clockOffset({
 
 	return {
 		now,
+		calendar: record,
 		observe,
-		async measure() {
+		async prepare() {
 			for (let attempt = 0; !known && attempt < START_ATTEMPTS; attempt += 1) await measureOnce();
 			if (known) return;
 			throw new Error(
@@ -146,6 +197,6 @@ export function clockOffset({
 			);
 		},
 		fault: () => (!known || stepped() || clock.now() - measuredAt > STALE_MS ? FAULT : undefined),
-		service: measuring,
+		services: [measuring],
 	};
 }

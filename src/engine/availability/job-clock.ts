@@ -1,15 +1,20 @@
-/** The time for everything that is stored: the database's where several servers share one. */
+/**
+ * The time for everything that is stored. It never jumps: neither when the time of day is set nor
+ * for a time in which the service did not run (D16, decision 0030).
+ */
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Service } from "../../service.ts";
-import { clockOffset } from "./clock-offset.ts";
+import type { Store } from "../../store/contract/store.ts";
+import type { Calendar } from "./calendar.ts";
 
 export interface JobClock {
 	/** Reading it changes nothing. */
 	now(): EpochMs;
-	/** Records the time, so that a step of this machine's clock is noticed. */
-	observe(): void;
+	calendar: Calendar;
+	/** Records the time; returns how long the machine was suspended since the last call, ms. */
+	observe(): number;
 	/** Must be done before the first `now`. Throws when the time cannot be known. */
 	prepare(): Promise<void>;
 	/** Why the time is unreliable, as the end of a sentence; undefined when it is reliable. */
@@ -17,25 +22,27 @@ export interface JobClock {
 	services: readonly Service[];
 }
 
-export function jobClock({
-	clock,
-	events,
-	databaseClock,
-}: {
+export interface JobClockDeps {
 	clock: Clock;
 	events: EventBus;
-	databaseClock?: (() => Promise<number>) | undefined;
-}): JobClock {
-	if (databaseClock) {
-		const offset = clockOffset({ clock, databaseClock, events });
-		return { ...offset, prepare: offset.measure, services: [offset.service] };
-	}
-	return {
-		// One server alone: its machine's clock is the job clock.
-		now: () => clock.now() as number,
-		observe: () => {},
-		prepare: async () => {},
-		fault: () => undefined,
-		services: [],
-	};
+	/** Not behind the gate: the gate needs the time. */
+	store: Pick<Store, "time" | "cluster">;
+	/** Identity of this server where several share the store. */
+	server: string | undefined;
+	pauseMs: number;
 }
+
+/**
+ * A gap between two observations that counts as a suspension, ms. Less than the shortest lease
+ * (2000) minus its ping interval (1000): a pause that delays such a ping beyond its lease is noticed.
+ */
+export const SUSPEND_MS = 900;
+
+/**
+ * A longer gap is left out of the job clock, ms. Shorter than every deadline of a job; long enough
+ * that a busy server's time still passes.
+ */
+export const PAUSE_MS = 5000;
+
+/** Time between two records of the time, ms: what a restart with a wrong time of day may repeat. */
+export const SEEN_MS = 60_000;

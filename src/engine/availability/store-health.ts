@@ -16,8 +16,8 @@ import type { Store } from "../../store/contract/store.ts";
 const PROBE_MS = 250;
 const IDLE_MS = 60_000;
 
-/** Groups that concern no job and need no order: heartbeats. */
-const UNGATED: ReadonlySet<string> = new Set(["cluster"]);
+/** Groups that concern no job and need no order: heartbeats, the clock. */
+const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
 
 /** Groups whose failures are handled by their callers (D24). */
 const UNWATCHED: ReadonlySet<string> = new Set(["limits"]);

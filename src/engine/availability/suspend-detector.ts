@@ -1,10 +1,10 @@
-/** Notices that the service did not run for a while: stopped, suspended, or its clock jumped. */
+/** Notices that the service did not run for a while: stopped, or the machine was suspended. */
 import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/time.ts";
+import type { EpochMs, LocalMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
-import { SUSPEND_MS } from "./clock-offset.ts";
+import { SUSPEND_MS } from "./job-clock.ts";
 import type { JobClock } from "./job-clock.ts";
 
 /** Time between two checks when no operation needs one, ms. */
@@ -26,13 +26,16 @@ export function suspendDetector({
 	events: EventBus;
 }): SuspendDetector {
 	let last: EpochMs | undefined;
+	let lastLocal: LocalMs | undefined;
 	let gapFound = false;
 
 	function check(): void {
-		jobClock.observe();
+		const local = clock.now();
+		const asleep = jobClock.observe();
 		const now = jobClock.now();
-		const gap = now - (last ?? now);
+		const gap = Math.max(now - (last ?? now), local - (lastLocal ?? local) + asleep);
 		last = now;
+		lastLocal = local;
 		if (gap <= SUSPEND_MS) return;
 		gapFound = true;
 		events.emit("service.away", { ms: gap });

@@ -43,7 +43,7 @@ function bed() {
 	const feedOfAll = liveFeed({
 		clock,
 		events,
-		now: clock.now,
+		calendar: { now: clock.now, of: (at) => at as number, jobTime: (at) => at as number },
 		snapshots: place.present,
 		keys: { holder: async (id) => (id === "k" ? holder : undefined) },
 		window: {

@@ -51,7 +51,7 @@ interface Subscription extends Listener {
 	last?: string;
 }
 
-interface Deps extends Pick<EngineContext, "clock" | "events" | "now"> {
+interface Deps extends Pick<EngineContext, "clock" | "events" | "calendar"> {
 	keys: Pick<ApiKeys, "holder">;
 	snapshots: () => Promise<EndpointSnapshot[]>;
 	window: RollingWindow;
@@ -90,7 +90,7 @@ export function liveFeed(d: Deps): LiveFeed {
 		if (
 			!listener.send(
 				hasChanged
-					? `{"at":${JSON.stringify(new Date(d.now()).toISOString())},"endpoints":${text}}`
+					? `{"at":${JSON.stringify(new Date(d.calendar.now()).toISOString())},"endpoints":${text}}`
 					: undefined,
 			)
 		)

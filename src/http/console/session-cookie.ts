@@ -69,7 +69,7 @@ export function requireOwn(call: Call, changes: boolean): void {
 
 /** Replaces an existing cookie. */
 export function setCookie(call: Call, { token, until, place }: Session): void {
-	put(call, place, token, Math.floor((until - call.engine.now()) / 1000));
+	put(call, place, token, Math.floor((until - call.engine.calendar.now()) / 1000));
 }
 
 /** Removes the cookie. */

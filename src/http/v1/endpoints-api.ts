@@ -17,7 +17,7 @@ import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { readNothing, readObject } from "./body.ts";
-import { isoTime } from "./format.ts";
+import { isoJobTime } from "./format.ts";
 
 type EndpointAnswer = Promise<AnswerOf<typeof GET_ENDPOINT>>;
 
@@ -94,7 +94,7 @@ async function endpointView(
 		...settingsOf(endpoint),
 		webhookSecretSet: engine.endpoints.encryptedSecret(endpoint.id) !== undefined,
 		paused,
-		createdAt: isoTime(createdAt),
+		createdAt: isoJobTime(engine, createdAt),
 		jobs,
 		workers,
 	};

@@ -1,9 +1,25 @@
 /** Values in answers of `/v1` (D39). */
 
+import type { EpochMs, WallMs } from "../../core/time.ts";
+import type { Engine } from "../../engine/api.ts";
+
+/** A job time as {@link isoTime} of its time of day. */
+export function isoJobTime(engine: Pick<Engine, "calendar">, at: EpochMs): string;
+export function isoJobTime(
+	engine: Pick<Engine, "calendar">,
+	at: EpochMs | undefined,
+): string | undefined;
+export function isoJobTime(
+	{ calendar }: Pick<Engine, "calendar">,
+	at: EpochMs | undefined,
+): string | undefined {
+	return isoTime(at === undefined ? undefined : calendar.of(at));
+}
+
 /** ms since the epoch as ISO 8601 in UTC; undefined stays undefined. */
-export function isoTime(ms: number): string;
-export function isoTime(ms: number | undefined): string | undefined;
-export function isoTime(ms: number | undefined): string | undefined {
+export function isoTime(ms: WallMs): string;
+export function isoTime(ms: WallMs | undefined): string | undefined;
+export function isoTime(ms: WallMs | undefined): string | undefined {
 	return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 

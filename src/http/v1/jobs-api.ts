@@ -22,11 +22,12 @@ import { may } from "../../engine/access/keys.ts";
 import type { JobDetails } from "../../engine/jobs/job-details.ts";
 import type { JobFilter } from "../../store/contract/jobs.ts";
 import { principalOf } from "../auth.ts";
+import type { Engine } from "../../engine/api.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { json } from "../reply.ts";
 import { readObject } from "./body.ts";
-import { isoTime, redactedUrl } from "./format.ts";
+import { isoJobTime, redactedUrl } from "./format.ts";
 
 /** Members added to the job object. */
 type SummaryPart = Sendable<Omit<JobSummary, keyof JobJson>>;
@@ -38,8 +39,7 @@ export async function list(call: Call): Promise<void> {
 	const filter: JobFilter = {
 		states: valueOf(call, STATUS_FILTER),
 		worker: valueOf(call, WORKER_FILTER),
-		from: valueOf(call, FROM),
-		to: valueOf(call, TO),
+		...jobTimes(engine, { from: valueOf(call, FROM), to: valueOf(call, TO) }),
 	};
 	const id = valueOf(call, ID_FILTER);
 	const erased = valueOf(call, EXPIRED);
@@ -50,7 +50,7 @@ export async function list(call: Call): Promise<void> {
 			: { jobs: await one(call, { id, filter, erased }) };
 	const now = engine.now();
 	const texts = jobs.map((each) =>
-		extended(jobView({ ...each, output: undefined }, now), summaryPart(each.job)),
+		extended(jobView({ ...each, output: undefined }, now), summaryPart(engine, each.job)),
 	);
 	json(call.res, `{"jobs":[${texts.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
 }
@@ -88,7 +88,7 @@ export async function get(call: Call): Promise<void> {
 	const view = jobView(found, engine.now());
 	// The last piece is a string that ends the object.
 	const pieces = typeof view === "string" ? [view] : [...view];
-	pieces.push(extended(String(pieces.pop()), detailPart(found, full)));
+	pieces.push(extended(String(pieces.pop()), detailPart(engine, found, full)));
 	if (input !== undefined)
 		pieces.push(
 			`${String(pieces.pop()).slice(0, -1)},"input":`,
@@ -112,21 +112,27 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 	const read = readBulkRequest(await readObject(call));
 	if (!read.ok) throw badRequest(read.faults);
 	const { endpoint } = call.params;
+	const { filter, ...request } = read.request;
 	const { matched, done, more, next } = await call.engine.jobs.bulk({
 		endpoint,
 		on,
-		...read.request,
+		...request,
+		filter: { ...filter, ...jobTimes(call.engine, filter) },
 	});
 	return { matched, done, more, next: next ?? null };
 }
 
 /** `full`: without redaction of the webhook URL. */
-function detailPart({ job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
+function detailPart(
+	engine: Engine,
+	{ job, attempts, reason, chunks }: JobDetails,
+	full: boolean,
+): DetailPart {
 	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
-		...summaryPart(job),
-		queuedAt: isoTime(queuedAt),
-		expiresAt: isoTime(expiresAt(job)),
+		...summaryPart(engine, job),
+		queuedAt: isoJobTime(engine, queuedAt),
+		expiresAt: isoJobTime(engine, expiresAt(job)),
 		reason,
 		operation,
 		lowPriority,
@@ -138,23 +144,37 @@ function detailPart({ job, attempts, reason, chunks }: JobDetails, full: boolean
 			({ worker, startedAt, endedAt, ...rest }): Sendable<Attempt> => ({
 				...rest,
 				workerId: worker,
-				startedAt: isoTime(startedAt),
-				endedAt: isoTime(endedAt),
+				startedAt: isoJobTime(engine, startedAt),
+				endedAt: isoJobTime(engine, endedAt),
 			}),
 		),
 		timeline: timelineOf(job, attempts).map(({ at, worker, ...rest }) => ({
-			at: isoTime(at),
+			at: isoJobTime(engine, at),
 			...rest,
 			workerId: worker,
 		})),
 	};
 }
 
-function summaryPart({ submittedAt, startedAt, endedAt, erased }: Job): SummaryPart {
+/** Bounds of a filter, given by the time of day. */
+function jobTimes(
+	{ calendar }: Engine,
+	{ from, to }: Pick<JobFilter, "from" | "to">,
+): Pick<JobFilter, "from" | "to"> {
 	return {
-		submittedAt: isoTime(submittedAt),
-		startedAt: isoTime(startedAt),
-		endedAt: isoTime(endedAt),
+		...(from !== undefined && { from: calendar.jobTime(from) }),
+		...(to !== undefined && { to: calendar.jobTime(to) }),
+	};
+}
+
+function summaryPart(
+	engine: Engine,
+	{ submittedAt, startedAt, endedAt, erased }: Job,
+): SummaryPart {
+	return {
+		submittedAt: isoJobTime(engine, submittedAt),
+		startedAt: isoJobTime(engine, startedAt),
+		endedAt: isoJobTime(engine, endedAt),
 		expired: erased,
 	};
 }

@@ -6,12 +6,15 @@ import { badQuery } from "../../core/errors.ts";
 import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS } from "../../core/metrics/metric-buckets.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
-import { isoTime } from "./format.ts";
+import { isoJobTime } from "./format.ts";
 
 /** GET .../metrics: one value per step, null if unknown; only retained steps. */
 export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
+	const { calendar } = call.engine;
+	const jobTime = (wall: number | undefined) =>
+		wall === undefined ? undefined : calendar.jobTime(wall);
 	const now = call.engine.now();
-	const [given, to = now] = [valueOf(call, FROM), valueOf(call, TO)];
+	const [given, to = now] = [jobTime(valueOf(call, FROM)), jobTime(valueOf(call, TO))];
 	const step =
 		valueOf(call, STEP) ??
 		((given ?? now) < now - METRICS_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
@@ -23,5 +26,5 @@ export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METR
 		from,
 		to,
 	});
-	return { step: found.step, from: isoTime(found.from), series: found.series };
+	return { step: found.step, from: isoJobTime(call.engine, found.from), series: found.series };
 }

@@ -11,7 +11,7 @@ import { permit, principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { readNothing } from "./body.ts";
-import { isoTime, redactedUrl } from "./format.ts";
+import { isoJobTime, redactedUrl } from "./format.ts";
 
 /** GET /v1/webhooks: most recent first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>> {
@@ -61,8 +61,8 @@ function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
 		job,
 		state,
 		url: full ? url : redactedUrl(url),
-		createdAt: isoTime(createdAt),
-		dueAt: isoTime(dueAt),
-		tries: tries.map(({ at, ...rest }) => ({ at: isoTime(at), ...rest })),
+		createdAt: isoJobTime(call.engine, createdAt),
+		dueAt: isoJobTime(call.engine, dueAt),
+		tries: tries.map(({ at, ...rest }) => ({ at: isoJobTime(call.engine, at), ...rest })),
 	};
 }

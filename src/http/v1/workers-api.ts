@@ -7,13 +7,17 @@ import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import type { WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../call.ts";
 import { readNothing } from "./body.ts";
-import { isoTime } from "./format.ts";
+import { isoJobTime } from "./format.ts";
 import { answeredElsewhere } from "./other-servers.ts";
 
 /** GET .../workers: those of all servers, oldest first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
 	const views = await call.engine.workers.views(call.params.endpoint);
-	return { workers: views.toSorted((a, b) => a.createdAt - b.createdAt).map(workerJson) };
+	return {
+		workers: views
+			.toSorted((a, b) => a.createdAt - b.createdAt)
+			.map((each) => workerJson(call, each)),
+	};
 }
 
 /**
@@ -28,14 +32,14 @@ export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | v
 	if (!(await answeredElsewhere(call))) throw new ApiError("worker_gone", { endpoint, worker });
 }
 
-function workerJson(worker: WorkerView): Sendable<Worker> {
+function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
 	const { id, launcher, createdAt, seenAt, jobs, gpus, version } = worker;
 	return {
 		id,
 		state: stateOf(worker),
 		launcher,
-		createdAt: isoTime(createdAt),
-		seenAt: isoTime(seenAt),
+		createdAt: isoJobTime(engine, createdAt),
+		seenAt: isoJobTime(engine, seenAt),
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
 		version,

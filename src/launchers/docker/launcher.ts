@@ -177,7 +177,7 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		name: "docker",
 
 		async start(spec: WorkerSpec<DockerSettings>) {
-			await pruneLogs(logDir, workers.keys(), clock.now());
+			await pruneLogs(logDir, workers.keys(), clock.wall());
 			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
 			try {
 				await (swept ??= sweep(spec.serviceId).catch((error: unknown) => {

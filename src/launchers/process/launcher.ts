@@ -150,7 +150,7 @@ export function processLauncher({
 		name: "process",
 
 		async start(spec: WorkerSpec<ProcessSettings>) {
-			if (logDir !== undefined) await pruneLogs(logDir, workers.keys(), clock.now());
+			if (logDir !== undefined) await pruneLogs(logDir, workers.keys(), clock.wall());
 			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
 			const output = logDir === undefined ? "ignore" : openLog(logDir, spec.workerId);
 			try {

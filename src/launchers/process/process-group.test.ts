@@ -20,6 +20,7 @@ function hastyClock() {
 	let slept = 0;
 	return {
 		now: () => slept,
+		wall: () => slept,
 		sleep: async (ms: number) => {
 			slept += ms;
 			await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,6 @@
 /** Servers that share the store: liveness, leases, and reads that replace lost hints. */
 import type { Running } from "./jobs.ts";
+import type { ClockStep } from "./time.ts";
 
 /** A server that shares the store. */
 export interface ServerRow {
@@ -52,8 +53,8 @@ export interface ClusterStore {
 	}): Promise<string[]>;
 	/** Frees leases of this server. Signals `servers`. */
 	yield(q: { names: readonly string[]; server: string }): Promise<void>;
-	/** The database's clock, ms since the epoch. */
-	clock(): Promise<number>;
+	/** The database's time of day, and the last step of it against the job clock. */
+	clock(): Promise<{ wall: number; last: ClockStep }>;
 	/** Those of these jobs that have ended or do not exist, as stored. */
 	over(q: {
 		jobs: readonly { endpoint: string; id: string }[];

@@ -25,6 +25,7 @@ import type { LimitStore } from "./limits.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { SecretStore } from "./secrets.ts";
 import type { WebhookStore } from "./webhooks.ts";
+import type { TimeStore } from "./time.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
 
 /**
@@ -79,6 +80,7 @@ export interface Store {
 	webhooks: WebhookStore;
 	metrics: MetricsStore;
 	secrets: SecretStore;
+	time: TimeStore;
 	/** `cluster` and `limits` are absent from a store that only one server can open. */
 	cluster?: ClusterStore;
 	limits?: LimitStore;

@@ -20,7 +20,8 @@ export type Group =
 	| "keys"
 	| "webhooks"
 	| "metrics"
-	| "secrets";
+	| "secrets"
+	| "time";
 
 /** A method of the contract as `group.method`. */
 export type OpName =

@@ -66,6 +66,9 @@ export const OPERATIONS = {
 	"metrics.read": perDialect("read"),
 	"metrics.expire": perDialect("write"),
 	"secrets.replaceEndpoint": perDialect("write"),
+	"time.read": perDialect("read"),
+	"time.step": perDialect("write"),
+	"time.seen": perDialect("write"),
 	identity: perDialect("read"),
 	ping: perDialect("write"),
 } as const satisfies { [N in OpName]: Operation<N> };

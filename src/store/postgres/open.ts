@@ -26,6 +26,7 @@ import { openSecrets } from "./secrets.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
 import { openSweeps } from "./sweeps.ts";
+import { openTime } from "./time.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { openWorkerRows } from "./rows/worker-rows.ts";
 
@@ -126,6 +127,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 		webhooks: openWebhooks({ database, signal, notifyOthers }),
 		metrics: openMetrics({ database }),
 		secrets: openSecrets({ database, notifyOthers }),
+		time: openTime({ database }),
 		identity: meta.identity,
 		ping: open(meta.ping),
 	};

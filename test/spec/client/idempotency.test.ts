@@ -22,6 +22,7 @@ beforeAll(async () => {
 	service = await startService({
 		endpoints: { ...unused.settings, full: { limits: { queue: 0 } } },
 		clock,
+		pauseMs: Infinity,
 	});
 });
 beforeEach(() => {

@@ -17,7 +17,8 @@ import type { HandWorker } from "../hand-worker.ts";
 
 const hand = manualClock();
 let skew = 0;
-const clock: Clock = { now: () => hand.now() + skew, sleep: hand.sleep };
+const now = (): number => hand.now() + skew;
+const clock: Clock = { now, wall: now, sleep: hand.sleep };
 const unused = endpointsByName(30, { retention: { run: 20_000, runsync: 5000 } });
 let service: TestService;
 /** An endpoint of its own for each test, with a worker. */
@@ -34,6 +35,7 @@ beforeAll(async () => {
 	service = await startService({
 		endpoints: { ...unused.settings, own: { executionTimeoutMs: 7000 } },
 		clock,
+		pauseMs: Infinity,
 	});
 });
 beforeEach(async () => {

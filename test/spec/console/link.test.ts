@@ -10,7 +10,7 @@ import { held } from "../openapi-calls.ts";
 import { keyWith, keylessService, operator } from "../operator.ts";
 
 const clock = manualClock();
-const time = { leap: 0, now: () => clock.now() + time.leap, sleep: clock.sleep };
+const time = { ...clock, leap: 0, wall: () => clock.wall() + time.leap };
 let service: TestService;
 beforeAll(async () => {
 	service = await startService({

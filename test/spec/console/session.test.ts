@@ -217,7 +217,7 @@ describe("behind a proxy", () => {
 
 describe("the end of a session", () => {
 	it("D31: it goes on while it is used, and is over 12 h later", async () => {
-		const time = { leap: 0, now: () => clock.now() + time.leap, sleep: clock.sleep };
+		const time = { ...clock, leap: 0, wall: () => clock.wall() + time.leap };
 		const own = await startService({ endpoints: {}, clock: time });
 		const page = browser(own);
 		await page.signIn();

@@ -38,6 +38,7 @@ afterAll(() => postgres.remove());
 function halfManual(clock: ManualClock): Clock {
 	return {
 		now: () => clock.now(),
+		wall: () => clock.wall(),
 		sleep: (ms, signal) => (ms < 100 ? systemClock : clock).sleep(ms, signal),
 	};
 }

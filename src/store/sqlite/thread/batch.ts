@@ -12,6 +12,7 @@ import type { Failure, Reply } from "./messages.ts";
 import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { CODECS } from "./codecs.ts";
+import { openTime } from "../time.ts";
 import { openWebhooks } from "../webhooks.ts";
 import { openWorkers } from "../workers.ts";
 
@@ -36,6 +37,7 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 		webhooks: openWebhooks(unit),
 		metrics: openMetrics(unit),
 		secrets: openSecrets(unit),
+		time: openTime(unit),
 		...openMeta(unit),
 	};
 	return OP_NAMES.map((name) => {

@@ -69,7 +69,8 @@ export function webhookSite(): WebhookSite {
 	// The official library takes only signatures of the present, so the clock starts there.
 	const hand = manualClock(Date.now());
 	let skew = 0;
-	const clock: Clock = { now: () => hand.now() + skew, sleep: hand.sleep };
+	const now = (): number => hand.now() + skew;
+	const clock: Clock = { now, wall: now, sleep: hand.sleep };
 	const unused = endpointsByName(60, { limits: "off", webhookSecret: SECRET });
 	const replies = new Map<string, (number: number) => Reply>();
 	let receiver: WebhookReceiver;
@@ -80,7 +81,12 @@ export function webhookSite(): WebhookSite {
 		receiver = await webhookReceiver({
 			reply: (request, number) => replies.get(request.path)?.(number) ?? 200,
 		});
-		service = await startService({ endpoints: unused.settings, settings: ALLOW, clock });
+		service = await startService({
+			endpoints: unused.settings,
+			settings: ALLOW,
+			clock,
+			pauseMs: Infinity,
+		});
 	});
 	beforeEach(() => void (ep = unused.next()));
 	afterAll(async () => {
