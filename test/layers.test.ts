@@ -163,7 +163,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"service.ts": ["clock.ts"],
 	"budgets.ts": ["core/"],
 	"version.ts": ["node"],
-	"clock.ts": ["core/time.ts"],
+	"clock.ts": ["core/time.ts", "node"],
 };
 
 /** Paths of modules that a source text imports, `import type` and dynamic imports included. */

@@ -113,6 +113,18 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		reportsAdopted: true,
 	});
 
+	describe("stop", () => {
+		it.each([0, 300])("D16: a paused container ends after a grace of %i ms", async (graceMs) => {
+			const { launcher, exits } = open();
+			const spec = script("sleep 300");
+			const { container } = (await launcher.start(spec)) as { container: string };
+			await docker("pause", container);
+			await launcher.stop(spec.workerId, graceMs);
+			expect(await exits.next(spec.workerId)).toMatchObject({ workerId: spec.workerId });
+			expect(await processesOf(spec.workerId)).toEqual([]);
+		});
+	});
+
 	describe("start", () => {
 		it("gives the worker its environment, and no other variable of the service", async () => {
 			const spec = script("");

@@ -79,7 +79,7 @@ export function machineClock({
 
 	return {
 		now,
-		calendar: record,
+		calendar: { ...record, now: clock.wall },
 		observe,
 		async prepare() {
 			const { steps, lastSeen } = await time.read();

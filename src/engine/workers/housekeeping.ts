@@ -1,9 +1,10 @@
-/** Stops workers of removed endpoints, and forgets external ones that call no more. */
+/** Stops workers of removed endpoints and silent ones; forgets external ones that call no more. */
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { EngineContext } from "../context.ts";
 import type { WorkerLauncher } from "./launch.ts";
+import { silentWorkers } from "./silent-workers.ts";
 import { endPolls } from "./worker-registry.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import { FORGET_MS } from "./worker-views.ts";
@@ -13,12 +14,13 @@ const CHECK_MS = 500;
 
 interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "background"> {
 	registry: WorkerRegistry;
-	launcher: Pick<WorkerLauncher, "stop">;
-	endpoints: Pick<Endpoints, "has" | "stopGraceMs">;
+	launcher: Pick<WorkerLauncher, "stop" | "isStopping">;
+	endpoints: Pick<Endpoints, "has" | "get" | "stopGraceMs">;
 }
 
 export function workerHousekeeping(d: Deps): Loop {
 	const { registry } = d;
+	const killSilent = silentWorkers(d);
 
 	/** Also workers that a start took over, or that were being launched meanwhile (D39). */
 	function stopRemoved(): void {
@@ -45,6 +47,7 @@ export function workerHousekeeping(d: Deps): Loop {
 		onError: (error) => d.events.emit("fault", { where: "checking workers", error }),
 		step: async () => {
 			stopRemoved();
+			killSilent();
 			for (const worker of registry.all()) {
 				const isPolling = worker.takes + worker.stops > 0;
 				if (!worker.managed && !isPolling && d.now() - worker.seenAt >= FORGET_MS)

@@ -45,6 +45,7 @@ export function countPoll(
 	const over = pollBegun(worker, now);
 	return () => {
 		worker[kind] -= 1;
+		worker.pollEndedAt = now();
 		over(signal.aborted);
 	};
 }

@@ -64,6 +64,8 @@ export interface Worker {
 	longestPollMs: number;
 	/** When it cut a poll before that time; until its next poll. */
 	leftAt?: EpochMs | undefined;
+	/** When its last poll ended. */
+	pollEndedAt?: EpochMs;
 	/** Each ends one of its open polls with 204. */
 	readonly polls: RotatingSet<() => void>;
 	/** Each wakes one of its open polls for jobs to stop. */

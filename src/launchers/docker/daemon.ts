@@ -34,6 +34,8 @@ export interface Daemon {
 	/** Resolves when the container has ended. */
 	wait(id: string, signal: AbortSignal): Promise<void>;
 	kill(id: string, signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+	/** Throws when the container is not paused. */
+	unpause(id: string): Promise<void>;
 	/** Also if it is running; with its anonymous volumes. */
 	remove(id: string): Promise<void>;
 	/** Multiplexed frames with timestamps, from `since` (s) until the end. */
@@ -109,6 +111,7 @@ export function dockerDaemon(env: Env): Daemon {
 		top: async (id) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
 		wait: (id, signal) => call("POST", of(id, "/wait"), { signal }),
 		kill: (id, signal) => call("POST", of(id, "/kill"), { query: { signal } }),
+		unpause: (id) => call("POST", of(id, "/unpause")),
 		remove: (id) => call("DELETE", of(id), { query: { force: "true", v: "true" } }),
 		logs(id, { since, signal }) {
 			const what = { follow: "true", stdout: "true", stderr: "true", timestamps: "true" };

@@ -146,6 +146,14 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		}
 		if (over.signal.aborted) return;
 		await signal(clock, daemon(), container, "SIGKILL");
+		// A paused container may refuse the signal, or not act on it.
+		const thawed = await daemon()
+			.unpause(container)
+			.then(
+				() => true,
+				() => false,
+			);
+		if (thawed) await signal(clock, daemon(), container, "SIGKILL");
 		await clock.sleep(KILL_TIMEOUT_MS, over.signal);
 		if (!over.signal.aborted)
 			throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
