@@ -20,7 +20,7 @@ import type { HttpServer } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
 import { secretKey } from "./secret-key.ts";
-import { openStore } from "./stores.ts";
+import { freeBytesOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/dns/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -106,6 +106,7 @@ export async function startApp(
 		budgets,
 		pauseMs: o.pauseMs,
 		store,
+		freeBytes: freeBytesOf(config.store),
 		clock,
 		random,
 		events,

@@ -117,6 +117,9 @@ export interface Events {
 	 * are refused; once for each outage (D40).
 	 */
 	"posts.refused": { heldBytes: number };
+	/** Less than the reserve is free on the disk of the store: submissions are refused (D41). */
+	"disk.low": { freeBytes: number; reserveBytes: number };
+	"disk.enough": { freeBytes: number };
 	/** The store can be written again. */
 	"store.back": Record<never, never>;
 	/** A response was an error of 500 or more. */

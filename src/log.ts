@@ -81,8 +81,17 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"posts.refused": [
 		"error",
 		({ heldBytes }) =>
-			`${Math.round(heldBytes / 2 ** 20)} MiB of workers' posts are held until the store can be written; ` +
+			`${mebibytes(heldBytes)} of workers' posts are held until the store can be written; ` +
 			"further ones are refused",
+	],
+	"disk.low": [
+		"error",
+		({ freeBytes, reserveBytes }) =>
+			`the disk of the store has ${mebibytes(freeBytes)} free; below ${mebibytes(reserveBytes)} submissions are refused`,
+	],
+	"disk.enough": [
+		"info",
+		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,
 	],
 	"store.back": ["info", () => "the store can be written again"],
 	"request.failed": ["error", requestFailed],
@@ -133,6 +142,10 @@ function exited({ code, signal, lastOutput, ...facts }: Events["worker.exited"])
 	const sentence = `${nameOf(facts)} ended${how}`;
 	if (code === undefined || code === 0) return sentence;
 	return { sentence, below: `; its last lines:\n${indented(lastOutput)}` };
+}
+
+function mebibytes(bytes: number): string {
+	return `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
 /** 503 is omitted: one `store.away` covers all requests. */

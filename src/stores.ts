@@ -1,5 +1,7 @@
 /** Opens or migrates the configured store. Loads only its dialect, to save memory. */
 import { existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
@@ -32,6 +34,16 @@ export async function openStore({
 		clock,
 		sealKey: sealKey(),
 	});
+}
+
+/** Free bytes on the disk of a store on this machine. */
+export function freeBytesOf(address: StoreAddress): (() => Promise<number>) | undefined {
+	if (address.kind !== "sqlite") return undefined;
+	const folder = dirname(address.path);
+	return async () => {
+		const { bavail, bsize } = await statfs(folder);
+		return bavail * bsize;
+	};
 }
 
 /** For `sluice doctor`. */

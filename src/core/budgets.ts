@@ -41,6 +41,15 @@ export const BUDGETS = {
 		description: "Wrong keys, worker tokens and sign-in links of all addresses in a minute.",
 		beyond: "Keys are found in a list that is read once a second, not by a read of the store each.",
 	},
+	reservedDisk: {
+		unit: "bytes",
+		default: 256 * 2 ** 20,
+		minimum: 0,
+		maximum: 2 ** 50,
+		description: "Free space on the disk of a SQLite store that is kept for results.",
+		beyond:
+			"`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
+	},
 } as const satisfies Record<string, Budget>;
 
 export type BudgetName = keyof typeof BUDGETS;

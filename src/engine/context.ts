@@ -6,6 +6,7 @@ import type { Random } from "../ids.ts";
 import type { BackgroundTasks } from "../service.ts";
 import type { Store } from "../store/contract/store.ts";
 import type { Calendar } from "./availability/calendar.ts";
+import type { FreeSpace } from "./availability/free-space.ts";
 import type { RetryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
 
 /** What every domain of the engine is constructed with. */
@@ -23,5 +24,6 @@ export interface EngineContext {
 	/** What callers may hold or use of this server (D41). */
 	budgets: BudgetMeters;
 	retry: RetryWhileUnavailable;
+	space: FreeSpace;
 	background: BackgroundTasks;
 }

@@ -25,6 +25,8 @@ import { createWorkers } from "./workers/workers.ts";
 
 export interface EngineOptions {
 	store: Store;
+	/** Free bytes on the disk of the store; absent where it is on another machine. */
+	freeBytes?: (() => Promise<number>) | undefined;
 	budgets: BudgetMeters;
 	clock: Clock;
 	random: Random;
@@ -50,8 +52,12 @@ export interface EngineOptions {
 
 /** Nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
-	const availability = createAvailability({ ...o, server: o.serviceId });
-	const { store, events, now, calendar, retry } = availability;
+	const availability = createAvailability({
+		...o,
+		server: o.serviceId,
+		disk: o.freeBytes && { freeBytes: o.freeBytes, reserve: o.budgets.reservedDisk },
+	});
+	const { store, events, now, calendar, retry, space } = availability;
 	const background = backgroundTasks((where, error) => events.emit("fault", { where, error }));
 	const { clock, random, budgets } = o;
 	const context: EngineContext = {
@@ -63,6 +69,7 @@ export function createEngine(o: EngineOptions): Engine {
 		store,
 		budgets,
 		retry,
+		space,
 		background,
 	};
 	const run = hex(random(8));

@@ -8,6 +8,8 @@ import type { Calendar } from "./calendar.ts";
 import { clockOffset } from "./clock-offset.ts";
 import { PAUSE_MS } from "./job-clock.ts";
 import { machineClock } from "./machine-clock.ts";
+import { freeSpace } from "./free-space.ts";
+import type { FreeSpace, StoreDisk } from "./free-space.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import type { RetryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { storeHealth } from "./store-health.ts";
@@ -19,6 +21,7 @@ export interface Availability extends Pick<StoreHealth, "store" | "events"> {
 	now(): EpochMs;
 	calendar: Calendar;
 	retry: RetryWhileUnavailable;
+	space: FreeSpace;
 	/** Must be done before the first `now`. Throws when the time cannot be known. */
 	prepare(): Promise<void>;
 	/** Why the time is unreliable, as the end of a sentence; undefined when it is reliable. */
@@ -34,6 +37,8 @@ export function createAvailability(d: {
 	server?: string | undefined;
 	/** A longer gap between two readings of the clock is left out of the job clock, ms. */
 	pauseMs?: number | undefined;
+	/** Absent where it is on another machine. */
+	disk?: StoreDisk | undefined;
 }): Availability {
 	const { server, pauseMs = PAUSE_MS } = d;
 	const { cluster } = d.store;
@@ -41,17 +46,19 @@ export function createAvailability(d: {
 	const time = cluster ? clockOffset({ ...deps, cluster }) : machineClock(deps);
 	const suspension = suspendDetector({ ...d, jobClock: time });
 	const health = storeHealth({ ...d, now: time.now, takeGap: suspension.takeGap });
+	const space = freeSpace(d);
 	return {
 		store: health.store,
 		events: health.events,
 		now: time.now,
 		calendar: time.calendar,
 		retry: retryWhileUnavailable({ ...d, waitUntilBack: health.waitUntilBack }),
+		space,
 		prepare: time.prepare,
 		clockFault() {
 			time.observe();
 			return time.fault();
 		},
-		services: [health.service, suspension.service, ...time.services],
+		services: [health.service, suspension.service, ...time.services, ...space.services],
 	};
 }

@@ -27,17 +27,18 @@ export interface SubmitRequest {
 	idempotency?: { key: string; bodyHash: string };
 }
 
-type Deps = Pick<JobDeps, "store" | "now" | "events" | "dispatch" | "access">;
+type Deps = Pick<JobDeps, "store" | "now" | "events" | "space" | "dispatch" | "access">;
 
 /** How long an idempotency key is remembered, ms (D14). */
 const KEY_KEPT_MS = 86_400_000;
 
 /**
  * Queues the job and returns it, or the job of an earlier submission under the same key. Throws
- * `queue_full` (D23), `idempotency_reused`, `idempotency_expired` (D14).
+ * `store_unavailable` while its disk is almost full (D41), `queue_full` (D23), `idempotency_reused`, `idempotency_expired` (D14).
  */
 export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, wish, id } = q;
+	d.space.admit();
 	const bound = queueBound(endpoint);
 	const inserted = d.store.jobs.insert({
 		submission: {
