@@ -87,7 +87,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"disk.low": [
 		"error",
 		({ freeBytes, reserveBytes }) =>
-			`the disk of the store has ${mebibytes(freeBytes)} free; below ${mebibytes(reserveBytes)} submissions are refused`,
+			`the disk of the store has ${mebibytes(freeBytes)} free; below ${mebibytes(reserveBytes)} ` +
+			"submissions are refused",
 	],
 	"disk.enough": [
 		"info",

@@ -31,5 +31,4 @@ it("D41: with less than the reserve free, /run and /runsync are 503; what was ac
 		});
 	expect(await call(service.url, "/v2/e/health")).toMatchObject({ status: 200 });
 	expect(await call(service.url, "/readyz")).toMatchObject({ status: 200 });
-	expect(await call(service.url, "/metrics")).toMatchObject({ status: 200 });
 });

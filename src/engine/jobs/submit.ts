@@ -34,7 +34,8 @@ const KEY_KEPT_MS = 86_400_000;
 
 /**
  * Queues the job and returns it, or the job of an earlier submission under the same key. Throws
- * `store_unavailable` while its disk is almost full (D41), `queue_full` (D23), `idempotency_reused`, `idempotency_expired` (D14).
+ * `store_unavailable` while its disk is almost full (D41), `queue_full` (D23),
+ * `idempotency_reused`, `idempotency_expired` (D14).
  */
 export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, wish, id } = q;
