@@ -57,7 +57,7 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 			call,
 			key === undefined
 				? new ApiError("console_link_over")
-				: new ApiError("unauthorized", { why: "The API key is not known here." }),
+				: new ApiError("unauthorized", { why: "The API key is unknown." }),
 		);
 	setCookie(call, begun);
 	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };

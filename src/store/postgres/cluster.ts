@@ -21,7 +21,7 @@ const BEAT = statement(`
   WHERE servers.run = excluded.run OR $7
   RETURNING xmax = 0`);
 // A server that beats now holds the row's lock; its row is re-read after that.
-const BURY = statement("DELETE FROM servers WHERE alive_until <= $1 AND id <> $2");
+const REMOVE_EXPIRED = statement("DELETE FROM servers WHERE alive_until <= $1 AND id <> $2");
 const ALIVE = statement(`
   SELECT servers.id, url, started_at, alive_until, note_number,
     CASE WHEN known.number = note_number THEN NULL ELSE note END
@@ -89,7 +89,7 @@ export function openCluster({
 
 		async beat({ server, run: start, url, startedAt, first, bury, aliveMs, note, known, now }) {
 			const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
-			const buried = bury ? run(BURY, [now, server]) : undefined;
+			const buried = bury ? run(REMOVE_EXPIRED, [now, server]) : undefined;
 			// Sent together, run in this order.
 			const [beat, servers, leases] = await Promise.all([
 				sent,
