@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/sequencer.ts";
 
 /**
  * What depends on the store: these files run on PostgreSQL too. `SLUICE_TEST_STORE=postgres vitest
@@ -20,8 +21,9 @@ const SYSTEM = ["e2e", "cluster", "console"].map((folder) => `test/${folder}/**/
 export default defineConfig({
 	test: {
 		globalSetup: ["./test/support/postgres-run.ts"],
-		// Most tests wait more than they compute.
-		maxWorkers: 2,
+		// Most tests wait more than they compute: this is for 2 cores.
+		maxWorkers: 3,
+		sequence: { sequencer: LongestFirst },
 		testTimeout: 30_000,
 		hookTimeout: 30_000,
 		reporters: ["default", "./test/support/closing-line.ts"],

@@ -59,7 +59,7 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 	const takeovers: string[] = [];
 
 	for (let kills = 0; kills < KILLS; kills += 1) {
-		await load.more(60);
+		await load.more(30);
 		const sweeps = await Promise.all(
 			live.map(async (each) => (await ledBy([each])).includes("sweep")),
 		);
@@ -83,14 +83,14 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 				async () => (await call(others[0]!.url, path)).json.workers.length === 1,
 			);
 		}
-		await load.more(50);
+		await load.more(25);
 		live[index] = await group.spawn({
 			endpoints,
 			in: victim.folder,
 			port: Number(new URL(victim.url).port),
 		});
 	}
-	await load.more(50);
+	await load.more(25);
 	await load.end();
 
 	const again = await allEndedOnce({ load, urls, store: group.store });

@@ -34,11 +34,11 @@ it("D16, D34: a restart of all three by SIGTERM, one by one, loses no job, runs 
 	const load = traffic({ urls: [front.url], endpoints: Object.keys(endpoints), clients: 6 });
 	const took: string[] = [];
 	for (const [index, each] of live.entries()) {
-		await load.more(60);
+		await load.more(30);
 		const began = performance.now();
 		expect(await each.end("SIGTERM")).toBe(0);
 		took.push(`${((performance.now() - began) / 1000).toFixed(1)} s`);
-		await load.more(20);
+		await load.more(10);
 		live[index] = await group.spawn({
 			endpoints,
 			in: each.folder,
@@ -47,7 +47,7 @@ it("D16, D34: a restart of all three by SIGTERM, one by one, loses no job, runs 
 		});
 		await until("the balancer to know it", () => front.ready.every(Boolean));
 	}
-	await load.more(30);
+	await load.more(15);
 	await load.end();
 	const again = await allEndedOnce({ load, urls: live.map(({ url }) => url), store: group.store });
 	const runs = place
