@@ -69,7 +69,6 @@ async function claimed(home: {
 	const store = await openPostgres({
 		url: home.url,
 		clock: systemClock,
-		sealKey: new Uint8Array(32),
 	});
 	try {
 		const claim = async (): Promise<void> => {

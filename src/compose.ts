@@ -19,7 +19,9 @@ import { listen } from "./http/server.ts";
 import type { HttpServer } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
-import { secretKey } from "./secret-key.ts";
+import { removePreviousKey } from "./key-file.ts";
+import { secretKeys } from "./secret-key.ts";
+import type { AcceptedKeys } from "./secret-key.ts";
 import { freeBytesOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/dns/resolver.ts";
@@ -71,17 +73,18 @@ export async function startApp(
 	const folder = shared
 		? (await import("./data-folder.ts")).openDataFolder(config.dataDir)
 		: undefined;
-	let key: Uint8Array = new Uint8Array();
 	const source = {
 		secret: config.secret,
+		previousSecret: config.secretPrevious,
 		database: config.store.kind === "sqlite" ? config.store.path : undefined,
 		random,
 	};
+	let sealKeys: AcceptedKeys = { keys: { current: new Uint8Array(), pending: false }, check: "" };
 	// SQLite calls this after locking the file: before, another process may be creating the key.
 	const store = await open({
 		address: config.store,
 		clock,
-		sealKey: (stored) => (key = secretKey(source, stored)),
+		checkKey: (stored) => (sealKeys = secretKeys(source, stored)).check,
 	}).catch((error: unknown) => {
 		folder?.close();
 		throw error;
@@ -101,6 +104,9 @@ export async function startApp(
 			}),
 		),
 	);
+	const { secret, store: address } = config;
+	if (secret === undefined && address.kind === "sqlite")
+		events.on("secrets.resealed", () => removePreviousKey(address.path));
 	const budgets = budgetMeters(config.budgets);
 	const engine = createEngine({
 		budgets,
@@ -113,7 +119,7 @@ export async function startApp(
 		apiKey: config.apiKey,
 		launchers: table,
 		workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
-		sealKey: key,
+		sealKeys,
 		serviceId: folder?.serverId,
 		sendWebhook: webhookSender({
 			clock,

@@ -110,6 +110,10 @@ export interface Events {
 		reason: string;
 		retryMs: number | undefined;
 	};
+	/** Another server does not have the current key for secrets yet (D22). */
+	"secrets.waiting": Record<never, never>;
+	/** All stored secrets are encrypted with the current key; the previous one is not needed. */
+	"secrets.resealed": Record<never, never>;
 	/** The store cannot be written. */
 	"store.away": { why: string };
 	/**

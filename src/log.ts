@@ -77,6 +77,15 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
 	],
+	"secrets.waiting": [
+		"info",
+		() => "stored secrets keep their earlier key until all servers have the new SLUICE_SECRET",
+	],
+	"secrets.resealed": [
+		"info",
+		() =>
+			"all stored secrets are encrypted with the current key; SLUICE_SECRET_PREVIOUS can be removed",
+	],
 	"store.away": ["error", ({ why }) => `the store cannot be written: ${why}`],
 	"posts.refused": [
 		"error",

@@ -3,10 +3,11 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { encryption } from "./engine/access/encryption.ts";
-import { secretKey } from "./secret-key.ts";
-import { ANY_KEY, keyCheck } from "./store/key-check.ts";
+import { removePreviousKey, rotateKeyFile } from "./key-file.ts";
+import { secretKeys } from "./secret-key.ts";
+import { ANY_KEY, bothChecks, keyCheck } from "./store/key-check.ts";
 import type { StoredSecrets } from "./store/key-check.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-key-"));
@@ -27,7 +28,9 @@ const checked = (text: string): StoredSecrets => ({
 const before = (...keys: string[]): StoredSecrets => ({
 	...EMPTY,
 	encrypted: keys.map((key) =>
-		encryption(bytes(key), (size) => new Uint8Array(size)).encrypt("a secret"),
+		encryption({ current: bytes(key), pending: false }, (size) => new Uint8Array(size)).encrypt(
+			"a secret",
+		),
 	),
 });
 
@@ -39,10 +42,10 @@ beforeEach(() => {
 
 function keyFor(stored: StoredSecrets, q: { file?: string; secret?: string } = {}): string {
 	if (q.file !== undefined) writeFileSync(`${database}.secret`, q.file);
-	const key = secretKey(
+	const key = secretKeys(
 		{ secret: q.secret, database, random: (size) => new Uint8Array(size).fill(7) },
 		stored,
-	);
+	).keys.current;
 	expect(key).toHaveLength(32);
 	return Buffer.from(key).toString("hex");
 }
@@ -121,8 +124,78 @@ it("D22: takes any key once the operator gave the old one up, and makes one wher
 
 it("D22: with PostgreSQL it is of SLUICE_SECRET alone", () => {
 	const random = (): Uint8Array => new Uint8Array();
-	expect(secretKey({ secret: "a", database: undefined, random })).toHaveLength(32);
-	expect(() => secretKey({ secret: undefined, database: undefined, random })).toThrow(
+	const none = { ...EMPTY };
+	expect(secretKeys({ secret: "a", database: undefined, random }, none).keys.current).toHaveLength(
+		32,
+	);
+	expect(() => secretKeys({ secret: undefined, database: undefined, random }, none)).toThrow(
 		"SLUICE_SECRET is not set.",
 	);
+});
+
+describe("a secret that is replaced", () => {
+	const A = createHash("sha256").update("a").digest("hex");
+	const B = createHash("sha256").update("b").digest("hex");
+	const [a, b] = [keyCheck(bytes(A), identity), keyCheck(bytes(B), identity)];
+	const random = (): Uint8Array => new Uint8Array();
+	const accepted = (check: string | undefined, q: { shared?: true; previous?: string } = {}) => {
+		const { keys, check: after } = secretKeys(
+			{
+				secret: "b",
+				previousSecret: q.previous,
+				database: q.shared ? undefined : database,
+				random,
+			},
+			{ ...EMPTY, check },
+		);
+		return { check: after, pending: keys.pending };
+	};
+
+	it("D22: one server uses the new key at once, and the store names both until the end", () => {
+		expect(accepted(a, { previous: "a" })).toEqual({ check: bothChecks(b, a), pending: false });
+		expect(accepted(bothChecks(b, a), { previous: "a" })).toEqual({
+			check: bothChecks(b, a),
+			pending: false,
+		});
+		expect(accepted(b, { previous: "a" })).toEqual({ check: b, pending: false });
+		expect(accepted(b)).toEqual({ check: b, pending: false });
+	});
+
+	it("D22: several servers keep the earlier key until each has the new one", () => {
+		expect(accepted(a, { previous: "a", shared: true })).toEqual({ check: a, pending: true });
+		expect(accepted(bothChecks(b, a), { previous: "a", shared: true }).pending).toBe(false);
+	});
+
+	it("D22: the earlier key cannot be left out before all texts have the new one", () => {
+		for (const shared of [{}, { shared: true }] as const) {
+			expect(() => accepted(bothChecks(b, a), shared)).toThrow(/Set SLUICE_SECRET_PREVIOUS/);
+			expect(() => accepted(bothChecks(b, a), { ...shared, previous: "c" })).toThrow(
+				/Set SLUICE_SECRET_PREVIOUS/,
+			);
+			expect(() => accepted(a, shared)).toThrow(/SLUICE_SECRET is not the one/);
+			expect(() => accepted(a, { ...shared, previous: "c" })).toThrow(
+				/SLUICE_SECRET is not the one/,
+			);
+		}
+	});
+
+	it("D22: it can be undone before its end", () => {
+		expect(accepted(bothChecks(a, b), { previous: "a" })).toEqual({
+			check: bothChecks(b, a),
+			pending: false,
+		});
+	});
+
+	it("D22: a key file with a new key has the earlier one in its second line until the end", () => {
+		writeFileSync(`${database}.secret`, `${KEY}\n`);
+		rotateKeyFile(database, OTHER);
+		expect(() => rotateKeyFile(database, KEY)).toThrow(/already has a new key/);
+		const found = secretKeys({ secret: undefined, database, random }, checked(KEY));
+		expect(Buffer.from(found.keys.current).toString("hex")).toBe(OTHER);
+		expect(found.check).toBe(bothChecks(checked(OTHER).check!, checked(KEY).check!));
+		removePreviousKey(database);
+		expect(readFileSync(`${database}.secret`, "utf8")).toBe(OTHER);
+		expect(statSync(`${database}.secret`).mode & 0o777).toBe(0o600);
+		expect(keyFor(checked(OTHER))).toBe(OTHER);
+	});
 });

@@ -1,134 +1,130 @@
 /**
- * The encryption key for stored secrets: from `SLUICE_SECRET`, or with SQLite from a key file of
- * mode 0600 next to the database (D22, decision 0025).
+ * The encryption keys for stored secrets: from `SLUICE_SECRET`, or with SQLite from a key file of
+ * mode 0600 next to the database (D22, decisions 0025 and 0033).
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { createFile, flushFile } from "./durable-file.ts";
+import { encryption } from "./engine/access/encryption.ts";
+import type { KeyRing, SealKeys } from "./engine/access/encryption.ts";
 import { hex } from "./ids.ts";
 import type { Random } from "./ids.ts";
-import { encryption } from "./engine/access/encryption.ts";
-import { ANY_KEY, keyCheck } from "./store/key-check.ts";
+import { confirmKeyFile, createKeyFile, LOST, readKeyFile, recovery } from "./key-file.ts";
+import { ANY_KEY, bothChecks, checksIn, keyCheck } from "./store/key-check.ts";
 import type { StoredSecrets } from "./store/key-check.ts";
 
 const KEY_BYTES = 32;
 
-const KEY_TEXT = /^([0-9a-fA-F]{64})\r?\n?$/;
-
 export interface KeySource {
 	secret: string | undefined;
-	/** SQLite file; undefined with PostgreSQL, whose store checks the key. */
+	/** `SLUICE_SECRET_PREVIOUS`. */
+	previousSecret?: string | undefined;
+	/** SQLite file; undefined with PostgreSQL. */
 	database: string | undefined;
 	random: Random;
 }
 
+export interface AcceptedKeys extends SealKeys {
+	/** Check value that the store must have. */
+	check: string;
+}
+
+type Keys = Pick<KeyRing, "current" | "previous">;
+
 /**
- * The 32-byte key. SQLite: `stored` is the database's data to check it; a key file is created only
- * if nothing is encrypted yet, and is durable on return. Throws an Error for the operator if the
- * key file is missing or wrong.
+ * The keys, checked against what the store contains. With SQLite a key file is created only if
+ * nothing is encrypted yet, and is durable on return. Throws an Error for the operator if a key is
+ * missing or wrong.
  */
-export function secretKey(
-	{ secret, database, random }: KeySource,
-	stored?: StoredSecrets,
-): Uint8Array {
-	if (database === undefined) {
-		if (secret === undefined) throw new Error("SLUICE_SECRET is not set.");
-		return fromText(secret);
-	}
-	const path = `${database}.secret`;
+export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKeys {
+	const { secret, database } = source;
+	if (secret === undefined && database === undefined) throw new Error("SLUICE_SECRET is not set.");
 	const inUse =
-		stored !== undefined &&
-		stored.check !== ANY_KEY &&
-		(stored.check !== undefined || stored.encrypted.length > 0);
-	const confirmed = inUse && stored.check !== undefined;
-	const key =
-		secret === undefined
-			? (readKey(path, database) ??
-				(inUse ? refuseMissing(path, database) : createKey(path, database, random)))
-			: fromText(secret);
-	if (inUse && !isKeyOf(key, stored))
-		throw new Error(wrongKey({ path, database, isFromEnv: secret !== undefined }));
+		stored.check !== ANY_KEY && (stored.check !== undefined || stored.encrypted.length > 0);
+	const keys = readKeys(source, inUse);
 	// An earlier version or a killed process may not have flushed the file.
-	if (secret === undefined && !confirmed) flushFile(path);
-	return key;
+	if (secret === undefined && database !== undefined && !(inUse && stored.check !== undefined))
+		confirmKeyFile(database);
+	const { current, previous } = keys;
+	const after = keyCheck(current, stored.identity);
+	const before = previous && keyCheck(previous, stored.identity);
+	const checks =
+		before === undefined ? undefined : { before, both: bothChecks(after, before), after };
+	const accepted = (pending: boolean, check: string): AcceptedKeys => ({
+		keys: { ...keys, pending },
+		check,
+		checks,
+	});
+	if (!inUse) return accepted(false, after);
+	if (stored.check === undefined) {
+		if (opensSome(current, stored.encrypted)) return accepted(false, after);
+		if (previous && checks && opensSome(previous, stored.encrypted))
+			return accepted(false, checks.both);
+		throw new Error(wrongKey(source));
+	}
+	const { sealing, earlier } = checksIn(stored.check);
+	if (sealing !== after && sealing !== before) throw new Error(wrongKey(source));
+	if (earlier !== undefined && earlier !== before && earlier !== after)
+		throw new Error(unfinished(source));
+	if (sealing === after || !checks) return accepted(false, stored.check);
+	// Several servers: new texts only once each server has the new key.
+	return database === undefined ? accepted(true, stored.check) : accepted(false, checks.both);
+}
+
+function readKeys({ secret, previousSecret, database, random }: KeySource, inUse: boolean): Keys {
+	if (secret !== undefined)
+		return {
+			current: fromText(secret),
+			previous: previousSecret === undefined ? undefined : fromText(previousSecret),
+		};
+	const path = database ?? "";
+	const [current, previous] =
+		readKeyFile(path) ??
+		(inUse ? refuseMissing(path) : createKeyFile(path, hex(random(KEY_BYTES))));
+	return { current, previous };
 }
 
 function fromText(secret: string): Uint8Array {
 	return createHash("sha256").update(secret).digest();
 }
 
-/**
- * Without a check value (earlier versions) several keys may have been used: one decrypted text
- * suffices.
- */
-function isKeyOf(key: Uint8Array, { identity, check, encrypted }: StoredSecrets): boolean {
-	if (check !== undefined) return check === keyCheck(key, identity);
-	const { decrypt } = encryption(key, () => new Uint8Array());
+/** Without a check value (earlier versions) several keys may have been used: one text suffices. */
+function opensSome(current: Uint8Array, encrypted: readonly string[]): boolean {
+	const { decrypt } = encryption({ current, pending: false }, () => new Uint8Array());
 	return encrypted.some((text) => decrypt(text).ok);
 }
 
-/** Undefined if the file does not exist. */
-function readKey(path: string, database: string): Uint8Array | undefined {
-	let text: string;
-	try {
-		text = readFileSync(path, "utf8");
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-		throw new Error(`The key file ${path} cannot be read: ${(error as Error).message}.`, {
-			cause: error,
-		});
-	}
-	const digits = KEY_TEXT.exec(text)?.[1];
-	if (digits === undefined)
-		throw new Error(
-			`${path} does not contain a key of ${2 * KEY_BYTES} hexadecimal digits: it ` +
-				`${text === "" ? "is empty" : `has ${text.length} characters that are not a key`}. ` +
-				`${recovery(path, database)}`,
-		);
-	return Buffer.from(digits, "hex");
-}
-
-/** If another process creates the file at the same time, returns its key. */
-function createKey(path: string, database: string, random: Random): Uint8Array {
-	createFile(path, hex(random(KEY_BYTES)));
-	return readKey(path, database) ?? refuseMissing(path, database);
-}
-
-function refuseMissing(path: string, database: string): never {
+function refuseMissing(database: string): never {
 	throw new Error(
-		`${path} is missing: it holds the key that the secrets in ${database} are encrypted with. ` +
-			"If they were encrypted with SLUICE_SECRET, set it to the same text. " +
-			`${recovery(path, database)}`,
+		`${database}.secret is missing: it holds the key that the secrets in ${database} are encrypted ` +
+			"with. If they were encrypted with SLUICE_SECRET, set it to the same text. " +
+			recovery(database),
 	);
 }
 
-function wrongKey({
-	path,
-	database,
-	isFromEnv,
-}: {
-	path: string;
-	database: string;
-	isFromEnv: boolean;
-}): string {
-	if (isFromEnv)
+function wrongKey({ secret, database }: KeySource): string {
+	if (database === undefined)
+		return (
+			"SLUICE_SECRET is not the one that the secrets in the store are encrypted with. All servers " +
+			"of a store need the same text; to replace it, set SLUICE_SECRET_PREVIOUS to the earlier one."
+		);
+	if (secret !== undefined)
 		return (
 			`SLUICE_SECRET is not the one that the secrets in ${database} are encrypted with. Set it ` +
-			`to the earlier text, or unset it if the key was in ${path}. ${LOST} run sluice migrate ` +
-			`--store sqlite:${database} --new-secret.`
+			"to the earlier text, or set SLUICE_SECRET_PREVIOUS to that one to replace it; unset both if " +
+			`the key was in ${database}.secret. ${LOST} run sluice migrate --store sqlite:${database} ` +
+			"--new-secret."
 		);
 	return (
-		`The key in ${path} is not the one that the secrets in ${database} are encrypted with. If ` +
-		`that was SLUICE_SECRET, set it to the same text. ${recovery(path, database)}`
+		`The key in ${database}.secret is not the one that the secrets in ${database} are encrypted ` +
+		`with. If that was SLUICE_SECRET, set it to the same text. ${recovery(database)}`
 	);
 }
 
-function recovery(path: string, database: string): string {
+function unfinished({ secret, database }: KeySource): string {
 	return (
-		`Restore ${path} from a backup. ${LOST} delete the file if it exists, run sluice migrate ` +
-		`--store sqlite:${database} --new-secret, and start again.`
+		"Secrets in the store may still be encrypted with the key before this one. " +
+		(secret === undefined
+			? `Restore the second line of ${database}.secret`
+			: "Set SLUICE_SECRET_PREVIOUS to the earlier SLUICE_SECRET") +
+		" until the log reports that all secrets are encrypted with the new one."
 	);
 }
-
-const LOST =
-	"If the key is lost, stored s3Config and webhook secrets can no longer be read; to continue without them,";

@@ -1,38 +1,42 @@
 /** Opens or migrates the configured store. Loads only its dialect, to save memory. */
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
+import { rotateKeyFile } from "./key-file.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
-import type { StoredSecrets } from "./store/key-check.ts";
+import type { CheckKey } from "./store/key-check.ts";
 import type { Store } from "./store/contract/store.ts";
 
 export type { Inspection };
 
+/** Of the key for stored secrets. */
+const KEY_BYTES = 32;
+
 /**
- * Opens the store and migrates its schema. `sealKey` returns the 32-byte key for secrets, which is
- * checked against the store (D22); with SQLite it receives the file's data for that check. Throws
+ * Opens the store and migrates its schema. `checkKey` checks the keys for secrets (D22). Throws
  * an Error for the operator.
  */
 export async function openStore({
 	address,
 	clock,
-	sealKey,
+	checkKey,
 }: {
 	address: StoreAddress;
 	clock: Clock;
-	sealKey: (stored?: StoredSecrets) => Uint8Array;
+	checkKey?: CheckKey;
 }): Promise<Store> {
 	if (address.kind === "sqlite")
 		return await (await import("./store/sqlite/open.ts")).openSqlite({
 			path: address.path,
-			sealKey,
+			checkKey,
 		});
 	return await (await import("./store/postgres/open.ts")).openPostgres({
 		url: address.url,
 		clock,
-		sealKey: sealKey(),
+		checkKey,
 	});
 }
 
@@ -54,7 +58,9 @@ export async function inspectPostgres(q: { url: string; now: () => number }): Pr
 /**
  * Applies missing migrations, or with `check` only returns them. `name`: the store without secrets.
  * `newSecret`: accept another key for secrets at the next start; encrypted data becomes unreadable
- * (D22). `acceptMissingLog`: go on without the log that the file needs (D17). Throws an Error for the operator.
+ * (D22). `rotateSecret`: a new key in the key file, in addition to the one in use.
+ * `acceptMissingLog`: go on without the log that the file needs (D17). Throws an Error for the
+ * operator.
  */
 export async function migrateStore({
 	address,
@@ -64,6 +70,7 @@ export async function migrateStore({
 	address: StoreAddress;
 	check: boolean;
 	newSecret?: boolean;
+	rotateSecret?: boolean;
 	acceptMissingLog?: boolean;
 }): Promise<{ name: string; migrations: string[] }> {
 	return address.kind === "sqlite"
@@ -88,8 +95,14 @@ async function migrateFile(
 	{
 		check,
 		newSecret = false,
+		rotateSecret = false,
 		acceptMissingLog = false,
-	}: { check: boolean; newSecret?: boolean; acceptMissingLog?: boolean },
+	}: {
+		check: boolean;
+		newSecret?: boolean;
+		rotateSecret?: boolean;
+		acceptMissingLog?: boolean;
+	},
 ): Promise<{ name: string; migrations: string[] }> {
 	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] =
 		await Promise.all([
@@ -104,6 +117,8 @@ async function migrateFile(
 	try {
 		const migrations = await (check ? pendingMigrations : prepareSchema)(db);
 		if (newSecret) acceptNewKey(db);
+		// Open, so locked: no service uses the key.
+		if (rotateSecret) rotateKeyFile(path, randomBytes(KEY_BYTES).toString("hex"));
 		return { name: path, migrations: migrations.map(({ name }) => name) };
 	} finally {
 		db.close();

@@ -9,7 +9,7 @@ import { INPUT, closedLoop } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 
 export async function startSluiceStore(url: string): Promise<Contender> {
-	const store = await openPostgres({ url, clock: systemClock, sealKey: new Uint8Array(32) });
+	const store = await openPostgres({ url, clock: systemClock });
 	const [endpoint, worker] = ["noop", "worker-0001"];
 	const input = JSON.stringify(INPUT);
 	const terms = {

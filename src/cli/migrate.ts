@@ -24,6 +24,10 @@ export const migrate: Action = {
 		"accept-missing-log": {
 			summary: "SQLite: go on without the log (-wal) of a file that was copied without it",
 		},
+		"rotate-secret": {
+			summary:
+				"SQLite with a key file: make a new key; the next start encrypts stored secrets with it",
+		},
 		...JSON_FLAG,
 	},
 	async run({ flags }) {
@@ -43,11 +47,20 @@ export const migrate: Action = {
 			throw new CliError(
 				"--new-secret is for SQLite. With PostgreSQL, stop all servers and run: DELETE FROM meta WHERE name = 'seal'.",
 			);
+		const rotateSecret = flags["rotate-secret"] !== undefined;
+		if (rotateSecret && (check || newSecret))
+			throw new CliError("--rotate-secret cannot be combined with --check or --new-secret.");
+		if (rotateSecret && loaded.store.kind === "postgres")
+			throw new CliError(
+				"--rotate-secret is for SQLite. With PostgreSQL, start the servers with a new SLUICE_SECRET " +
+					"and the earlier one as SLUICE_SECRET_PREVIOUS.",
+			);
 		const { name, migrations } = await migrateStore({
 			address: loaded.store,
 			check,
 			newSecret,
 			acceptMissingLog,
+			rotateSecret,
 		}).catch((error: unknown) => {
 			throw new CliError((error as Error).message, 1);
 		});
@@ -60,6 +73,11 @@ export const migrate: Action = {
 			process.stderr.write(
 				"The service accepts another key at its next start. Then create new webhook secrets: " +
 					"sluice endpoints webhook-secret ENDPOINT\n",
+			);
+		if (rotateSecret)
+			process.stderr.write(
+				`${name}.secret has a new key. The next start of the service encrypts the stored secrets with ` +
+					"it and removes the earlier one.\n",
 			);
 		return check && migrations.length > 0 ? 1 : 0;
 	},

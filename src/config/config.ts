@@ -25,6 +25,8 @@ export interface Config {
 	apiKey?: string | undefined;
 	/** Source of the encryption key for secrets (D22). */
 	secret?: string | undefined;
+	/** The one that `secret` replaces. */
+	secretPrevious?: string | undefined;
 	/** Time for running jobs at a stop (D34). */
 	drainMs: number;
 	/** GPUs of this machine for launched workers. */
@@ -77,9 +79,11 @@ export function loadConfig(
 				"servers: the key for stored secrets is derived from it. To generate one: openssl rand " +
 				"-hex 32",
 		);
+	if (values.secretPrevious !== undefined && values.secret === undefined)
+		problems.push("SLUICE_SECRET_PREVIOUS needs SLUICE_SECRET, which replaces it.");
 	if (problems.length > 0) return { ok: false, problems };
 
-	const { host, port, apiKey, secret, gpus, logLevel, logFormat } = values;
+	const { host, port, apiKey, secret, secretPrevious, gpus, logLevel, logFormat } = values;
 	const { webhooksAllowPrivateNetworks, corsOrigins } = values;
 	return {
 		ok: true,
@@ -90,6 +94,7 @@ export function loadConfig(
 			endpoints,
 			apiKey,
 			secret,
+			secretPrevious,
 			gpus,
 			logLevel,
 			logFormat,

@@ -19,6 +19,7 @@ describe("OPTIONS", () => {
 		expect(secrets.map(({ env, flag, file }) => [env, flag, file])).toEqual([
 			["SLUICE_API_KEY", undefined, undefined],
 			["SLUICE_SECRET", undefined, undefined],
+			["SLUICE_SECRET_PREVIOUS", undefined, undefined],
 		]);
 	});
 

@@ -198,12 +198,23 @@ export const OPTIONS = {
 				"required, the same on all servers.",
 		},
 	},
+	secretPrevious: {
+		env: "SLUICE_SECRET_PREVIOUS",
+		schema: {
+			type: "string",
+			writeOnly: true,
+			description:
+				"The earlier SLUICE_SECRET, to replace it: stored secrets are encrypted again once all " +
+				"servers have both. The log reports when it can be removed.",
+		},
+	},
 } as const satisfies Record<string, Option>;
 
 /** Secrets of the service, hidden from workers. */
 export const OWN_VARIABLES: readonly string[] = [
 	"SLUICE_API_KEY",
 	"SLUICE_SECRET",
+	"SLUICE_SECRET_PREVIOUS",
 	"SLUICE_STORE",
 	"PGPASSWORD",
 ];

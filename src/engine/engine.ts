@@ -9,6 +9,7 @@ import { backgroundTasks } from "../service.ts";
 import type { Store } from "../store/contract/store.ts";
 import type { SendWebhook } from "../webhooks/sender.ts";
 import { createAccess } from "./access/access.ts";
+import type { SealKeys } from "./access/encryption.ts";
 import type { Engine } from "./api.ts";
 import { createAvailability } from "./availability/availability.ts";
 import { createCluster } from "./cluster/cluster.ts";
@@ -34,8 +35,8 @@ export interface EngineOptions {
 	/** By type. */
 	launchers: ReadonlyMap<string, Launcher>;
 	workerLogs: WorkerLogs;
-	/** Key for stored secrets, 32 bytes (D21, D22). */
-	sealKey: Uint8Array;
+	/** Keys for stored secrets (D21, D22). */
+	sealKeys: SealKeys;
 	sendWebhook: SendWebhook;
 	/** `SLUICE_API_KEY`. */
 	apiKey?: string | undefined;
@@ -77,7 +78,12 @@ export function createEngine(o: EngineOptions): Engine {
 
 	// Sessions and keys end by the time of day, also while the machine is suspended.
 	const timeOfDay = (): number => calendar.now();
-	const access = createAccess({ ...context, now: timeOfDay, sealKey: o.sealKey, apiKey: o.apiKey });
+	const access = createAccess({
+		...context,
+		now: timeOfDay,
+		sealKeys: o.sealKeys,
+		apiKey: o.apiKey,
+	});
 	const limits = createLimits({ ...context, server: run });
 	const cluster = createCluster({
 		...context,
@@ -91,6 +97,7 @@ export function createEngine(o: EngineOptions): Engine {
 		cluster,
 		endpoints,
 		tokens: access.tokens,
+		keyId: access.encryption.keyId,
 		launchers: o.launchers,
 		workerLogs: o.workerLogs,
 		address: address.promise,
@@ -118,6 +125,7 @@ export function createEngine(o: EngineOptions): Engine {
 		availability,
 		membership,
 		scaling,
+		sealKeys: o.sealKeys,
 		services: limits.services,
 		serviceId: o.serviceId ?? cluster.id,
 		setAddress: address.resolve,

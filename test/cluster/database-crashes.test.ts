@@ -25,8 +25,7 @@ type Ends = (() => Promise<void> | void)[];
 
 async function open(urls: readonly string[], ends: Ends): Promise<Store[]> {
 	const stores: Store[] = [];
-	for (const url of urls)
-		stores.push(await openPostgres({ url, clock: systemClock, sealKey: Buffer.alloc(32, 1) }));
+	for (const url of urls) stores.push(await openPostgres({ url, clock: systemClock }));
 	ends.unshift(async () => void (await Promise.all(stores.map((store) => store.close()))));
 	return stores;
 }

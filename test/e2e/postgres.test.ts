@@ -174,7 +174,7 @@ describe("sluice serve", () => {
       const store = await openStore({ address: { kind: "sqlite", path: "s.db" } });
       const before = names();
       const postgres = { kind: "postgres", url: "postgres://127.0.0.1:1/x" };
-      await openStore({ address: postgres, sealKey: () => new Uint8Array(32) }).catch(() => {});
+      await openStore({ address: postgres, checkKey: () => "a check value" }).catch(() => {});
       console.log(before, names() > 0);
       await store.close();`;
 		writeFileSync(join(cwd, "script.mjs"), script);

@@ -33,7 +33,10 @@ export interface HandWorker {
 }
 
 /** Attaches a worker to an endpoint with a token of its own. */
-export async function handWorker({ url }: TestService, endpoint: string): Promise<HandWorker> {
+export async function handWorker(
+	{ url }: Pick<TestService, "url">,
+	endpoint: string,
+): Promise<HandWorker> {
 	const { json } = await call(
 		url,
 		`/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`,
@@ -88,7 +91,7 @@ export async function handWorker({ url }: TestService, endpoint: string): Promis
 
 /** Submits a job with `/run` and answers its id. */
 export async function submitted(
-	{ url }: TestService,
+	{ url }: Pick<TestService, "url">,
 	endpoint: string,
 	body: object = { input: {} },
 ): Promise<string> {

@@ -105,6 +105,11 @@ export function everyCall(store: Store): Calls {
 				now,
 			}),
 		"limits.forget": () => limits.forget({ windowMs: 1000, now }),
+		"secrets.jobs": () => store.secrets.jobs({}),
+		"secrets.replaceJob": () => store.secrets.replaceJob({ ...named, from: "a", to: "b" }),
+		"secrets.replaceEndpoint": () =>
+			store.secrets.replaceEndpoint({ id: "none", from: { settings: "a" }, to: { settings: "b" } }),
+		"secrets.replaceCheck": () => store.secrets.replaceCheck({ from: "a", to: "b" }),
 		ping: () => store.ping(),
 	};
 }

@@ -20,6 +20,7 @@ import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
 import { retentionCases } from "./retention.ts";
+import { secretCases } from "./secrets.ts";
 import { signalCases } from "./signals.ts";
 import { webhookCases } from "./webhooks.ts";
 import { workerCases } from "./workers.ts";
@@ -52,6 +53,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	keys: keyCases,
 	webhooks: webhookCases,
 	metrics: metricsCases,
+	secrets: secretCases,
 	signals: signalCases,
 	properties: propertyCases,
 };

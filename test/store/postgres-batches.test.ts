@@ -8,7 +8,7 @@ import { siteOf } from "./site.ts";
 
 async function batchSite(onTestFinished: (end: () => Promise<void>) => void) {
 	const { url } = await (await postgres()).createDatabase();
-	const store = await openPostgres({ url, clock: systemClock, sealKey: Buffer.alloc(32, 1) });
+	const store = await openPostgres({ url, clock: systemClock });
 	onTestFinished(() => store.close());
 	const client = new Client(url);
 	await client.connect();

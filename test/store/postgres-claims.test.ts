@@ -16,7 +16,7 @@ import { T0, siteOf } from "./site.ts";
 async function two(onTestFinished: (end: () => Promise<void>) => void) {
 	const { url } = await (await postgres()).createDatabase();
 	const open = async (): Promise<Store> => {
-		const store = await openPostgres({ url, clock: systemClock, sealKey: Buffer.alloc(32, 1) });
+		const store = await openPostgres({ url, clock: systemClock });
 		onTestFinished(() => store.close());
 		return store;
 	};

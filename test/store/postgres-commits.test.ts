@@ -217,7 +217,6 @@ describe("a commit that waits for a synchronous standby", () => {
 		const store: Store = await openPostgres({
 			url,
 			clock: systemClock,
-			sealKey: Buffer.alloc(32, 1),
 		});
 		onTestFinished(() => store.close());
 		const site = siteOf(store);

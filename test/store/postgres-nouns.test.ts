@@ -2,6 +2,7 @@
  * Keys, tokens, workers and records of the servers, in PostgreSQL: which signals
  * other servers get, and what happens when several do it at once.
  */
+import type { CheckKey } from "../../src/store/key-check.ts";
 import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
 import { openKeys, openTokens } from "../../src/store/postgres/keys.ts";
@@ -140,41 +141,45 @@ it("workers are kept as they were given", async (test) => {
 });
 
 describe("meta", () => {
-	const sealKey = new Uint8Array(32).fill(1);
+	/** As of a server with this key. */
+	const checkKey =
+		(own: string): CheckKey =>
+		({ check = own }) => {
+			if (check !== own) throw new Error(`The store has ${check}.`);
+			return own;
+		};
 
 	it("servers that start at once have one identity, which stays", async (test) => {
 		const here = await place(test);
 		const identities = await Promise.all(
 			[here.database, here.another(), here.another()].map(async (database) =>
-				(await openMeta({ database, sealKey })).identity(),
+				(await openMeta({ database, checkKey: checkKey("1") })).identity(),
 			),
 		);
 		expect(new Set(identities).size).toBe(1);
 		expect(identities[0]).toMatch(/^[0-9a-f]{32}$/);
-		expect(await (await openMeta({ database: here.another(), sealKey })).identity()).toBe(
-			identities[0],
-		);
+		expect(
+			await (await openMeta({ database: here.another(), checkKey: checkKey("1") })).identity(),
+		).toBe(identities[0]);
 	});
 
 	it("D22: a server with another secret is refused; of two at once the first has its way", async (test) => {
 		const here = await place(test);
 		const opened = await Promise.allSettled(
 			[1, 2].map((byte) =>
-				openMeta({ database: here.another(), sealKey: new Uint8Array(32).fill(byte) }),
+				openMeta({ database: here.another(), checkKey: checkKey(String(byte)) }),
 			),
 		);
 		expect(opened.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
 		const refused = opened.find((each) => each.status === "rejected");
 		expect(refused?.reason).toMatchObject({
-			message: expect.stringMatching(
-				/^SLUICE_SECRET is not the one that the store at 127\.0\.0\.1.* was created with/,
-			),
+			message: expect.stringMatching(/^The store has [12]\.$/),
 		});
 	});
 
 	it("D40: ping › writes, leaves nothing, and rejects when nothing can be written", async (test) => {
 		const here = await place(test);
-		const { ping } = await openMeta({ database: here.database, sealKey });
+		const { ping } = await openMeta({ database: here.database, checkKey: undefined });
 		const facts = statement(
 			"SELECT (SELECT count(*) FROM meta), pg_current_wal_lsn() - '0/0'::pg_lsn",
 		);

@@ -9,8 +9,6 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
-export const sealKey = Buffer.alloc(32, 1);
-
 /** The longest time until a caller gets an error, ms. */
 export const TOLD_MS = 2000;
 
@@ -37,7 +35,7 @@ export async function place(): Promise<Place> {
 }
 
 export async function opened(url: string): Promise<Store> {
-	const store = await openPostgres({ url, clock: systemClock, sealKey });
+	const store = await openPostgres({ url, clock: systemClock });
 	onTestFinished(() => store.close());
 	return store;
 }

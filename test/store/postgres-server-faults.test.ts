@@ -23,8 +23,6 @@ import { TOLD_MS, timed, untilAnswered } from "./postgres-proxied.ts";
 import { siteOf } from "./site.ts";
 import type { Site } from "./site.ts";
 
-const sealKey = Buffer.alloc(32, 1);
-
 let server: PostgresServer;
 let at: TestDatabase;
 let store: Store;
@@ -38,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => server?.remove());
 beforeEach(async () => {
 	at = await server.createDatabase();
-	store = await openPostgres({ url: at.url, clock: systemClock, sealKey });
+	store = await openPostgres({ url: at.url, clock: systemClock });
 	onTestFinished(() => store.close());
 	site = siteOf(store);
 	admin = new Client(server.adminUrl("postgres"));
@@ -194,7 +192,7 @@ describe("the disk is full", () => {
 		const moving = await server.createDatabase();
 		await admin.query(`CREATE TABLESPACE small LOCATION '${place.path}'`);
 		await admin.query(`ALTER DATABASE ${moving.name} SET TABLESPACE small`);
-		const small = await openPostgres({ url: moving.url, clock: systemClock, sealKey });
+		const small = await openPostgres({ url: moving.url, clock: systemClock });
 		onTestFinished(async () => {
 			await small.close();
 			await moving.drop();

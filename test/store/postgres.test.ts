@@ -4,12 +4,10 @@ import { openPostgres } from "../../src/store/postgres/open.ts";
 import { storeDatabase } from "../support/postgres-stores.ts";
 import { conformance } from "./index.ts";
 
-const sealKey = Buffer.alloc(32, 1);
-
 conformance("PostgreSQL", {
 	async open() {
 		const { url, giveBack } = await storeDatabase();
-		const store = await openPostgres({ url, clock: systemClock, sealKey });
+		const store = await openPostgres({ url, clock: systemClock });
 		return {
 			...store,
 			async close() {

@@ -38,6 +38,7 @@ export interface Servers {
 		clock?: Clock;
 		drainSeconds?: number;
 		by?: (store: string) => string;
+		env?: Record<string, string>;
 	}): Promise<TestServer>;
 	/**
 	 * Starts one as a process of its own, from the built package. In the folder of an earlier one,
@@ -75,6 +76,7 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 			clock = systemClock,
 			drainSeconds = 0,
 			by = (address: string) => address,
+			env = {},
 		} = {}) {
 			const place = folder();
 			const config = join(place.path, "sluice.yaml");
@@ -88,7 +90,7 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 					"data-dir": join(place.path, "data"),
 					"drain-timeout": String(drainSeconds),
 				},
-				env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET },
+				env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET, ...env },
 				cwd: place.path,
 				readFile: () => file,
 			});

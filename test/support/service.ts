@@ -104,6 +104,7 @@ export async function startService(q: {
 	in?: Folder;
 	drainSeconds?: number;
 	consoleFolder?: string;
+	env?: Record<string, string>;
 }): Promise<TestService> {
 	const place = q.in ?? folder();
 	const config = join(place.path, "sluice.yaml");
@@ -113,7 +114,7 @@ export async function startService(q: {
 	const clock = q.clock ?? systemClock;
 	const loaded = loadConfig({
 		flags: { config, port: "0", "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
-		env: { SLUICE_API_KEY: KEY, ...store.env },
+		env: { SLUICE_API_KEY: KEY, ...store.env, ...q.env },
 		cwd: place.path,
 		readFile: () => file,
 	});

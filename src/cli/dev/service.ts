@@ -142,7 +142,11 @@ function configOf(port: string, { target, state, env }: DevOptions): Config {
 	};
 	const loaded = loadConfig({
 		flags: { port, host: "127.0.0.1", store: `sqlite:${state.database}`, "drain-timeout": "0" },
-		env: { SLUICE_API_KEY: state.key, SLUICE_SECRET: env["SLUICE_SECRET"] },
+		env: {
+			SLUICE_API_KEY: state.key,
+			SLUICE_SECRET: env["SLUICE_SECRET"],
+			SLUICE_SECRET_PREVIOUS: env["SLUICE_SECRET_PREVIOUS"],
+		},
 		cwd: target.folder,
 		readFile: () =>
 			JSON.stringify({

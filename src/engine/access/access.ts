@@ -3,7 +3,7 @@ import type { EngineContext } from "../context.ts";
 import { consoleLinks } from "./console-links.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { encryption } from "./encryption.ts";
-import type { Encryption } from "./encryption.ts";
+import type { Encryption, KeyRing, SealKeys } from "./encryption.ts";
 import { failures } from "./failures.ts";
 import type { Failures } from "./failures.ts";
 import { apiKeys } from "./keys.ts";
@@ -27,13 +27,12 @@ export interface Access {
 
 interface Deps
 	extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry" | "budgets"> {
-	/** Key for stored secrets, 32 bytes (D22). */
-	sealKey: Uint8Array;
+	sealKeys: SealKeys;
 	/** `SLUICE_API_KEY`. */
 	apiKey: string | undefined;
 }
 
-export function createAccess({ store, retry, sealKey, ...d }: Deps): Access {
+export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 	const failed = failures(d);
 	const keys = apiKeys({
 		...d,
@@ -61,11 +60,16 @@ export function createAccess({ store, retry, sealKey, ...d }: Deps): Access {
 	d.events.on("hints.lost", forgetCached);
 	return {
 		keys,
-		sessions: sessions({ ...d, keys, sealKey }),
+		sessions: sessions({ ...d, keys, sealKey: signingKey(sealKeys.keys) }),
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
-		encryption: encryption(sealKey, d.random),
+		encryption: encryption(sealKeys.keys, d.random),
 		forgetCached,
 	};
+}
+
+/** All servers sign with the same key until each has the new one. */
+function signingKey({ current, previous, pending }: KeyRing): Uint8Array {
+	return pending && previous ? previous : current;
 }

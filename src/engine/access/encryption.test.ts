@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { encryption, keyId } from "./encryption.ts";
 
 const KEY = new Uint8Array(32).fill(7);
-const sealing = encryption(KEY, randomBytes);
+const OTHER = new Uint8Array(32).fill(8);
+const sealing = encryption({ current: KEY, pending: false }, randomBytes);
 
 /** Characters before the base64: version and key id. */
 const PREFIX = "1.12345678.".length;
@@ -33,7 +34,7 @@ describe("seal", () => {
 
 	it("D22: another key does not open it", () => {
 		expect(
-			encryption(new Uint8Array(32).fill(8), randomBytes).decrypt(sealing.encrypt("x")),
+			encryption({ current: OTHER, pending: false }, randomBytes).decrypt(sealing.encrypt("x")),
 		).toEqual({
 			ok: false,
 		});
@@ -59,6 +60,22 @@ describe("seal", () => {
 		const earlier = text.slice(PREFIX);
 		expect(opened(sealing.decrypt(earlier))).toBe("abc");
 		expect(sealing.isCurrent(earlier)).toBe(false);
+	});
+
+	it("D22: while a key is replaced, texts of both open; the new key encrypts once it may", () => {
+		const old = sealing.encrypt("old");
+		const both = encryption({ current: OTHER, previous: KEY, pending: true }, randomBytes);
+		expect(opened(both.decrypt(old))).toBe("old");
+		expect(opened(both.decrypt(old.slice(PREFIX)))).toBe("old");
+		expect(opened(sealing.decrypt(both.encrypt("pending")))).toBe("pending");
+		both.useCurrent();
+		const fresh = both.encrypt("new");
+		expect(both.isCurrent(fresh)).toBe(true);
+		expect(both.isCurrent(old)).toBe(false);
+		expect(sealing.decrypt(fresh)).toEqual({ ok: false });
+		const after = encryption({ current: OTHER, pending: false }, randomBytes);
+		expect(opened(after.decrypt(fresh))).toBe("new");
+		expect(after.decrypt(old)).toEqual({ ok: false });
 	});
 
 	it.each(["", "AAAA", "not base64!"])("D22: %j does not open", (text) => {

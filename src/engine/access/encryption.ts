@@ -8,6 +8,10 @@ export interface Encryption {
 	decrypt(encrypted: string): { ok: true; text: string } | { ok: false };
 	/** Whether the text is encrypted with the key that {@link encrypt} uses, and names it. */
 	isCurrent(encrypted: string): boolean;
+	/** Id of the current key of the ring. */
+	readonly keyId: string;
+	/** From now on {@link encrypt} uses the current key of the ring. */
+	useCurrent(): void;
 }
 
 const ALGORITHM = "aes-256-gcm";
@@ -22,23 +26,51 @@ export function keyId(key: Uint8Array): string {
 	return createHmac("sha256", key).update("Sluice key id").digest("hex").slice(0, 8);
 }
 
-/** With a key of 32 bytes. The base64 is of nonce, tag and ciphertext. */
-export function encryption(key: Uint8Array, random: Random): Encryption {
-	const id = keyId(key);
+/** Keys of 32 bytes. */
+export interface KeyRing {
+	current: Uint8Array;
+	/** The key that `current` replaces (decision 0033). */
+	previous?: Uint8Array | undefined;
+	/** New texts are encrypted with `previous`: other servers may not have `current` yet. */
+	pending: boolean;
+}
+
+/** Keys for stored secrets (D22). */
+export interface SealKeys {
+	keys: KeyRing;
+	/** Check values of the store before, while and after the previous key is replaced. */
+	checks?: { before: string; both: string; after: string } | undefined;
+}
+
+/** The base64 is of nonce, tag and ciphertext. */
+export function encryption(ring: KeyRing, random: Random): Encryption {
+	const { current, previous } = ring;
+	const known = (previous ? [current, previous] : [current]).map((key) => ({
+		key,
+		id: keyId(key),
+	}));
+	let sealing = known[ring.pending ? 1 : 0] ?? known[0]!;
 	return {
+		keyId: keyId(current),
+		useCurrent: () => void (sealing = known[0]!),
 		encrypt(text) {
 			const nonce = random(NONCE_BYTES);
-			const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+			const cipher = createCipheriv(ALGORITHM, sealing.key, nonce, { authTagLength: TAG_BYTES });
 			const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
 			const bytes = Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
-			return `1.${id}.${bytes.toString("base64")}`;
+			return `1.${sealing.id}.${bytes.toString("base64")}`;
 		},
 		decrypt(encrypted) {
 			const [, of, base64] = FORM.exec(encrypted) ?? [undefined, undefined, encrypted];
-			if (of !== undefined && of !== id) return { ok: false };
-			return decryptWith(key, Buffer.from(base64 ?? "", "base64"));
+			const bytes = Buffer.from(base64 ?? "", "base64");
+			for (const { key, id } of known) {
+				if (of !== undefined && of !== id) continue;
+				const decrypted = decryptWith(key, bytes);
+				if (decrypted.ok) return decrypted;
+			}
+			return { ok: false };
 		},
-		isCurrent: (encrypted) => encrypted.startsWith(`1.${id}.`),
+		isCurrent: (encrypted) => encrypted.startsWith(`1.${sealing.id}.`),
 	};
 }
 

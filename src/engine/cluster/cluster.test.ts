@@ -24,7 +24,7 @@ let groups = 0;
 
 beforeAll(async () => {
 	const { url } = await (await postgres()).createDatabase();
-	store = await openPostgres({ url, clock: systemClock, sealKey: new Uint8Array(32) });
+	store = await openPostgres({ url, clock: systemClock });
 });
 afterAll(() => store?.close());
 beforeEach(() => {

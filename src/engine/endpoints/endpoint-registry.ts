@@ -7,7 +7,13 @@ import type { EndpointRow } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
-import { isOutdated, openSettings, sealSettings } from "./sealed-settings.ts";
+import {
+	hasClearValues,
+	openSettings,
+	resealSettings,
+	resealText,
+	sealSettings,
+} from "./sealed-settings.ts";
 import { newWebhookSecret } from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */
@@ -24,6 +30,8 @@ export interface EndpointRegistry {
 	 * read, which are left out. Returns the endpoints that no longer exist.
 	 */
 	load(onFault: (id: string, fault: string) => void): Promise<string[]>;
+	/** Encrypts the secrets of all endpoints with the current key (D22). */
+	reseal(): Promise<void>;
 	/** Creates or updates an endpoint. */
 	put(endpoint: Endpoint, now: EpochMs): Promise<void>;
 	/** Throws `endpoint_not_found`. */
@@ -64,12 +72,17 @@ export function endpointRegistry(
 		return found;
 	}
 
-	/** Encrypts what an earlier version stored in clear, unless another server changed it meanwhile. */
-	async function seal({ id, settings, secret }: EndpointRow, endpoint: Endpoint): Promise<void> {
-		const { id: _, ...open } = endpoint;
-		const to = { settings: sealSettings(open, encryption, settings), secret };
-		if (await sealedTexts.replaceEndpoint({ id, from: { settings, secret }, to }))
-			settingsTexts.set(id, to.settings);
+	/** Encrypts with the current key, unless another server has changed the row. */
+	async function seal({ id, settings, secret }: EndpointRow): Promise<void> {
+		const to = {
+			settings: resealSettings(settings, encryption),
+			secret: secret === undefined ? undefined : resealText(secret, encryption),
+		};
+		if (to.settings === settings && to.secret === secret) return;
+		const replaced = await sealedTexts.replaceEndpoint({ id, from: { settings, secret }, to });
+		if (!replaced) return;
+		if (settingsTexts.get(id) === settings) settingsTexts.set(id, to.settings);
+		if (to.secret !== undefined) secrets.set(id, to.secret);
 	}
 
 	function deleted(id: string): void {
@@ -103,8 +116,7 @@ export function endpointRegistry(
 				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
 				settingsTexts.set(id, settings);
 				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
-				if (opened.unreadable.length === 0 && isOutdated(settings, encryption))
-					await seal(row, read.endpoint);
+				if (hasClearValues(settings)) await seal(row);
 			}
 			const stored = new Set(rows.map(({ id }) => id));
 			const missing = [...entries.keys(), ...removing].filter((id) => !stored.has(id));
@@ -114,6 +126,9 @@ export function endpointRegistry(
 				deleted(id);
 			}
 			return missing;
+		},
+		async reseal() {
+			for (const row of await store.list()) await seal(row);
 		},
 		async put(endpoint, now) {
 			const { id, webhookSecret, ...settings } = endpoint;

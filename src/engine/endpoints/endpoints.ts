@@ -54,6 +54,8 @@ export interface Endpoints
 	managed(): Iterable<string>;
 	/** At the start: reads the store; `configured` endpoints of `sluice.yaml` replace stored ones. */
 	load(configured: readonly Endpoint[]): Promise<void>;
+	/** Encrypts the secrets of all endpoints with the current key (D22). */
+	reseal(): Promise<void>;
 	/** Reads what other servers have changed, in the background. */
 	refresh(): void;
 	services: readonly Service[];
@@ -180,6 +182,7 @@ export function createEndpoints(d: Deps): Endpoints {
 			await reload();
 			for (const endpoint of configured) await registry.put(endpoint, d.now());
 		},
+		reseal: () => inTurn(registry.reseal),
 		refresh,
 		services: [removal],
 	};

@@ -22,7 +22,10 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-env-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function registry(store: Store, key = KEY): EndpointRegistry {
-	return endpointRegistry(store, { encryption: encryption(key, randomBytes), random: randomBytes });
+	return endpointRegistry(store, {
+		encryption: encryption({ current: key, pending: false }, randomBytes),
+		random: randomBytes,
+	});
 }
 
 function endpoint(env: Record<string, string>): Endpoint {
@@ -118,7 +121,7 @@ describe("in PostgreSQL", () => {
 
 	it("D22: several servers that start at once encrypt what an earlier version stored in clear", async () => {
 		const stores = await Promise.all(
-			[1, 2, 3].map(() => openPostgres({ url, clock: systemClock, sealKey: KEY })),
+			[1, 2, 3].map(() => openPostgres({ url, clock: systemClock })),
 		);
 		await stores[0]!.endpoints.put({ id: "ep", settings: inClear(), secret: "s", now: 1 });
 		const servers = stores.map((store) => registry(store));

@@ -54,11 +54,28 @@ export function openSettings(text: string, encryption: Encryption): OpenedSettin
 	return { settings: { ...settings, env: Object.fromEntries(env) }, unreadable };
 }
 
-/** Whether a stored text has values in clear, or encrypted with another than the current key. */
-export function isOutdated(text: string, encryption: Encryption): boolean {
-	const { env, sealedEnv } = JSON.parse(text) as StoredSettings;
-	return (
-		Object.keys(env ?? {}).length > 0 ||
-		Object.values(sealedEnv ?? {}).some((sealed) => !encryption.isCurrent(sealed))
-	);
+/** Whether a stored text of an earlier version has values in clear. */
+export function hasClearValues(text: string): boolean {
+	return Object.keys((JSON.parse(text) as StoredSettings).env ?? {}).length > 0;
+}
+
+/** The stored text with values in clear, or of another key, encrypted with the current one. */
+export function resealSettings(text: string, encryption: Encryption): string {
+	const { env, sealedEnv, ...rest } = JSON.parse(text) as StoredSettings;
+	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [
+		name,
+		resealText(value, encryption),
+	]);
+	const clear = Object.entries(env ?? {}).map(([name, value]) => [
+		name,
+		encryption.encrypt(String(value)),
+	]);
+	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries([...clear, ...sealed]) });
+}
+
+/** Unchanged if it is current, or cannot be read. */
+export function resealText(text: string, encryption: Encryption): string {
+	if (encryption.isCurrent(text)) return text;
+	const opened = encryption.decrypt(text);
+	return opened.ok ? encryption.encrypt(opened.text) : text;
 }

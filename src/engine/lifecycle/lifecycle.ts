@@ -2,6 +2,7 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Service } from "../../service.ts";
+import type { SealKeys } from "../access/encryption.ts";
 import type { ServiceAddress } from "../workers/launch.ts";
 import type { Domains } from "./domains.ts";
 import { catchUp } from "./catch-up.ts";
@@ -12,6 +13,7 @@ import {
 	stopWorkers,
 	waitUntilIdle,
 } from "./shutdown.ts";
+import { reseal } from "./reseal.ts";
 import { loadState, recallStops } from "./startup.ts";
 import { listenToStore } from "./store-signals.ts";
 
@@ -41,6 +43,7 @@ interface Deps extends Domains {
 	services: readonly Service[];
 	/** Identity of this server, kept with its data. */
 	serviceId: string | undefined;
+	sealKeys: SealKeys;
 	/** To be called once the address is known: launching waits for it. */
 	setAddress: (address: ServiceAddress) => void;
 }
@@ -56,6 +59,7 @@ export function createLifecycle(d: Deps): Lifecycle {
 		...d.jobs.services,
 		...d.endpoints.services,
 		...d.webhooks.services,
+		...reseal(d),
 		...d.services,
 		d.scaling.loop,
 	];

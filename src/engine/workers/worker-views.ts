@@ -40,12 +40,15 @@ export interface WorkerView extends Omit<WorkerFacts, "pinged"> {
 interface Note {
 	workers: WorkerFacts[];
 	heldBack: Record<string, HeldBack>;
+	/** Id of the server's current key for secrets; missing from earlier versions. */
+	keyId?: string;
 }
 
 /** A note, its workers by endpoint and id. */
 interface ParsedNote {
 	workers: ReadonlyMap<string, ReadonlyMap<string, WorkerFacts>>;
 	heldBack: Note["heldBack"];
+	keyId: Note["keyId"];
 }
 
 export interface WorkerViews {
@@ -58,6 +61,8 @@ export interface WorkerViews {
 	heldBack(endpoint: string): HeldBack;
 	/** Whether the worker pings any server. */
 	pings(worker: Worker): boolean;
+	/** Whether the current key for secrets of every other server is this one (D22). */
+	allHaveKey(id: string): boolean;
 	/** What this server reports to the others, JSON text. */
 	note(): string;
 }
@@ -67,6 +72,8 @@ interface Deps {
 	cluster: Pick<Cluster, "id" | "servers" | "scales">;
 	store: ClusterStore | undefined;
 	now: () => EpochMs;
+	/** Id of the current key for secrets. */
+	keyId: string;
 	/** Why this server starts no workers of an endpoint. */
 	problemOf: (endpoint: string) => HeldBack;
 	endpoints: () => Iterable<{ endpoint: { id: string } }>;
@@ -140,13 +147,21 @@ export function workerViews(d: Deps): WorkerViews {
 		pings: (worker) =>
 			worker.pinged ||
 			notes().some(({ workers }) => workers.get(worker.endpoint)?.get(worker.id)?.pinged === true),
+		allHaveKey(key) {
+			const others = d.cluster.servers().filter(({ id }) => id !== d.cluster.id);
+			return others.every(({ note }) => note !== undefined && parseNote(note).keyId === key);
+		},
 		note() {
 			const heldBack: Note["heldBack"] = {};
 			for (const { endpoint } of d.endpoints()) {
 				const reason = ownHeldBack(endpoint.id);
 				if (isHeldBack(reason)) heldBack[endpoint.id] = reason;
 			}
-			return JSON.stringify({ workers: [...d.registry.all()].map(factsOf), heldBack });
+			return JSON.stringify({
+				workers: [...d.registry.all()].map(factsOf),
+				heldBack,
+				keyId: d.keyId,
+			});
 		},
 	};
 }
@@ -156,13 +171,13 @@ function isHeldBack({ crashing, withoutGpu }: HeldBack): boolean {
 }
 
 function parseNote(text: string): ParsedNote {
-	const { workers, heldBack } = JSON.parse(text) as Note;
+	const { workers, heldBack, keyId } = JSON.parse(text) as Note;
 	const byEndpoint = new Map<string, Map<string, WorkerFacts>>();
 	for (const facts of workers) {
 		const ofEndpoint = byEndpoint.get(facts.endpoint) ?? new Map<string, WorkerFacts>();
 		byEndpoint.set(facts.endpoint, ofEndpoint.set(facts.id, facts));
 	}
-	return { workers: byEndpoint, heldBack };
+	return { workers: byEndpoint, heldBack, keyId };
 }
 
 function newcomer(endpoint: string, id: string, startedAt: EpochMs): WorkerFacts {

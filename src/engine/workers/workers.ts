@@ -59,6 +59,8 @@ interface Deps
 	cluster: Cluster;
 	endpoints: Endpoints;
 	workerLogs: WorkerLogs;
+	/** Id of the current key for secrets. */
+	keyId: string;
 }
 
 export function createWorkers(d: Deps): WorkerDomain {
@@ -73,6 +75,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		now,
 		problemOf: problems.of,
 		endpoints: endpoints.all,
+		keyId: d.keyId,
 	});
 	const signals = stopSignals({
 		...d,

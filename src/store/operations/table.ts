@@ -9,6 +9,7 @@ import { insert } from "./insert.ts";
 import * as jobs from "./jobs.ts";
 import { perDialect } from "./operation.ts";
 import type { Group, Handler, MethodOf, Operation, OpName, Query } from "./operation.ts";
+import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
 import * as workers from "./workers.ts";
 
@@ -65,7 +66,10 @@ export const OPERATIONS = {
 	"metrics.put": perDialect("write"),
 	"metrics.read": perDialect("read"),
 	"metrics.expire": perDialect("write"),
+	"secrets.jobs": perDialect("read"),
+	"secrets.replaceJob": secrets.replaceJob,
 	"secrets.replaceEndpoint": perDialect("write"),
+	"secrets.replaceCheck": perDialect("write"),
 	"time.read": perDialect("read"),
 	"time.step": perDialect("write"),
 	"time.seen": perDialect("write"),

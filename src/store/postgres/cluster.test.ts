@@ -11,7 +11,6 @@ import type { Signal, Store } from "../contract/store.ts";
 import { openPostgres } from "./open.ts";
 
 const ALIVE = 7000;
-const sealKey = new Uint8Array(32);
 let first: Store;
 let second: Store;
 let cluster: ClusterStore;
@@ -19,8 +18,8 @@ let servers = 0;
 
 beforeAll(async () => {
 	const { url } = await (await postgres()).createDatabase();
-	first = await openPostgres({ url, clock: systemClock, sealKey });
-	second = await openPostgres({ url, clock: systemClock, sealKey });
+	first = await openPostgres({ url, clock: systemClock });
+	second = await openPostgres({ url, clock: systemClock });
 	cluster = first.cluster!;
 });
 afterAll(async () => {

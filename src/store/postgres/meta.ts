@@ -1,6 +1,7 @@
 /** The store's identity, the check of its encryption key, and the trial write of `ping`. */
 import { randomUUID } from "node:crypto";
-import { CHECK_NAME, keyCheck } from "../key-check.ts";
+import { CHECK_NAME } from "../key-check.ts";
+import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
@@ -17,16 +18,13 @@ const EMPTY = statement("DELETE FROM meta WHERE name = $1");
 
 export type Meta = Pick<Store, "identity" | "ping">;
 
-/**
- * Creates the identity of a new store. Throws an Error for the operator when the store's secrets
- * are encrypted with a key other than `sealKey` (D22).
- */
+/** Creates the identity of a new store, and stores the check value of its first key (D22). */
 export async function openMeta({
 	database,
-	sealKey,
+	checkKey,
 }: {
 	database: Database;
-	sealKey: Uint8Array;
+	checkKey: CheckKey | undefined;
 }): Promise<Meta> {
 	/** Stores the value unless one exists; returns the stored one. */
 	function keep(name: string, value: string): Promise<string> {
@@ -37,12 +35,14 @@ export async function openMeta({
 	}
 
 	const identity = await keep("identity", randomUUID().replaceAll("-", ""));
-	const check = keyCheck(sealKey, identity);
-	if ((await keep(CHECK_NAME, check)) !== check)
-		throw new Error(
-			`SLUICE_SECRET is not the one that the store at ${database.name} was created with: ` +
-				"its secrets could not be read. All servers of a store need the same value.",
-		);
+	if (checkKey) {
+		const stored = (await database.read.run(KEPT, [CHECK_NAME])).rows[0]?.[0];
+		const check = stored === undefined ? undefined : String(stored);
+		const own = checkKey({ identity, check, encrypted: [] });
+		// Another server that starts at the same time may have stored that of another key.
+		if (check === undefined)
+			checkKey({ identity, check: await keep(CHECK_NAME, own), encrypted: [] });
+	}
 
 	return {
 		identity: async () => identity,

@@ -6,6 +6,7 @@ import { memberOf, OPERATIONS, storeOf } from "../operations/table.ts";
 import type { AllDialectMethods, SharedReadName, SharedWriteName } from "../operations/table.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import type { Store } from "../contract/store.ts";
+import type { CheckKey } from "../key-check.ts";
 import { openSessionLiveness } from "./rows/session-liveness.ts";
 import { openBatches } from "./batch.ts";
 import type { BatchedName } from "./batch.ts";
@@ -34,8 +35,8 @@ export interface PostgresOptions {
 	/** `postgres://user:password@host:port/database` */
 	url: string;
 	clock: Clock;
-	/** Encrypts the secrets, 32 bytes; the same on all servers (D22). */
-	sealKey: Uint8Array;
+	/** Checks the key for secrets, the same on all servers (D22). */
+	checkKey?: CheckKey | undefined;
 }
 
 /** Timeout of cluster and limit statements, ms. */
@@ -46,10 +47,10 @@ const MOST_SESSIONS = 2 ** 31 - 1;
 
 /**
  * Connects and brings the schema up to date. Throws `StoreUnavailable` when the database is
- * unreachable, an Error for the operator when it is not a store, is newer than this version, or was
- * created with another `sealKey`.
+ * unreachable, an Error for the operator when it is not a store, is newer than this version, or
+ * that of `checkKey`.
  */
-export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Promise<Store> {
+export async function openPostgres({ url, clock, checkKey }: PostgresOptions): Promise<Store> {
 	await prepareSchema({ url });
 	const { name } = addressOf(url);
 	const session = randomInt(1, MOST_SESSIONS);
@@ -84,7 +85,7 @@ export async function openPostgres({ url, clock, sealKey }: PostgresOptions): Pr
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {
 		await Promise.all([database, control, counting].map((each) => each.open()));
-		meta = await openMeta({ database, sealKey });
+		meta = await openMeta({ database, checkKey });
 	} catch (error) {
 		await close();
 		throw error;

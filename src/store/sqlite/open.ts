@@ -1,8 +1,7 @@
 /** Opens a store in a SQLite file: starts the database thread and connects to it. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { keyCheck } from "../key-check.ts";
-import type { StoredSecrets } from "../key-check.ts";
+import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
@@ -18,15 +17,14 @@ const YOUNG_MB = 12;
  * Opens or creates the store at `path`, folders included, and migrates its schema. Throws
  * `StoreUnavailable` `unreachable` when another process has it open, `full` when the disk is full,
  * and an Error with a sentence for the operator when the file is not a store or was made by a newer
- * version. `sealKey` returns the encryption key, or throws when it does not match {@link
- * StoredSecrets}; its check value is durable before this resolves. The store keeps the process
- * alive until `close`.
+ * version. `checkKey` throws if the key does not match; its check value is durable before this
+ * resolves. The store keeps the process alive until `close`.
  */
 export async function openSqlite({
 	path,
 	maxPages,
-	sealKey,
-}: DatabaseOptions & { sealKey?: (stored: StoredSecrets) => Uint8Array }): Promise<Store> {
+	checkKey,
+}: DatabaseOptions & { checkKey?: CheckKey | undefined }): Promise<Store> {
 	const thread = new Worker(THREAD, {
 		workerData: { path, maxPages } satisfies DatabaseOptions,
 		name: "sqlite",
@@ -43,7 +41,7 @@ export async function openSqlite({
 		const { stored } = await greeting();
 		const ready = greeting();
 		thread.postMessage({
-			check: sealKey && keyCheck(sealKey(stored), stored.identity),
+			check: checkKey?.(stored),
 		} satisfies Admission);
 		await ready;
 		return connect(thread);

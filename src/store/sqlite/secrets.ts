@@ -1,16 +1,25 @@
 /** Replaces encrypted texts, and overwrites the old ones in the file. */
+import { CHECK_NAME } from "../key-check.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 const COLUMNS = "id, settings, secret, paused, removing, created_at";
 
-export function openSecrets({ db }: UnitOfWork): DialectHandlers<"secrets"> {
+/** Rows of one read. */
+const PAGE_ROWS = 1000;
+
+export function openSecrets({ db, records }: UnitOfWork): DialectHandlers<"secrets"> {
 	const replaceEndpoint = db.prepare(
 		"UPDATE endpoints SET settings = ?, secret = ? WHERE id = ? AND settings = ? AND secret IS ?",
 	);
 	const select = db.prepare(`SELECT ${COLUMNS} FROM endpoints`);
 	const clear = db.prepare("DELETE FROM endpoints");
 	const insert = db.prepare(`INSERT INTO endpoints (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`);
+
+	const page = records.prepare(
+		"SELECT seq, s3_config FROM (SELECT seq, s3_config FROM jobs WHERE seq > ? ORDER BY seq LIMIT ?)",
+	);
+	const replaceCheck = db.prepare("UPDATE meta SET value = ? WHERE name = ? AND value = ?");
 
 	/**
 	 * An update leaves old bytes in its page, and in pages that were split. Emptying the table with
@@ -28,6 +37,18 @@ export function openSecrets({ db }: UnitOfWork): DialectHandlers<"secrets"> {
 	}
 
 	return {
+		jobs({ after = "0" }) {
+			const rows = page.all(Number(after), PAGE_ROWS);
+			const jobs = rows.flatMap(([seq, s3Config]) => {
+				if (s3Config === null) return [];
+				const { endpoint, id } = records.at(Number(seq)).job;
+				return [{ endpoint, id, s3Config: String(s3Config) }];
+			});
+			return rows.length < PAGE_ROWS ? { jobs } : { jobs, next: String(rows.at(-1)?.[0]) };
+		},
+
+		replaceCheck: ({ from, to }) => Number(replaceCheck.run(to, CHECK_NAME, from).changes) > 0,
+
 		replaceEndpoint({ id, from, to }) {
 			const [before, after] = [from.secret ?? null, to.secret ?? null];
 			const { changes } = replaceEndpoint.run(to.settings, after, id, from.settings, before);
