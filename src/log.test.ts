@@ -39,6 +39,28 @@ describe("text", () => {
 	});
 });
 
+it.each(["text", "json"] as const)(
+	"%s: no text of a worker, client or receiver controls the terminal or begins a line",
+	(format) => {
+		const { events, lines } = logged({ format });
+		const text = "a\u001b[2K\u009b2J\r\u0007\n2026-01-01T00:00:00.000Z forged";
+		events.emit("worker.exited", { ...EXIT, lastOutput: text });
+		events.emit("worker.failed", { endpoint: "e", reason: text, retryMs: 1000 });
+		events.emit("fault", { where: "here", error: new Error(text) });
+		for (const line of lines) {
+			// oxlint-disable-next-line no-control-regex
+			if (format === "text") expect(line).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+			expect(
+				line
+					.trimEnd()
+					.split("\n")
+					.slice(1)
+					.filter((each) => !each.startsWith("    ")),
+			).toEqual([]);
+		}
+	},
+);
+
 describe("JSON", () => {
 	it("one object a line: level, time, event, its facts and the sentence", () => {
 		const { events, lines, time } = logged({ format: "json" });

@@ -35,11 +35,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"worker.launched": ["info", (facts) => `${nameOf(facts)} started`],
 	"worker.adopted": ["info", (facts) => `${nameOf(facts)} taken over`],
 	"worker.ready": ["info", (facts) => `${nameOf(facts)} ready`],
-	"worker.unhealthy": [
-		"warn",
-		(facts) => `${nameOf(facts)} is unhealthy: ${oneLine(facts.reason)}`,
-	],
-	"worker.warned": ["warn", (facts) => `${nameOf(facts)}: ${oneLine(facts.warning)}`],
+	"worker.unhealthy": ["warn", (facts) => `${nameOf(facts)} is unhealthy: ${facts.reason}`],
+	"worker.warned": ["warn", (facts) => `${nameOf(facts)}: ${facts.warning}`],
 	"worker.stopping": ["info", (facts) => `${nameOf(facts)} is stopped: ${facts.why}`],
 	"worker.exited": ["info", exited],
 	"worker.failed": [
@@ -136,7 +133,8 @@ export function log(q: {
 		if (!entry || !logger.isLevelEnabled(entry[0])) return;
 		const line = entry[1](facts);
 		if (line === undefined) return;
-		const { sentence, below } = typeof line === "string" ? { sentence: line, below: "" } : line;
+		const { sentence: raw, below = "" } = typeof line === "string" ? { sentence: line } : line;
+		const sentence = oneLine(raw);
 		if (format === "text") return write(`${time()} ${sentence}${below}\n`);
 		const { error, ...others } = facts as { error?: unknown };
 		logger[entry[0]]({ event, ...others, ...(error !== undefined && { err: error }) }, sentence);
@@ -168,23 +166,24 @@ function requestFailed({ method, path, status, reference, error }: Events["reque
 function faulty(where: string, error: unknown): Line {
 	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
 	const [first = "", ...rest] = stack.split("\n");
-	return { sentence: `${where}: ${first}`, below: rest.map((line) => `\n${line}`).join("") };
+	const below = rest.map((line) => `\n${line.startsWith("    ") ? oneLine(line) : indented(line)}`);
+	return { sentence: `${where}: ${first}`, below: below.join("") };
 }
 
 function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Worker text could imitate log lines or control the terminal. */
+/** Text of workers and clients could imitate log lines or control the terminal. */
 function oneLine(text: string): string {
 	// oxlint-disable-next-line no-control-regex
-	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
+	return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
 }
 
 function indented(text: string): string {
 	return text
 		.trimEnd()
 		.split("\n")
-		.map((line) => `    ${line}`)
+		.map((line) => `    ${oneLine(line)}`)
 		.join("\n");
 }

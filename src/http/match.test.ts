@@ -56,6 +56,7 @@ describe("matcher", () => {
 		"/v2/ep/run%2F",
 		"v2/ep/run",
 		"*",
+		"*v2/ep/run",
 		"http://h/v2/ep/run",
 	])("%j is the path of no row", (path) => {
 		expect(match(path)).toBeUndefined();

@@ -40,6 +40,8 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 	}
 
 	return (path) => {
+		// Node also accepts targets that begin with an asterisk.
+		if (!path.startsWith("/")) return undefined;
 		const params: PathParams = {
 			endpoint: "",
 			job: "",

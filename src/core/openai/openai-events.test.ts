@@ -43,6 +43,7 @@ describe("eventText", () => {
 	it("an event that the worker left open is ended", () => {
 		expect(whole("data: {}")).toBe(`data: {}\n\n${DONE}`);
 		expect(whole("data: {}\n")).toBe(`data: {}\n\n${DONE}`);
+		expect(whole("data: {}\r")).toBe(`data: {}\r\n\n${DONE}`);
 		expect(whole("data: [DONE]")).toBe(DONE);
 		expect(whole("data: 1", { a: 1 })).toBe(`data: 1\n\ndata: {"a":1}\n\n${DONE}`);
 	});

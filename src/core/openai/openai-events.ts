@@ -32,7 +32,8 @@ export function eventText(): EventText {
 	/** Ends an open event. */
 	function closed(): string {
 		if (!open()) return "";
-		return write(/[\r\n]$/.test(tail) ? "\n" : "\n\n");
+		// After a lone \r one \n would only complete a line end.
+		return write(tail.endsWith("\n") ? "\n" : "\n\n");
 	}
 
 	function flushed(): string {

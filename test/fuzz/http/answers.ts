@@ -1,0 +1,106 @@
+/** Whether an answer is what the OpenAPI document says of its operation. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { ValidateFunction } from "ajv";
+import { operationIdOf } from "../../../src/http/docs/openapi-operation.ts";
+import type { OpenApi, Operation, Response } from "../../../src/http/docs/openapi-types.ts";
+import { matcher } from "../../../src/http/match.ts";
+import { ROUTES } from "../../../src/http/routes.ts";
+import { must, same } from "../target.ts";
+import type { Answer } from "./exchange.ts";
+
+/** A schema whose objects have no members but those it names. */
+function closed(schema: unknown): unknown {
+	if (Array.isArray(schema)) return schema.map(closed);
+	if (typeof schema !== "object" || schema === null) return schema;
+	const inner: Record<string, unknown> = Object.fromEntries(
+		Object.entries(schema).map(([name, member]) => [name, closed(member)]),
+	);
+	return inner["type"] === "object" && "properties" in inner
+		? { additionalProperties: false, ...inner }
+		: inner;
+}
+
+/** Throws for an answer that the document does not describe. */
+export type CheckAnswer = (q: { method: string; path: string; answer: Answer }) => void;
+
+export function answerChecker(document: OpenApi): CheckAnswer {
+	const ajv = new Ajv2020({
+		strict: false,
+		formats: { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, uri: true, origin: true },
+	});
+	ajv.addSchema({ $id: "doc", components: closed(document.components) as object });
+	const operations = new Map<string, Operation>(
+		Object.values(document.paths)
+			.flatMap((item) => Object.values(item))
+			.map((operation) => [operation.operationId, operation]),
+	);
+	const match = matcher(ROUTES);
+	const compiled = new Map<string, ValidateFunction>();
+
+	function fits(key: string, schema: unknown, value: unknown): void {
+		let check = compiled.get(key);
+		if (!check) {
+			const text = JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/');
+			compiled.set(key, (check = ajv.compile(JSON.parse(text) as object)));
+		}
+		if (!check(value))
+			throw new Error(
+				`${key}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value).slice(0, 300)}`,
+			);
+	}
+
+	/** An answer without an operation: a refusal in our form or OpenAI's, or that of OPTIONS. */
+	function refused(method: string, { status, text }: Answer): void {
+		if (method === "OPTIONS" && status === 200) return same("body", text, "");
+		must(status >= 400, `status ${status} of no operation`);
+		if (method === "HEAD") return;
+		const { error, code } = JSON.parse(text);
+		const sentence: unknown = error?.message ?? error;
+		must(typeof sentence === "string" && typeof (code ?? error?.code) === "string", text);
+	}
+
+	return ({ method, path, answer }) => {
+		const { status, headers, text } = answer;
+		if (method !== "HEAD" && status >= 400)
+			same("type", headers["content-type"], "application/json");
+		const route = match(path)?.byMethod.get(method);
+		if (!route || method === "HEAD") return refusedOrHead(method, answer);
+		const id = operationIdOf(route, method as "GET");
+		const { responses } = operations.get(id)!;
+		const found: Response | undefined = responses[status] ?? responses["default"];
+		must(found !== undefined, `${id} answered ${status}: ${text}`);
+		// An endpoint without limits has no RateLimit headers.
+		for (const name of Object.keys(found.headers ?? {}))
+			must(
+				status >= 300 || name.startsWith("RateLimit") || headers[name.toLowerCase()] !== undefined,
+				`${id}: no header ${name}`,
+			);
+		const type = headers["content-type"]?.split(";")[0];
+		const media = found.content?.["application/json"];
+		if (type !== "application/json") {
+			const types = Object.keys(found.content ?? {}).map((each) => each.split(";")[0]);
+			return must(
+				type === undefined
+					? text === ""
+					: types.includes(type) || types.includes("application/octet-stream"),
+				`${id}: ${type} with ${status}`,
+			);
+		}
+		const value = JSON.parse(text) as any;
+		must(media !== undefined, `${id}: JSON with ${status}`);
+		fits(`${id} ${status}`, media.schema, value);
+		if (status < 400) return;
+		const code: unknown = value.code ?? value.error?.code;
+		const codes = [responses[status], responses["default"]].flatMap((each) =>
+			Object.keys(each?.content?.["application/json"]?.examples ?? {}),
+		);
+		// A failure of the job under /openai has what its worker reported.
+		if (route.errorForm !== "openai")
+			must(codes.includes(String(code)), `${id}: ${status} with ${String(code)}`);
+	};
+
+	function refusedOrHead(method: string, answer: Answer): void {
+		if (method !== "HEAD") return refused(method, answer);
+		same("body of HEAD", answer.text, "");
+	}
+}

@@ -1,0 +1,32 @@
+/** All targets, in the order of a round. */
+import type { Target } from "../target.ts";
+import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
+import { ADDRESS, ORIGIN, QUERY, ROUTE_MATCH, SESSION, WEBHOOK_URL } from "./network.ts";
+import { SERVICE } from "./service.ts";
+import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
+import { LOG, OPENAI_ERROR, OPENAI_STREAM, PROMETHEUS, RATE_WINDOW, REPORT } from "./texts.ts";
+
+export const TARGETS: readonly Target[] = [
+	JSON_SCAN,
+	CHUNK_SPLIT,
+	BODY,
+	ELEMENTS,
+	JOB_TEXT,
+	SCHEMAS,
+	MERGE,
+	CONFIG,
+	CLI,
+	ADDRESS,
+	WEBHOOK_URL,
+	ROUTE_MATCH,
+	QUERY,
+	ORIGIN,
+	SESSION,
+	REPORT,
+	OPENAI_ERROR,
+	OPENAI_STREAM,
+	RATE_WINDOW,
+	PROMETHEUS,
+	LOG,
+	SERVICE,
+];
