@@ -11,8 +11,8 @@ import type { Case, Target } from "./target.ts";
 /** Cases kept for changes, at most. */
 const POOL = 300;
 
-/** Tries of the shrinker. */
-const TRIES = 3000;
+/** Time of the shrinker, ms. */
+const SHRINK_MS = 60_000;
 
 export interface Finding {
 	target: string;
@@ -117,10 +117,10 @@ export async function shrunk(target: Target, finding: Finding): Promise<Finding>
 	let best = finding;
 	const kind = kindOf(finding.error);
 	await target.reset?.();
-	let tries = 0;
+	const until = performance.now() + SHRINK_MS;
 	search: for (;;) {
 		for (const value of smaller(best.value)) {
-			if ((tries += 1) > TRIES) break search;
+			if (performance.now() > until) break search;
 			const error = await failureOf(target, value);
 			if (error !== undefined) await target.reset?.();
 			if (error === undefined || kindOf(error) !== kind) continue;

@@ -1,7 +1,8 @@
 /** All targets, in the order of a round. */
 import type { Target } from "../target.ts";
+import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
-import { ADDRESS, ORIGIN, QUERY, ROUTE_MATCH, SESSION, WEBHOOK_URL } from "./network.ts";
+import { ORIGIN, QUERY, ROUTE_MATCH, SESSION } from "./requests.ts";
 import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
 import { LOG, OPENAI_ERROR, OPENAI_STREAM, PROMETHEUS, RATE_WINDOW, REPORT } from "./texts.ts";

@@ -9,7 +9,7 @@ import { elementsOf } from "../../../src/core/openai/openai.ts";
 import { BodyTooLarge, readJson } from "../../../src/http/body.ts";
 import type { Call } from "../../../src/http/call.ts";
 import { readJobs } from "../../../src/worker/polling/job-text.ts";
-import { bytesOf, jsonBytes, jsonText } from "../generate.ts";
+import { bytesOf, jsonBytes, jsonText, natural } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -112,7 +112,7 @@ export const CHUNK_SPLIT = target({
 	check({ text, limit }) {
 		const bytes = Buffer.from(text);
 		const expected = parsed(bytes);
-		if (!expected || limit < 8 || limit > 1000) return;
+		if (!expected || limit < 8 || limit > 1000 || !Number.isInteger(limit)) return;
 		const steps = splitOutput(Buffer.from(JSON.stringify(expected.value)), limit);
 		let step = steps.next();
 		while (!step.done) step = steps.next();
@@ -157,15 +157,13 @@ export const BODY = target({
 		limit: fc.constantFrom(100, 70_000, 1_000_000),
 	}),
 	async check({ text, padding, cuts, declared, limit }) {
-		const filled = Math.min(Math.abs(padding), 400_000);
+		const filled = Math.min(natural(padding), 400_000);
 		const source = bytesOf(
 			filled > 0 ? `{"a":${text === "" ? "0" : text},"output":"${"x".repeat(filled)}"}` : text,
 		);
 		const at = [
 			0,
-			...cuts
-				.map((cut) => Math.abs(Math.trunc(cut)) % (source.length + 1))
-				.toSorted((a, b) => a - b),
+			...cuts.map((cut) => natural(cut) % (source.length + 1)).toSorted((a, b) => a - b),
 			source.length,
 		];
 		const pieces = at.slice(1).map((end, index) => Buffer.from(source.subarray(at[index], end)));

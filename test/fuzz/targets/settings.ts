@@ -16,7 +16,7 @@ import { check, isObject } from "../../../src/core/schema.ts";
 import type { Schema } from "../../../src/core/schema.ts";
 import { SUBMISSION_SCHEMA, readSubmission } from "../../../src/core/submission.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../../src/endpoint-settings.ts";
-import { fromSchema, jsonText, jsonValue, oddText } from "../generate.ts";
+import { fromSchema, jsonText, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
 const ajv = new Ajv2020({
@@ -212,7 +212,7 @@ export const CONFIG = target({
 		const flags: Record<string, string> = {};
 		const env: Record<string, string> = { SLUICE_SECRET: SECRET };
 		for (const [index = 0, byFlag, text = ""] of options) {
-			const option = OPTION_LIST[Math.abs(Math.trunc(index)) % OPTION_LIST.length]!;
+			const option = OPTION_LIST[natural(index) % OPTION_LIST.length]!;
 			if (option === OPTIONS.config || option === OPTIONS.secret) continue;
 			if (byFlag && option.flag !== undefined) flags[option.flag] = text;
 			else env[option.env] = text;
@@ -273,7 +273,7 @@ export const CLI = target({
 		args: fc.array(argument, { maxLength: 5 }),
 	}),
 	async check({ action: index, args }) {
-		const { action } = actions[Math.abs(Math.trunc(index)) % actions.length]!;
+		const { action } = actions[natural(index) % actions.length]!;
 		const reads = Object.keys(SETTING_FLAGS).every((flag) => flag in action.flags);
 		const run: Action["run"] = async (input) => {
 			if (reads && input.flags["file"] === undefined) JSON.stringify(readSettings(input));

@@ -21,7 +21,7 @@ import { scanBytes } from "../../../src/http/body.ts";
 import { exposition } from "../../../src/http/metrics/exposition.ts";
 import { reportOf } from "../../../src/http/worker/report-body.ts";
 import { log } from "../../../src/log.ts";
-import { bytesOf, jsonBytes, jsonText, jsonValue, oddText } from "../generate.ts";
+import { bytesOf, jsonBytes, jsonText, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
 function parsed(text: string): { value: any } | undefined {
@@ -211,7 +211,7 @@ export const RATE_WINDOW = target({
 		const times: number[] = [];
 		let [now, real] = [1_800_000_000_000, 0];
 		for (const { step, add, limit: any } of steps) {
-			const limit = Math.abs(Math.trunc(any));
+			const limit = natural(any);
 			now += Math.trunc(step) % 1_000_000;
 			// A clock that went back stands still.
 			real += Math.max(0, Math.trunc(step) % 1_000_000);
@@ -340,8 +340,8 @@ export const LOG = target({
 			must(line.endsWith("\n"), "no end of line");
 			for (const part of line.slice(0, -1).split("\n").slice(1))
 				must(format !== "json" && /^ {4}/.test(part), `a line of its own: ${JSON.stringify(part)}`);
-			// oxlint-disable-next-line no-control-regex
 			must(
+				// oxlint-disable-next-line no-control-regex
 				format === "json" || !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(line),
 				`control characters: ${JSON.stringify(line)}`,
 			);
