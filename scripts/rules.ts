@@ -209,4 +209,8 @@ export const RULES: readonly Rule[] = [
 		id: "D41",
 		says: "What callers may hold or use of a server is bounded by budgets, metered and configurable.",
 	},
+	{
+		id: "D42",
+		says: "Changes by administrators are recorded in an append-only audit log.",
+	},
 ];

@@ -1,6 +1,6 @@
 /** API keys (D30, D39). */
 import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
-import { KEY_REQUEST_SCHEMA, SCOPES } from "../core/key-request.ts";
+import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/key-request.ts";
 import { NO_BODY, route } from "./route.ts";
 import { EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
 import type { Static } from "./schema.ts";
@@ -17,7 +17,16 @@ export const KEY = {
 			description: "The only endpoints it is valid for; absent: all.",
 		},
 		createdAt: MOMENT,
-		lastUsedAt: MOMENT,
+		expiresAt: { ...MOMENT, description: "When it expires; absent: never." },
+		lastUsedAt: { ...MOMENT, description: "Recorded at most once a minute." },
+		lastUsedAddress: {
+			...TEXT,
+			description: "Address of that use, or of the proxy before the service.",
+		},
+		previousUntil: {
+			...MOMENT,
+			description: "Until when the key before the last rotation is valid, or was.",
+		},
 	},
 } as const;
 export type Key = Static<typeof KEY>;
@@ -72,6 +81,26 @@ export const CREATE_KEY = route({
 	},
 });
 
+export const ROTATE_KEY = route({
+	methods: ["POST"],
+	path: "/v1/keys/:key/rotate",
+	access: "admin",
+	name: "rotateKey",
+	summary:
+		"Replaces an API key; the one before stays valid for a while. Only this answer contains it.",
+	answer: {
+		description: "The new key, shown only in this answer.",
+		schema: NEW_KEY,
+		example: { ...KEY_EXAMPLE, previousUntil: EXAMPLE.at, key: "sluice_…" },
+	},
+	body: {
+		description: "How long the key before stays valid.",
+		schema: KEY_ROTATION_SCHEMA,
+		example: { overlapMs: 86_400_000 },
+		checked: true,
+	},
+});
+
 export const REVOKE_KEY = route({
 	methods: ["DELETE"],
 	path: "/v1/keys/:key",
@@ -83,4 +112,4 @@ export const REVOKE_KEY = route({
 	errors: ["last_admin_key"],
 });
 
-export const KEY_ROUTES = [LIST_KEYS, CREATE_KEY, REVOKE_KEY] as const;
+export const KEY_ROUTES = [LIST_KEYS, CREATE_KEY, ROTATE_KEY, REVOKE_KEY] as const;

@@ -1,4 +1,5 @@
 /** All operations and named schemas, in the order of the documentation. */
+import { AUDIT_ENTRY, LIST_AUDIT } from "./audit.ts";
 import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
 import { ERROR, OPENAI_ERROR } from "./errors.ts";
@@ -44,6 +45,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Key: KEY,
 	Principal: PRINCIPAL,
 	NewKey: NEW_KEY,
+	AuditEntry: AUDIT_ENTRY,
 };
 
 const OTHER_ROUTES = [
@@ -55,6 +57,7 @@ const OTHER_ROUTES = [
 	...JOB_RECORD_ROUTES,
 	...WEBHOOK_ROUTES,
 	...KEY_ROUTES,
+	LIST_AUDIT,
 	LIST_SERVERS,
 	...CONSOLE_ROUTES,
 	HEALTHZ,

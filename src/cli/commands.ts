@@ -1,4 +1,5 @@
 /** All commands, in the order of the help text. */
+import { audit } from "./audit.ts";
 import type { Command } from "./command.ts";
 import { consoleCommand } from "./console.ts";
 import { dev } from "./dev/dev.ts";
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
 	keys,
 	consoleCommand,
 	webhooks,
+	audit,
 	migrate,
 	doctor,
 ];

@@ -1,8 +1,10 @@
 /** `sluice keys`: API keys (D30, D36). */
-import type { Action, CommandGroup } from "./command.ts";
+import { systemClock } from "../clock.ts";
+import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
 import { path } from "./service-client.ts";
+import { spanOf } from "./spans.ts";
 import { shortTime, table } from "./table.ts";
 
 interface Key {
@@ -11,11 +13,15 @@ interface Key {
 	scopes: string[];
 	endpoints?: string[];
 	createdAt: string;
+	expiresAt?: string;
 	lastUsedAt?: string;
+	lastUsedAddress?: string;
 }
 
 const NO_KEYS =
 	"No API keys besides SLUICE_API_KEY. Create one: sluice keys create --name 'nightly batch' --scope write\n";
+
+const HEADINGS = ["ID", "NAME", "SCOPES", "ENDPOINTS", "CREATED", "EXPIRES", "LAST USED", "FROM"];
 
 const list: Action = {
 	name: "list",
@@ -26,22 +32,34 @@ const list: Action = {
 		const answer = await input.service.request("GET", "/v1/keys");
 		const { keys } = answer.json as { keys: Key[] };
 		return printAnswer(answer, input, () =>
-			keys.length === 0
-				? NO_KEYS
-				: table(["ID", "NAME", "SCOPES", "ENDPOINTS", "CREATED", "LAST USED"], keys.map(row)),
+			keys.length === 0 ? NO_KEYS : table(HEADINGS, keys.map(row)),
 		);
 	},
 };
 
-function row({ id, name, scopes, endpoints, createdAt, lastUsedAt }: Key): (string | undefined)[] {
+function row(key: Key): (string | undefined)[] {
+	const { id, name, scopes, endpoints, createdAt, expiresAt, lastUsedAt, lastUsedAddress } = key;
 	return [
 		id,
 		name,
 		scopes.join(","),
 		endpoints?.join(",") ?? "all",
 		shortTime(createdAt),
+		shortTime(expiresAt) ?? "never",
 		shortTime(lastUsedAt) ?? "never",
+		lastUsedAddress,
 	];
+}
+
+const EXPIRES = {
+	expires: { value: "SPAN", summary: "let the key expire after this time, such as 90d or 12h" },
+} as const;
+
+function expiryOf({ flags }: Pick<ActionInput, "flags">): { expiresAt?: string } {
+	const { expires } = flags;
+	if (expires === undefined) return {};
+	const at = systemClock.now() + spanOf("expires", expires);
+	return { expiresAt: new Date(at).toISOString() };
 }
 
 const create: Action = {
@@ -60,6 +78,7 @@ const create: Action = {
 			many: true,
 			summary: "restrict the key to this endpoint; may be repeated (default all)",
 		},
+		...EXPIRES,
 		...JSON_FLAG,
 	},
 	async run(input) {
@@ -73,6 +92,7 @@ const create: Action = {
 			name: flags["name"],
 			scopes: scopes.length > 0 ? scopes : ["read"],
 			...(endpoints.length > 0 ? { endpoints } : {}),
+			...expiryOf(input),
 		});
 		const created = answer.json as Key & { key: string };
 		const { id, name } = created;
@@ -82,6 +102,35 @@ const create: Action = {
 				`Created key '${name}' with the id ${id}: ${scope}. The key is not shown again.\n`,
 			);
 		return printAnswer(answer, input, () => `${created.key}\n`);
+	},
+};
+
+const rotate: Action = {
+	name: "rotate",
+	args: ["ID"],
+	summary:
+		"replace a key; the new one is printed to stdout, the one before stays valid for a while",
+	flags: {
+		overlap: { value: "SPAN", summary: "how long the key before stays valid (default 24h)" },
+		...EXPIRES,
+		...JSON_FLAG,
+	},
+	async run(input) {
+		const [id = ""] = input.args;
+		const answer = await input.service.request("POST", path`/v1/keys/${id}/rotate`, {
+			overlapMs: spanOf("overlap", input.flags["overlap"] ?? "24h"),
+			...expiryOf(input),
+		});
+		const { name, key, previousUntil } = answer.json as Key & {
+			key: string;
+			previousUntil: string;
+		};
+		if (!input.flags["json"])
+			process.stderr.write(
+				`Rotated key '${name}'. The one before is valid until ${shortTime(previousUntil)}. ` +
+					"The new one is not shown again.\n",
+			);
+		return printAnswer(answer, input, () => `${key}\n`);
 	},
 };
 
@@ -99,6 +148,6 @@ const revoke: Action = {
 
 export const keys: CommandGroup = {
 	name: "keys",
-	summary: "list, create and revoke API keys",
-	actions: [list, create, revoke],
+	summary: "list, create, rotate and revoke API keys",
+	actions: [list, create, rotate, revoke],
 };

@@ -24,6 +24,14 @@ export const BUDGETS = {
 		description: "Open connections of clients and workers.",
 		beyond: "New connections are closed.",
 	},
+	auditRetention: {
+		unit: "ms",
+		default: 365 * 86_400_000,
+		minimum: 86_400_000,
+		maximum: 3650 * 86_400_000,
+		description: "Age of entries of the audit log.",
+		beyond: "Older entries are removed.",
+	},
 	failedKeysPerAddress: {
 		unit: "count",
 		default: 60,

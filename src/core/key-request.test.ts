@@ -1,11 +1,12 @@
 /** What may be asked of a new key: every member just inside and just outside its bounds (D30). */
 import { describe, expect, it } from "vitest";
-import { readKeyRequest } from "./key-request.ts";
+import { readKeyRequest, readKeyRotation } from "./key-request.ts";
 
+const NOW = Date.parse("2030-01-01T00:00:00Z");
 const GOOD = { name: "batch", scopes: ["read"] };
 
 function fields(raw: unknown): string[] {
-	const read = readKeyRequest(raw);
+	const read = readKeyRequest(raw, NOW);
 	return read.ok ? [] : read.faults.map(({ field }) => field);
 }
 
@@ -26,7 +27,7 @@ describe("readKeyRequest", () => {
 			{ name: "n", scopes: ["write", "read"], endpoints: ["a"] },
 		],
 	])("D30: %j is taken as %j", (raw, request) => {
-		expect(readKeyRequest(raw)).toStrictEqual({ ok: true, request });
+		expect(readKeyRequest(raw, NOW)).toStrictEqual({ ok: true, request });
 	});
 
 	it("D30: a name has 1 to 100 characters", () => {
@@ -54,13 +55,38 @@ describe("readKeyRequest", () => {
 	});
 
 	it("D30: an admin key cannot be limited to endpoints: it could make itself another", () => {
-		const read = readKeyRequest({ name: "n", scopes: ["read", "admin"], endpoints: ["a"] });
+		const read = readKeyRequest({ name: "n", scopes: ["read", "admin"], endpoints: ["a"] }, NOW);
 		expect(read).toEqual({
 			ok: false,
 			faults: [
 				{ field: "endpoints", message: expect.stringContaining("cannot go with the scope admin") },
 			],
 		});
+	});
+
+	it("D30: expiresAt is a moment in the future", () => {
+		expect(readKeyRequest({ ...GOOD, expiresAt: "2030-01-01T01:00:00.001+01:00" }, NOW)).toEqual({
+			ok: true,
+			request: { ...GOOD, expiresAt: NOW + 1 },
+		});
+		for (const expiresAt of ["2030-01-01T00:00:00Z", "2031-01-01", "2031-99-01T00:00:00Z", "", 7])
+			expect(fields({ ...GOOD, expiresAt })).toEqual(["expiresAt"]);
+	});
+
+	it("D30: a rotation overlaps by 24 h, or by 0 to 30 days", () => {
+		const DAY = 86_400_000;
+		for (const [raw, request] of [
+			[{}, { overlapMs: DAY }],
+			[{ overlapMs: 0, expiresAt: null }, { overlapMs: 0 }],
+			[
+				{ overlapMs: 30 * DAY, expiresAt: "2030-01-01T00:00:01Z" },
+				{ overlapMs: 30 * DAY, expiresAt: NOW + 1000 },
+			],
+		])
+			expect(readKeyRotation(raw, NOW)).toEqual({ ok: true, request });
+		for (const raw of [{ overlapMs: -1 }, { overlapMs: 30 * DAY + 1 }, { overlap: 1 }, []])
+			expect(readKeyRotation(raw, NOW).ok).toBe(false);
+		expect(readKeyRotation({ expiresAt: "2029-12-31T23:59:59Z" }, NOW).ok).toBe(false);
 	});
 
 	it("D30: a misspelt member is a fault, so that no key is wider than was meant", () => {

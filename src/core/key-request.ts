@@ -8,6 +8,13 @@ import type { Schema } from "./schema.ts";
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+const EXPIRES_AT = {
+	type: "string",
+	pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d+)?(?:Z|[+-]\\d\\d:\\d\\d)$",
+	description: "When the key expires; absent: never.",
+	"x-message": "must be a moment in the future, such as 2030-01-31T00:00:00Z.",
+} as const satisfies Schema;
+
 export const KEY_REQUEST_SCHEMA = {
 	type: "object",
 	additionalProperties: false,
@@ -38,8 +45,29 @@ export const KEY_REQUEST_SCHEMA = {
 			examples: [["thumbnail"]],
 			"x-message": "must be a list of one or more endpoint ids; leave it out for all endpoints.",
 		},
+		expiresAt: EXPIRES_AT,
 	},
-	"x-message": "must be an object with name, scopes and optionally endpoints.",
+	"x-message": "must be an object with name, scopes and optionally endpoints and expiresAt.",
+} as const satisfies Schema;
+
+/** Longest overlap of a rotation, ms. */
+const MAX_OVERLAP_MS = 30 * 86_400_000;
+
+export const KEY_ROTATION_SCHEMA = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		overlapMs: {
+			type: "integer",
+			minimum: 0,
+			maximum: MAX_OVERLAP_MS,
+			default: 86_400_000,
+			description: "How long the key before stays valid, ms.",
+			"x-message": `must be a whole number of ms from 0 to ${MAX_OVERLAP_MS}.`,
+		},
+		expiresAt: { ...EXPIRES_AT, description: "New expiry; absent: as before." },
+	},
+	"x-message": "must be an object with overlapMs and expiresAt, both optional.",
 } as const satisfies Schema;
 
 /** A requested key. */
@@ -48,17 +76,52 @@ export interface KeyRequest {
 	scopes: (typeof SCOPES)[number][];
 	/** Endpoints it may use; absent: all. */
 	endpoints?: string[];
+	/** When it expires, ms; absent: never. */
+	expiresAt?: number;
+}
+
+/** A requested rotation. */
+export interface KeyRotation {
+	overlapMs: number;
+	expiresAt?: number;
+}
+
+type Read<T> = { ok: true; request: T } | { ok: false; faults: [Fault, ...Fault[]] };
+
+/** The moment; undefined if it is not one in the future. */
+function expiryIn(value: string, now: number): number | undefined {
+	const at = Date.parse(value);
+	return at > now ? at : undefined;
+}
+
+const NO_EXPIRY: [Fault] = [{ field: "expiresAt", message: EXPIRES_AT["x-message"] }];
+
+/** Reads the body of a rotation, or returns every fault. */
+export function readKeyRotation(raw: unknown, now: number): Read<KeyRotation> {
+	const [first, ...rest] = check(KEY_ROTATION_SCHEMA, raw);
+	if (first) return { ok: false, faults: [first, ...rest] };
+	const { overlapMs, expiresAt } = raw as { overlapMs?: number | null; expiresAt?: string | null };
+	const until = isAbsent(expiresAt) ? undefined : expiryIn(expiresAt, now);
+	if (!isAbsent(expiresAt) && until === undefined) return { ok: false, faults: NO_EXPIRY };
+	return {
+		ok: true,
+		request: {
+			overlapMs: overlapMs ?? KEY_ROTATION_SCHEMA.properties.overlapMs.default,
+			...(until === undefined ? {} : { expiresAt: until }),
+		},
+	};
 }
 
 /** Reads the body, or returns every fault. Repeated scopes and endpoints count once. */
-export function readKeyRequest(
-	raw: unknown,
-): { ok: true; request: KeyRequest } | { ok: false; faults: [Fault, ...Fault[]] } {
+export function readKeyRequest(raw: unknown, now: number): Read<KeyRequest> {
 	const [first, ...rest] = check(KEY_REQUEST_SCHEMA, raw);
 	if (first) return { ok: false, faults: [first, ...rest] };
-	const { name, scopes, endpoints } = raw as Omit<KeyRequest, "endpoints"> & {
+	const { name, scopes, endpoints, expiresAt } = raw as Pick<KeyRequest, "name" | "scopes"> & {
 		endpoints?: string[] | null;
+		expiresAt?: string | null;
 	};
+	const until = isAbsent(expiresAt) ? undefined : expiryIn(expiresAt, now);
+	if (!isAbsent(expiresAt) && until === undefined) return { ok: false, faults: NO_EXPIRY };
 	if (scopes.includes("admin") && !isAbsent(endpoints)) {
 		return {
 			ok: false,
@@ -78,6 +141,7 @@ export function readKeyRequest(
 			name,
 			scopes: [...new Set(scopes)],
 			...(isAbsent(endpoints) ? {} : { endpoints: [...new Set(endpoints)] }),
+			...(until === undefined ? {} : { expiresAt: until }),
 		},
 	};
 }

@@ -23,6 +23,7 @@ import { matcher } from "./match.ts";
 import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
+import { isAudited, recordAction } from "./v1/audit-api.ts";
 
 /** Maximum time to read and discard a refused body, ms. */
 const DISCARD_MS = 30_000;
@@ -128,6 +129,7 @@ export function requests(o: RequestOptions): Requests {
 			if (admission) admit(call, admission instanceof Promise ? await admission : admission);
 		}
 		const answer = await route.handle(call);
+		if (isAudited(call, route)) await recordAction(call, route, { result: "ok", answer });
 		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
 	}
 
@@ -168,6 +170,7 @@ export function requests(o: RequestOptions): Requests {
 				reference,
 				error,
 			});
+		if (route && isAudited(call, route)) await recordAction(call, route, { result: refusal.code });
 		const wait = route?.poll
 			? REFUSED_POLL_MS
 			: route?.signIn && refusal.code === "unauthorized"

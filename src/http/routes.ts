@@ -10,6 +10,7 @@ import { metrics as prometheus } from "./metrics/metrics-api.ts";
 import { openai } from "./openai/openai-api.ts";
 import type { Handler, Route } from "./route.ts";
 import { alive, listServers, ready } from "./service-api.ts";
+import * as audit from "./v1/audit-api.ts";
 import * as endpoints from "./v1/endpoints-api.ts";
 import * as liveFeed from "./v1/feed-api.ts";
 import * as jobs from "./v1/jobs-api.ts";
@@ -67,6 +68,8 @@ const HANDLERS: Handlers = {
 	redeliver: webhooks.redeliver,
 	listKeys: keys.list,
 	createKey: keys.create,
+	rotateKey: keys.rotate,
+	listAudit: audit.list,
 	revokeKey: keys.revoke,
 	listServers: listServers,
 	createConsoleLink: session.createLink,

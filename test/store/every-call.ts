@@ -55,6 +55,7 @@ export function everyCall(store: Store): Calls {
 		"workers.renew": () => store.workers.renew(of),
 		"tokens.put": () => store.tokens.put({ hash: "h", endpoint, createdAt: now }),
 		"tokens.find": () => store.tokens.find({ hash: "h" }),
+		"tokens.list": () => store.tokens.list(),
 		"tokens.remove": () => store.tokens.remove({ worker: "w1" }),
 		"keys.insert": () =>
 			store.keys.insert({
@@ -64,7 +65,22 @@ export function everyCall(store: Store): Calls {
 		"keys.find": () => store.keys.find({ hash: "h" }),
 		"keys.list": () => store.keys.list(),
 		"keys.used": () => store.keys.used({ id: named.id, now }),
-		"keys.remove": () => store.keys.remove({ id: named.id }),
+		"keys.rotate": () => store.keys.rotate({ id: named.id, hash: nextId(), previousUntil: now }),
+		"keys.remove": () => store.keys.remove({ id: named.id, now }),
+		"audit.append": () =>
+			store.audit.append({
+				entry: {
+					at: now,
+					keyId: "k",
+					keyName: "k",
+					address: "",
+					action: "a",
+					subject: [],
+					result: "ok",
+				},
+			}),
+		"audit.list": () => store.audit.list({ limit: 1 }),
+		"audit.expire": () => store.audit.expire({ before: now, limit: 1 }),
 		"webhooks.claim": () => store.webhooks.claim({ limit: 1, maxBytes: 1, holdMs: 1, now }),
 		"webhooks.tried": () =>
 			store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),

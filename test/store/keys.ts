@@ -1,5 +1,6 @@
 /** Cases: API keys and worker tokens (D30, D26). */
 import { expect, it } from "vitest";
+import type { AuditEntry } from "../../src/store/contract/audit.ts";
 import type { KeyRow } from "../../src/store/contract/keys.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";
@@ -40,24 +41,88 @@ export function keyCases({ open }: Bed): void {
 			await keys.insert({ row: young, ifNone: false });
 			await keys.insert({ row: old, ifNone: false });
 			expect(await keys.list()).toEqual([old, young]);
-			await keys.used({ id: young.id, now: T0 + 9 });
+			await keys.used({ id: young.id, now: T0 + 9, address: "192.0.2.1" });
 			await keys.used({ id: young.id, now: T0 + 3 });
 			await keys.used({ id: "none", now: T0 + 3 });
-			expect(await keys.list()).toEqual([old, { ...young, lastUsedAt: T0 + 9 }]);
-			expect(await keys.find({ hash: young.hash })).toEqual({ ...young, lastUsedAt: T0 + 9 });
+			expect(await keys.list()).toEqual([
+				old,
+				{ ...young, lastUsedAt: T0 + 9, lastUsedAddress: "192.0.2.1" },
+			]);
+			expect(await keys.find({ hash: young.hash })).toEqual({
+				...young,
+				lastUsedAt: T0 + 9,
+				lastUsedAddress: "192.0.2.1",
+			});
 		}));
 
 	it("D30: remove › a removed key is found no more; one of a scope stays if it must", () =>
 		alone(open, async ({ store: { keys } }) => {
 			const admin = (n: number): KeyRow => ({ ...keyOf(n), scopes: ["read", "admin"] });
 			for (const row of [keyOf(1), admin(2), admin(3)]) await keys.insert({ row, ifNone: false });
-			expect(await keys.remove({ id: "none", keep: "admin" })).toBe("missing");
-			expect(await keys.remove({ id: "key-2", keep: "admin" })).toBe("removed");
+			expect(await keys.remove({ id: "none", keep: "admin", now: T0 })).toBe("missing");
+			expect(await keys.remove({ id: "key-2", keep: "admin", now: T0 })).toBe("removed");
 			expect(await keys.find({ hash: keyOf(2).hash })).toBeUndefined();
-			expect(await keys.remove({ id: "key-3", keep: "admin" })).toBe("last");
-			expect(await keys.remove({ id: "key-1", keep: "admin" })).toBe("removed");
+			expect(await keys.remove({ id: "key-3", keep: "admin", now: T0 })).toBe("last");
+			expect(await keys.remove({ id: "key-1", keep: "admin", now: T0 })).toBe("removed");
 			expect(await keys.list()).toEqual([admin(3)]);
-			expect(await keys.remove({ id: "key-3" })).toBe("removed");
+			expect(await keys.remove({ id: "key-3", now: T0 })).toBe("removed");
+		}));
+
+	it("D30: remove › an expired key is not the last one that counts", () =>
+		alone(open, async ({ store: { keys } }) => {
+			const admin = (n: number): KeyRow => ({ ...keyOf(n), scopes: ["admin"] });
+			await keys.insert({ row: { ...admin(1), expiresAt: T0 + 1 }, ifNone: false });
+			await keys.insert({ row: admin(2), ifNone: false });
+			expect(await keys.list()).toEqual([{ ...admin(1), expiresAt: T0 + 1 }, admin(2)]);
+			expect(await keys.remove({ id: "key-2", keep: "admin", now: T0 + 1 })).toBe("last");
+			expect(await keys.remove({ id: "key-2", keep: "admin", now: T0 })).toBe("removed");
+		}));
+
+	it("D30: rotate › a key is found by its hash and by the one before, until the next rotation", () =>
+		alone(open, async ({ store: { keys } }) => {
+			const row = { ...keyOf(1), expiresAt: T0 + 9 };
+			await keys.insert({ row, ifNone: false });
+			const [one, two] = ["b".repeat(64), "c".repeat(64)];
+			expect(await keys.rotate({ id: "none", hash: one, previousUntil: T0 })).toBe(false);
+			expect(
+				await keys.rotate({ id: row.id, hash: one, previousUntil: T0 + 5, expiresAt: T0 + 20 }),
+			).toBe(true);
+			const rotated = {
+				...row,
+				hash: one,
+				expiresAt: T0 + 20,
+				previous: { hash: row.hash, until: T0 + 5 },
+			};
+			expect(await keys.find({ hash: row.hash })).toEqual(rotated);
+			expect(await keys.find({ hash: one })).toEqual(rotated);
+			await keys.rotate({ id: row.id, hash: two, previousUntil: T0 + 6 });
+			expect(await keys.find({ hash: row.hash })).toBeUndefined();
+			expect(await keys.find({ hash: one })).toEqual({
+				...keyOf(1),
+				hash: two,
+				previous: { hash: one, until: T0 + 6 },
+			});
+		}));
+
+	it("D42: the audit log is listed newest first, in pages, and expires from its oldest entry on", () =>
+		alone(open, async ({ store: { audit } }) => {
+			const entry = (n: number): AuditEntry => ({
+				at: T0 + n,
+				keyId: "environment",
+				keyName: "a \u0000 name",
+				address: "192.0.2.1",
+				action: "createKey",
+				subject: [`${n}`],
+				result: "ok",
+			});
+			expect(await audit.list({ limit: 5 })).toEqual({ entries: [] });
+			for (const n of [1, 2, 3]) await audit.append({ entry: entry(n) });
+			const first = await audit.list({ limit: 2 });
+			expect(first.entries).toEqual([entry(3), entry(2)]);
+			expect(await audit.list({ limit: 2, cursor: first.next })).toEqual({ entries: [entry(1)] });
+			expect(await audit.expire({ before: T0 + 3, limit: 1 })).toBe(1);
+			expect(await audit.expire({ before: T0 + 3, limit: 9 })).toBe(1);
+			expect((await audit.list({ limit: 9 })).entries).toEqual([entry(3)]);
 		}));
 
 	it("D30: remove › of the last two at once one stays", () =>
@@ -65,7 +130,9 @@ export function keyCases({ open }: Bed): void {
 			for (const n of [1, 2])
 				await keys.insert({ row: { ...keyOf(n), scopes: ["admin"] }, ifNone: false });
 			expect(
-				await Promise.all([1, 2].map((n) => keys.remove({ id: `key-${n}`, keep: "admin" }))),
+				await Promise.all(
+					[1, 2].map((n) => keys.remove({ id: `key-${n}`, keep: "admin", now: T0 })),
+				),
 			).toEqual(["removed", "last"]);
 		}));
 

@@ -49,11 +49,11 @@ it("D30: of several servers one makes the first key, and of the last two admin k
 	);
 	expect(made.filter(Boolean)).toHaveLength(1);
 	const [one, other] = servers as [Store["keys"], Store["keys"]];
-	for (const { id } of await one.list()) await one.remove({ id });
+	for (const { id } of await one.list()) await one.remove({ id, now: T0 });
 	for (const n of [1, 2]) await one.insert({ row: key(n), ifNone: false });
 	const removed = await Promise.all([
-		one.remove({ id: "key-1", keep: "admin" }),
-		other.remove({ id: "key-2", keep: "admin" }),
+		one.remove({ id: "key-1", keep: "admin", now: T0 }),
+		other.remove({ id: "key-2", keep: "admin", now: T0 }),
 	]);
 	expect(removed.toSorted()).toEqual(["last", "removed"]);
 });
@@ -64,12 +64,12 @@ it("D30, D26: other servers are notified of keys and tokens that end, and of not
 	await keys.insert({ row: key(1, { name: "odd \u0000 \ud800" }), ifNone: false });
 	await keys.used({ id: "key-1", now: T0 });
 	await tokens.put({ hash: "h", endpoint: "a", worker: "w", createdAt: T0 });
-	expect(await keys.remove({ id: "key-1\u0000" })).toBe("missing");
-	expect(await keys.remove({ id: "key-1", keep: "admin" })).toBe("last");
+	expect(await keys.remove({ id: "key-1\u0000", now: T0 })).toBe("missing");
+	expect(await keys.remove({ id: "key-1", keep: "admin", now: T0 })).toBe("last");
 	await tokens.remove({ worker: "none" });
 	expect(here.others).toEqual([]);
 	expect((await keys.list()).map(({ name }) => name)).toEqual(["odd \u0000 \ud800"]);
-	await keys.remove({ id: "key-1" });
+	await keys.remove({ id: "key-1", now: T0 });
 	await tokens.remove({ worker: "w" });
 	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
 });

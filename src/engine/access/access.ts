@@ -1,5 +1,7 @@
 /** Who may call: API keys, console sessions, worker tokens, and the encryption of stored secrets. */
 import type { EngineContext } from "../context.ts";
+import { auditLog } from "./audit.ts";
+import type { AuditLog } from "./audit.ts";
 import { consoleLinks } from "./console-links.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { encryption } from "./encryption.ts";
@@ -20,6 +22,7 @@ export interface Access {
 	consoleLinks: ConsoleLinks;
 	tokens: WorkerTokens;
 	failures: Failures;
+	audit: AuditLog;
 	encryption: Encryption;
 	/** Another server may have changed keys or tokens: reads each one from the store again. */
 	forgetCached(): void;
@@ -64,6 +67,7 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
+		audit: auditLog({ ...d, store }),
 		encryption: encryption(sealKeys.keys, d.random),
 		forgetCached,
 	};

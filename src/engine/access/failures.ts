@@ -3,7 +3,6 @@
  * pass at any time, so that no client can lock out others behind its address or at all; what a wrong
  * one costs is bounded instead.
  */
-import { isIPv6 } from "node:net";
 import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EngineContext } from "../context.ts";
@@ -73,7 +72,7 @@ export function failures(d: Pick<EngineContext, "now" | "budgets">): Failures {
 /** The address; of IPv6 its first 64 bits, which one customer has for itself. */
 export function networkOf({ remoteAddress = "" }: Peer): string {
 	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];
-	if (mapped !== undefined || !isIPv6(remoteAddress)) return mapped ?? remoteAddress;
+	if (mapped !== undefined || !remoteAddress.includes(":")) return mapped ?? remoteAddress;
 	const [start = "", end] = remoteAddress.replace(/%.*$/, "").toLowerCase().split("::");
 	const [first, last] = [start, end ?? ""].map((part) => (part === "" ? [] : part.split(":")));
 	const zeros = end === undefined ? 0 : 8 - first!.length - last!.length;

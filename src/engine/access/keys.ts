@@ -29,7 +29,10 @@ export interface Principal {
 }
 
 /** A key without its hash. Times are ms since the epoch. */
-export type KeyView = Omit<KeyRow, "hash">;
+export type KeyView = Omit<KeyRow, "hash" | "previous"> & {
+	/** Until when the key before the last rotation is valid. */
+	previousUntil?: EpochMs | undefined;
+};
 
 /** A caller with the SHA-256 of its key. */
 export interface KeyHolder {
@@ -51,7 +54,16 @@ export interface ApiKeys {
 		name: string;
 		scopes: readonly Scope[];
 		endpoints?: readonly string[] | undefined;
+		expiresAt?: EpochMs | undefined;
 	}): Promise<{ key: string; shown: KeyView }>;
+	/**
+	 * Replaces a key and returns the new one, only this once; the one before is valid for `overlapMs`
+	 * more. Its sessions end. `expiresAt` absent: as before. Throws `key_not_found`.
+	 */
+	rotate(
+		id: string,
+		q: { overlapMs: number; expiresAt?: EpochMs | undefined },
+	): Promise<{ key: string; shown: KeyView }>;
 	/** All keys, oldest first; not the one of the environment. */
 	list(): Promise<KeyView[]>;
 	/** Another server may have changed keys: reads each one from the store again. */
@@ -66,6 +78,8 @@ export interface ApiKeys {
 interface CachedKey extends KeyHolder {
 	/** When its use was last recorded in the store. */
 	recordedAt: EpochMs;
+	/** When it expires. */
+	until: EpochMs;
 }
 
 /** Whether a caller may do something of this scope on this endpoint. */
@@ -78,6 +92,10 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 		scopes.includes(scope) ||
 		(scope === "read" && scopes.includes("write"))
 	);
+}
+
+function viewOf({ hash: _hash, previous, ...shown }: KeyRow): KeyView {
+	return { ...shown, previousUntil: previous?.until };
 }
 
 /** `onFault` gets the error when a use could not be recorded. */
@@ -98,44 +116,61 @@ export function apiKeys(d: {
 					principal: admin,
 					hash: hash("sha256", d.fromEnvironment, "buffer"),
 					recordedAt: Infinity,
+					until: Infinity,
 				};
 	/** By the keys themselves: hashing one for each call would cost more than the rest of a check. */
 	const byKey = new Map<string, CachedKey>();
 	const byId = new Map<string, CachedKey>();
-	const all = rowsByHash({ ...d, list: () => d.store.list(), hashesOf: (row) => [row.hash] });
+	const all = rowsByHash({
+		...d,
+		list: () => d.store.list(),
+		hashesOf: ({ hash: hashed, previous }) => (previous ? [hashed, previous.hash] : [hashed]),
+	});
 	/** Grows with each key that ends, so that a row read before is not cached after. */
 	let generation = 0;
 
 	async function add(
-		q: Omit<KeyRow, "id" | "hash" | "createdAt">,
+		q: Pick<KeyRow, "name" | "scopes" | "endpoints" | "expiresAt">,
 		ifNone: boolean,
 	): Promise<{ key: string; shown: KeyView } | undefined> {
-		const key = `sluice_${hex(d.random(KEY_BYTES))}`;
+		const key = newKey();
 		const shown: KeyView = { ...q, id: uuidv7(d.now(), d.random), createdAt: d.now() };
 		const added = await d.store.insert({ row: { ...shown, hash: digest(key) }, ifNone });
 		all.forget();
 		return added ? { key, shown } : undefined;
 	}
 
-	/** Records the use of a key, at most once a minute. */
-	function use(entry: CachedKey): Principal {
+	const newKey = (): string => `sluice_${hex(d.random(KEY_BYTES))}`;
+
+	/** The caller, undefined once the key has expired. Records the use, at most once a minute. */
+	function use(entry: CachedKey, peer?: Peer): Principal | undefined {
 		const now = d.now();
+		if (now >= entry.until) return undefined;
 		if (now - entry.recordedAt >= RECORD_USE_MS) {
 			entry.recordedAt = now;
-			d.store.used({ id: entry.principal.keyId, now }).catch(d.onFault);
+			const address = peer?.remoteAddress;
+			d.store.used({ id: entry.principal.keyId, now, address }).catch(d.onFault);
 		}
 		return entry.principal;
 	}
 
+	function forget(): void {
+		generation += 1;
+		all.forget();
+		byKey.clear();
+		byId.clear();
+	}
+
 	/** Caches a row, unless a key has ended since `readIn`. */
 	function cache(
-		{ id: keyId, name, hash: hashed, scopes, endpoints, lastUsedAt }: KeyRow,
+		{ id: keyId, name, hash: hashed, scopes, endpoints, expiresAt, lastUsedAt }: KeyRow,
 		readIn: number,
 	): CachedKey {
 		const entry: CachedKey = byId.get(keyId) ?? {
 			hash: Buffer.from(hashed, "hex"),
 			principal: { keyId, name, scopes: scopes as Scope[], endpoints },
 			recordedAt: lastUsedAt ?? 0,
+			until: expiresAt ?? Infinity,
 		};
 		if (readIn === generation) byId.set(keyId, entry);
 		return entry;
@@ -144,7 +179,7 @@ export function apiKeys(d: {
 	return {
 		async identify(key, peer) {
 			const cached = byKey.get(key);
-			if (cached) return use(cached);
+			if (cached) return use(cached, peer);
 			const bytes = hash("sha256", key, "buffer");
 			if (own && timingSafeEqual(bytes, own.hash)) {
 				byKey.set(key, own);
@@ -154,9 +189,13 @@ export function apiKeys(d: {
 			const hashed = bytes.toString("hex");
 			const row = await (d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
 			if (!row) return undefined;
-			const entry = cache(row, readIn);
+			const current = cache(row, readIn);
+			const entry =
+				row.hash === hashed
+					? current
+					: { ...current, until: Math.min(current.until, row.previous?.until ?? 0) };
 			if (readIn === generation) byKey.set(key, entry);
-			return use(entry);
+			return use(entry, peer);
 		},
 		async holder(id) {
 			if (id === admin.keyId) return own;
@@ -166,38 +205,40 @@ export function apiKeys(d: {
 				const row = (await d.store.list()).find((each) => each.id === id);
 				entry = row && cache(row, readIn);
 			}
-			if (entry) use(entry);
-			return entry;
+			return entry && use(entry) ? entry : undefined;
 		},
 		first: async () =>
-			own ? admin.keyId : (await d.store.list()).find(({ scopes }) => scopes.includes("admin"))?.id,
+			own
+				? admin.keyId
+				: (await d.store.list()).find(
+						({ scopes, expiresAt = Infinity }) => scopes.includes("admin") && d.now() < expiresAt,
+					)?.id,
 		makeFirst: async () =>
 			own ? undefined : (await add({ name: "first key", scopes: ["admin"] }, true))?.key,
-		async create({ name, scopes, endpoints }) {
-			const made = await add(
-				{ name, scopes: [...scopes], ...(endpoints ? { endpoints: [...endpoints] } : {}) },
-				false,
-			);
+		async create({ name, scopes, endpoints, expiresAt }) {
+			const only = endpoints ? { endpoints: [...endpoints] } : {};
+			const made = await add({ name, scopes: [...scopes], ...only, expiresAt }, false);
 			if (!made) throw new Error("The store did not take the new key.");
 			return made;
 		},
-		list: async () =>
-			(await d.store.list()).map(({ id, name, scopes, endpoints, createdAt, lastUsedAt }) => ({
-				id,
-				name,
-				scopes,
-				endpoints,
-				createdAt,
-				lastUsedAt,
-			})),
-		forgetCached() {
-			generation += 1;
-			all.forget();
-			byKey.clear();
-			byId.clear();
+		list: async () => (await d.store.list()).map(viewOf),
+		async rotate(id, { overlapMs, expiresAt }) {
+			const row = (await d.store.list()).find((each) => each.id === id);
+			const key = newKey();
+			const next = {
+				hash: digest(key),
+				previousUntil: d.now() + overlapMs,
+				expiresAt: expiresAt ?? row?.expiresAt,
+			};
+			if (!row || !(await d.store.rotate({ id, ...next })))
+				throw new ApiError("key_not_found", { key: id.slice(0, 80) });
+			forget();
+			const previous = { hash: row.hash, until: next.previousUntil };
+			return { key, shown: viewOf({ ...row, expiresAt: next.expiresAt, previous }) };
 		},
+		forgetCached: forget,
 		async revoke(id) {
-			const answer = await d.store.remove({ id, ...(own ? {} : { keep: "admin" }) });
+			const answer = await d.store.remove({ id, now: d.now(), ...(own ? {} : { keep: "admin" }) });
 			if (answer === "missing") throw new ApiError("key_not_found", { key: id.slice(0, 80) });
 			if (answer === "last") throw new ApiError("last_admin_key");
 			generation += 1;

@@ -60,6 +60,7 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 				: new ApiError("unauthorized", { why: "The API key is unknown." }),
 		);
 	setCookie(call, begun);
+	call.principal = holder.principal;
 	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };
 }
 

@@ -1,9 +1,9 @@
 /** `/v1/keys`: API keys (D30, D39). */
-import type { CREATE_KEY, Key, LIST_KEYS, REVOKE_KEY } from "../../api/keys.ts";
+import type { CREATE_KEY, Key, LIST_KEYS, REVOKE_KEY, ROTATE_KEY } from "../../api/keys.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { readKeyRequest } from "../../core/key-request.ts";
+import { readKeyRequest, readKeyRotation } from "../../core/key-request.ts";
 import type { Scope } from "../../core/key-request.ts";
 import type { KeyView } from "../../engine/access/keys.ts";
 import type { Call } from "../call.ts";
@@ -17,9 +17,17 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_KEYS>> {
 
 /** POST /v1/keys: only this answer contains the key. */
 export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
-	const read = readKeyRequest(await readObject(call));
+	const read = readKeyRequest(await readObject(call), call.engine.now());
 	if (!read.ok) throw badRequest(read.faults);
 	const { shown, key } = await call.engine.access.keys.create(read.request);
+	return { ...keyView(shown), key };
+}
+
+/** POST /v1/keys/{key}/rotate: only this answer contains the new key. */
+export async function rotate(call: Call): Promise<AnswerOf<typeof ROTATE_KEY>> {
+	const read = readKeyRotation(await readObject(call), call.engine.now());
+	if (!read.ok) throw badRequest(read.faults);
+	const { shown, key } = await call.engine.access.keys.rotate(call.params.key, read.request);
 	return { ...keyView(shown), key };
 }
 
@@ -33,13 +41,17 @@ export async function revoke(call: Call): Promise<AnswerOf<typeof REVOKE_KEY>> {
 	return keyView(revoked);
 }
 
-function keyView({ id, name, scopes, endpoints, createdAt, lastUsedAt }: KeyView): Sendable<Key> {
+function keyView(key: KeyView): Sendable<Key> {
+	const { id, name, scopes, endpoints, createdAt, expiresAt, lastUsedAt } = key;
 	return {
 		id,
 		name,
 		scopes: scopes as Scope[],
 		endpoints,
 		createdAt: isoTime(createdAt),
+		expiresAt: isoTime(expiresAt),
 		lastUsedAt: isoTime(lastUsedAt),
+		lastUsedAddress: key.lastUsedAddress,
+		previousUntil: isoTime(key.previousUntil),
 	};
 }

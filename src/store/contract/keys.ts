@@ -9,18 +9,38 @@ export interface KeyRow {
 	scopes: string[];
 	endpoints?: string[] | undefined;
 	createdAt: number;
+	/** No longer valid from then on. */
+	expiresAt?: number | undefined;
 	/** Last recorded use. */
 	lastUsedAt?: number | undefined;
+	lastUsedAddress?: string | undefined;
+	/** The key before the last rotation, valid until then. */
+	previous?: { hash: string; until: number } | undefined;
 }
 
 export interface KeyStore {
 	/** Adds the key; with `ifNone` only when no key exists. False when it was not added. */
 	insert(q: { row: KeyRow; ifNone: boolean }): Promise<boolean>;
+	/** By its hash, or by that of the key before the last rotation. */
 	find(q: { hash: string }): Promise<KeyRow | undefined>;
 	/** All keys, oldest first. */
 	list(): Promise<KeyRow[]>;
 	/** Records a use; never sets an earlier time. */
-	used(q: { id: string; now: number }): Promise<void>;
-	/** Removes a key. `last`: the only one with the scope `keep` is not removed. */
-	remove(q: { id: string; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
+	used(q: { id: string; now: number; address?: string | undefined }): Promise<void>;
+	/** Replaces the hash; the one before is `previous` then. False when there is no such key. */
+	rotate(q: {
+		id: string;
+		hash: string;
+		previousUntil: number;
+		expiresAt?: number | undefined;
+	}): Promise<boolean>;
+	/**
+	 * Removes a key. `last`: the only one with the scope `keep` that has not expired at `now` is not
+	 * removed.
+	 */
+	remove(q: {
+		id: string;
+		now: number;
+		keep?: string | undefined;
+	}): Promise<"removed" | "missing" | "last">;
 }

@@ -16,6 +16,7 @@
  *    servers caused. They are hints: possibly lost or duplicated, ids only.
  */
 import type { JobState } from "../../core/job-states.ts";
+import type { AuditStore } from "./audit.ts";
 import type { ChunkStore } from "./chunks.ts";
 import type { ClusterStore } from "./cluster.ts";
 import type { EndpointStore } from "./endpoints.ts";
@@ -77,6 +78,7 @@ export interface Store {
 	workers: WorkerStore;
 	tokens: TokenStore;
 	keys: KeyStore;
+	audit: AuditStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;
 	secrets: SecretStore;

@@ -18,6 +18,7 @@ export type Group =
 	| "workers"
 	| "tokens"
 	| "keys"
+	| "audit"
 	| "webhooks"
 	| "metrics"
 	| "secrets"

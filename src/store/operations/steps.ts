@@ -39,11 +39,14 @@ export function extendLease<Row extends JobRow>(
 /** Whether a key may be removed: the last one with scope `keep` stays (D30). */
 export function removal(
 	keys: readonly KeyRow[],
-	{ id, keep }: { id: string; keep?: string | undefined },
+	{ id, now, keep }: Query<"keys.remove">,
 ): "removed" | "missing" | "last" {
 	const key = keys.find((each) => each.id === id);
 	if (!key) return "missing";
-	const holders = keys.filter((each) => keep !== undefined && each.scopes.includes(keep));
+	const holders = keys.filter(
+		({ scopes, expiresAt = Infinity }) =>
+			keep !== undefined && scopes.includes(keep) && expiresAt > now,
+	);
 	return holders.length === 1 && holders[0] === key ? "last" : "removed";
 }
 

@@ -263,7 +263,7 @@ describe("looks", () => {
 				ifNone: false,
 			}),
 		);
-		await differs("access", () => first.keys.remove({ id: "k" }));
+		await differs("access", () => first.keys.remove({ id: "k", now: T0 }));
 		await differs("access", () =>
 			first.tokens.put({ hash: "t", endpoint: "v", worker: "w", createdAt: T0 }),
 		);

@@ -15,13 +15,18 @@ import { isStorable } from "./rows/storable.ts";
 const ALONE = statement("LOCK TABLE keys IN SHARE ROW EXCLUSIVE MODE");
 const ANY = statement("SELECT 1 FROM keys LIMIT 1");
 const INSERT = statement(
-	"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+	"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 );
-const COLUMNS = "id, hash, name, scopes, endpoints, created_at, last_used_at";
-const FIND = statement(`SELECT ${COLUMNS} FROM keys WHERE hash = $1`);
+const COLUMNS =
+	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
+	"previous_hash, previous_until";
+const FIND = statement(`SELECT ${COLUMNS} FROM keys WHERE hash = $1 OR previous_hash = $1`);
 const ALL = statement(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, number`);
 const USED = statement(
-	"UPDATE keys SET last_used_at = $2 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
+	"UPDATE keys SET last_used_at = $2, last_used_address = $3 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
+);
+const ROTATE = statement(
+	"UPDATE keys SET previous_hash = hash, previous_until = $2, hash = $3, expires_at = $4 WHERE id = $1",
 );
 const REMOVE = statement("DELETE FROM keys WHERE id = $1");
 
@@ -45,6 +50,7 @@ export function openKeys({
 					JSON.stringify(row.scopes),
 					row.endpoints ? JSON.stringify(row.endpoints) : null,
 					row.createdAt,
+					row.expiresAt ?? null,
 				]);
 				return true;
 			}),
@@ -56,15 +62,25 @@ export function openKeys({
 
 		list: async () => (await read.run(ALL)).rows.map(keyFrom),
 
-		async used({ id, now }) {
-			await write((run) => run.run(USED, [id, now]));
+		async used({ id, now, address }) {
+			await write((run) => run.run(USED, [id, now, address ?? null]));
 		},
 
-		async remove({ id, keep }) {
+		async rotate({ id, hash, previousUntil, expiresAt }) {
+			if (!isStorable(id)) return false;
+			const { count } = await write((run) =>
+				run.run(ROTATE, [id, previousUntil, hash, expiresAt ?? null]),
+			);
+			if (count > 0) notifyOthers({ kind: "keys" });
+			return count > 0;
+		},
+
+		async remove(q) {
+			const { id } = q;
 			if (!isStorable(id)) return "missing";
 			const outcome = await write(async ({ run }) => {
 				await run(ALONE);
-				const found = removal((await run(ALL)).rows.map(keyFrom), { id, keep });
+				const found = removal((await run(ALL)).rows.map(keyFrom), q);
 				if (found === "removed") await run(REMOVE, [id]);
 				return found;
 			});
@@ -75,13 +91,29 @@ export function openKeys({
 }
 
 function keyFrom(values: Value[]): KeyRow {
-	const [id, hash, name, scopes, endpoints, createdAt, lastUsedAt] = values as [
+	const [
+		id,
+		hash,
+		name,
+		scopes,
+		endpoints,
+		createdAt,
+		expiresAt,
+		lastUsedAt,
+		lastUsedAddress,
+		previousHash,
+		until,
+	] = values as [
 		string,
 		string,
 		string,
 		string,
 		string | null,
 		number,
+		number | null,
+		number | null,
+		string | null,
+		string | null,
 		number | null,
 	];
 	return {
@@ -91,7 +123,10 @@ function keyFrom(values: Value[]): KeyRow {
 		scopes: JSON.parse(scopes) as string[],
 		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
 		createdAt,
+		expiresAt: expiresAt ?? undefined,
 		lastUsedAt: lastUsedAt ?? undefined,
+		lastUsedAddress: lastUsedAddress ?? undefined,
+		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
 	};
 }
 

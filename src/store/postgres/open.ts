@@ -13,6 +13,7 @@ import type { BatchedName } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
 import { addressOf, openDatabase } from "./connection/database.ts";
 import { openEndpoints } from "./endpoints.ts";
+import { openAudit } from "./audit.ts";
 import { openKeys, openTokens } from "./keys.ts";
 import { openLimits } from "./limits.ts";
 import { openList } from "./list.ts";
@@ -125,6 +126,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		workers: openWorkerRows({ database }),
 		tokens: openTokens({ database, notifyOthers }),
 		keys: openKeys({ database, notifyOthers }),
+		audit: openAudit({ database }),
 		webhooks: openWebhooks({ database, signal, notifyOthers }),
 		metrics: openMetrics({ database }),
 		secrets: openSecrets({ database, notifyOthers }),

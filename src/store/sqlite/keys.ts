@@ -8,13 +8,18 @@ import type { DialectHandlers } from "../operations/table.ts";
 export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 	const any = db.prepare("SELECT 1 FROM keys LIMIT 1");
 	const insert = db.prepare(
-		"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+		"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 	);
-	const columns = "id, hash, name, scopes, endpoints, created_at, last_used_at";
-	const select = db.prepare(`SELECT ${columns} FROM keys WHERE hash = ?`);
+	const columns =
+		"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
+		"previous_hash, previous_until";
+	const select = db.prepare(`SELECT ${columns} FROM keys WHERE hash = ? OR previous_hash = ?`);
 	const all = db.prepare(`SELECT ${columns} FROM keys ORDER BY created_at, rowid`);
 	const used = db.prepare(
-		"UPDATE keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
+		"UPDATE keys SET last_used_at = ?, last_used_address = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
+	);
+	const rotate = db.prepare(
+		"UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, expires_at = ? WHERE id = ? RETURNING id",
 	);
 	const remove = db.prepare("DELETE FROM keys WHERE id = ?");
 	return {
@@ -27,19 +32,24 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 				JSON.stringify(row.scopes),
 				row.endpoints ? JSON.stringify(row.endpoints) : null,
 				row.createdAt,
+				row.expiresAt ?? null,
 			);
 			return true;
 		},
 
 		find({ hash }) {
-			const found = select.get(hash);
+			const found = select.get(hash, hash);
 			return found && keyFrom(found);
 		},
 
 		list: () => all.all().map(keyFrom),
 
-		used({ id, now }) {
-			used.run(now, id, now);
+		used({ id, now, address }) {
+			used.run(now, address ?? null, id, now);
+		},
+
+		rotate({ id, hash, previousUntil, expiresAt }) {
+			return rotate.get(previousUntil, hash, expiresAt ?? null, id) !== undefined;
 		},
 
 		remove(q) {
@@ -51,13 +61,29 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 }
 
 function keyFrom(values: Value[]): KeyRow {
-	const [id, hash, name, scopes, endpoints, createdAt, lastUsedAt] = values as [
+	const [
+		id,
+		hash,
+		name,
+		scopes,
+		endpoints,
+		createdAt,
+		expiresAt,
+		lastUsedAt,
+		lastUsedAddress,
+		previousHash,
+		until,
+	] = values as [
 		string,
 		string,
 		string,
 		string,
 		string | null,
 		number,
+		number | null,
+		number | null,
+		string | null,
+		string | null,
 		number | null,
 	];
 	return {
@@ -67,7 +93,10 @@ function keyFrom(values: Value[]): KeyRow {
 		scopes: JSON.parse(scopes) as string[],
 		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
 		createdAt,
+		expiresAt: expiresAt ?? undefined,
 		lastUsedAt: lastUsedAt ?? undefined,
+		lastUsedAddress: lastUsedAddress ?? undefined,
+		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
 	};
 }
 

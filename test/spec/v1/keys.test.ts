@@ -134,3 +134,63 @@ describe("GET /v1/keys", () => {
 		expect((await listed(id)).lastUsedAt).toBe(new Date(later).toISOString());
 	});
 });
+
+describe("expiry and rotation", () => {
+	const health = (key: string): Promise<number> =>
+		call(service.url, "/v2/ep/health", { key }).then(({ status }) => status);
+
+	it("D30: an expired key is 401 at its next call, and stays in the list", async () => {
+		const expiresAt = new Date(clock.now() + 5000).toISOString();
+		const { json } = await admin.post("/keys", { name: "short", scopes: ["read"], expiresAt });
+		expect(json).toMatchObject({ expiresAt });
+		await clock.advance(4999);
+		expect(await health(json.key)).toBe(200);
+		await clock.advance(1);
+		expect(await health(json.key)).toBe(401);
+		service.engine.access.keys.forgetCached();
+		expect(await health(json.key)).toBe(401);
+		expect(await listed(json.id)).toMatchObject({ expiresAt });
+		expectError(
+			await admin.post("/keys", { name: "old", scopes: ["read"], expiresAt }),
+			400,
+			"bad_request",
+			["expiresAt"],
+		);
+	});
+
+	it("D30: rotate returns a new key under the id; the one before is valid until the overlap ends", async () => {
+		const { id, key } = await keyWith(service, ["read"], ["ep"]);
+		const { status, json } = await admin.post(`/keys/${id}/rotate`, { overlapMs: 5000 });
+		expect([status, json]).toMatchObject([
+			200,
+			{
+				id,
+				key: expect.stringMatching(/^sluice_[0-9a-f]{48}$/),
+				endpoints: ["ep"],
+				previousUntil: new Date(clock.now() + 5000).toISOString(),
+			},
+		]);
+		for (const forget of [false, true]) {
+			if (forget) service.engine.access.keys.forgetCached();
+			expect([await health(key), await health(json.key)]).toEqual([200, 200]);
+		}
+		await clock.advance(5000);
+		expect([await health(key), await health(json.key)]).toEqual([401, 200]);
+		const next = (await admin.post(`/keys/${id}/rotate`, { overlapMs: 0 })).json.key;
+		expect([await health(key), await health(json.key), await health(next)]).toEqual([
+			401, 401, 200,
+		]);
+		await admin.remove(`/keys/${id}`);
+		expect(await health(next)).toBe(401);
+		expectError(await admin.post(`/keys/${id}/rotate`, {}), 404, "key_not_found");
+	});
+
+	it("D30: the list says from where a key was used last", async () => {
+		const { id, key } = await keyWith(service, ["read"]);
+		await health(key);
+		await clock.advance(0);
+		expect(await listed(id)).toMatchObject({
+			lastUsedAddress: expect.stringMatching(/127\.0\.0\.1$/),
+		});
+	});
+});

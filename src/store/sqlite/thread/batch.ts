@@ -2,6 +2,7 @@
 import { unavailable } from "../database.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openJobs } from "../jobs.ts";
+import { openAudit } from "../audit.ts";
 import { openKeys, openTokens } from "../keys.ts";
 import { openMeta } from "../meta.ts";
 import { openMetrics } from "../metrics.ts";
@@ -34,6 +35,7 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 		workers: openWorkers(unit),
 		tokens: openTokens(unit),
 		keys: openKeys(unit),
+		audit: openAudit(unit),
 		webhooks: openWebhooks(unit),
 		metrics: openMetrics(unit),
 		secrets: openSecrets(unit),

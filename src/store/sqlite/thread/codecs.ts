@@ -106,6 +106,7 @@ export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) =>
 			"jobs.get": get,
 			"jobs.list": page,
 			"webhooks.list": page,
+			"audit.list": page,
 		} as Partial<Record<OpName, unknown>>
 	)[name];
 	return (packed as Codec<unknown, unknown> | undefined) ?? plain;

@@ -1,0 +1,51 @@
+/** The audit log (D42). */
+import { CURSOR, LIMIT } from "./params.ts";
+import { route } from "./route.ts";
+import { EXAMPLE, MOMENT, TEXT, TEXTS, pageOf } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const AUDIT_ENTRY = {
+	type: "object",
+	required: ["at", "keyId", "keyName", "address", "action", "subject", "result"],
+	properties: {
+		at: MOMENT,
+		keyId: { ...TEXT, description: "Id of the caller's key; environment for SLUICE_API_KEY." },
+		keyName: { ...TEXT, description: "Name of the caller's key." },
+		address: { ...TEXT, description: "Address of the caller, or of the proxy before the service." },
+		action: { ...TEXT, description: "The operationId of what was called." },
+		subject: {
+			...TEXTS,
+			description: "Ids of what it was about, such as endpoint and worker.",
+		},
+		result: { ...TEXT, description: "ok, or the code of the error." },
+	},
+	description: "A change that an administrator made or tried.",
+} as const;
+export type AuditEntry = Static<typeof AUDIT_ENTRY>;
+
+export const LIST_AUDIT = route({
+	methods: ["GET"],
+	path: "/v1/audit",
+	access: "admin",
+	name: "listAudit",
+	summary: "What administrators changed, most recent first.",
+	answer: {
+		description: "A page of entries.",
+		schema: pageOf("entries", AUDIT_ENTRY),
+		example: {
+			entries: [
+				{
+					at: EXAMPLE.at,
+					keyId: "environment",
+					keyName: "SLUICE_API_KEY",
+					address: "192.0.2.1",
+					action: "pauseEndpoint",
+					subject: ["hello"],
+					result: "ok",
+				},
+			],
+			next: null,
+		},
+	},
+	query: [LIMIT, CURSOR],
+});

@@ -1,0 +1,37 @@
+/** `sluice audit`: what administrators changed (D42, D36). */
+import type { Action } from "./command.ts";
+import { JSON_FLAG, PAGE_FLAGS, printAnswer, printNextPage } from "./common-flags.ts";
+import { path, queryOf } from "./service-client.ts";
+import { shortTime, table } from "./table.ts";
+
+interface Entry {
+	at: string;
+	keyName: string;
+	address: string;
+	action: string;
+	subject: string[];
+	result: string;
+}
+
+export const audit: Action = {
+	name: "audit",
+	args: [],
+	summary: "list what administrators changed, newest first",
+	flags: { ...PAGE_FLAGS, ...JSON_FLAG },
+	async run(input) {
+		const query = queryOf(input.flags, Object.keys(PAGE_FLAGS));
+		const answer = await input.service.request("GET", path`/v1/audit?${query}`);
+		const { entries, next } = answer.json as { entries: Entry[]; next: string | null };
+		printAnswer(answer, input, () =>
+			entries.length === 0
+				? "No entries.\n"
+				: table(["AT", "KEY", "ADDRESS", "ACTION", "SUBJECT", "RESULT"], entries.map(row)),
+		);
+		printNextPage(next, input);
+		return 0;
+	},
+};
+
+function row({ at, keyName, address, action, subject, result }: Entry): (string | undefined)[] {
+	return [shortTime(at), keyName, address, action, subject.join(" "), result];
+}

@@ -1,0 +1,83 @@
+/** `/v1/audit`: what administrators changed (D42). */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ROUTES } from "../../../src/http/routes.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+import { KEY, call, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import { endWith, expectError } from "../hand-worker.ts";
+import { MOMENT, keyWith, operator } from "../operator.ts";
+
+const clock = manualClock();
+const time = { leap: 0, now: () => clock.now() + time.leap, sleep: clock.sleep };
+const DAY = 86_400_000;
+let service: TestService;
+beforeAll(async () => {
+	service = await startService({
+		endpoints: { ep: {} },
+		settings: { budgets: { auditRetention: DAY } },
+		clock: time,
+	});
+});
+afterAll(() => endWith(service, clock));
+
+async function newest(limit: number): Promise<any[]> {
+	return (await operator(service).seen(`/audit?limit=${limit}`)).entries;
+}
+
+it("D42: says who did what, when, to what and with what result; never a secret", async () => {
+	const { id, key } = await keyWith(service, ["admin"]);
+	const own = operator(service, key);
+	await own.post("/endpoints/ep/pause");
+	await own.patch("/endpoints/ep", { env: { TOKEN: "value-of-env" }, workersMax: -1 });
+	await own.post("/endpoints", { id: "made", env: { TOKEN: "value-of-env" } });
+	const { json } = await own.post(`/keys/${id}/rotate`, {});
+	await call(service.url, "/console/session", { key: null, body: { key: json.key } });
+	await own.seen("/keys");
+	const common = { at: MOMENT, keyId: id, keyName: "admin", address: expect.any(String) };
+	expect(await newest(6)).toEqual([
+		{ ...common, action: "signIn", subject: [], result: "ok" },
+		{ ...common, action: "rotateKey", subject: [id], result: "ok" },
+		{ ...common, action: "createEndpoint", subject: ["made"], result: "ok" },
+		{ ...common, action: "updateEndpoint", subject: ["ep"], result: "bad_request" },
+		{ ...common, action: "pauseEndpoint", subject: ["ep"], result: "ok" },
+		{
+			...common,
+			keyId: "environment",
+			keyName: "SLUICE_API_KEY",
+			action: "createKey",
+			subject: [id],
+			result: "ok",
+		},
+	]);
+	const text = JSON.stringify(await newest(100));
+	for (const secret of [key, json.key, KEY, "value-of-env"]) expect(text).not.toContain(secret);
+});
+
+it("D42: every change for admins is in it, for admin keys only, in pages", async () => {
+	const changes = ROUTES.filter(({ access }) => access === "admin").flatMap(
+		({ name, path, methods }) =>
+			methods.filter((method) => method !== "GET").map((method) => [name, path, method] as const),
+	);
+	expect(changes.length).toBeGreaterThan(10);
+	for (const [name, path, method] of changes) {
+		const filled = path.replace(":endpoint", "none").replace(/:\w+/g, "none");
+		await call(service.url, filled, { method, text: "[]" });
+		expect(await newest(1), name).toMatchObject([{ action: name, keyId: "environment" }]);
+	}
+	const { key } = await keyWith(service, ["write"]);
+	expectError(await operator(service, key).get("/audit"), 401, "unauthorized");
+	const page = await operator(service).seen("/audit?limit=2");
+	const next = await operator(service).seen(`/audit?limit=2&cursor=${page.next}`);
+	expect([...page.entries, ...next.entries]).toEqual(await newest(4));
+	expectError(await operator(service).get("/audit?cursor=x"), 400, "bad_query");
+});
+
+it("D42: entries older than the retention are removed", async () => {
+	const before = await newest(100);
+	time.leap += DAY + 1;
+	service.leapt();
+	await operator(service).post("/endpoints/ep/resume");
+	const after = await newest(100);
+	expect(before.length).toBeGreaterThan(5);
+	expect(after).toMatchObject([{ action: "resumeEndpoint" }]);
+});
