@@ -10,6 +10,8 @@ export interface BudgetMeter {
 	readonly spent: number;
 	/** Holds `amount`, or counts a refusal and returns false. */
 	take(amount: number): boolean;
+	/** Holds `amount`, even beyond the limit. */
+	hold(amount: number): void;
 	/** Returns what was taken. */
 	give(amount: number): void;
 	/** Counts a refusal whose amounts the caller keeps itself. */
@@ -41,6 +43,9 @@ function budgetMeter(limit: number): BudgetMeter {
 			}
 			used += amount;
 			return true;
+		},
+		hold(amount) {
+			used += amount;
 		},
 		give(amount) {
 			used -= amount;

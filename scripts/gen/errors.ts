@@ -36,11 +36,13 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	rate_limited: "Wait for `Retry-After`, then with exponential backoff.",
 	too_many_at_once: "Wait for some of your own requests to end.",
 	too_many_failures: "Use a valid key, token or link: those pass.",
+	memory_share: "Read answers to the end, and send fewer large requests at once.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
 	draining: "Repeat it: another server or the next start continues.",
 	internal: "Search the log for the reference, and report the fault.",
 	not_ready: "Use another server, or repeat it after `Retry-After`.",
 	store_unavailable: "Send it again after `Retry-After`; nothing was accepted.",
+	memory_spent: "Wait for `Retry-After`. If it persists, raise `budgets.memory`.",
 	outcome_unknown: "Check whether it was done, or send it again with the same `Idempotency-Key`.",
 };
 

@@ -58,6 +58,41 @@ export const BUDGETS = {
 		beyond:
 			"`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
 	},
+	memory: {
+		unit: "bytes",
+		default: 256 * 1024 * 1024,
+		minimum: 64 * 1024 * 1024,
+		maximum: 1024 ** 4,
+		description:
+			"Requests from their arrival until they are stored, and answers until they are read, over " +
+			"16 KiB each; half of it for clients, all of it for workers, and to one key or worker no " +
+			"more than remains free.",
+		beyond: "Requests wait for `memoryWait`, then 429 `memory_share` or 503 `memory_spent`.",
+	},
+	memoryWait: {
+		unit: "ms",
+		default: 5000,
+		minimum: 0,
+		maximum: 300_000,
+		description: "How long a request of a client waits for `memory`.",
+		beyond: "It is refused.",
+	},
+	readTimeout: {
+		unit: "ms",
+		default: 30_000,
+		minimum: 1000,
+		maximum: 300_000,
+		description: "How long a client or worker may send nothing of a body that it has begun.",
+		beyond: "The answer is 408 and the connection is closed.",
+	},
+	writeTimeout: {
+		unit: "ms",
+		default: 30_000,
+		minimum: 1000,
+		maximum: 300_000,
+		description: "How long a client or worker may read nothing of an answer that it waits for.",
+		beyond: "The connection is closed.",
+	},
 } as const satisfies Record<string, Budget>;
 
 export type BudgetName = keyof typeof BUDGETS;

@@ -143,6 +143,13 @@ export const ERRORS = {
 			"this one is wrong too. A valid one is accepted at any time.",
 		retryAfter: 60,
 	},
+	memory_share: {
+		status: 429,
+		sentence:
+			"This {owner} already holds {held} bytes of requests and unread answers, and {bytes} more are over " +
+			"its share of the budget 'memory' of this server ({limit} bytes). Read answers to the end, send fewer at once.",
+		retryAfter: 5,
+	},
 	queue_full: {
 		status: 429,
 		sentence:
@@ -165,6 +172,13 @@ export const ERRORS = {
 		status: 503,
 		sentence: "The store is unavailable ({why}). Nothing was accepted; send it again.",
 		retryAfter: 2,
+	},
+	memory_spent: {
+		status: 503,
+		sentence:
+			"Requests and unread answers of all callers hold the budget 'memory' of this server ({limit} bytes), " +
+			"and this one needs {bytes} more. Try again after the time in Retry-After.",
+		retryAfter: 5,
 	},
 	outcome_unknown: {
 		status: 503,

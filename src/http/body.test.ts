@@ -27,7 +27,13 @@ async function open(body: string, onTestFinished: (end: () => void) => void): Pr
 		server.close();
 	});
 	const [req] = await arrived;
-	return { req, maxBody: 10_000_000 } as Call;
+	return {
+		req,
+		res: { closed: false },
+		maxBody: 10_000_000,
+		memory: { take: () => undefined },
+		engine: { budgets: { readTimeout: { limit: 30_000 } } },
+	} as unknown as Call;
 }
 
 // A worker's post may be held for minutes while the store is unavailable (D40).

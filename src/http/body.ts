@@ -5,6 +5,7 @@ import type { JsonMember, JsonScan } from "../core/json/json-scan.ts";
 import { BLOCK_BYTES, LARGE_BYTES, cut, release } from "../core/json/json-text.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 import type { Call } from "./call.ts";
+import { FREE_BYTES, hold } from "./memory/call-memory.ts";
 
 /** Bytes scanned per turn of the event loop. */
 const TURN_BYTES = 262_144;
@@ -86,32 +87,62 @@ function received<T>(
 	let length = 0;
 	let turn = 0;
 
+	let waiting = false;
+	/** Bytes that this request may hold. */
+	let covered = FREE_BYTES;
+	const idleMs = call.engine.budgets.readTimeout.limit;
+
 	function fail(error: Error): void {
 		reading?.reject(error);
 		reading = undefined;
 	}
 
+	/** The rest is read and not kept. */
+	function refuse(error: Error): void {
+		gathered.drop();
+		req.removeAllListeners("data");
+		req.resume();
+		fail(error);
+	}
+
 	function ended(): void {
+		if (!inTime) req.setTimeout(0);
 		reading?.resolve(finish(gathered.blocks(), length));
 		reading = undefined;
 	}
 
+	/** Reads no more until the request may hold what it has declared, or twice what has arrived. */
+	function cover(): void {
+		covered = Math.max(length, size ?? Math.min(maxBody, 2 * length));
+		const held = hold(call, covered);
+		if (!held) return;
+		waiting = true;
+		req.pause();
+		req.setTimeout(0);
+		held.then(() => {
+			waiting = false;
+			req.setTimeout(idleMs);
+			req.resume();
+		}, refuse);
+	}
+
 	req.on("data", (piece: Buffer) => {
 		length += piece.length;
-		if (length > maxBody) {
-			gathered.drop();
-			req.removeAllListeners("data");
-			req.resume();
-			return fail(new BodyTooLarge(undefined, maxBody));
-		}
+		if (length > maxBody) return refuse(new BodyTooLarge(undefined, maxBody));
 		onPiece(piece);
 		gathered.add(piece);
+		if (length > covered) cover();
 		turn += piece.length;
 		if (turn < TURN_BYTES) return;
 		turn = 0;
 		req.pause();
-		setImmediate(() => req.resume());
+		setImmediate(() => {
+			if (!waiting) req.resume();
+		});
 	});
+	// Most bodies have arrived with their headers.
+	const inTime = req.complete;
+	if (!inTime) req.setTimeout(idleMs, () => refuse(new ApiError("request_timeout")));
 	// Without a body the request has already ended.
 	if (req.readableEnded) ended();
 	req.on("end", ended);

@@ -5,6 +5,7 @@ import type { Engine } from "../engine/api.ts";
 import type { Principal } from "../engine/access/keys.ts";
 import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
+import type { MemoryShares } from "./memory/shares.ts";
 import type { Bundle } from "./console/bundle.ts";
 
 /** Path parameters are decoded; absent ones are "". */
@@ -28,6 +29,9 @@ export interface Call {
 	principal?: Principal;
 	/** On worker routes. */
 	worker?: Worker;
+	memory: MemoryShares;
+	/** Bytes held of `memory`. */
+	held?: number;
 	/** Releases the concurrency slot (D24). */
 	release?: (() => void) | undefined;
 	/** Signals a disconnect to waiting operations. */
@@ -45,10 +49,11 @@ export function connected({ req, res }: Call): boolean {
 	return !res.destroyed && !req.socket.destroyed && req.socket.writable;
 }
 
-/** Resolves when the client has read the output or disconnected. */
+/** Resolves when the client has read the output or disconnected, at the latest by `writeTimeout`. */
 export function drained(call: Call): Promise<void> {
 	const { req, res } = call;
 	if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();
+	req.socket.setTimeout(call.engine.budgets.writeTimeout.limit);
 	return new Promise((resolve) => {
 		const ends = [
 			[res, "drain"],
@@ -57,6 +62,7 @@ export function drained(call: Call): Promise<void> {
 		] as const;
 		const done = (): void => {
 			for (const [emitter, event] of ends) emitter.off(event, done);
+			req.socket.setTimeout(0);
 			resolve();
 		};
 		for (const [emitter, event] of ends) emitter.once(event, done);

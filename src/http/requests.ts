@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PathParams } from "../api/route.ts";
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import { RotatingSet } from "../core/rotating-map.ts";
 import type { Engine } from "../engine/api.ts";
 import type { Admission } from "../engine/limits/admission.ts";
@@ -20,6 +21,8 @@ import { bundle } from "./console/bundle.ts";
 import { allowOrigin, answerOptions } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
+import { releaseAll } from "./memory/call-memory.ts";
+import { memoryShares } from "./memory/shares.ts";
 import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
@@ -30,6 +33,9 @@ const DISCARD_MS = 30_000;
 
 /** Errors have OpenAI's form here even without a route (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
+
+/** 5xx that are no fault of the service. */
+const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent"]);
 
 const NO_PARAMS: Readonly<PathParams> = {
 	endpoint: "",
@@ -67,6 +73,11 @@ export function requests(o: RequestOptions): Requests {
 	const origins = o.corsOrigins ?? "*";
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
 	const consoleBundle = bundle(o.consoleFolder);
+	const memory = memoryShares({
+		meter: o.engine.budgets.memory,
+		clock: o.clock,
+		waitMs: o.engine.budgets.memoryWait.limit,
+	});
 	let draining = false;
 
 	function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -75,6 +86,7 @@ export function requests(o: RequestOptions): Requests {
 		res.on("close", () => {
 			polls.delete(call);
 			call.release?.();
+			releaseAll(call);
 			if (res.writableFinished) return;
 			caller.disconnected = true;
 			caller.onDisconnect?.();
@@ -90,6 +102,7 @@ export function requests(o: RequestOptions): Requests {
 			caller,
 			engine: o.engine,
 			maxBody: 0,
+			memory,
 			queryText,
 			publicUrl,
 			bundle: consoleBundle,
@@ -162,7 +175,7 @@ export function requests(o: RequestOptions): Requests {
 	async function answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
 		let reference = "";
 		const refusal = refusalOf(error, () => (reference = o.reference()));
-		if (refusal.status >= 500 && refusal.code !== "not_ready")
+		if (refusal.status >= 500 && !EXPECTED.has(refusal.code))
 			o.events.emit("request.failed", {
 				method: call.req.method ?? "",
 				path: call.path,
@@ -181,8 +194,10 @@ export function requests(o: RequestOptions): Requests {
 			refusal instanceof BodyTooLarge ||
 			(!call.req.complete &&
 				Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
-		refuse(call.res, refusal, { close: tooLarge, form: call.errorForm });
+		const late = refusal.code === "request_timeout";
+		refuse(call.res, refusal, { close: tooLarge || late, form: call.errorForm });
 		if (tooLarge) discardBody(call);
+		else if (late) call.res.end();
 	}
 
 	/** Closing while the client still sends would lose the answer. */

@@ -15,5 +15,7 @@ export interface JobRow {
 
 export interface Result {
 	output?: JsonText | undefined;
+	/** Of a large output that was not read. */
+	outputBytes?: number;
 	error?: string | undefined;
 }

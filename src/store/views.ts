@@ -12,7 +12,9 @@ export interface ViewParts<Row extends JobRow> {
 	/** Ended attempts, oldest first. */
 	attempts: { list(row: Row): Attempt[] };
 	payloads: {
-		result(row: Row): Result /** The error alone. */;
+		/** `size`: of a large output only its size. */
+		result(row: Row, large?: "size"): Result;
+		/** The error alone. */
 		error(row: Row): string | undefined;
 		input(row: Row): JsonText | undefined;
 	};
@@ -30,21 +32,23 @@ export function openViews<Row extends JobRow>({
 	transitions,
 }: ViewParts<Row>) {
 	/** The job as stored. */
-	function stored(row: Row): JobResult {
-		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...payloads.result(row) };
+	function stored(row: Row, large?: "size"): JobResult {
+		return row.job.state === WAITING
+			? { job: row.job }
+			: { job: row.job, ...payloads.result(row, large) };
 	}
 
-	function shown(row: Row, { job, steps, error }: Projection): JobResult {
-		return steps.length > 0 ? { job, error: job.erased ? undefined : error } : stored(row);
+	function shown(row: Row, { job, steps, error }: Projection, large?: "size"): JobResult {
+		return steps.length > 0 ? { job, error: job.erased ? undefined : error } : stored(row, large);
 	}
 
 	return {
 		stored,
 
 		/** The job now; undefined if erased or removed. */
-		result(row: Row, now: number): JobResult | undefined {
+		result(row: Row, now: number, large?: "size"): JobResult | undefined {
 			const projected = transitions.project(row, now);
-			return projected && !projected.job.erased ? shown(row, projected) : undefined;
+			return projected && !projected.job.erased ? shown(row, projected, large) : undefined;
 		},
 
 		/** The job now without its output, erased or not; undefined if removed. */

@@ -13,6 +13,7 @@ import { manualClock } from "../support/manual-clock.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
+import { untilTrue } from "../support/until.ts";
 import { keylessService, operator } from "./operator.ts";
 import { rawConnection, requestText } from "./raw-http.ts";
 
@@ -25,6 +26,7 @@ beforeAll(async () => {
 			open: {},
 			tight: { limits: { cancel: { per10s: 1 }, requests: { concurrent: 0 } } },
 		},
+		settings: { budgets: { memory: 64 * 1024 * 1024 } },
 		clock,
 	});
 });
@@ -78,6 +80,26 @@ async function whileStopping(
 	void end.finally(() => (ended = true));
 	while (!ended) await time.advance(1000);
 	await end;
+	return await answer;
+}
+
+/** The answer to the second of two uploads that have begun. */
+async function secondUpload(path: string, size: number): Promise<Answer> {
+	const upload =
+		requestText({
+			method: "POST",
+			path,
+			headers: { Authorization: KEY, "Content-Length": String(size) },
+		}) + "x".repeat(20_000);
+	const { memory } = service.engine.budgets;
+	const first = await rawConnection(service.url);
+	first.write(upload);
+	await untilTrue(() => memory.used === size);
+	let answered = false;
+	const answer = raw(upload).finally(() => (answered = true));
+	while (!answered) await clock.advance(100);
+	first.socket.destroy();
+	await untilTrue(() => memory.used === 0);
 	return await answer;
 }
 
@@ -180,6 +202,8 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		await clock.advance(9000);
 		return await get("/v2/tight/cancel/none", { method: "POST" });
 	},
+	memory_share: () => secondUpload("/v2/open/run", 10_000_000),
+	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),
 	delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
 	async delivery_pending() {

@@ -82,6 +82,20 @@ export function payloadCases({ store, open }: Bed): void {
 		},
 	);
 
+	it("D41: of a large output only the size is read if only that is wanted, a small one is read", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		const q = { endpoint: site.endpoint, id, now: T0, large: "size" } as const;
+		await site.report(id, { output: blocksOf(BEYOND_ASCII, BLOCK_BYTES), error: "late" });
+		const sized = await store().jobs.get(q);
+		expect(sized).toMatchObject({ outputBytes: BEYOND_ASCII.length, error: "late" });
+		expect(sized?.output).toBeUndefined();
+		const small = await site.running();
+		await site.report(small.id, { output: '"#"' });
+		const read = await store().jobs.get({ ...q, id: small.id });
+		expect([read?.output, read?.outputBytes]).toEqual(['"#"', undefined]);
+	});
+
 	it.each(PAYLOADS)(
 		"D5: %s, as an output: kept, shown as often as wanted, and still the caller's own",
 		async (_, make) => {

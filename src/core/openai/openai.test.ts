@@ -1,6 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { elementsOf, openaiInput, outputOf, singleResult } from "./openai.ts";
+import { stringOf } from "../json/json-text.ts";
+import { elementsOf, openaiInput, outputOf, resultAsChunks, singleResult } from "./openai.ts";
+
+/** Runs all steps. */
+function finished<T>(steps: Generator<unknown, T>): T {
+	for (;;) {
+		const step = steps.next();
+		if (step.done) return step.value;
+	}
+}
+
+/** In blocks that cut anywhere. */
+function inBlocks(text: string, size: number): Uint8Array[] {
+	const bytes = new TextEncoder().encode(text);
+	return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+		bytes.slice(at * size, (at + 1) * size),
+	);
+}
 
 describe("openaiInput", () => {
 	it("D32, D5: the body's text stands in the input as it came; without a body there is no openai_input", () => {
@@ -48,8 +65,36 @@ describe("singleResult", () => {
 		["[]", undefined],
 		[undefined, undefined],
 	])("D32: of %j the body is %j", (output, body) => {
-		expect(singleResult(output)).toBe(body);
-		expect(singleResult(output && [new TextEncoder().encode(output)])).toBe(body);
+		expect(finished(singleResult(output))).toBe(body);
+		const blocks = finished(singleResult(output && [new TextEncoder().encode(output)]));
+		expect(blocks === undefined ? blocks : stringOf(blocks).trim()).toBe(body);
+	});
+});
+
+describe("a large result in blocks", () => {
+	it("D32: has the same elements as its text, however the blocks cut it", () => {
+		fc.assert(
+			fc.property(
+				fc.array(fc.jsonValue()),
+				fc.constantFrom(undefined, 1, "\t"),
+				fc.integer({ min: 1, max: 40 }),
+				(list, space, size) => {
+					const text = JSON.stringify(list, undefined, space);
+					const blocks = inBlocks(text, size);
+					expect([...resultAsChunks(blocks)].filter((each) => each !== undefined)).toEqual(
+						elementsOf(text),
+					);
+					const single = finished(singleResult(blocks));
+					const expected = list.length > 1 ? text : elementsOf(text)![0];
+					expect(single === undefined ? single : stringOf(single).trim()).toBe(expected);
+				},
+			),
+		);
+	});
+
+	it("D41: is searched in slices of one block", () => {
+		const blocks = inBlocks(`[${JSON.stringify("x".repeat(10_000))}]`, 1000);
+		expect([...resultAsChunks(blocks)].filter((each) => each === undefined)).toHaveLength(10);
 	});
 });
 

@@ -1,7 +1,7 @@
 /** `/openai/*` (D32): the job for a request and the body for its result. JSON text is kept (D5). */
 import { scanJson } from "../json/json-scan.ts";
-import { asOne, piecesOf, stringOf } from "../json/json-text.ts";
-import type { JsonText } from "../json/json-text.ts";
+import { asOne, cut, piecesOf, stringOf } from "../json/json-text.ts";
+import type { JsonBlocks, JsonText } from "../json/json-text.ts";
 import type { SubmissionOptions } from "../submission.ts";
 
 /** Maximum wait for a worker, ms: clients give up after that. */
@@ -22,21 +22,74 @@ export function openaiInput(route: string, body: JsonText | undefined): JsonText
 
 /**
  * The body for a result: the element of a one-element list, else the value. Undefined without
- * output or for an empty list: then the chunks are the result.
+ * output or for an empty list: then the chunks are the result. Yields after each block.
  */
-export function singleResult(output: JsonText | undefined): string | undefined {
+export function* singleResult(output: JsonText | undefined): Generator<void, JsonText | undefined> {
 	if (output === undefined) return undefined;
-	const text = stringOf(output);
-	const elements = elementsOf(text);
-	if (elements === undefined) return text;
-	return elements.length > 1 ? text : elements[0];
+	if (typeof output !== "string") return yield* onlyElement(output);
+	const elements = elementsOf(output);
+	if (elements === undefined) return output;
+	return elements.length > 1 ? output : elements[0];
 }
 
-/** The result of a non-streaming worker as outputs of chunks. */
-export function resultAsChunks(output: JsonText | undefined): readonly string[] {
-	if (output === undefined) return [];
-	const text = stringOf(output);
-	return elementsOf(text) ?? [text];
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+/** All white space of JSON is at most this. */
+const SPACE = 0x20;
+
+/** Elements of a list as views of its blocks; undefined after each block. */
+function* elementsIn(blocks: JsonBlocks): Generator<JsonBlocks | undefined> {
+	let depth = 0;
+	let quoted = false;
+	let escaped = false;
+	let offset = 0;
+	let start = 1;
+	for (const block of blocks) {
+		for (let at = 0; at < block.length; at += 1) {
+			const byte = block[at];
+			if (quoted) {
+				if (escaped) escaped = false;
+				else if (byte === BACKSLASH) escaped = true;
+				else if (byte === QUOTE) quoted = false;
+				continue;
+			}
+			if (byte === QUOTE) quoted = true;
+			else if (byte === LIST || byte === OBJECT) depth += 1;
+			else if (byte === LIST_END || byte === OBJECT_END) depth -= 1;
+			if (depth > 1 || (depth === 1 && byte !== COMMA)) continue;
+			const element = cut(blocks, start, offset + at);
+			if (element.some((part) => part.some((each) => each > SPACE))) yield element;
+			if (depth === 0) return;
+			start = offset + at + 1;
+		}
+		offset += block.length;
+		yield;
+	}
+}
+
+function* onlyElement(blocks: JsonBlocks): Generator<void, JsonText | undefined> {
+	if (!isList(blocks)) return blocks;
+	let only: JsonBlocks | undefined;
+	for (const element of elementsIn(blocks)) {
+		if (!element) yield;
+		else if (only) return blocks;
+		else only = element;
+	}
+	return only;
+}
+
+function isList(blocks: JsonBlocks): boolean {
+	return blocks.find(({ length }) => length > 0)?.[0] === LIST;
+}
+
+/** The result of a non-streaming worker as outputs of chunks; undefined after each block. */
+export function* resultAsChunks(output: JsonText | undefined): Generator<string | undefined> {
+	if (output === undefined) return;
+	if (typeof output === "string") yield* elementsOf(output) ?? [output];
+	else if (!isList(output)) yield stringOf(output);
+	else
+		for (const element of elementsIn(output))
+			yield element === undefined ? element : stringOf(element).trim();
 }
 
 /** The `output` of a stored chunk, `{"output":...,"metrics":...}`. */

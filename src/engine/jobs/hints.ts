@@ -36,7 +36,7 @@ export function onSettled(
 
 /** Callers that wait for a job that may have ended get its result. */
 async function notifyCompletion(d: Deps, { endpoint, id }: JobName): Promise<void> {
-	const found = await d.store.jobs.get({ endpoint, id, now: d.now() });
+	const found = await d.store.jobs.get({ endpoint, id, now: d.now(), large: "size" });
 	if (!found) d.waiters.jobRemoved(id);
 	else if (found.job.endedAt !== undefined) d.waiters.jobEnded(found);
 }

@@ -19,7 +19,7 @@ import { reconcileDead } from "./reconcile-attempts.ts";
 import { report } from "./report.ts";
 import { requeueUndelivered } from "./requeue.ts";
 import { retry } from "./retry.ts";
-import { retain, status, statusSync } from "./status.ts";
+import { result, retain, status, statusSync } from "./status.ts";
 import { streamFrom, streamNext } from "./stream.ts";
 import { submit, submitAndWait } from "./submit.ts";
 import { sweep } from "./sweep.ts";
@@ -37,6 +37,7 @@ export interface Jobs {
 	submit(...q: Parameters<Bound<typeof submit>>): Promise<string>;
 	submitAndWait: Bound<typeof submitAndWait>;
 	status: Bound<typeof status>;
+	result: Bound<typeof result>;
 	retain: Bound<typeof retain>;
 	statusSync: Bound<typeof statusSync>;
 	streamNext: Bound<typeof streamNext>;
@@ -101,6 +102,7 @@ export function createJobs(
 		submit: async (q) => (await submit(d, q)).id,
 		submitAndWait: (q, wait) => submitAndWait(d, q, wait),
 		status: (q) => status(d, q),
+		result: (q) => result(d, q),
 		retain: (q) => retain(d, q),
 		statusSync: (q) => statusSync(d, q),
 		streamNext: (q) => streamNext(d, q),

@@ -18,7 +18,8 @@ export async function notifyPurged(
 ): Promise<void> {
 	await Promise.all(
 		d.waiters.awaitedAt(endpoint).map(async (id) => {
-			if (!(await d.store.jobs.get({ endpoint, id, now: d.now() }))) d.waiters.jobRemoved(id);
+			if (!(await d.store.jobs.get({ endpoint, id, now: d.now(), large: "size" })))
+				d.waiters.jobRemoved(id);
 		}),
 	);
 }

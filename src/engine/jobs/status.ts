@@ -10,13 +10,16 @@ import type { Caller, CompletionWait } from "./wait.ts";
 
 type Deps = Pick<JobDeps, "store" | "now">;
 
-/** The job as it is; throws `job_not_found`. */
+/** The job as it is, of a large output only its size (D41); throws `job_not_found`. */
 export async function status(d: Deps, { endpoint, id }: JobName): Promise<JobResult> {
-	const now = d.now();
-	return existing(
-		{ endpoint, id },
-		isJobId(id) ? await d.store.jobs.get({ endpoint, id, now }) : undefined,
-	);
+	const q = { endpoint, id, now: d.now(), large: "size" } as const;
+	return existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined);
+}
+
+/** The job with its whole output; throws `job_not_found`. */
+export async function result(d: Deps, { endpoint, id }: JobName): Promise<JobResult> {
+	const q = { endpoint, id, now: d.now() };
+	return existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined);
 }
 
 /**
@@ -32,7 +35,10 @@ function existing({ endpoint, id }: JobName, found: JobResult | undefined): JobR
 	return found;
 }
 
-/** The job when it has ended, or as it is after `ms` (D8); throws `job_not_found`. */
+/**
+ * The job when it has ended, or as it is after `ms` (D8). A large output is there if it arrived
+ * meanwhile, else its size. Throws `job_not_found`.
+ */
 export async function statusSync(
 	d: Deps & Pick<JobDeps, "waiters">,
 	q: JobName & { ms: number; caller: Caller },
@@ -59,7 +65,7 @@ export async function resultAfter(
 	const result = await end.result;
 	if (result) return result;
 	const now = d.now();
-	const named = { endpoint: job.endpoint, id: job.id, now };
+	const named = { endpoint: job.endpoint, id: job.id, now, large: "size" } as const;
 	let found: JobResult | undefined;
 	try {
 		found = (await d.store.jobs.get(named)) ?? (await d.store.jobs.record(named));

@@ -7,8 +7,10 @@ import type { ChunkRead } from "../../store/contract/chunks.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import type { Caller } from "./wait.ts";
 
-/** Most chunk text in one response (D7 Size), characters. */
-const MAX_CHARACTERS = 16 * 1024 * 1024;
+/** Runs a read of chunks with the most characters that it may find (D41). */
+export type BoundedRead = <Read extends ChunkRead | undefined>(
+	read: (maxBytes: number) => Promise<Read>,
+) => Promise<Read>;
 
 type Deps = Pick<JobDeps, "store" | "clock" | "now" | "waiters">;
 
@@ -16,6 +18,7 @@ interface Query extends JobName {
 	/** How long to wait for a chunk or the end, ms. */
 	waitMs: number;
 	caller: Caller;
+	bounded: BoundedRead;
 }
 
 /** Chunks for one response, and the state: a final one only when no chunk remains (D7 Size). */
@@ -35,13 +38,9 @@ export async function streamNext(d: Deps & Pick<JobDeps, "random">, q: Query): P
 	const reader = hex(d.random(8));
 	return await whenFound(d, q, async () => {
 		const { endpoint, id } = q;
-		const read = await d.store.chunks.reserve({
-			endpoint,
-			id,
-			reader,
-			maxBytes: MAX_CHARACTERS,
-			now: d.now(),
-		});
+		const read = await q.bounded((maxBytes) =>
+			d.store.chunks.reserve({ endpoint, id, reader, maxBytes, now: d.now() }),
+		);
 		if (read === undefined || read.chunks.length === 0) return read;
 		const delivered = async (written: boolean): Promise<void> => {
 			await d.store.chunks.deliver({ endpoint, id, reader, delivered: written });
@@ -55,7 +54,7 @@ export async function streamNext(d: Deps & Pick<JobDeps, "random">, q: Query): P
 export async function streamFrom(d: Deps, q: Query & { from: number }): Promise<StreamPart> {
 	const { endpoint, id, from } = q;
 	return await whenFound(d, q, () =>
-		d.store.chunks.read({ endpoint, id, from, maxBytes: MAX_CHARACTERS, now: d.now() }),
+		q.bounded((maxBytes) => d.store.chunks.read({ endpoint, id, from, maxBytes, now: d.now() })),
 	);
 }
 

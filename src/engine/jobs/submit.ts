@@ -25,6 +25,8 @@ export interface SubmitRequest {
 	s3Config?: string | undefined;
 	/** The client's key and the SHA-256 of the body, hex (D14). */
 	idempotency?: { key: string; bodyHash: string };
+	/** Called when the store has answered: `input` is not used from then on. */
+	stored?: () => void;
 }
 
 type Deps = Pick<JobDeps, "store" | "now" | "events" | "space" | "dispatch" | "access">;
@@ -63,6 +65,9 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	// Before the insert is committed: the claim joins its batch and runs after it.
 	d.dispatch.announce(endpoint.id);
 	const answer = await inserted;
+	// Callers may wait for minutes.
+	q.input = "";
+	q.stored?.();
 	if (!answer.ok) {
 		if (answer.why === "full")
 			throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });

@@ -8,6 +8,8 @@ import { permit, principalOf } from "../auth.ts";
 import { query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
+import { answer, answerJob } from "../answer.ts";
+import { hold } from "../memory/call-memory.ts";
 import { json } from "../reply.ts";
 import { readSubmitted } from "./submission-body.ts";
 
@@ -21,8 +23,9 @@ export async function run(call: Call): Promise<void> {
 export async function runsync(call: Call): Promise<void> {
 	const ms = valueOf(call, SYNC_WAIT);
 	const submitted = await readSubmitted(call, "runsync");
-	const result = await call.engine.jobs.submitAndWait(submitted, { ms, caller: call.caller });
-	json(call.res, jobView(result, call.engine.now()));
+	return await call.engine.jobs
+		.submitAndWait(submitted, { ms, caller: call.caller })
+		.then((found) => answerJob(call, found));
 }
 
 /** GET or POST /status/{job}; `?ttl=` shortens the retention and needs `write` (D9, D30). */
@@ -30,11 +33,11 @@ export async function status(call: Call): Promise<void> {
 	const q = { endpoint: call.params.endpoint, id: call.params.job };
 	if (shortens(call)) permit(principalOf(call), "write");
 	const retainMs = valueOf(call, TTL);
-	const result =
-		retainMs === undefined
-			? await call.engine.jobs.status(q)
-			: await call.engine.jobs.retain({ ...q, retainMs });
-	json(call.res, jobView(result, call.engine.now()));
+	const found = await call.engine.jobs.status(q);
+	if (retainMs === undefined) return await answerJob(call, found);
+	// This answer may be the last with the output.
+	if (found.outputBytes !== undefined) await hold(call, found.outputBytes);
+	await answerJob(call, await call.engine.jobs.retain({ ...q, retainMs }));
 }
 
 /** Whether a /status has `?ttl=`. */
@@ -46,8 +49,9 @@ export function shortens(call: Call): boolean {
 export async function statusSync(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
 	const ms = valueOf(call, SYNC_WAIT);
-	const result = await call.engine.jobs.statusSync({ endpoint, id: job, ms, caller: call.caller });
-	json(call.res, jobView(result, call.engine.now()));
+	return await call.engine.jobs
+		.statusSync({ endpoint, id: job, ms, caller: call.caller })
+		.then((found) => answerJob(call, found));
 }
 
 /** POST /cancel/{job}: returns at once (D10). */
@@ -80,7 +84,7 @@ export async function requests(call: Call): Promise<void> {
 	});
 	const now = call.engine.now();
 	const views = jobs.map((each) => jobView(each, now));
-	json(call.res, `{"requests":[${views.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
+	await answer(call, `{"requests":[${views.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
 }
 
 /** GET /health (spec 2.6, D13). */

@@ -9,11 +9,18 @@ import { principalOf } from "../auth.ts";
 import { connected, drained, query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
+import { mustRead, withOutput } from "../answer.ts";
+import { boundedReads } from "../memory/bounded-reads.ts";
+import { hold } from "../memory/call-memory.ts";
 import { jsonWritten } from "../reply.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
 
 /** Maximum silence, ms: proxies close idle connections. */
 const KEEP_ALIVE_MS = 15_000;
+
+/** Most chunk text of one answer (D7 Size), and of one read for events. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
+const READ_BYTES = 1024 * 1024;
 
 /** Whether the cursor moves: not for events and reads by offset (D7 Delivery). */
 export function delivers(call: Call): boolean {
@@ -31,6 +38,7 @@ export async function stream(call: Call): Promise<void> {
 		id: call.params.job,
 		waitMs: valueOf(call, STREAM_WAIT),
 		caller: call.caller,
+		bounded: boundedReads(call, ANSWER_BYTES),
 	};
 	const found =
 		from === undefined
@@ -53,6 +61,7 @@ async function send(call: Call, { chunks, next, state, delivered }: StreamPart):
 	const array = `[${chunks.join(",")}]`;
 	const text = wantsObject(call) ? `{"status":"${state}","stream":${array}}` : array;
 	let written = false;
+	if (chunks.length > 0) mustRead(call);
 	try {
 		written =
 			connected(call) &&
@@ -75,12 +84,14 @@ async function events(call: Call, from: number): Promise<void> {
 	let losses = first.job.returns;
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
+	const bounded = boundedReads(call, READ_BYTES);
 	for (let at = from; !call.caller.disconnected; ) {
 		const found = await engine.jobs.streamFrom({
 			endpoint,
 			id,
 			waitMs: KEEP_ALIVE_MS,
 			caller: call.caller,
+			bounded,
 			from: at,
 		});
 		const { job } = await engine.jobs.status({ endpoint, id });
@@ -93,13 +104,15 @@ async function events(call: Call, from: number): Promise<void> {
 				await drained(call);
 			if (call.caller.disconnected) return;
 		}
+		await drained(call);
+		await hold(call, 0);
 		at = Math.max(at, found.next);
 		if (found.chunks.length === 0 && !isFinal(found.state)) res.write(": waiting\n\n");
 		if (isFinal(found.state)) break;
 	}
 	if (call.caller.disconnected) return;
 	const last = await engine.jobs.status({ endpoint, id });
-	await endWith(call, jobView(last, engine.now()));
+	await endWith(call, jobView(await withOutput(call, last), engine.now()));
 }
 
 /** The last event; large jobs are written at the client's pace. */

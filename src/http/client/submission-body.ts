@@ -8,6 +8,7 @@ import { SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/submi
 import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
+import { hold } from "../memory/call-memory.ts";
 
 /** Characters. */
 const MAX_KEY_LENGTH = 255;
@@ -42,8 +43,14 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 		wish: read.wish,
 		input: payload(input)!,
 		s3Config: read.wish.s3Config ? text(s3Config) : undefined,
+		stored: releaseBody(call),
 		...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
 	};
+}
+
+/** A function of its own, so that it does not keep the body. */
+function releaseBody(call: Call): () => void {
+	return () => void hold(call, 0);
 }
 
 /** Throws 400 for settings over `SETTING_LIMIT`. */

@@ -1,8 +1,10 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../core/errors.ts";
-import { stringOf } from "../../core/json/json-text.ts";
+import { LARGE_BYTES, sizeOf, stringOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
+import type { JobResult } from "../../core/job-view.ts";
 import { isFinal } from "../../core/job-states.ts";
+import { RESULT_LIMIT } from "../../core/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
 import {
 	OPENAI_SUBMISSION_OPTIONS,
@@ -11,12 +13,15 @@ import {
 	singleResult,
 } from "../../core/openai/openai.ts";
 import { SUBMISSION_JSON } from "../../core/submission.ts";
+import { answer, withOutput } from "../answer.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
-import { CHECK_MS, answerFailure } from "./openai-reply.ts";
+import { hold } from "../memory/call-memory.ts";
+import { boundedReads } from "../memory/bounded-reads.ts";
+import { inSlices } from "../slices.ts";
+import { CHECK_MS, READ_BYTES, answerFailure } from "./openai-reply.ts";
 import type { JobName } from "./openai-reply.ts";
 import { streamed } from "./openai-stream.ts";
-import { json } from "../reply.ts";
 
 /**
  * POST or GET /openai/{route}. `Idempotency-Key` is ignored: the official clients send one per
@@ -34,6 +39,7 @@ export async function openai(call: Call): Promise<void> {
 		operation: "openai",
 		wish: OPENAI_SUBMISSION_OPTIONS,
 		input,
+		stored: () => void hold(call, 0),
 	});
 	call.res.setHeader("x-request-id", id);
 	const job = { endpoint: endpoint.id, id };
@@ -60,37 +66,63 @@ async function readRequest(call: Call): Promise<{ input: JsonText; stream: boole
 	return { input: openaiInput(route, body), stream: scan.members["stream"]?.kind === "true" };
 }
 
+/** Chunks over the limit of results, as an error object (protocol C.2). */
+const TOO_LARGE = JSON.stringify({
+	object: "error",
+	message: `The worker's stream has more than ${RESULT_LIMIT} bytes, too many for one answer. Set "stream": true.`,
+	code: 500,
+});
+
 /** Waits for the end, then sends one JSON body; false if the client disconnects before. */
 async function whole(call: Call, job: JobName): Promise<boolean> {
 	const { engine, caller } = call;
 	for (;;) {
-		const found = await engine.jobs.statusSync({ ...job, ms: CHECK_MS, caller });
-		if (isFinal(found.job.state)) {
-			if (found.job.state !== "COMPLETED") answerFailure(call, failureOfJob(found));
-			else await answer(call, found.output === undefined ? undefined : stringOf(found.output), job);
-			return true;
-		}
+		const ended = await engine.jobs
+			.statusSync({ ...job, ms: CHECK_MS, caller })
+			.then((found) => isFinal(found.job.state) && answerEnd(call, found));
+		if (ended !== false) return true;
 		if (caller.disconnected) return false;
 		if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	}
 }
 
-async function answer(call: Call, output: JsonText | undefined, job: JobName): Promise<void> {
+/** Not async: see {@link withOutput}. */
+function answerEnd(call: Call, found: JobResult): void | Promise<void> {
+	if (found.job.state !== "COMPLETED") return answerFailure(call, failureOfJob(found));
+	const shown = withOutput(call, found);
+	return shown instanceof Promise
+		? shown.then((read) => answerOutput(call, read))
+		: answerOutput(call, shown);
+}
+
+async function answerOutput(call: Call, { job, output }: JobResult): Promise<void> {
 	const body =
-		singleResult(output) ??
+		(await inSlices(singleResult(output))) ??
 		(await chunksAsResult(call, job)) ??
 		(output === undefined ? "{}" : "[]");
-	const failure = failureInOutput(body);
-	if (failure) answerFailure(call, failure);
-	else json(call.res, body);
+	const small = sizeOf(body) <= LARGE_BYTES;
+	const failure = small ? failureInOutput(stringOf(body)) : undefined;
+	if (failure) return answerFailure(call, failure);
+	await answer(call, body);
 }
 
 /** The only chunk's output, or a list of all; undefined without chunks. */
-async function chunksAsResult({ engine, caller }: Call, job: JobName): Promise<string | undefined> {
+async function chunksAsResult(
+	call: Call,
+	{ endpoint, id }: JobName,
+): Promise<JsonText | undefined> {
+	const { engine, caller } = call;
 	const outputs: string[] = [];
+	let size = 0;
+	const bounded = boundedReads(call, READ_BYTES, () => size * 2);
 	for (let from = 0; ; ) {
-		const found = await engine.jobs.streamFrom({ ...job, from, waitMs: 0, caller });
-		for (const chunk of found.chunks) outputs.push(outputOf(chunk));
+		const found = await engine.jobs.streamFrom({ endpoint, id, from, waitMs: 0, caller, bounded });
+		for (const chunk of found.chunks) {
+			const output = outputOf(chunk);
+			outputs.push(output);
+			size += output.length;
+		}
+		if (size > RESULT_LIMIT) return TOO_LARGE;
 		from = found.next;
 		if (isFinal(found.state) || found.chunks.length === 0) break;
 	}

@@ -16,6 +16,9 @@ export interface JobName {
  */
 export const CHECK_MS = 15_000;
 
+/** Most chunk text of one read. */
+export const READ_BYTES = 1024 * 1024;
+
 /**
  * Answers with a job failure. The official clients retry 409, 429 and 5xx; allowed only where a
  * retry may succeed.

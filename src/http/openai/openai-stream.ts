@@ -1,7 +1,7 @@
 /** Streaming answers of `/openai/*` (D32): chunks as server-sent events. */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
-import { stringOf } from "../../core/json/json-text.ts";
+import type { JobResult } from "../../core/job-view.ts";
 import { isFinal } from "../../core/job-states.ts";
 import {
 	failureBody,
@@ -14,9 +14,12 @@ import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
+import { withOutput } from "../answer.ts";
 import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
-import { CHECK_MS, answerFailure } from "./openai-reply.ts";
+import { boundedReads } from "../memory/bounded-reads.ts";
+import { hold } from "../memory/call-memory.ts";
+import { CHECK_MS, READ_BYTES, answerFailure } from "./openai-reply.ts";
 import type { JobName } from "./openai-reply.ts";
 import { refusalOf } from "../reply.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
@@ -55,10 +58,27 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		return true;
 	}
 
+	/** A large result in slices. */
+	async function sendResult(found: JobResult): Promise<boolean> {
+		const { output } = await withOutput(call, found);
+		for (const piece of resultAsChunks(output)) {
+			if (piece === undefined) await new Promise((resolve) => setImmediate(resolve));
+			else if (!(await sendAll([piece]))) return false;
+		}
+		return true;
+	}
+
 	async function follow(): Promise<boolean> {
 		let attempt = 0;
+		const bounded = boundedReads(call, READ_BYTES);
 		for (let at = 0; ; ) {
-			const found = await engine.jobs.streamFrom({ ...job, from: at, waitMs: CHECK_MS, caller });
+			const found = await engine.jobs.streamFrom({
+				...job,
+				from: at,
+				waitMs: CHECK_MS,
+				caller,
+				bounded,
+			});
 			const now = await engine.jobs.status(job);
 			if (caller.disconnected) return false;
 			if (now.job.attempt !== attempt || waitsAgain(now.job)) {
@@ -73,15 +93,10 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 			} else {
 				if (!(await sendAll(found.chunks.map(outputOf)))) return !caller.disconnected;
 				at = found.next;
+				await hold(call, 0);
 				if (isFinal(found.state)) {
 					if (now.job.state !== "COMPLETED") fail(failureOfJob(now));
-					else if (
-						res.headersSent ||
-						(await sendAll(
-							resultAsChunks(now.output === undefined ? undefined : stringOf(now.output)),
-						))
-					)
-						res.end(text.end());
+					else if (res.headersSent || (await sendResult(now))) res.end(text.end());
 					return true;
 				}
 				if (res.headersSent && found.chunks.length === 0) await send(text.comment());

@@ -9,12 +9,14 @@ import {
 } from "../../api/job-records.ts";
 import type { Attempt, CANCEL_JOBS, JobDetail, JobSummary } from "../../api/job-records.ts";
 import type { Job as JobJson } from "../../api/jobs.ts";
+import { RUNSYNC } from "../../api/jobs.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
 import { readBulkRequest } from "../../core/bulk-request.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
 import { jobView } from "../../core/job-view.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
@@ -25,9 +27,13 @@ import { principalOf } from "../auth.ts";
 import type { Engine } from "../../engine/api.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
-import { json } from "../reply.ts";
+import { answer, outputSize } from "../answer.ts";
+import { hold, holdNow } from "../memory/call-memory.ts";
 import { readObject } from "./body.ts";
 import { isoJobTime, redactedUrl } from "./format.ts";
+
+/** Bytes: no submission is longer. */
+const MOST_INPUT = RUNSYNC.maxBody;
 
 /** Members added to the job object. */
 type SummaryPart = Sendable<Omit<JobSummary, keyof JobJson>>;
@@ -52,16 +58,17 @@ export async function list(call: Call): Promise<void> {
 	const texts = jobs.map((each) =>
 		extended(jobView({ ...each, output: undefined }, now), summaryPart(engine, each.job)),
 	);
-	json(call.res, `{"jobs":[${texts.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
+	await answer(call, `{"jobs":[${texts.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
 }
 
 /** As a list of 0 or 1: the job if it exists and matches. */
 async function one(
-	{ engine, params }: Call,
+	call: Call,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
 ): Promise<JobResult[]> {
 	try {
-		const found = await engine.jobs.details({ endpoint: params.endpoint, id });
+		const { job, error } = await details(call, id);
+		const found = { job, error };
 		return matches(found.job, filter) && (erased || !found.job.erased) ? [found] : [];
 	} catch (error) {
 		if (error instanceof ApiError && error.code === "job_not_found") return [];
@@ -79,10 +86,25 @@ function matches({ state, worker, submittedAt }: Job, filter: JobFilter): boolea
 	);
 }
 
+/** The job with its texts, within the budget. */
+async function details(call: Call, id: string): Promise<JobDetails> {
+	const { engine, params } = call;
+	const q = { endpoint: params.endpoint, id };
+	const shown = await engine.jobs.status(q).catch((error: unknown) => {
+		// Erased jobs have no texts.
+		if (error instanceof ApiError && error.code === "job_not_found") return undefined;
+		throw error;
+	});
+	if (shown) await hold(call, outputSize(shown) + MOST_INPUT);
+	const found = await engine.jobs.details(q);
+	holdNow(call, outputSize(found) + (found.input === undefined ? 0 : sizeOf(found.input)));
+	return found;
+}
+
 /** GET .../jobs/{job}, also if expired; `input` and `output` byte for byte (D5). */
 export async function get(call: Call): Promise<void> {
 	const { engine, params } = call;
-	const found = await engine.jobs.details({ endpoint: params.endpoint, id: params.job });
+	const found = await details(call, params.job);
 	const full = may(principalOf(call), "write", params.endpoint);
 	const { input } = found;
 	const view = jobView(found, engine.now());
@@ -95,7 +117,7 @@ export async function get(call: Call): Promise<void> {
 			...(typeof input === "string" ? [input] : input),
 			"}",
 		);
-	json(call.res, pieces);
+	await answer(call, pieces);
 }
 
 /** POST .../jobs/cancel: a batch of waiting or running jobs. */

@@ -6,8 +6,7 @@ import type { AnswerOf } from "../../api/route.ts";
 import { BATCH_LIMIT } from "../../api/worker-protocol.ts";
 import type { JOB_STOP } from "../../api/worker-protocol.ts";
 import { splitOutput } from "../../core/json/chunk-split.ts";
-import type { SplitOutput } from "../../core/json/chunk-split.ts";
-import { piecesOf, release } from "../../core/json/json-text.ts";
+import { piecesOf, release, sizeOf } from "../../core/json/json-text.ts";
 import type { JsonPieces, JsonText } from "../../core/json/json-text.ts";
 import {
 	CHUNK_LIMIT,
@@ -23,7 +22,10 @@ import { BodyTooLarge, readJson } from "../body.ts";
 import type { ScannedBody } from "../body.ts";
 import { connected, query } from "../call.ts";
 import type { Call } from "../call.ts";
+import { mustRead } from "../answer.ts";
+import { holdNow } from "../memory/call-memory.ts";
 import { json, jsonWritten, nothing } from "../reply.ts";
+import { inSlices } from "../slices.ts";
 import { reportOf } from "./report-body.ts";
 
 const POSTED = "{}";
@@ -130,6 +132,11 @@ async function dispatch(
 		call.engine.jobs.take({ worker, limit, idle, signal }),
 	);
 	if (jobs.length === 0) return nothing(call.res);
+	mustRead(call);
+	holdNow(
+		call,
+		jobs.reduce((sum, { input }) => sum + sizeOf(input), 0),
+	);
 	const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
 	if (!written) return await call.engine.jobs.requeueUndelivered(worker, jobs);
 	// The store has the inputs.
@@ -172,14 +179,6 @@ async function readDone(call: Call): Promise<Report> {
 	return "report" in body ? body.report : reportOf(body);
 }
 
-/** Yields to other requests between steps. */
-async function piecesOfOutput(output: Uint8Array): Promise<SplitOutput> {
-	const steps = splitOutput(output, CHUNK_LIMIT);
-	let step = steps.next();
-	for (; !step.done; step = steps.next()) await new Promise((resolve) => setImmediate(resolve));
-	return step.value;
-}
-
 async function readChunk(call: Call): Promise<{ chunks: string[] } | { report: Report }> {
 	const body = await readWorkerBody(call, CHUNK_MEMBERS);
 	if ("report" in body) return body;
@@ -188,7 +187,9 @@ async function readChunk(call: Call): Promise<{ chunks: string[] } | { report: R
 	const metrics =
 		scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
 	const { output } = scan.members;
-	const split = await piecesOfOutput(output ? bytes(output) : Buffer.from("null"));
+	const split = await inSlices(
+		splitOutput(output ? bytes(output) : Buffer.from("null"), CHUNK_LIMIT),
+	);
 	if (!split.ok)
 		return {
 			report: {

@@ -101,8 +101,16 @@ export interface JobStore {
 		queueBound?: number | undefined;
 		idempotency?: Idempotency | undefined;
 	}): Promise<InsertResult>;
-	/** The job with its texts; `output` is the latest progress value while it runs (D6). */
-	get(q: { endpoint: string; id: string; now: number }): Promise<JobResult | undefined>;
+	/**
+	 * The job with its texts; `output` is the latest progress value while it runs (D6). With `large:
+	 * "size"` an output of `LARGE_BYTES` or more is not read, only its size (D41).
+	 */
+	get(q: {
+		endpoint: string;
+		id: string;
+		now: number;
+		large?: "size";
+	}): Promise<JobResult | undefined>;
 	/** Counts of an endpoint (D13); zeros for an endpoint without jobs. */
 	counts(q: { endpoint: string; now: number }): Promise<Counts>;
 	/** Counts of every endpoint that ever had a job. */

@@ -118,10 +118,13 @@ export const retain: SharedOperation<"jobs.retain"> = {
 
 export const get: SharedRead<"jobs.get"> = {
 	kind: "read",
-	reads: ({ endpoint, id }) => ({ jobs: [{ endpoint, id }], payloads: "output" }),
+	reads: ({ endpoint, id, large }) => ({
+		jobs: [{ endpoint, id }],
+		payloads: large === undefined ? "output" : "small",
+	}),
 	apply(unit, q) {
 		const row = unit.records.find(q);
-		return row && unit.views.result(row, q.now);
+		return row && unit.views.result(row, q.now, q.large);
 	},
 };
 

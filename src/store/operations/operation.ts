@@ -61,8 +61,8 @@ export interface Reads {
 	keys?: readonly KeyPlace[];
 	/** Endpoints besides those of the rows above. */
 	endpoints?: readonly string[];
-	/** Payloads read with the jobs; only for a `read`. */
-	payloads?: "output" | "all";
+	/** Payloads read with the jobs; only for a `read`. `small`: of a large output its size. */
+	payloads?: "output" | "small" | "all";
 }
 
 /** Rows that an operation will read, known from what it has read so far. */

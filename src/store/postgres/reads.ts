@@ -16,18 +16,21 @@ import { keyOf } from "./rows/row.ts";
 import { readRange } from "./rows/chunk-rows.ts";
 import { readModelColumns, readModelFrom, readUnit } from "./rows/read-model.ts";
 import type { ReadModelRow } from "./rows/read-model.ts";
+import { SMALL_OUTPUT } from "./rows/payloads.ts";
 import { isStorable } from "./rows/storable.ts";
 import { statement } from "./connection/statement.ts";
-import type { Runner } from "./connection/statement.ts";
+import type { Runner, Statement } from "./connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 const ROW =
 	"FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
-const RESULTS = statement(`
-  SELECT ${readModelColumns({ input: "NULL", output: "jobs.output" })}
-    FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
-  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id
-  LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
+const resultsWith = (output: string): Statement =>
+	statement(`
+  SELECT ${readModelColumns({ input: "NULL", output })}
+  FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
+const RESULTS = resultsWith("jobs.output");
+const SMALL_RESULTS = resultsWith(SMALL_OUTPUT);
 const RECORD = statement(
 	`SELECT ${readModelColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`,
 );
@@ -87,7 +90,10 @@ export interface Reads {
 const MOST_ROWS = 128;
 
 /** Reads rows with their results; requests of one event-loop turn share a query. */
-function openResults(read: Runner): { row(key: JobKey): Promise<ReadModelRow | undefined> } {
+function openResults(
+	read: Runner,
+	results: Statement,
+): { row(key: JobKey): Promise<ReadModelRow | undefined> } {
 	let asked: {
 		key: JobKey;
 		resolve: (row: ReadModelRow | undefined) => void;
@@ -98,7 +104,7 @@ function openResults(read: Runner): { row(key: JobKey): Promise<ReadModelRow | u
 		const mine = asked.splice(0, MOST_ROWS);
 		if (asked.length > 0) void ask();
 		try {
-			const { rows } = await read.run(RESULTS, [
+			const { rows } = await read.run(results, [
 				texts(mine.map(({ key }) => key.endpoint)),
 				texts(mine.map(({ key }) => key.id)),
 			]);
@@ -135,7 +141,8 @@ export function openReads({
 		return values && readModelFrom(values);
 	}
 
-	const results = openResults(read);
+	const results = openResults(read, RESULTS);
+	const smallResults = openResults(read, SMALL_RESULTS);
 
 	/** Settles due live jobs of an endpoint, so that its counts are right. */
 	async function freshen({ endpoint, now }: { endpoint: string; now: number }): Promise<void> {
@@ -157,6 +164,7 @@ export function openReads({
 		const [key] = jobs;
 		if (!key || !isStorable(key.id)) return undefined;
 		if (payloads === "output") return await results.row(key);
+		if (payloads === "small") return await smallResults.row(key);
 		return await shown(payloads === "all" ? RECORD : BARE, key);
 	}
 

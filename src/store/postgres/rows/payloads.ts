@@ -2,6 +2,7 @@
  * Inputs, results and progress values in one transaction. They are columns of `jobs`; PostgreSQL
  * stores large ones out of line.
  */
+import { LARGE_BYTES } from "../../../core/json/json-text.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
 import { flags, texts as textArray } from "../connection/arrays.ts";
@@ -32,7 +33,13 @@ export function readError(packed: string | null): string | undefined {
 	return packed === null ? undefined : (JSON.parse(packed) as string);
 }
 
+/** SQL for an output, or of a large one its size after a mark that begins no JSON. */
+export const SMALL_OUTPUT = `CASE WHEN octet_length(jobs.output) < ${LARGE_BYTES} THEN jobs.output
+  ELSE '#' || octet_length(jobs.output) END`;
+
 export function readResult(output: string | null, error: string | null): Result {
+	if (output?.startsWith("#"))
+		return { outputBytes: Number(output.slice(1)), error: readError(error) };
 	return { output: output === null ? undefined : jsonTextOf(output), error: readError(error) };
 }
 

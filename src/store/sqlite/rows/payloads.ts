@@ -65,8 +65,11 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 				replaceResult.run(seq, output === undefined ? null : blocks.write(output), error ?? null);
 		},
 
-		result({ seq }: Numbered): Result {
+		/** `size`: of an output in blocks only its size. */
+		result({ seq }: Numbered, large?: "size"): Result {
 			const [output = null, error] = (selectResult.get(seq) ?? []) as [Value?, (string | null)?];
+			if (large !== undefined && typeof output === "number")
+				return { outputBytes: blocks.size(output), error: error ?? undefined };
 			return {
 				output: output === null ? undefined : blocks.read(output),
 				error: error ?? undefined,

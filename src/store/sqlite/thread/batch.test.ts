@@ -11,7 +11,12 @@ it("D17: what arrives while a batch is worked on shares its commit, and claims r
 	expect(reply).toMatchObject({ batches: 3, failures: [] });
 	expect(s.ran("COMMIT")).toBe(1);
 	expect(claimed(reply.answers[1])).toEqual(["a", "b", "c"]);
-	expect(reply.answers[3]).toMatchObject([expect.arrayContaining(["b"]), undefined, undefined]);
+	expect(reply.answers[3]).toMatchObject([
+		expect.arrayContaining(["b"]),
+		undefined,
+		undefined,
+		undefined,
+	]);
 });
 
 it("a batch that only reads makes no commit, before others or alone", async ({

@@ -68,12 +68,19 @@ const report: Codec<Args<"report">, Outcome<"report">> = {
 };
 
 const get: Codec<Args<"get">, Outcome<"get">> = {
-	...listed("endpoint", "id", "now"),
-	packAnswer: (answer) => answer && [packJob(answer.job), answer.output, answer.error],
+	...listed("endpoint", "id", "now", "large"),
+	packAnswer: (answer) =>
+		answer && [packJob(answer.job), answer.output, answer.error, answer.outputBytes],
 	unpackAnswer(packed) {
 		if (packed === undefined) return undefined;
-		const [job, output, error] = packed as [unknown[], JsonText | undefined, string | undefined];
-		return { job: unpackJob(job), output, error };
+		const [job, output, error, outputBytes] = packed as [
+			unknown[],
+			JsonText | undefined,
+			string | undefined,
+			number | undefined,
+		];
+		const read = { job: unpackJob(job), output, error };
+		return outputBytes === undefined ? read : { ...read, outputBytes };
 	},
 };
 

@@ -1,0 +1,74 @@
+/** Answers of any size: counted while they wait for their client, which must read (D41). */
+import type { Job } from "../core/job.ts";
+import { jobView } from "../core/job-view.ts";
+import type { JobResult } from "../core/job-view.ts";
+import type { JsonPieces } from "../core/json/json-text.ts";
+import { sizeOf } from "../core/json/json-text.ts";
+import type { Call } from "./call.ts";
+import { FREE_BYTES, hold, holdNow } from "./memory/call-memory.ts";
+import { json } from "./reply.ts";
+
+/** Sends JSON text when the caller may hold it. */
+export async function answer(
+	call: Call,
+	text: JsonPieces,
+	headers: readonly string[] = [],
+): Promise<void> {
+	const size = bytesIn(text);
+	if (size > FREE_BYTES) {
+		await hold(call, size);
+		mustRead(call);
+	}
+	json(call.res, text, headers);
+}
+
+/** The connection is closed when nothing is read for `writeTimeout`. */
+export function mustRead({ res, engine }: Call): void {
+	res.setTimeout(engine.budgets.writeTimeout.limit);
+}
+
+/** Sends the job object with its output. */
+export async function answerJob(call: Call, found: JobResult): Promise<void> {
+	const whole = withOutput(call, found);
+	json(call.res, jobView(whole instanceof Promise ? await whole : whole, call.engine.now()));
+}
+
+/**
+ * The job with its output when the caller may hold it, read or read again if need be. Refused, its
+ * id is in `x-request-id`. Not async: a frame would keep an output in memory that has to wait.
+ */
+export function withOutput(call: Call, found: JobResult): JobResult | Promise<JobResult> {
+	const size = outputSize(found);
+	if (size <= FREE_BYTES) return found;
+	mustRead(call);
+	const waiting = hold(call, size);
+	if (!waiting && found.outputBytes === undefined) return found;
+	return readOutput(call, found.job, waiting);
+}
+
+async function readOutput(
+	call: Call,
+	{ endpoint, id }: Job,
+	waiting: Promise<void> | undefined,
+): Promise<JobResult> {
+	if (waiting) {
+		const named = call.res.hasHeader("x-request-id");
+		if (!named) call.res.setHeader("x-request-id", id);
+		await waiting;
+		if (!named) call.res.removeHeader("x-request-id");
+	}
+	const read = await call.engine.jobs.result({ endpoint, id });
+	holdNow(call, outputSize(read));
+	return read;
+}
+
+/** Bytes of an output, read or not. */
+export function outputSize({ output, outputBytes }: JobResult): number {
+	return outputBytes ?? (output === undefined ? 0 : sizeOf(output));
+}
+
+function bytesIn(text: JsonPieces): number {
+	return typeof text === "string"
+		? text.length
+		: text.reduce((sum, piece) => sum + piece.length, 0);
+}
