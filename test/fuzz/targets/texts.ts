@@ -125,18 +125,25 @@ export const OPENAI_ERROR = target({
 		const trimmed = text.trim();
 		const input = JSON.parse(stringOf(openaiInput("/v1/x", text)));
 		same("input", input, { openai_route: "/v1/x", openai_input: value.value });
-		const single = singleResult(trimmed);
 		const list = Array.isArray(value.value) ? (value.value as unknown[]) : undefined;
-		same(
-			"single",
-			single === undefined ? [] : [JSON.parse(single)],
-			list === undefined ? [value.value] : list.length > 1 ? [list] : list,
-		);
-		same(
-			"chunks",
-			resultAsChunks(trimmed).map((each) => JSON.parse(each) as unknown),
-			list ?? [value.value],
-		);
+		for (const form of text.isWellFormed() ? [trimmed, [Buffer.from(trimmed)]] : [trimmed]) {
+			const steps = singleResult(form);
+			let step = steps.next();
+			while (!step.done) step = steps.next();
+			const single = step.value;
+			same(
+				"single",
+				single === undefined ? [] : [JSON.parse(stringOf(single))],
+				list === undefined ? [value.value] : list.length > 1 ? [list] : list,
+			);
+			same(
+				"chunks",
+				[...resultAsChunks(form)].flatMap((each) =>
+					each === undefined ? [] : [JSON.parse(each) as unknown],
+				),
+				list ?? [value.value],
+			);
+		}
 		if (text.isWellFormed())
 			same("output", JSON.parse(outputOf(`{"output":${text},"metrics":{}}`)), value.value);
 	},
