@@ -28,7 +28,8 @@ const resultsWith = (output: string): Statement =>
 	statement(`
   SELECT ${readModelColumns({ input: "NULL", output })}
   FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
-  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
+  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id
+  LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
 const RESULTS = resultsWith("jobs.output");
 const SMALL_RESULTS = resultsWith(SMALL_OUTPUT);
 const RECORD = statement(
