@@ -62,7 +62,9 @@ export function exchange(
 			bytes = rest;
 			return read();
 		}
-		const bare = q.head || status === 204 || status === 304;
+		// A request that cannot be parsed has no method: its answer has a body and ends the connection.
+		const head = q.head && !(status === 400 && headers["connection"] === "close");
+		const bare = head || status === 204 || status === 304;
 		const body = bare ? { text: "", left: rest.length } : bodyIn(headers, rest);
 		if (typeof body === "string") it.fault = body;
 		else if (body && body.left > 0) it.fault = `${body.left} bytes after the answer`;
