@@ -13,16 +13,18 @@ export type ChunkRows = ReturnType<typeof openChunkRows>;
 export function openChunkRows({
 	db,
 	onRollback,
+	reservations,
 }: {
 	db: Database;
 	onRollback: (undo: () => void) => void;
+	/** By `seq` of the job. */
+	reservations: Map<number, Reservation>;
 }) {
 	const insert = db.prepare("INSERT INTO chunks (seq, number, body) VALUES (?, ?, ?)");
 	const select = db.prepare(
 		"SELECT number, body, octet_length(body) FROM chunks WHERE seq = ? AND number >= ? AND number < ? ORDER BY number",
 	);
 	const removeFrom = db.prepare("DELETE FROM chunks WHERE seq = ? AND number >= ?");
-	const reservations = new Map<number, Reservation>();
 
 	function release(seq: number): void {
 		const held = reservations.get(seq);

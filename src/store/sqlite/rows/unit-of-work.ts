@@ -1,4 +1,5 @@
 /** What the operations of the database thread work on, built once the schema is ready. */
+import type { Reservation } from "../../operations/unit-of-work.ts";
 import type { Signal } from "../../contract/store.ts";
 import { openAttempts } from "./attempts.ts";
 import { openBlocks } from "./blocks.ts";
@@ -20,8 +21,14 @@ import { openViews } from "../../views.ts";
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
-/** Tests pass a small `keptRows`. */
-export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number } = {}) {
+/** Tests pass a small `keptRows`, and `reservations` that outlive one unit. */
+export function openUnitOfWork(
+	db: Database,
+	{
+		keptRows,
+		reservations = new Map(),
+	}: { keptRows?: number; reservations?: Map<number, Reservation> } = {},
+) {
 	let signals: Signal[] = [];
 	/** Of the open transaction: the number of signals before it, and what restores the memory. */
 	let signalsBefore = 0;
@@ -49,7 +56,7 @@ export function openUnitOfWork(db: Database, { keptRows }: { keptRows?: number }
 	const attempts = openAttempts({ db, records, ended: (worker) => fence.forget(worker) });
 	const blocks = openBlocks({ db, large });
 	const payloads = openPayloads({ db, blocks });
-	const chunks = openChunkRows({ db, onRollback: (restore) => undo.push(restore) });
+	const chunks = openChunkRows({ db, reservations, onRollback: (restore) => undo.push(restore) });
 	const deliveries = openDeliveries({ db, blocks });
 	const transitions = openTransitions<Row>({
 		queues,

@@ -1,10 +1,12 @@
 /**
  * A SQLite store without batches and caches, for comparison: each operation has its own transaction
- * and first reads all memory from the file again.
+ * and first reads all memory from the file again, but for the reservations of chunks, which are not
+ * in the file.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Reservation } from "../../operations/unit-of-work.ts";
 import { openDatabase } from "../database.ts";
 import type { Database, Statement, Value } from "../database.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
@@ -36,6 +38,7 @@ export interface NaiveStore {
 
 export async function openNaiveStore(): Promise<NaiveStore> {
 	const { db, end } = await temporaryDatabase();
+	const reservations = new Map<number, Reservation>();
 	const statements = new Map<string, Statement>();
 	// Statements keep no state between operations, and preparing them is slow.
 	const cached: Database = {
@@ -51,7 +54,8 @@ export async function openNaiveStore(): Promise<NaiveStore> {
 	};
 	return {
 		db,
-		run: (number, packed) => openBatches(openUnitOfWork(cached))([number, packed]),
+		run: (number, packed) =>
+			openBatches(openUnitOfWork(cached, { reservations }))([number, packed]),
 		end,
 	};
 }

@@ -1,7 +1,7 @@
 /**
  * Random operations in random batches give the answers and the rows of a store that runs them one
  * by one, without batches and caches, in the order of T3. T1 to T9: README.md here; R1 to R8:
- * ../rows/README.md. Not covered: reservations of chunks, which a store without memory cannot have.
+ * ../rows/README.md.
  */
 import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
@@ -15,173 +15,17 @@ import type { Database } from "../database.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { contents, openNaiveStore, temporaryDatabase } from "../testing/naive.ts";
 import type { NaiveStore } from "../testing/naive.ts";
+import { anyOperation, fencing, roundsOf, streaming } from "../testing/operations.ts";
+import type { Operation } from "../testing/operations.ts";
 import { openBatches } from "./batch.ts";
 import { connect } from "./client.ts";
 import { CODECS } from "./codecs.ts";
 import type { Batch, Reply } from "./messages.ts";
 
 const T0 = 1_800_000_000_000;
-/** Within and beyond each deadline of a job, ms. */
-const PASSES = [0, 1, 1000, 6000, 21_000, 61_000, 2_000_000];
 /** Sizes of the row cache: rows are dropped after each step, in a transaction, never. */
 const keptRows = fc.constantFrom(2, 8, 1000);
 const FAILED_COMMIT = "the disk failed";
-
-const endpoint = fc.constantFrom("e1", "e1", "e2");
-const worker = fc.constantFrom("w1", "w1", "w1", "w2");
-/** A job by how many were submitted to its endpoint after it. */
-const job = fc.nat({ max: 8 });
-
-/** One operation; what depends on earlier ones (ids, `now`) is added when it is asked for. */
-const operation = fc.oneof(
-	{
-		weight: 8,
-		arbitrary: fc.record({
-			name: fc.constant("jobs.insert" as const),
-			endpoint,
-			lowPriority: fc.constantFrom(false, false, true),
-			ttlMs: fc.constantFrom(5000, 60_000, 1e9),
-			large: fc.constantFrom(false, false, false, true),
-			webhook: fc.constantFrom(undefined, "https://example.org/hook"),
-			queueBound: fc.constantFrom(undefined, undefined, 3),
-			key: fc.constantFrom(undefined, undefined, "k1", "k2"),
-			/** The id is used already: the operation fails when its row is written. */
-			twice: fc.constantFrom(false, false, false, false, false, true),
-		}),
-	},
-	{
-		weight: 5,
-		arbitrary: fc.record({
-			name: fc.constant("jobs.claim" as const),
-			endpoint,
-			worker,
-			limit: fc.constantFrom(1, 2, 5, 100),
-			maxBytes: fc.constantFrom(10, 1e6),
-		}),
-	},
-	{
-		weight: 4,
-		arbitrary: fc.record({
-			name: fc.constant("jobs.report" as const),
-			endpoint,
-			worker,
-			job,
-			on: fc.constantFrom("complete" as const, "fail" as const),
-			large: fc.boolean(),
-		}),
-	},
-	{
-		weight: 4,
-		arbitrary: fc.record({
-			name: fc.constant("jobs.move" as const),
-			endpoint,
-			job,
-			on: fc.constantFrom("cancel", "release", "release", "lose", "retry", "retry"),
-			attempt: fc.constantFrom(1, 1, 2),
-			over: fc.boolean(),
-			queueBound: fc.constantFrom(undefined, 3),
-		}),
-	},
-	{
-		weight: 3,
-		arbitrary: fc.record({
-			name: fc.constantFrom("jobs.get" as const, "jobs.record" as const),
-			endpoint,
-			job,
-		}),
-	},
-	{
-		weight: 2,
-		arbitrary: fc.record({
-			name: fc.constantFrom("jobs.counts" as const, "jobs.waiting" as const),
-			endpoint,
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({ name: fc.constant("jobs.progress" as const), endpoint, worker, job }),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			name: fc.constant("jobs.retain" as const),
-			endpoint,
-			job,
-			retainMs: fc.constantFrom(1, 50_000),
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			name: fc.constantFrom("jobs.purge" as const, "jobs.cancelAll" as const),
-			endpoint,
-			limit: fc.constant(1000),
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			name: fc.constant("jobs.list" as const),
-			endpoint,
-			filter: fc.constant({}),
-			erased: fc.boolean(),
-			limit: fc.constant(1000),
-		}),
-	},
-	{ weight: 1, arbitrary: fc.record({ name: fc.constant("jobs.extendAll" as const) }) },
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			name: fc.constant("chunks.append" as const),
-			endpoint,
-			worker,
-			job,
-			chunks: fc.constantFrom(["1"], ["2", "3"]),
-			unlessLast: fc.boolean(),
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			name: fc.constant("chunks.read" as const),
-			endpoint,
-			job,
-			from: fc.constantFrom(0, 1),
-			maxBytes: fc.constant(1000),
-		}),
-	},
-	{
-		weight: 2,
-		arbitrary: fc.record({
-			name: fc.constantFrom("workers.ping" as const, "workers.idle" as const),
-			endpoint,
-			worker,
-			named: fc.constant([]),
-		}),
-	},
-);
-type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
-
-/** Batches at one time; one list in `transactions` shares a transaction, if it writes. */
-const round = fc.record({
-	passes: fc.constantFrom(...PASSES),
-	/**
-	 * Settles first what the time brings, and only then may operations and commits fail: after a
-	 * failure, lost jobs may be taken back one by one instead of together, in another order.
-	 */
-	settled: fc.boolean(),
-	transactions: fc.array(
-		fc.record({
-			batches: fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), {
-				minLength: 1,
-				maxLength: 4,
-			}),
-			commitFails: fc.constantFrom(false, false, false, true),
-		}),
-		{ minLength: 1, maxLength: 4 },
-	),
-});
-const rounds = fc.array(round, { minLength: 1, maxLength: 6 });
 
 interface Call {
 	name: OpName;
@@ -365,59 +209,67 @@ function failing(db: Database): { db: Database; failNext: () => void } {
 	};
 }
 
-it("T3 to T6, R1 to R8: any batches give the answers, signals and rows of their operations one by one", {
-	timeout: 120_000,
-}, async () => {
-	await fc.assert(
-		fc.asyncProperty(rounds, keptRows, async (given, kept) => {
-			const naive = await openNaiveStore();
-			const file = await temporaryDatabase();
-			try {
-				const { db, failNext } = failing(file.db);
-				const unit = openUnitOfWork(db, { keptRows: kept });
-				const answer = openBatches(unit);
-				const call = caller();
-				const { compare, signals } = comparison(naive);
-				const seen: Reply["signals"] = [];
+it.each([
+	{ of: "", operation: anyOperation, numRuns: 60 },
+	{ of: " that fence jobs (R7)", operation: fencing, numRuns: 60 },
+	{ of: " that reserve chunks (R8)", operation: streaming, numRuns: 60 },
+])(
+	"T3 to T6, R1 to R8: any batches of operations$of give what each gives alone",
+	{
+		timeout: 120_000,
+	},
+	async ({ operation, numRuns }) => {
+		await fc.assert(
+			fc.asyncProperty(roundsOf(operation), keptRows, async (given, kept) => {
+				const naive = await openNaiveStore();
+				const file = await temporaryDatabase();
+				try {
+					const { db, failNext } = failing(file.db);
+					const unit = openUnitOfWork(db, { keptRows: kept });
+					const answer = openBatches(unit);
+					const call = caller();
+					const { compare, signals } = comparison(naive);
+					const seen: Reply["signals"] = [];
 
-				/** Runs batches as the thread does: messages are copied, buffers leave (T6). */
-				function run(batches: readonly (readonly Call[])[]): void {
-					const messages = batches.map((calls) => structuredClone(calls.flatMap(packed)));
-					const calls = batches.flat();
-					while (messages.length > 0) {
-						const first = messages.shift()!;
-						const computed = answer(first, () => messages.shift());
-						const reply = structuredClone(computed, { transfer: unit.large.takeOut() });
-						unit.payloads.forgetFresh();
-						unit.large.free();
-						seen.push(...reply.signals);
-						const here = calls.splice(0, reply.answers.length);
-						compare(
-							here,
-							here.map((each, index) => outcomeOf(each, reply, index)),
-						);
+					/** Runs batches as the thread does: messages are copied, buffers leave (T6). */
+					function run(batches: readonly (readonly Call[])[]): void {
+						const messages = batches.map((calls) => structuredClone(calls.flatMap(packed)));
+						const calls = batches.flat();
+						while (messages.length > 0) {
+							const first = messages.shift()!;
+							const computed = answer(first, () => messages.shift());
+							const reply = structuredClone(computed, { transfer: unit.large.takeOut() });
+							unit.payloads.forgetFresh();
+							unit.large.free();
+							seen.push(...reply.signals);
+							const here = calls.splice(0, reply.answers.length);
+							compare(
+								here,
+								here.map((each, index) => outcomeOf(each, reply, index)),
+							);
+						}
 					}
-				}
 
-				for (const { passes, settled, transactions } of given) {
-					call.pass(passes);
-					if (settled) run([[call.settle()]]);
-					for (const { batches, commitFails } of transactions) {
-						if (settled && commitFails) failNext();
-						run(batches.map((batch) => batch.map((each) => call.of(each, settled))));
+					for (const { passes, settled, transactions } of given) {
+						call.pass(passes);
+						if (settled) run([[call.settle()]]);
+						for (const { batches, commitFails } of transactions) {
+							if (settled && commitFails) failNext();
+							run(batches.map((batch) => batch.map((each) => call.of(each, settled))));
+						}
+						run([[call.settle()], call.reads()]);
+						expect(contents(file.db)).toEqual(contents(naive.db));
+						expect(sorted(seen.splice(0))).toEqual(sorted(signals.splice(0)));
 					}
-					run([[call.settle()], call.reads()]);
-					expect(contents(file.db)).toEqual(contents(naive.db));
-					expect(sorted(seen.splice(0))).toEqual(sorted(signals.splice(0)));
+				} finally {
+					file.end();
+					naive.end();
 				}
-			} finally {
-				file.end();
-				naive.end();
-			}
-		}),
-		{ numRuns: 60, interruptAfterTimeLimit: 60_000 },
-	);
-});
+			}),
+			{ numRuns, interruptAfterTimeLimit: 60_000 },
+		);
+	},
+);
 
 /** Calls of the contract by their names in the table of operations. */
 function ask(store: Store, { name, q }: Call): Promise<unknown> {
@@ -429,7 +281,7 @@ it("T1 to T9: each caller of the thread gets the answer of its own operation, in
 	timeout: 120_000,
 }, async () => {
 	await fc.assert(
-		fc.asyncProperty(rounds, async (given) => {
+		fc.asyncProperty(roundsOf(anyOperation), async (given) => {
 			const naive = await openNaiveStore();
 			const file = await temporaryDatabase();
 			const { path } = file.db;
