@@ -139,12 +139,13 @@ export async function startApp(
 			events,
 			host: config.host,
 			port: config.port,
+			tls: config.tls,
 			corsOrigins: config.corsOrigins,
 			publicUrl: config.publicUrl,
 			consoleFolder: o.consoleFolder ?? CONSOLE_FOLDER,
 			reference: () => hex(random(4)),
 		});
-		const url = `http://${reachable(server.host)}:${server.port}`;
+		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;
 		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;
 		// A load balancer could route calls to any server; launched workers must call their own.
 		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });

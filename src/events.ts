@@ -114,6 +114,10 @@ export interface Events {
 	"secrets.waiting": Record<never, never>;
 	/** All stored secrets are encrypted with the current key; the previous one is not needed. */
 	"secrets.resealed": Record<never, never>;
+	/** The changed TLS certificate is in use (D34). */
+	"certificate.reloaded": Record<never, never>;
+	/** The changed certificate files cannot be used; the former ones stay in use. */
+	"certificate.failed": { reason: string };
 	/** The store cannot be written. */
 	"store.away": { why: string };
 	/**

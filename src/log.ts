@@ -74,6 +74,11 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
 	],
+	"certificate.reloaded": ["info", () => "the changed TLS certificate is in use"],
+	"certificate.failed": [
+		"error",
+		({ reason }) => `the TLS certificate is not replaced, the former one stays in use: ${reason}`,
+	],
 	"secrets.waiting": [
 		"info",
 		() => "stored secrets keep their earlier key until all servers have the new SLUICE_SECRET",

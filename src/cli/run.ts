@@ -3,6 +3,7 @@ import { version } from "../version.ts";
 import { runCommand, usage } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { CliError } from "./errors.ts";
+import { trustService } from "./trust.ts";
 
 /** `words`: those after `sluice`. Returns the exit code. */
 export async function run([name, ...args]: readonly string[]): Promise<number> {
@@ -17,6 +18,7 @@ export async function run([name, ...args]: readonly string[]): Promise<number> {
 	const command = COMMANDS.find((each) => each.name === name);
 	try {
 		if (!command) throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
+		trustService(process.env);
 		return await runCommand(command, args);
 	} catch (error) {
 		if (!(error instanceof CliError)) throw error;

@@ -29,6 +29,8 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 	"public-url": "URL",
 	"advertise-url": "URL",
 	"drain-timeout": "SECONDS",
+	"tls-cert": "FILE",
+	"tls-key": "FILE",
 };
 
 const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(

@@ -14,6 +14,8 @@ export interface Config {
 	host: string;
 	port: number;
 	store: StoreAddress;
+	/** PEM files, absolute; absent: no TLS. */
+	tls?: { cert: string; key: string } | undefined;
 	/** Local data: worker output; with PostgreSQL also the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
@@ -47,9 +49,11 @@ export interface Config {
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
 /** By the names of {@link OPTIONS}, in their units. */
-interface Values extends Omit<Config, "endpoints" | "store" | "drainMs" | "budgets"> {
+interface Values extends Omit<Config, "tls" | "endpoints" | "store" | "drainMs" | "budgets"> {
 	store: string;
 	drainTimeout: number;
+	tlsCert?: string;
+	tlsKey?: string;
 }
 
 /** The configuration, or a sentence per problem. */
@@ -81,6 +85,9 @@ export function loadConfig(
 		);
 	if (values.secretPrevious !== undefined && values.secret === undefined)
 		problems.push("SLUICE_SECRET_PREVIOUS needs SLUICE_SECRET, which replaces it.");
+	const { tlsCert: cert, tlsKey: key } = values;
+	if ((cert === undefined) !== (key === undefined))
+		problems.push("SLUICE_TLS_CERT and SLUICE_TLS_KEY must be set together.");
 	if (problems.length > 0) return { ok: false, problems };
 
 	const { host, port, apiKey, secret, secretPrevious, gpus, logLevel, logFormat } = values;
@@ -90,6 +97,7 @@ export function loadConfig(
 		config: {
 			host,
 			port,
+			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,
 			apiKey,

@@ -107,6 +107,28 @@ export const OPTIONS = {
 			"x-message": "must be an http or https address without query, such as http://10.0.0.5:8080.",
 		},
 	},
+	tlsCert: {
+		flag: "tls-cert",
+		env: "SLUICE_TLS_CERT",
+		file: "tls.cert",
+		schema: {
+			type: "string",
+			minLength: 1,
+			description:
+				"PEM file with the certificate and its chain: the service then speaks https only. It is " +
+				"read again when it changes, within a minute.",
+		},
+	},
+	tlsKey: {
+		flag: "tls-key",
+		env: "SLUICE_TLS_KEY",
+		file: "tls.key",
+		schema: {
+			type: "string",
+			minLength: 1,
+			description: "PEM file with the private key of tls.cert, without a passphrase.",
+		},
+	},
 	drainTimeout: {
 		flag: "drain-timeout",
 		env: "SLUICE_DRAIN_TIMEOUT",

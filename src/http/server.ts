@@ -1,10 +1,11 @@
 /** The HTTP server: connections, malformed requests, shutdown. */
-import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { TlsFiles } from "../certificate.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { requests } from "./requests.ts";
 import type { RequestOptions } from "./requests.ts";
+import { serverFor } from "./tls.ts";
 
 /**
  * Longer than workers reuse idle connections: no result is sent into a closing one (protocol B.6),
@@ -14,6 +15,9 @@ const KEEP_ALIVE_MS = 75_000;
 
 /** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
 const HEADERS_LIMIT = 128 * 1024;
+
+/** Errors of connections that have not become encrypted. */
+const NO_TLS = /^ERR_(?:SSL|TLS)_/;
 
 /** A running server. */
 export interface HttpServer {
@@ -31,6 +35,8 @@ export interface HttpServer {
 export interface HttpOptions extends RequestOptions {
 	host: string;
 	port: number;
+	/** Serves https. */
+	tls?: TlsFiles | undefined;
 }
 
 /** Rejects if the address is not available. */
@@ -41,7 +47,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	/** Aborted when the last connection closes during shutdown. */
 	const unused = new AbortController();
 
-	const server = createServer(
+	const { server, stop: stopTls } = serverFor(
 		{
 			keepAlive: true,
 			noDelay: true,
@@ -52,6 +58,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			optimizeEmptyRequests: true,
 		},
 		handle,
+		{ files: o.tls, clock: o.clock, events: o.events },
 	);
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
 	server.on("checkExpectation", handle);
@@ -65,7 +72,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		});
 	});
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-		if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+		if (error.code === "ECONNRESET" || NO_TLS.test(error.code ?? "") || !socket.writable)
+			return void socket.destroy();
 		refuseSocket(
 			socket,
 			new ApiError(
@@ -104,6 +112,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			endPolls();
 			const over = new AbortController();
 			server.close(() => over.abort());
+			await stopTls();
 			server.closeIdleConnections();
 			await o.clock.sleep(ms, over.signal);
 			for (const socket of sockets) socket.destroy();

@@ -9,6 +9,7 @@ import type { Action, FlagValues } from "../command.ts";
 import { JSON_FLAG } from "../common-flags.ts";
 import { readFile } from "../serve.ts";
 import { printable } from "../table.ts";
+import { certificateFinding } from "./certificate.ts";
 import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
 import { postgresFindings } from "./postgres.ts";
 import { checkService, publicUrlFinding } from "./service.ts";
@@ -66,6 +67,7 @@ async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {
 				? storeFindings(config.store.path)
 				: await postgresFindings({ url: config.store.url, now })),
 		);
+		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
 		if (service.answers && config.publicUrl !== undefined)
 			findings.push(await publicUrlFinding(config.publicUrl));

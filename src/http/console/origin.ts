@@ -29,7 +29,8 @@ export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Si
 	const byPublic =
 		publicUrl !== undefined &&
 		(origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);
-	if (!byPublic) return { path: "/", secure: origin?.startsWith("https://") === true };
+	const encrypted = "encrypted" in req.socket || origin?.startsWith("https://") === true;
+	if (!byPublic) return { path: "/", secure: encrypted };
 	const path = publicUrl.pathname.replace(/\/+$/, "");
 	return {
 		path: path === "" || path.includes(";") ? "/" : path,

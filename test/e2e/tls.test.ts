@@ -1,0 +1,158 @@
+/** The built-in TLS: certificates are made here with openssl (D34). */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import type { TLSSocket } from "node:tls";
+import { expect, it } from "vitest";
+import type { TestContext } from "vitest";
+import { readCertificate } from "../../src/certificate.ts";
+import { certificateFinding } from "../../src/cli/doctor/certificate.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { startApp } from "../../src/compose.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { eventBus } from "../../src/events.ts";
+import { folder, KEY, nextEvent } from "../support/service.ts";
+import { sluice } from "./command.ts";
+
+/** A certificate of its own authority for localhost and 127.0.0.1. */
+function certificate(path: string, name: string): { cert: string; key: string } {
+	const [cert, key] = [join(path, `${name}.crt`), join(path, `${name}.key`)];
+	execFileSync(
+		"openssl",
+		[
+			...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
+			...["-days", "30", "-subj", `/CN=${name}`, "-keyout", key, "-out", cert],
+			...["-addext", "subjectAltName=DNS:localhost,DNS:sluice.test,IP:127.0.0.1"],
+		],
+		{ stdio: "ignore" },
+	);
+	return { cert, key };
+}
+
+function place(test: TestContext): string {
+	const at = folder();
+	test.onTestFinished(at.remove);
+	return at.path;
+}
+
+async function start(test: TestContext, path: string, files: { cert: string; key: string }) {
+	const loaded = loadConfig({
+		flags: { port: "0", store: `sqlite:${join(path, "s.db")}`, "drain-timeout": "0" },
+		env: { SLUICE_API_KEY: KEY, SLUICE_TLS_CERT: files.cert, SLUICE_TLS_KEY: files.key },
+		cwd: path,
+		readFile: () => undefined,
+	});
+	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+	const [events, clock] = [eventBus(), manualClock(Date.now())];
+	const app = await startApp(loaded.config, { clock, events, env: {} });
+	test.onTestFinished(async () => {
+		let ended = false;
+		const end = app.stop().finally(() => (ended = true));
+		while (!ended) await clock.advance(1000);
+		await end;
+	});
+	return { ...app, clock, events };
+}
+
+/** A request that accepts only certificates of `ca`. */
+function ask(url: string, q: { ca: string; path?: string; headers?: Record<string, string> }) {
+	return new Promise<{
+		status: number | undefined;
+		headers: Record<string, unknown>;
+		name: string;
+	}>((resolve, reject) => {
+		const { ca, path = "/healthz", headers = {} } = q;
+		const call = request(url + path, { ca, headers, agent: false }, (answer) => {
+			const { subject } = (answer.socket as TLSSocket).getPeerCertificate();
+			answer.resume();
+			resolve({ status: answer.statusCode, headers: answer.headers, name: String(subject.CN) });
+		});
+		call.on("error", reject);
+		call.end();
+	});
+}
+
+it("D34: serves https only, from TLS 1.2 on, and asks browsers to stay with it", async (test) => {
+	const path = place(test);
+	const files = certificate(path, "one");
+	const { url } = await start(test, path, files);
+	expect(url).toMatch(/^https:\/\/127\.0\.0\.1:/);
+	const ca = readFileSync(files.cert, "utf8");
+	expect(await ask(url, { ca })).toMatchObject({
+		status: 200,
+		headers: { "strict-transport-security": expect.stringMatching(/^max-age=/) },
+	});
+	const local = await ask(url, { ca, headers: { host: "localhost:8080" } });
+	expect(local.headers["strict-transport-security"]).toBeUndefined();
+	await expect(
+		ask(url, { ca: readFileSync(certificate(path, "two").cert, "utf8") }),
+	).rejects.toThrow(/self-signed|unable to verify/);
+	await expect(fetch(url.replace("https:", "http:"))).rejects.toThrow();
+	const { port } = new URL(url);
+	const old = connect({ port: Number(port), ca, maxVersion: "TLSv1.1", minVersion: "TLSv1.1" });
+	await expect(
+		new Promise((resolve, reject) => old.once("secureConnect", resolve).once("error", reject)),
+	).rejects.toThrow();
+	expect((await ask(url, { ca })).status).toBe(200);
+});
+
+it("D34: a renewed certificate is used within a minute; files that do not fit leave the former one in use", async (test) => {
+	const path = place(test);
+	const [files, renewed] = [certificate(path, "one"), certificate(path, "two")];
+	const former = readFileSync(files.cert, "utf8");
+	const { url, clock, events } = await start(test, path, files);
+	const failed = nextEvent(events, "certificate.failed");
+	const [cert, key] = [readFileSync(renewed.cert, "utf8"), readFileSync(renewed.key, "utf8")];
+	writeFileSync(files.cert, cert);
+	await clock.advance(60_000);
+	expect((await failed).reason).toMatch(/does not belong to the certificate/);
+	expect((await ask(url, { ca: former })).name).toBe("one");
+	const reloaded = nextEvent(events, "certificate.reloaded");
+	writeFileSync(files.key, key);
+	await clock.advance(60_000);
+	await reloaded;
+	expect((await ask(url, { ca: cert })).name).toBe("two");
+});
+
+it("D34: files that cannot be used are refused with a sentence", (test) => {
+	const path = place(test);
+	const [one, two] = [certificate(path, "one"), certificate(path, "two")];
+	const fault = (files: object, now = Date.now()) => {
+		try {
+			readCertificate({ ...one, ...files }, now);
+			return "none";
+		} catch (error) {
+			return (error as Error).message;
+		}
+	};
+	writeFileSync(join(path, "text"), "no certificate");
+	expect(fault({})).toBe("none");
+	expect(fault({ cert: join(path, "none") })).toMatch(/certificate file \S+none does not exist/);
+	expect(fault({ key: path })).toMatch(/key file \S+ cannot be read: EISDIR/);
+	expect(fault({ cert: join(path, "text") })).toMatch(/does not contain a certificate in PEM form/);
+	expect(fault({ key: join(path, "text") })).toMatch(/does not contain a private key/);
+	expect(fault({ key: two.key })).toMatch(/does not belong to the certificate/);
+	expect(fault({}, Date.now() + 31 * 86_400_000)).toMatch(/expired on/);
+	const level = (days: number) => certificateFinding(one, Date.now() + days * 86_400_000).level;
+	expect([level(0), level(20), level(31)]).toEqual(["ok", "warning", "problem"]);
+	expect(
+		loadConfig({ flags: { "tls-cert": "c" }, env: {}, cwd: path, readFile: () => undefined }),
+	).toMatchObject({ ok: false, problems: [expect.stringContaining("must be set together")] });
+});
+
+it("D36, D34: commands accept the certificate in SLUICE_CA", async (test) => {
+	const path = place(test);
+	const files = certificate(path, "one");
+	const { url } = await start(test, path, files);
+	const env = { SLUICE_URL: url, SLUICE_API_KEY: KEY };
+	const refused = await sluice(test, ["endpoints", "list"], { cwd: path, env });
+	expect(refused.code).toBe(1);
+	expect(
+		await sluice(test, ["endpoints", "list"], {
+			cwd: path,
+			env: { ...env, SLUICE_CA: files.cert },
+		}),
+	).toMatchObject({ code: 0 });
+});
