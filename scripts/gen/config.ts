@@ -39,7 +39,8 @@ configuration the service prints every problem with its field and bound and exit
 
 ${table(["Flag", "Environment", "sluice.yaml", "Value", "Meaning"], rows)}
 
-Commands find the service by \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`) and \`SLUICE_API_KEY\`; \`SLUICE_CA\` names a PEM file of a certificate authority to accept.
+Commands find the service by \`SLUICE_URL\` (default \`http://127.0.0.1:8080\`) and \`SLUICE_API_KEY\`.
+With \`SLUICE_CA\`, a PEM file, they accept certificates of that authority.
 
 ## Settings of an endpoint
 

@@ -98,7 +98,7 @@ it("D34: serves https only, from TLS 1.2 on, and asks browsers to stay with it",
 	expect((await ask(url, { ca })).status).toBe(200);
 });
 
-it("D34: a renewed certificate is used within a minute; files that do not fit leave the former one in use", async (test) => {
+it("D34: a renewed certificate is used within a minute; of files that do not fit, none is", async (test) => {
 	const path = place(test);
 	const [files, renewed] = [certificate(path, "one"), certificate(path, "two")];
 	const former = readFileSync(files.cert, "utf8");
