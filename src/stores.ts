@@ -59,8 +59,8 @@ export async function inspectPostgres(q: { url: string; now: () => number }): Pr
  * Applies missing migrations, or with `check` only returns them. `name`: the store without secrets.
  * `newSecret`: accept another key for secrets at the next start; encrypted data becomes unreadable
  * (D22). `rotateSecret`: a new key in the key file, in addition to the one in use.
- * `acceptMissingLog`: go on without the log that the file needs (D17). Throws an Error for the
- * operator.
+ * `acceptMissingLog`: go on without the log that the file needs (D17). `compact`: rewrite the file
+ * without free pages. Throws an Error for the operator.
  */
 export async function migrateStore({
 	address,
@@ -72,6 +72,7 @@ export async function migrateStore({
 	newSecret?: boolean;
 	rotateSecret?: boolean;
 	acceptMissingLog?: boolean;
+	compact?: boolean;
 }): Promise<{ name: string; migrations: string[] }> {
 	return address.kind === "sqlite"
 		? await migrateFile(address.path, { check, ...accept })
@@ -97,11 +98,13 @@ async function migrateFile(
 		newSecret = false,
 		rotateSecret = false,
 		acceptMissingLog = false,
+		compact = false,
 	}: {
 		check: boolean;
 		newSecret?: boolean;
 		rotateSecret?: boolean;
 		acceptMissingLog?: boolean;
+		compact?: boolean;
 	},
 ): Promise<{ name: string; migrations: string[] }> {
 	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] =
@@ -119,6 +122,7 @@ async function migrateFile(
 		if (newSecret) acceptNewKey(db);
 		// Open, so locked: no service uses the key.
 		if (rotateSecret) rotateKeyFile(path, randomBytes(KEY_BYTES).toString("hex"));
+		if (compact) (await import("./store/sqlite/vacuum.ts")).compact(db);
 		return { name: path, migrations: migrations.map(({ name }) => name) };
 	} finally {
 		db.close();

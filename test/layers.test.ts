@@ -76,7 +76,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"core/": ["core/"],
 	"store/contract/": ["store/contract/", "core/"],
 	"store/": [...STORE, "core/", "node"],
-	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "node"],
+	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "clock.ts", "node"],
 	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
 	"launchers/": ["launchers/", "core/", "clock.ts", "node"],
 	"webhooks/": ["webhooks/", "core/", "clock.ts", "node"],

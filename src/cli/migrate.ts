@@ -28,6 +28,11 @@ export const migrate: Action = {
 			summary:
 				"SQLite with a key file: make a new key; the next start encrypts stored secrets with it",
 		},
+		compact: {
+			summary:
+				"SQLite: rewrite the file without free space, so that it shrinks automatically from now on; " +
+				"needs as much free disk space as the file has",
+		},
 		...JSON_FLAG,
 	},
 	async run({ flags }) {
@@ -41,6 +46,9 @@ export const migrate: Action = {
 		const newSecret = flags["new-secret"] !== undefined;
 		const acceptMissingLog = flags["accept-missing-log"] !== undefined;
 		if (newSecret && check) throw new CliError("--new-secret cannot be combined with --check.");
+		const compact = flags["compact"] !== undefined;
+		if (compact && (check || loaded.store.kind === "postgres"))
+			throw new CliError("--compact is for SQLite, and cannot be combined with --check.");
 		if (acceptMissingLog && check)
 			throw new CliError("--accept-missing-log cannot be combined with --check.");
 		if (newSecret && loaded.store.kind === "postgres")
@@ -61,6 +69,7 @@ export const migrate: Action = {
 			newSecret,
 			acceptMissingLog,
 			rotateSecret,
+			compact,
 		}).catch((error: unknown) => {
 			throw new CliError((error as Error).message, 1);
 		});

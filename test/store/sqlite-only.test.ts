@@ -169,8 +169,8 @@ describe("SQLite", () => {
 		await on(path, async (store) => {
 			const site = siteOf(store);
 			await site.report((await site.running()).id);
-			const wal = (): number => readFileSync(`${path}-wal`).length;
-			const before = wal();
+			const commits = (): number => commitsIn(readFileSync(`${path}-wal`));
+			const before = commits();
 			const [claim, ...jobs] = await Promise.all([
 				site.take({ limit: 9 }),
 				site.add(),
@@ -179,12 +179,12 @@ describe("SQLite", () => {
 			]);
 			const [first, low, second] = jobs.map(({ id }) => id);
 			expect(claim.jobs.map(({ job }) => job.id)).toEqual([first, second, low]);
-			expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(1);
+			expect(commits() - before).toBe(1);
 			const { id } = await site.add();
-			expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(2);
+			expect(commits() - before).toBe(2);
 			const [behind, both] = await Promise.all([site.add(), site.takeIds({ limit: 2 })]);
 			expect(both).toEqual([id, behind.id]);
-			expect(commitsAfter(readFileSync(`${path}-wal`), before)).toBe(3);
+			expect(commits() - before).toBe(3);
 		});
 		expect(existsSync(`${path}-wal`)).toBe(false);
 	});
@@ -288,13 +288,14 @@ describe("the schema of SQLite", () => {
 });
 
 /**
- * Commits in a write-ahead log after a number of bytes: frames whose header holds the size of the
- * database.
+ * Commits in a write-ahead log since its last restart: frames with the salt of the log whose header
+ * holds the size of the database.
  */
-function commitsAfter(wal: Buffer, from: number): number {
+function commitsIn(wal: Buffer): number {
+	const salt = wal.subarray(16, 24);
 	const frame = 24 + wal.readUInt32BE(8);
 	let commits = 0;
-	for (let at = Math.max(32, from); at + 24 <= wal.length; at += frame)
-		if (wal.readUInt32BE(at + 4) > 0) commits += 1;
+	for (let at = 32; at + 24 <= wal.length; at += frame)
+		if (wal.readUInt32BE(at + 4) > 0 && wal.subarray(at + 8, at + 16).equals(salt)) commits += 1;
 	return commits;
 }

@@ -49,9 +49,10 @@ const BUSY_TIMEOUT_MS = 2000;
 
 /**
  * Exclusive lock: a second service is refused, and the WAL index needs no shared memory. Every
- * commit is flushed (D17). Page cache 8 MB; checkpoint after 16 MB of WAL.
+ * commit is flushed (D17). Free pages can be returned (`vacuum.ts`). Page cache 8 MB; checkpoint after 16 MB of WAL.
  */
 const PRAGMAS = `
+  PRAGMA auto_vacuum = INCREMENTAL;
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;

@@ -7,7 +7,13 @@ import type { DatabaseOptions } from "../database.ts";
 import type { Admission, Batch, Greeting } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
+import { systemClock } from "../../../clock.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
+import { convert, openVacuum } from "../vacuum.ts";
+
+/** Without a batch for this time the thread is idle, ms; and the pause between two steps then. */
+const IDLE_MS = 50;
+const PAUSE_MS = 10;
 
 const options = workerData as DatabaseOptions;
 
@@ -19,6 +25,7 @@ function greet(greeting: Greeting): void {
 try {
 	const db = openDatabase(options);
 	await prepareSchema(db);
+	convert(db);
 	const stored = readSecrets(db);
 	const admitted = once(parentPort!, "message") as Promise<[Admission]>;
 	greet({ ready: true, stored });
@@ -26,7 +33,25 @@ try {
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = openUnitOfWork(db);
 	const answer = openBatches(parts);
+	const vacuum = openVacuum(db);
 	let closing = false;
+	let resting = false;
+	let worked = false;
+
+	/** Returns free pages until there are none or the store is closed. */
+	async function vacuumWhileIdle(): Promise<void> {
+		worked = true;
+		if (resting) return;
+		resting = true;
+		for (let left = true; left; ) {
+			const pause = worked ? IDLE_MS : PAUSE_MS;
+			worked = false;
+			await systemClock.sleep(pause);
+			if (closing) return;
+			left = worked || vacuum.step();
+		}
+		resting = false;
+	}
 
 	/** The batch that has arrived meanwhile, if any. */
 	function next(): unknown[] | undefined {
@@ -43,6 +68,7 @@ try {
 			parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
 			parts.payloads.forgetFresh();
 			parts.large.free();
+			void vacuumWhileIdle();
 		}
 		if (!closing) return;
 		db.close();

@@ -1,0 +1,80 @@
+/** Free space of a SQLite file returns to the file system. */
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, it, onTestFinished } from "vitest";
+import { openSqlite } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/store/contract/store.ts";
+import { migrateStore } from "../../src/stores.ts";
+import { until } from "../support/until.ts";
+import { siteOf, T0 } from "./site.ts";
+import type { Site } from "./site.ts";
+
+const MB = 1_000_000;
+
+function newPath(): string {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-space-"));
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	return join(folder, "sluice.db");
+}
+
+/** Adds jobs of 1 MB each. */
+async function fill(store: Store, jobs: number): Promise<Site> {
+	const site = siteOf(store);
+	const input = JSON.stringify("x".repeat(MB));
+	for (let n = 0; n < jobs; n += 1) await site.add({ input });
+	return site;
+}
+
+/** As an earlier version made it: its free pages cannot be returned. */
+function unshrinkable(path: string): void {
+	const db = new DatabaseSync(path);
+	db.exec("PRAGMA auto_vacuum = NONE; VACUUM");
+	expect(db.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 0 });
+	db.close();
+}
+
+function canShrink(path: string): boolean {
+	const db = new DatabaseSync(path);
+	const { auto_vacuum } = db.prepare("PRAGMA auto_vacuum").get() as { auto_vacuum: number };
+	db.close();
+	return auto_vacuum === 2;
+}
+
+it("D41: after a purge the file shrinks while the store is idle, and the store goes on", async () => {
+	const path = newPath();
+	const store = await openSqlite({ path });
+	onTestFinished(() => store.close());
+	await (await fill(store, 80)).purge();
+	// Each step removes some of the purged rows.
+	for (let step = 0; step < 10; step += 1) await store.jobs.settle({ now: T0, limit: 1000 });
+	expect(statSync(path).size).toBeGreaterThan(60 * MB);
+	const site = siteOf(store);
+	const { id } = await site.add();
+	await until("a file of the free pages that are kept", () => statSync(path).size < 25 * MB);
+	expect(await site.state(id)).toBe("IN_QUEUE");
+	expect(await site.takeIds()).toEqual([id]);
+});
+
+it("D41: a small file of an earlier version is converted at the start, a large one by sluice migrate --compact", async () => {
+	const path = newPath();
+	const small = await openSqlite({ path });
+	const site = siteOf(small);
+	const { id } = await site.add();
+	await small.close();
+	unshrinkable(path);
+	const again = await openSqlite({ path });
+	expect((await again.jobs.get({ endpoint: site.endpoint, id, now: T0 }))?.job.id).toBe(id);
+	await again.close();
+	expect(canShrink(path)).toBe(true);
+
+	const large = await openSqlite({ path });
+	await fill(large, 80);
+	await large.close();
+	unshrinkable(path);
+	await (await openSqlite({ path })).close();
+	expect(canShrink(path)).toBe(false);
+	await migrateStore({ address: { kind: "sqlite", path }, check: false, compact: true });
+	expect(canShrink(path)).toBe(true);
+});
