@@ -4,6 +4,7 @@ import {
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
+	readFileSync,
 	renameSync,
 	rmSync,
 	statSync,
@@ -191,4 +192,29 @@ describe("a SQLite file without its log", () => {
 		}
 		expect(statSync(path).size).toBeGreaterThan(before + 30_000_000);
 	});
+});
+
+it("D40: calls that need a damaged page are refused with the reason and the way out; the others go on", async () => {
+	const path = newPath();
+	const first = await openSqlite({ path });
+	const site = siteOf(first);
+	const input = JSON.stringify("x".repeat(20_000));
+	const ids: string[] = [];
+	for (let n = 0; n < 100; n += 1) ids.push((await site.add({ input })).id);
+	await first.close();
+	const bytes = readFileSync(path);
+	bytes.fill(0xff, bytes.length / 2, bytes.length * 0.75);
+	writeFileSync(path, bytes);
+	const store = await open(path);
+	const answers = await Promise.allSettled(
+		ids.map((id) => store.jobs.record({ endpoint: site.endpoint, id, now: T0 })),
+	);
+	const faults = answers.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+	expect(faults.length).toBeGreaterThan(10);
+	expect(faults.length).toBeLessThan(90);
+	for (const fault of faults)
+		expect(fault).toMatchObject({
+			why: "damaged",
+			message: expect.stringMatching(/is damaged: .*restore a backup/),
+		});
 });

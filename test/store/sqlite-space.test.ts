@@ -57,7 +57,7 @@ it("D41: after a purge the file shrinks while the store is idle, and the store g
 	expect(await site.takeIds()).toEqual([id]);
 });
 
-it("D41: a small file of an earlier version can shrink after a start, a large one after migrate --compact", async () => {
+it("D41: a small file of an earlier version can shrink after a start, a large one after --compact", async () => {
 	const path = newPath();
 	const small = await openSqlite({ path });
 	const site = siteOf(small);

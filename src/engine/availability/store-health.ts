@@ -68,9 +68,15 @@ export function storeHealth({
 }): StoreHealth {
 	let outage: Outage | undefined;
 	let recovery: Promise<void> | undefined;
+	/** Once: answers of 503 are not logged. */
+	let damageLogged = false;
 	const waiting = new Set<AbortController>();
 
 	function note(error: unknown): void {
+		if (error instanceof StoreUnavailable && error.why === "damaged" && !damageLogged) {
+			damageLogged = true;
+			events.emit("fault", { where: "the store", error });
+		}
 		if (!isOutage(error)) return;
 		const isFirst = outage?.error === undefined;
 		outage = { error };

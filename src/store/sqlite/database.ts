@@ -127,6 +127,7 @@ function makeOwnersOnly(path: string): void {
 }
 
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 /** READONLY, IOERR, FULL, CANTOPEN: writes fail now, and may succeed later. */
 const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
@@ -138,10 +139,17 @@ function resultCode(error: unknown): number | undefined {
 	return error.errcode & 0xff;
 }
 
-/** The error as {@link StoreUnavailable} if the disk is full or fails. */
+/** The error as {@link StoreUnavailable} if the disk is full or fails, or the file is damaged. */
 export function unavailable(error: unknown, path: string): StoreUnavailable | undefined {
 	if (error instanceof StoreUnavailable) return error;
 	const code = resultCode(error);
+	if (code === SQLITE_CORRUPT)
+		return new StoreUnavailable(
+			"damaged",
+			`${path} is damaged: ${(error as Error).message}. Stop the service and restore a backup, or save what ` +
+				`can be read: sqlite3 ${path} .recover`,
+			{ cause: error },
+		);
 	if (code === undefined || !NO_WRITE.has(code)) return undefined;
 	return new StoreUnavailable("full", `${path} cannot be written: ${(error as Error).message}.`, {
 		cause: error,
