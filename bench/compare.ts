@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { machine } from "./machine.ts";
-import { KEY, end, startService, startWorker } from "./processes.ts";
+import * as ours from "./processes.ts";
 import { shoot } from "./wrk.ts";
 
 const [other, turns = "20", seconds = "2"] = process.argv.slice(2);
@@ -19,6 +19,7 @@ if (other === undefined) throw new Error("name the folder of the other checkout"
 
 interface Side {
 	url: string;
+	key: string;
 	children: ChildProcess[];
 	folder: string;
 }
@@ -33,13 +34,13 @@ interface Turn {
 
 const processes = (await import(
 	pathToFileURL(join(resolve(other), "bench/processes.ts")).href
-)) as { startService: typeof startService; startWorker: typeof startWorker };
+)) as Pick<typeof ours, "KEY" | "startService" | "startWorker">;
 
 async function started(from: typeof processes): Promise<Side> {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 	const service = await from.startService(folder);
 	const worker = await from.startWorker(service.url);
-	return { url: service.url, children: [worker, service.child], folder };
+	return { url: service.url, key: from.KEY, children: [worker, service.child], folder };
 }
 
 /** Processor time of the service and its worker so far, in ms (Linux, 100 ticks a second). */
@@ -52,10 +53,10 @@ function cpuMs({ children }: Side): number {
 }
 
 const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
-const headers = { "Content-Type": "application/json", Authorization: `Bearer ${KEY}` };
 
 async function turn(side: Side, path: string, connections: number): Promise<Turn> {
 	const before = cpuMs(side);
+	const headers = { "Content-Type": "application/json", Authorization: `Bearer ${side.key}` };
 	const load = await shoot(
 		{ url: side.url + path, body, headers },
 		{ connections, seconds: Number(seconds) },
@@ -75,8 +76,8 @@ const sides: Side[] = [];
 try {
 	const theirs = await started(processes);
 	sides.push(theirs);
-	const ours = await started({ startService, startWorker });
-	sides.push(ours);
+	const own = await started(ours);
+	sides.push(own);
 	const shapes = [
 		{ name: "runsync64", path: "/v2/noop/runsync", connections: 64 },
 		{ name: "runsync1", path: "/v2/noop/runsync", connections: 1 },
@@ -84,13 +85,13 @@ try {
 	];
 	const result: Record<string, unknown> = { bench: "compare", ...machine(), turns: Number(turns) };
 	for (const { name, path, connections } of shapes) {
-		for (const side of [theirs, ours, theirs, ours]) await turn(side, path, connections);
+		for (const side of [theirs, own, theirs, own]) await turn(side, path, connections);
 		const pairs: [Turn, Turn][] = [];
 		for (let count = 0; count < Number(turns); count += 1) {
 			// The second one finds a warmer machine: turns swap.
-			const first = count % 2 === 0 ? theirs : ours;
+			const first = count % 2 === 0 ? theirs : own;
 			const one = await turn(first, path, connections);
-			const two = await turn(first === theirs ? ours : theirs, path, connections);
+			const two = await turn(first === theirs ? own : theirs, path, connections);
 			pairs.push(first === theirs ? [one, two] : [two, one]);
 		}
 		const ratio = (of: (turn: Turn) => number) => spread(pairs.map(([a, b]) => of(b) / of(a)));
@@ -106,7 +107,7 @@ try {
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
 	for (const { children, folder } of sides) {
-		for (const child of children) await end(child);
+		for (const child of children) await ours.end(child);
 		rmSync(folder, { recursive: true, force: true });
 	}
 }

@@ -5,6 +5,7 @@
 import type { CheckKey } from "../../src/store/key-check.ts";
 import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
+import { openAudit } from "../../src/store/postgres/audit.ts";
 import { openKeys, openTokens } from "../../src/store/postgres/keys.ts";
 import { openMeta } from "../../src/store/postgres/meta.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
@@ -30,6 +31,7 @@ async function open(): Promise<Store> {
 	const here = await place({ onTestFinished: () => {} });
 	return {
 		keys: openKeys(here),
+		audit: openAudit(here),
 		tokens: openTokens(here),
 		close: () => here.database.close(),
 	} as Partial<Store> as Store;

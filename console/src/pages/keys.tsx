@@ -2,6 +2,7 @@
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { Failure, ask } from "../api.ts";
+import { now } from "../clock.ts";
 import { useFeed } from "../feed.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
@@ -55,11 +56,25 @@ export default function KeysPage(): ReactNode {
 		{ name: T.keys.created, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 		{
 			name: T.keys.used,
-			cell: ({ lastUsedAt }) =>
+			cell: ({ lastUsedAt, lastUsedAddress }) =>
 				lastUsedAt === undefined ? (
 					<span className="muted">{T.keys.never}</span>
 				) : (
-					<Ago at={lastUsedAt} />
+					<>
+						<Ago at={lastUsedAt} />{" "}
+						{lastUsedAddress === undefined ? null : (
+							<span className="muted">{T.keys.from(lastUsedAddress)}</span>
+						)}
+					</>
+				),
+		},
+		{
+			name: T.keys.expires,
+			cell: ({ expiresAt }) =>
+				expiresAt === undefined ? (
+					<span className="muted">{T.keys.never}</span>
+				) : (
+					<time dateTime={expiresAt}>{expiresAt.slice(0, 10)}</time>
 				),
 		},
 		{
@@ -122,11 +137,16 @@ export default function KeysPage(): ReactNode {
 	);
 }
 
+const DAY_MS = 86_400_000;
+
+const inDays = (days: number): string => new Date(now() + days * DAY_MS).toISOString();
+
 function CreateKey({ close }: { close: () => void }): ReactNode {
 	const { endpoints = [] } = useFeed();
 	const [name, setName] = useState("");
 	const [scopes, setScopes] = useState<readonly Scope[]>(["write"]);
 	const [only, setOnly] = useState<readonly string[]>([]);
+	const [days, setDays] = useState("");
 	const [made, setMade] = useState<NewKey | undefined>(undefined);
 	const [failure, setFailure] = useState<Failure | undefined>(undefined);
 	const [busy, setBusy] = useState(false);
@@ -140,6 +160,7 @@ function CreateKey({ close }: { close: () => void }): ReactNode {
 						name: name.trim(),
 						scopes,
 						...(only.length > 0 && !scopes.includes("admin") ? { endpoints: only } : {}),
+						...(days === "" ? {} : { expiresAt: inDays(Number(days)) }),
 					},
 				}),
 			);
@@ -210,12 +231,17 @@ function CreateKey({ close }: { close: () => void }): ReactNode {
 						<p className="hint">{T.keys.onlyHint}</p>
 					</fieldset>
 				)}
+				<TextField label={T.keys.days} value={days} onChange={setDays} hint={T.keys.daysHint} />
 				{failure ? <Refusal failure={failure} /> : null}
 				<div className="actions end">
 					<Button look="quiet" onPress={close}>
 						{T.dismiss}
 					</Button>
-					<Button look="main" busy={busy} disabled={name.trim() === "" || scopes.length === 0}>
+					<Button
+						look="main"
+						busy={busy}
+						disabled={name.trim() === "" || scopes.length === 0 || !/^\d{0,4}$/.test(days)}
+					>
 						{T.keys.create}
 					</Button>
 				</div>

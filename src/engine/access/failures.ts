@@ -71,8 +71,9 @@ export function failures(d: Pick<EngineContext, "now" | "budgets">): Failures {
 
 /** The address; of IPv6 its first 64 bits, which one customer has for itself. */
 export function networkOf({ remoteAddress = "" }: Peer): string {
+	if (!remoteAddress.includes(":")) return remoteAddress;
 	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];
-	if (mapped !== undefined || !remoteAddress.includes(":")) return mapped ?? remoteAddress;
+	if (mapped !== undefined) return mapped;
 	const [start = "", end] = remoteAddress.replace(/%.*$/, "").toLowerCase().split("::");
 	const [first, last] = [start, end ?? ""].map((part) => (part === "" ? [] : part.split(":")));
 	const zeros = end === undefined ? 0 : 8 - first!.length - last!.length;
