@@ -51,9 +51,9 @@ try {
 	const cpuPerGuess = (cpuMs() - before) / (guesses.perSecond * Number(seconds));
 	const [valid] = await Promise.all([load(KEY, 1), load(wrong, 16)]);
 	const statuses = { wrong: await statusOf(wrong), valid: await statusOf(KEY) };
-	process.stdout.write(
-		`${JSON.stringify({ bench: "attacks/key-guesses", ...machine(), alone, guesses, cpuPerGuess, valid, statuses }, null, 2)}\n`,
-	);
+	const figures = { alone, guesses, cpuPerGuess, valid, statuses };
+	const result = { bench: "attacks/key-guesses", ...machine(), ...figures };
+	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
 	await end(service.child);
 	rmSync(folder, { recursive: true, force: true });
