@@ -4,6 +4,7 @@
  */
 import { pino } from "pino";
 import type { Clock } from "./clock.ts";
+import { printable, printableLines } from "./core/terminal-text.ts";
 import type { EventBus, EventName, Events } from "./events.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -139,6 +140,7 @@ export function log(q: {
 		const line = entry[1](facts);
 		if (line === undefined) return;
 		const { sentence: raw, below = "" } = typeof line === "string" ? { sentence: line } : line;
+		// Text of a worker or a client could imitate log lines or control the terminal.
 		const sentence = oneLine(raw);
 		if (format === "text") return write(`${time()} ${sentence}${below}\n`);
 		const { error, ...others } = facts as { error?: unknown };
@@ -179,16 +181,14 @@ function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Text of workers and clients could imitate log lines or control the terminal. */
 function oneLine(text: string): string {
-	// oxlint-disable-next-line no-control-regex
-	return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
+	return printable(printableLines(text).replaceAll("\n", " "));
 }
 
 function indented(text: string): string {
 	return text
 		.trimEnd()
-		.split("\n")
+		.split(/\r?\n/)
 		.map((line) => `    ${oneLine(line)}`)
 		.join("\n");
 }

@@ -166,7 +166,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"main.ts": ["cli/"],
 	"certificate.ts": ["node"],
 	"events.ts": ["core/"],
-	"log.ts": ["events.ts", "clock.ts", "pino"],
+	"log.ts": ["events.ts", "clock.ts", "core/terminal-text.ts", "pino"],
 	"service.ts": ["clock.ts"],
 	"budgets.ts": ["core/"],
 	"version.ts": ["node"],

@@ -1,7 +1,8 @@
 /** `sluice jobs get` as text (D39). */
 import { membersOf } from "./json-members.ts";
 import type { ServiceAnswer } from "./service-client.ts";
-import { fieldList, printable, shortTime, table } from "./table.ts";
+import { fieldList, shortTime, table } from "./table.ts";
+import { printable } from "../core/terminal-text.ts";
 
 /** Longer payloads are cut, characters. */
 const MAX_PAYLOAD = 2000;

@@ -1,4 +1,5 @@
 /** One run of the command line. */
+import { printableLines } from "../core/terminal-text.ts";
 import { version } from "../version.ts";
 import { runCommand, usage } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
@@ -22,7 +23,7 @@ export async function run([name, ...args]: readonly string[]): Promise<number> {
 		return await runCommand(command, args);
 	} catch (error) {
 		if (!(error instanceof CliError)) throw error;
-		process.stderr.write(`${error.message.trimEnd()}\n`);
+		process.stderr.write(`${printableLines(error.message.trimEnd())}\n`);
 		return error.exitCode;
 	}
 }

@@ -1,4 +1,5 @@
-/** Text output: tables, lists of fields, safe strings, short times. */
+/** Text output: tables, lists of fields, short times. */
+import { printable } from "../core/terminal-text.ts";
 
 /** Aligned columns. Undefined prints as an empty cell. */
 export function table(
@@ -21,12 +22,6 @@ export function fieldList(
 	return present
 		.map(([name, value]) => `${name.padEnd(width)}  ${printable(String(value))}\n`)
 		.join("");
-}
-
-/** Replaces control characters with "?": foreign text must not control the terminal. */
-export function printable(text: string): string {
-	// oxlint-disable-next-line no-control-regex
-	return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
 }
 
 /** To the second: `2026-01-31 12:00:00Z`. */

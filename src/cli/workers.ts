@@ -3,7 +3,8 @@ import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { path, queryOf } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
-import { printable, shortTime, table } from "./table.ts";
+import { shortTime, table } from "./table.ts";
+import { printableLines } from "../core/terminal-text.ts";
 
 interface Worker {
 	endpoint: string;
@@ -80,11 +81,9 @@ const logs: Action = {
 	},
 };
 
-/** No control characters on a terminal. */
+/** On a terminal only colours of what the worker wrote; unchanged into a file or a program. */
 function logText(text: string): string {
-	return process.stdout.isTTY
-		? text.replaceAll("\t", "    ").split("\n").map(printable).join("\n")
-		: text;
+	return process.stdout.isTTY ? printableLines(text, { colours: true }) : text;
 }
 
 export const workers: CommandGroup = {

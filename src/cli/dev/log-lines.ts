@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventBus, EventName } from "../../events.ts";
 import { log } from "../../log.ts";
-import { printable } from "../table.ts";
+import { printable } from "../../core/terminal-text.ts";
 
 /** Printed as in the service's log. */
 const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([

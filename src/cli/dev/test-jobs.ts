@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from "node:util";
 import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
-import { printable, table } from "../table.ts";
+import { table } from "../table.ts";
+import { printable } from "../../core/terminal-text.ts";
 import type { HubTest } from "./hub-repository.ts";
 
 /** Longer outputs are cut, characters. */

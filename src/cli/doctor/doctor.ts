@@ -8,7 +8,7 @@ import type { EndpointToCheck } from "../../launchers/definition.ts";
 import type { Action, FlagValues } from "../command.ts";
 import { JSON_FLAG } from "../common-flags.ts";
 import { readFile } from "../serve.ts";
-import { printable } from "../table.ts";
+import { printable } from "../../core/terminal-text.ts";
 import { certificateFinding } from "./certificate.ts";
 import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
 import { postgresFindings } from "./postgres.ts";

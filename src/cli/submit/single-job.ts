@@ -1,5 +1,6 @@
 /** One job of `sluice jobs submit`: prints its id, result or chunks (D36). */
 import { randomUUID } from "node:crypto";
+import { printable } from "../../core/terminal-text.ts";
 import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 import { path } from "../service-client.ts";
@@ -30,7 +31,7 @@ export async function submitOne(q: SingleJob): Promise<number> {
 
 function exitCodeOf({ id, status, error }: EndedJob): number {
 	if (status === "COMPLETED") return 0;
-	const reason = error === undefined ? "." : `: ${String(JSON.parse(error))}`;
+	const reason = error === undefined ? "." : `: ${printable(String(JSON.parse(error)))}`;
 	process.stderr.write(`Job ${id} is ${status}${reason}\n`);
 	return 1;
 }

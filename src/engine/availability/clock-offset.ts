@@ -134,9 +134,8 @@ export function clockOffset({
 	 * faster.
 	 */
 	async function removeJump(measurement: Measurement): Promise<boolean> {
-		const present = clock.now() + measurement.offset;
-		const others = (await cluster.servers({ now: present })).some(({ id }) => id !== server);
 		const asleep = suspended.take();
+		const others = paused + asleep > 0 && (await othersRan(clock.now() + measurement.offset));
 		const drift = measurement.offset - offset;
 		const jump = drift + (others ? -asleep : paused);
 		if (Math.abs(jump) > JUMP_MS) {
@@ -148,6 +147,10 @@ export function clockOffset({
 		paused = 0;
 		unreported = asleep;
 		return true;
+	}
+
+	async function othersRan(at: EpochMs): Promise<boolean> {
+		return (await cluster.servers({ now: at })).some(({ id }) => id !== server);
 	}
 
 	/** A start: the job clock continues at least where another run left it. */
