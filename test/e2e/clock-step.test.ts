@@ -26,14 +26,18 @@ describe("D16: the time of day of a service is set", () => {
 			const env = { NODE_OPTIONS: `--import ${PRELOAD}`, STEP_CLOCK: step };
 			const endpoints = {
 				e: { launcher: { type: "external" }, leaseMs: 2000 },
+				dead: { launcher: { type: "external" }, leaseMs: 2000 },
 				waiting: { launcher: { type: "external" } },
 			};
 			let service = await place.serve({ endpoints, env });
-			const worker = await place.attach(service, "e");
+			await place.attach(service, "e");
+			const dying = await place.attach(service, "dead");
 			const done = await run(service, "e", { n: 1 });
 			await ended(service, "e", done);
 			const running = await run(service, "e", { until: "end" });
 			await started(place, running);
+			const left = await run(service, "dead", { until: "never" });
+			await started(place, left);
 			const queued = await run(service, "waiting", {});
 			const status = async (endpoint: string, id: string) =>
 				(await call(service.url, `/v2/${endpoint}/status/${id}`)).json;
@@ -50,6 +54,8 @@ describe("D16: the time of day of a service is set", () => {
 			await unharmed();
 			const { json } = await call(service.url, `/v1/endpoints/e/jobs/${running}`);
 			expect(Math.abs(Date.parse(json.submittedAt) - Date.now())).toBeLessThan(60_000);
+			dying.kill("SIGKILL");
+			await until("the loss", async () => (await status("dead", left)).status === "IN_QUEUE");
 			await service.end("SIGKILL");
 			service = await place.serve({ env });
 			await unharmed();
@@ -58,10 +64,6 @@ describe("D16: the time of day of a service is set", () => {
 			const job = await ended(service, "e", running);
 			expect(job).toMatchObject({ status: "COMPLETED" });
 			expect(job).not.toHaveProperty("retries");
-			const last = await run(service, "e", { until: "never" });
-			await started(place, last);
-			worker.kill("SIGKILL");
-			await until("the loss", async () => (await status("e", last)).status === "IN_QUEUE");
 		},
 	);
 });

@@ -64,6 +64,37 @@ describe("process launcher: start", () => {
 		expect(JSON.parse(exit.lastOutput)).toEqual([samples.root, env]);
 	});
 
+	it.skipIf(!linux)("D25: limits hold for the process and its children", async () => {
+		const limits = { memoryMb: 64, openFiles: 40, fileSizeMb: 32 };
+		const command = ["sh", "-c", "sh -c 'ulimit -Hn; ulimit -Hd; ulimit -Hf; ulimit -Hc'"];
+		const exit = await run(withSettings(samples.script(""), { command, limits }));
+		expect(exit).toMatchObject({ code: 0, lastOutput: `40\n${64 * 1024}\n${64 * 1024}\n0` });
+	});
+
+	it.skipIf(!linux)(
+		"D25: one that allocates more than memoryMb ends; the service does not",
+		async () => {
+			const command = ["sh", "-c", "head -c 200m /dev/zero | tail -c 100m >/dev/null; echo over"];
+			const limits = { memoryMb: 32 };
+			const exit = await run(withSettings(samples.script(""), { command, limits }));
+			expect(exit.lastOutput).toMatch(/(memory|allocate)[^]*over/i);
+		},
+	);
+
+	it.skipIf(process.getuid?.() !== 0)("D25: user is another user, without groups", async () => {
+		const command = ["sh", "-c", "id -u; id -G; echo $HOME; touch /etc/sluice-test"];
+		const { lastOutput } = await run({
+			...withSettings(samples.script(""), { command, user: "nobody", cwd: "/" }),
+			env: { PATH: process.env["PATH"]! },
+		});
+		expect(lastOutput).toMatch(/^65534\n65534\n.*\n.*[Pp]ermission denied/);
+	});
+
+	it("D25: a user that does not exist is a problem of the start", async () => {
+		const spec = withSettings(samples.script(""), { user: "no-such-user" });
+		await expect(open().start(spec)).rejects.toThrow(/passwd has no user no-such-user/);
+	});
+
 	it.each([
 		["an empty command", { command: [] }, /its command is empty/],
 		[

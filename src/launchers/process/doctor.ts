@@ -4,6 +4,7 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:pa
 import { ok, problem } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
+import { confinementOf } from "./confinement.ts";
 import { hasModule, importsRunpod } from "./python.ts";
 import type { ProcessSettings } from "./settings.ts";
 
@@ -16,11 +17,20 @@ export function findings(
 	return endpoints.flatMap((endpoint) => findingsOf(endpoint, env));
 }
 
-function findingsOf(
-	{ id, launcher: { command, cwd } }: EndpointToCheck<ProcessSettings>,
-	env: Env,
-): Finding[] {
+function findingsOf({ id, launcher }: EndpointToCheck<ProcessSettings>, env: Env): Finding[] {
+	const { command, cwd } = launcher;
 	const check = `endpoint ${id}`;
+	try {
+		confinementOf(launcher);
+	} catch (error) {
+		return [
+			problem(
+				check,
+				`Its workers cannot start here: ${(error as Error).message}.`,
+				"Correct launcher.user or launcher.limits, or run the service as root.",
+			),
+		];
+	}
 	if (cwd !== undefined && !existsSync(cwd))
 		return [
 			problem(

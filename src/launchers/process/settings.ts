@@ -7,6 +7,20 @@ export interface ProcessSettings {
 	command: string[];
 	/** Default: the service's. */
 	cwd?: string;
+	/** Name in `/etc/passwd`, or `uid:gid`. */
+	user?: string;
+	limits?: ProcessLimits;
+	/** Variables of the service that workers inherit: `minimal` and a list add to the same few. */
+	inheritEnv?: "all" | "minimal" | string[];
+}
+
+/** Of each process of a worker, not of all together. */
+export interface ProcessLimits {
+	memoryMb?: number;
+	/** Of all processes of the user. */
+	processes?: number;
+	openFiles?: number;
+	fileSizeMb?: number;
 }
 
 export const SETTINGS: LauncherDefinition["settings"] = {
@@ -29,6 +43,65 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				"Working directory. In sluice.yaml relative to that file and by default its folder; " +
 				"elsewhere an absolute path and by default that of the service.",
 			"x-message": "must be the path of a directory.",
+		},
+		user: {
+			type: "string",
+			pattern: "^([a-z_][a-z0-9_.-]{0,31}|[0-9]{1,10}:[0-9]{1,10})$",
+			description:
+				"Workers run as this user: a name of /etc/passwd, or uid:gid, without further groups. " +
+				"The service must run as root, and the user needs access to folder and program.",
+			"x-message": "must be the name of a user, or uid:gid such as 1000:1000.",
+		},
+		limits: {
+			type: "object",
+			additionalProperties: false,
+			description:
+				"Limits of each process of a worker, by prlimit of util-linux (Linux). A limit of all processes " +
+				"together, or of processor cores, needs the docker launcher.",
+			"x-message": "must be an object with any of memoryMb, processes, openFiles and fileSizeMb.",
+			properties: {
+				memoryMb: {
+					type: "integer",
+					minimum: 16,
+					maximum: 16_777_216,
+					description: "Private memory that a process may allocate, MiB (RLIMIT_DATA).",
+				},
+				processes: {
+					type: "integer",
+					minimum: 1,
+					maximum: 4_194_304,
+					description:
+						"Processes and threads of the user, all its workers together (RLIMIT_NPROC). " +
+						"Without effect on root: set user as well.",
+				},
+				openFiles: {
+					type: "integer",
+					minimum: 16,
+					maximum: 1_048_576,
+					description: "Open files and connections (RLIMIT_NOFILE).",
+				},
+				fileSizeMb: {
+					type: "integer",
+					minimum: 32,
+					maximum: 16_777_216,
+					description: "Size of each file that it writes, its log included, MiB (RLIMIT_FSIZE).",
+				},
+			},
+		},
+		inheritEnv: {
+			oneOf: [
+				{ enum: ["all", "minimal"] },
+				{
+					type: "array",
+					maxItems: 100,
+					items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*[*]?$" },
+				},
+			],
+			description:
+				"Variables of the service's environment that workers inherit: all of them; minimal, such as PATH, HOME, " +
+				"the locale and CUDA_*; or a list of names beside the minimal ones, * at the end for any ending. " +
+				"Variables with secrets of Sluice are never inherited. By default minimal with user, otherwise all.",
+			"x-message": "must be all, minimal, or a list of names such as [HF_TOKEN, AWS_*].",
 		},
 	},
 };

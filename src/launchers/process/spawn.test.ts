@@ -1,9 +1,11 @@
 /** The environment of a worker's process. */
 import { describe, expect, it } from "vitest";
+import type { ProcessSettings } from "./settings.ts";
 import { environmentOf } from "./spawn.ts";
 
 const serviceEnv = { PATH: "/bin", HOME: "/root", CUDA_VISIBLE_DEVICES: "" };
-const worker = { env: { A: "1", HOME: "/h" }, serviceId: "store", gpus: [] };
+const settings: ProcessSettings = { type: "process", command: ["node"] };
+const worker = { env: { A: "1", HOME: "/h" }, serviceId: "store", gpus: [], settings };
 
 describe("environmentOf", () => {
 	it("D25: a process gets the environment of the service under its own, its mark and its GPUs", () => {
@@ -18,5 +20,27 @@ describe("environmentOf", () => {
 
 	it("D25: without GPUs of its own it keeps what the service says", () => {
 		expect(environmentOf(worker, serviceEnv)).toMatchObject({ CUDA_VISIBLE_DEVICES: "" });
+	});
+
+	const secrets = {
+		PATH: "/bin",
+		LC_ALL: "C",
+		AWS_SECRET: "s",
+		HF_TOKEN: "t",
+		CUDA_VISIBLE_DEVICES: "",
+	};
+	const few = { PATH: "/bin", LC_ALL: "C", CUDA_VISIBLE_DEVICES: "" };
+
+	it.each<[string, Partial<ProcessSettings>, Record<string, string>]>([
+		["by default all", {}, secrets],
+		["all", { inheritEnv: "all" }, secrets],
+		["minimal", { inheritEnv: "minimal" }, few],
+		["a list beside the minimal ones", { inheritEnv: ["AWS_*"] }, { ...few, AWS_SECRET: "s" }],
+		["minimal as another user", { user: "1000:1000" }, few],
+		["all as another user, if so set", { user: "1000:1000", inheritEnv: "all" }, secrets],
+	])("D25: inherits %s", (_, change, inherited) => {
+		expect(
+			environmentOf({ ...worker, env: {}, settings: { ...settings, ...change } }, secrets),
+		).toEqual({ ...inherited, SLUICE_SERVICE_ID: "store" });
 	});
 });

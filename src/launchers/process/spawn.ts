@@ -4,6 +4,8 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { WorkerSpec } from "../launcher.ts";
+import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
+import type { Confinement } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
 import type { ProcessSettings } from "./settings.ts";
 
@@ -11,11 +13,12 @@ type ProcessSpec = WorkerSpec<ProcessSettings>;
 
 /** The worker's variables over the service's, with GPUs and service id. */
 export function environmentOf(
-	{ env, gpus, serviceId }: Pick<ProcessSpec, "env" | "gpus" | "serviceId">,
+	{ env, gpus, serviceId, settings }: Pick<ProcessSpec, "env" | "gpus" | "serviceId" | "settings">,
 	serviceEnv: Readonly<Record<string, string>>,
 ): Record<string, string> {
 	return {
-		...serviceEnv,
+		...inheritedEnv(serviceEnv, settings),
+		...accountEnv(settings),
 		...env,
 		...(gpus.length > 0 && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
 		[SERVICE_VARIABLE]: serviceId,
@@ -36,11 +39,14 @@ export async function spawnWorker(
 	if (file === undefined || file === "") throw refusal(spec, "its command is empty");
 	if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
 		throw refusal(spec, `the working directory ${cwd} does not exist`);
+	const { prefix, account } = confined(spec);
 	let child: ChildProcess;
 	try {
-		child = spawn(file, args, {
+		const [program = file, ...words] = [...prefix, file, ...args];
+		child = spawn(program, words, {
 			cwd,
 			env: spec.env,
+			...(account && { uid: account.uid, gid: account.gid }),
 			detached: true,
 			stdio: ["ignore", output, output],
 		});
@@ -53,6 +59,14 @@ export async function spawnWorker(
 	}
 	child.unref();
 	return { child, pid: child.pid };
+}
+
+function confined(spec: ProcessSpec): Confinement {
+	try {
+		return confinementOf(spec.settings);
+	} catch (error) {
+		throw refusal(spec, (error as Error).message, error);
+	}
 }
 
 function refusal(spec: ProcessSpec, reason: string, cause?: unknown): Error {

@@ -1,0 +1,89 @@
+/**
+ * What a worker's process may use of the machine: another user, resource limits, and which
+ * variables of the service it inherits.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import type { ProcessLimits, ProcessSettings } from "./settings.ts";
+
+/** util-linux; where distributions install it. */
+const PRLIMIT = ["/usr/bin/prlimit", "/bin/prlimit"];
+
+const MIB = 1024 * 1024;
+
+/** Names and beginnings (`LC_*`) of variables that are inherited in any case: no secrets. */
+const MINIMAL = [
+	..."PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ TMPDIR".split(" "),
+	..."LD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX SSL_CERT_FILE SSL_CERT_DIR".split(" "),
+	..."CUDA_* NVIDIA_* NCCL_* ROCR_* HIP_* HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE".split(" "),
+];
+
+/** A user of this machine. */
+interface Account {
+	uid: number;
+	gid: number;
+	/** Name and home folder, where it has an entry in `/etc/passwd`. */
+	name?: string;
+	home?: string;
+}
+
+export interface Confinement {
+	/** Put before the command. */
+	prefix: readonly string[];
+	account?: Account;
+}
+
+/** Throws an Error whose message ends a sentence when this machine does not allow it. */
+export function confinementOf({ user, limits }: ProcessSettings): Confinement {
+	const options = limits ? optionsOf(limits) : [];
+	const account = user === undefined ? undefined : accountOf(user);
+	if (user !== undefined && !account) throw new Error(`/etc/passwd has no user ${user}`);
+	if (account && account.uid !== process.getuid?.() && process.getuid?.() !== 0)
+		throw new Error(`only a service that runs as root can start workers as user ${user}`);
+	if (options.length === 0) return { prefix: [], ...(account && { account }) };
+	const prlimit = PRLIMIT.find((path) => existsSync(path));
+	if (prlimit === undefined)
+		throw new Error("launcher.limits needs the program prlimit, of the package util-linux");
+	return { prefix: [prlimit, ...options, "--"], ...(account && { account }) };
+}
+
+/** The service's variables that a worker inherits. */
+export function inheritedEnv(
+	serviceEnv: Readonly<Record<string, string>>,
+	{ user, inheritEnv = user === undefined ? "all" : "minimal" }: ProcessSettings,
+): Record<string, string> {
+	if (inheritEnv === "all") return { ...serviceEnv };
+	const patterns = [...MINIMAL, ...(inheritEnv === "minimal" ? [] : inheritEnv)];
+	const isInherited = (name: string): boolean =>
+		patterns.some((each) =>
+			each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each,
+		);
+	return Object.fromEntries(Object.entries(serviceEnv).filter(([name]) => isInherited(name)));
+}
+
+/** Variables that name the user of the process. */
+export function accountEnv({ user }: ProcessSettings): Record<string, string> {
+	const account = user === undefined ? undefined : accountOf(user);
+	if (account?.name === undefined) return {};
+	return { USER: account.name, LOGNAME: account.name, HOME: account.home ?? "/" };
+}
+
+function optionsOf({ memoryMb, processes, openFiles, fileSizeMb }: ProcessLimits): string[] {
+	const option = (name: string, value: number | undefined): string[] =>
+		value === undefined ? [] : [`--${name}=${value}:${value}`];
+	return [
+		...option("data", memoryMb && memoryMb * MIB),
+		...option("nproc", processes),
+		...option("nofile", openFiles),
+		...option("fsize", fileSizeMb && fileSizeMb * MIB),
+		...option("core", 0),
+	];
+}
+
+/** `uid:gid`, or a name in `/etc/passwd`. */
+function accountOf(user: string): Account | undefined {
+	const [uid, gid] = user.split(":").map(Number);
+	if (gid !== undefined) return { uid: uid!, gid };
+	const rows = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
+	const row = rows.map((line) => line.split(":")).find(([name]) => name === user);
+	return row && { uid: Number(row[2]), gid: Number(row[3]), name: user, home: row[5] ?? "/" };
+}
