@@ -2,13 +2,14 @@
  * A clock that a test moves: sleepers wake in due order, each finishing its work before
  * the next wakes.
  */
-import type { Clock } from "../../src/clock.ts";
+import type { BootTime, Clock } from "../../src/clock.ts";
 import { idle, isIdle } from "./work.ts";
 
 /** A {@link Clock} with a hand to turn. */
 export interface ManualClock extends Clock {
 	/** Of both kinds: in tests the job clock is this one too. */
 	now(): number;
+	boot(): BootTime;
 	/**
 	 * Moves time by `ms`, waking what is due on the way. Resolves when all they began without
 	 * sleeping is done.
