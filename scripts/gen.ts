@@ -10,12 +10,23 @@ import { config } from "./gen/config.ts";
 import { errors } from "./gen/errors.ts";
 import { events } from "./gen/events.ts";
 import { jobStates } from "./gen/job-states.ts";
+import { licences } from "./gen/licences.ts";
 import { limits } from "./gen/limits.ts";
 import { pageText } from "./gen/markdown.ts";
 import type { Page } from "./gen/markdown.ts";
 import { rules } from "./gen/rules.ts";
 
-const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, rules];
+const PAGES: readonly Page[] = [
+	api,
+	errors,
+	limits,
+	jobStates,
+	config,
+	cli,
+	events,
+	rules,
+	licences,
+];
 
 const index: Page = {
 	file: "README.md",
