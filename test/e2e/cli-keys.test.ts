@@ -51,11 +51,31 @@ describe("sluice keys", () => {
 		});
 
 		const list = await stdoutOf("keys", "list");
-		expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +CREATED +LAST USED\n/);
+		expect(list).toMatch(/^ID +NAME +SCOPES +ENDPOINTS +CREATED +EXPIRES +LAST USED +FROM\n/);
 		expect(list).toMatch(
-			new RegExp(`^${id} +nightly batch +read,write +words +\\S+ \\S+Z +20\\S+ \\S+Z$`, "m"),
+			new RegExp(
+				`^${id} +nightly batch +read,write +words +\\S+ \\S+Z +never +20\\S+ \\S+Z +\\S*127\\.0\\.0\\.1$`,
+				"m",
+			),
 		);
 		expect(list).not.toContain(key);
+		const rotated = await ask("keys", "rotate", id, "--overlap", "1h", "--expires", "90d");
+		expect(rotated).toMatchObject({
+			code: 0,
+			stdout: expect.stringMatching(/^sluice_[0-9a-f]{48}\n$/),
+			stderr: expect.stringMatching(
+				/^Rotated key 'nightly batch'\. The one before is valid until 20/,
+			),
+		});
+		for (const each of [key, rotated.stdout.trim()])
+			expect(await as(each, "jobs", "list", "words")).toMatchObject({ code: 0 });
+		expect(await ask("keys", "rotate", id, "--overlap", "soon")).toMatchObject({
+			code: 2,
+			stderr: expect.stringContaining("must be a number and s, m, h or d"),
+		});
+		expect(await stdoutOf("audit", "--limit", "2")).toMatch(
+			new RegExp(`rotateKey +${id} +ok\n.*createKey +${id} +ok\n`),
+		);
 		expect(await stdoutOf("keys", "revoke", id)).toBe("Revoked key 'nightly batch'.\n");
 		expect(await as(key, "jobs", "list", "words")).toMatchObject({
 			code: 1,
