@@ -49,12 +49,13 @@ describe("D16: the time of day of a service is set", () => {
 				expect(now.executionTime).toBeLessThan(60_000);
 				expect(await status("waiting", queued)).toMatchObject({ status: "IN_QUEUE" });
 			}
+			// Before its next ping, which would renew the lease by the new time.
+			dying.kill("SIGKILL");
 			writeFileSync(step, String(ms));
 			await until("the service to notice", () => /time of day was set/.test(service.stderr()));
 			await unharmed();
 			const { json } = await call(service.url, `/v1/endpoints/e/jobs/${running}`);
 			expect(Math.abs(Date.parse(json.submittedAt) - Date.now())).toBeLessThan(60_000);
-			dying.kill("SIGKILL");
 			await until("the loss", async () => (await status("dead", left)).status === "IN_QUEUE");
 			await service.end("SIGKILL");
 			service = await place.serve({ env });
