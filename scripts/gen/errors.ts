@@ -36,6 +36,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	rate_limited: "Wait for `Retry-After`, then with exponential backoff.",
 	too_many_at_once: "Wait for some of your own requests to end.",
 	too_many_failures: "Use a valid key, token or link: those pass.",
+	management_busy: "Wait for some of your own requests to end.",
 	memory_share: "Read answers to the end, and send fewer large requests at once.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
 	draining: "Repeat it: another server or the next start continues.",

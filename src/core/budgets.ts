@@ -22,7 +22,7 @@ export const BUDGETS = {
 		minimum: 100,
 		maximum: 1_000_000,
 		description: "Open connections of clients and workers.",
-		beyond: "New connections are closed.",
+		beyond: "The oldest without a valid key or token is closed, else the new one.",
 	},
 	auditRetention: {
 		unit: "ms",
@@ -57,6 +57,30 @@ export const BUDGETS = {
 		description: "Free space on the disk of a SQLite store that is kept for results.",
 		beyond:
 			"`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
+	},
+	headers: {
+		unit: "bytes",
+		default: 32 * 1024 * 1024,
+		minimum: 1024 * 1024,
+		maximum: 1024 ** 4,
+		description: "Unfinished headers on connections without a valid key or token so far.",
+		beyond: "The connections with the longest ones are closed.",
+	},
+	headersTimeout: {
+		unit: "ms",
+		default: 15_000,
+		minimum: 1000,
+		maximum: 300_000,
+		description: "How long the headers of a request may take to arrive.",
+		beyond: "The answer is 408 and the connection is closed.",
+	},
+	management: {
+		unit: "count",
+		default: 32,
+		minimum: 4,
+		maximum: 10_000,
+		description: "Requests in flight under `/v1` of one key; `used`: of all keys.",
+		beyond: "They are answered 429 `management_busy`.",
 	},
 	memory: {
 		unit: "bytes",

@@ -117,7 +117,7 @@ export const ERRORS = {
 	headers_too_large: {
 		status: 431,
 		sentence:
-			"The request line and headers are over 128 KB together, or over 1000 lines; send fewer or shorter ones.",
+			"The request line and headers are over 16 KB together (of workers: 128 KB), or over 1000 lines; send fewer or shorter ones.",
 	},
 	request_timeout: {
 		status: 408,
@@ -142,6 +142,13 @@ export const ERRORS = {
 			"More than {limit} wrong keys, worker tokens or sign-in links in a minute came from {address}; " +
 			"this one is wrong too. A valid one is accepted at any time.",
 		retryAfter: 60,
+	},
+	management_busy: {
+		status: 429,
+		sentence:
+			"This key has {limit} requests in flight under /v1 already, the budget 'management' of this server. " +
+			"Try again when some have ended.",
+		retryAfter: 1,
 	},
 	memory_share: {
 		status: 429,

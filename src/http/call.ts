@@ -6,6 +6,7 @@ import type { Principal } from "../engine/access/keys.ts";
 import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { MemoryShares } from "./memory/shares.ts";
+import type { ScanQueue } from "./v1/paced.ts";
 import type { Bundle } from "./console/bundle.ts";
 
 /** Path parameters are decoded; absent ones are "". */
@@ -30,6 +31,7 @@ export interface Call {
 	/** On worker routes. */
 	worker?: Worker;
 	memory: MemoryShares;
+	scans: ScanQueue;
 	/** Bytes held of `memory`. */
 	held?: number;
 	/** Releases the concurrency slot (D24). */

@@ -14,10 +14,12 @@ import {
 	delayRefusal,
 	identify,
 	identifyWorker,
+	principalOf,
 } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
 import type { Call } from "./call.ts";
 import { bundle } from "./console/bundle.ts";
+import type { Connections } from "./connections.ts";
 import { allowOrigin, answerOptions } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
@@ -25,11 +27,15 @@ import { releaseAll } from "./memory/call-memory.ts";
 import { memoryShares } from "./memory/shares.ts";
 import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import type { Route } from "./route.ts";
+import { scanQueue } from "./v1/paced.ts";
 import { ROUTES } from "./routes.ts";
 import { isAudited, recordAction } from "./v1/audit-api.ts";
 
 /** Maximum time to read and discard a refused body, ms. */
 const DISCARD_MS = 30_000;
+
+/** Maximum request line and headers, bytes, except of workers: a ping names all their jobs. */
+const HEADERS_LIMIT = 16 * 1024;
 
 /** Errors have OpenAI's form here even without a route (D32). */
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
@@ -48,6 +54,7 @@ const NO_PARAMS: Readonly<PathParams> = {
 
 export interface RequestOptions {
 	engine: Engine;
+	connections: Pick<Connections, "received" | "identified">;
 	clock: Clock;
 	events: EventBus;
 	/** Random id that links a 500 to the log. */
@@ -78,6 +85,9 @@ export function requests(o: RequestOptions): Requests {
 		clock: o.clock,
 		waitMs: o.engine.budgets.memoryWait.limit,
 	});
+	const scans = scanQueue(o.clock);
+	/** Requests in flight under `/v1` by key. */
+	const management = new Map<string, number>();
 	let draining = false;
 
 	function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -103,6 +113,7 @@ export function requests(o: RequestOptions): Requests {
 			engine: o.engine,
 			maxBody: 0,
 			memory,
+			scans,
 			queryText,
 			publicUrl,
 			bundle: consoleBundle,
@@ -116,8 +127,10 @@ export function requests(o: RequestOptions): Requests {
 		};
 		const route = found?.byMethod.get(req.method ?? "");
 		if (route?.poll) polls.add(call);
-		const answered = !hasOneHost(req)
-			? Promise.reject(new ApiError("bad_http"))
+		o.connections.received(req.socket);
+		const fault = faultIn(req, route?.access === "worker");
+		const answered = fault
+			? Promise.reject(new ApiError(fault))
 			: draining && route?.poll
 				? Promise.reject(new ApiError("draining"))
 				: route
@@ -128,9 +141,13 @@ export function requests(o: RequestOptions): Requests {
 
 	async function serve(call: Call, route: Route): Promise<void> {
 		call.maxBody = route.maxBody;
-		if (route.access === "worker") await identifyWorker(call);
-		else if (route.access !== "anyone") {
+		if (route.access === "worker") {
+			await identifyWorker(call);
+			o.connections.identified(call.req.socket);
+		} else if (route.access !== "anyone") {
 			await identify(call, route.access, route.changes);
+			o.connections.identified(call.req.socket);
+			admitManagement(call);
 			const found =
 				call.params.endpoint === "" ? undefined : call.engine.endpoints.find(call.params.endpoint);
 			const endpoint = found instanceof Promise ? await found : found;
@@ -144,6 +161,26 @@ export function requests(o: RequestOptions): Requests {
 		const answer = await route.handle(call);
 		if (isAudited(call, route)) await recordAction(call, route, { result: "ok", answer });
 		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
+	}
+
+	/** `/v1` has no limits by endpoint: one key has so many requests in flight there (D41). */
+	function admitManagement(call: Call): void {
+		if (!call.path.startsWith("/v1/") || call.caller.disconnected) return;
+		const { keyId } = principalOf(call);
+		const running = management.get(keyId) ?? 0;
+		const { limit, refuse: spent, hold: begin, give } = o.engine.budgets.management;
+		if (running >= limit) {
+			spent();
+			throw new ApiError("management_busy", { limit });
+		}
+		management.set(keyId, running + 1);
+		begin(1);
+		call.release = () => {
+			give(1);
+			const left = management.get(keyId)! - 1;
+			if (left > 0) management.set(keyId, left);
+			else management.delete(keyId);
+		};
 	}
 
 	/** Holds the concurrency slot until the response closes, or throws 429 (D24). */
@@ -223,14 +260,20 @@ export function requests(o: RequestOptions): Requests {
 	};
 }
 
-/** RFC 9112, 3.2: exactly one `Host`; HTTP/1.0 may lack it. */
-function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+/** RFC 9112, 3.2: exactly one `Host`; HTTP/1.0 may lack it. Only workers send long headers (D41). */
+function faultIn(
+	{ rawHeaders, httpVersion, url = "" }: IncomingMessage,
+	byWorker: boolean,
+): "bad_http" | "headers_too_large" | undefined {
 	let hosts = 0;
+	let size = url.length;
 	for (let at = 0; at < rawHeaders.length; at += 2) {
 		const name = rawHeaders[at]!;
+		size += name.length + rawHeaders[at + 1]!.length;
 		if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
 	}
-	return hosts === 1 || (hosts === 0 && httpVersion !== "1.1");
+	if (size > HEADERS_LIMIT && !byWorker) return "headers_too_large";
+	return hosts === 1 || (hosts === 0 && httpVersion !== "1.1") ? undefined : "bad_http";
 }
 
 /** The target may be absolute (RFC 9112, 3.2.2). */

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TlsFiles } from "../certificate.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
+import { connections } from "./connections.ts";
 import { requests } from "./requests.ts";
 import type { RequestOptions } from "./requests.ts";
 import { serverFor } from "./tls.ts";
@@ -32,7 +33,7 @@ export interface HttpServer {
 	close(ms: number, lingerMs?: number): Promise<void>;
 }
 
-export interface HttpOptions extends RequestOptions {
+export interface HttpOptions extends Omit<RequestOptions, "connections"> {
 	host: string;
 	port: number;
 	/** Serves https. */
@@ -41,18 +42,25 @@ export interface HttpOptions extends RequestOptions {
 
 /** Rejects if the address is not available. */
 export async function listen(o: HttpOptions): Promise<HttpServer> {
-	const { handle, drain, endPolls } = requests(o);
-	const sockets = new Set<Socket>();
 	let closing = false;
 	/** Aborted when the last connection closes during shutdown. */
 	const unused = new AbortController();
+	const { budgets } = o.engine;
+	const open = connections({
+		budgets,
+		clock: o.clock,
+		closed() {
+			if (closing && open.size === 0) unused.abort();
+		},
+	});
+	const { handle, drain, endPolls } = requests({ ...o, connections: open });
 
 	const { server, stop: stopTls } = serverFor(
 		{
 			keepAlive: true,
 			noDelay: true,
 			keepAliveTimeout: KEEP_ALIVE_MS,
-			connectionsCheckingInterval: 5000,
+			connectionsCheckingInterval: 1000,
 			maxHeaderSize: HEADERS_LIMIT,
 			requireHostHeader: false,
 			optimizeEmptyRequests: true,
@@ -62,15 +70,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	);
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
 	server.on("checkExpectation", handle);
-	server.headersTimeout = 60_000;
+	server.headersTimeout = budgets.headersTimeout.limit;
 	server.requestTimeout = 300_000;
-	server.on("connection", (socket) => {
-		sockets.add(socket);
-		socket.once("close", () => {
-			sockets.delete(socket);
-			if (closing && sockets.size === 0) unused.abort();
-		});
-	});
+	server.on("connection", open.add);
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
 		if (error.code === "ECONNRESET" || NO_TLS.test(error.code ?? "") || !socket.writable)
 			return void socket.destroy();
@@ -108,14 +110,14 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		async close(ms, lingerMs = 0) {
 			closing = true;
 			drain();
-			if (sockets.size > 0) await o.clock.sleep(lingerMs, unused.signal);
+			if (open.size > 0) await o.clock.sleep(lingerMs, unused.signal);
 			endPolls();
 			const over = new AbortController();
 			server.close(() => over.abort());
 			await stopTls();
 			server.closeIdleConnections();
 			await o.clock.sleep(ms, over.signal);
-			for (const socket of sockets) socket.destroy();
+			open.closeAll();
 		},
 	};
 }

@@ -202,6 +202,17 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		await clock.advance(9000);
 		return await get("/v2/tight/cancel/none", { method: "POST" });
 	},
+	async management_busy() {
+		const feeds = new AbortController();
+		const { limit } = service.engine.budgets.management;
+		const headers = { authorization: `Bearer ${KEY}` };
+		for (let count = 0; count < limit; count += 1)
+			await fetch(`${service.url}/v1/feed`, { headers, signal: feeds.signal });
+		const answer = await get("/v1/endpoints");
+		feeds.abort();
+		await untilTrue(() => service.engine.budgets.management.used === 0);
+		return answer;
+	},
 	memory_share: () => secondUpload("/v2/open/run", 10_000_000),
 	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),

@@ -1,0 +1,99 @@
+/**
+ * Connections of one server (D41): counted, and those without a valid key or token hold a bounded
+ * amount of unfinished headers together, since any client can open them.
+ */
+import type { Socket } from "node:net";
+import type { BudgetMeters } from "../budgets.ts";
+import type { Clock } from "../clock.ts";
+
+/** Time between two counts of unfinished headers, ms. */
+const CHECK_MS = 250;
+
+export interface Connections {
+	readonly size: number;
+	/** Counts a connection; one too many takes the place of the oldest without a key, or is closed. */
+	add(socket: Socket): void;
+	/** The headers of a request have arrived. */
+	received(socket: Socket): void;
+	/** A request on it had a valid key or token. */
+	identified(socket: Socket): void;
+	closeAll(): void;
+}
+
+/** `closed`: after each closed connection. */
+export function connections(o: {
+	budgets: Pick<BudgetMeters, "connections" | "headers">;
+	clock: Clock;
+	closed: () => void;
+}): Connections {
+	const { budgets, clock } = o;
+	const all = new Set<Socket>();
+	/** Oldest first, with the bytes read up to the last complete headers. */
+	const unidentified = new Map<Socket, number>();
+	let checking = false;
+
+	function forget(socket: Socket): void {
+		if (!all.delete(socket)) return;
+		unidentified.delete(socket);
+		budgets.connections.give(1);
+		o.closed();
+	}
+
+	function close(socket: Socket): void {
+		forget(socket);
+		socket.destroy();
+	}
+
+	/** Closes the connections with most unfinished headers until the others fit. */
+	function check(): void {
+		const unfinished = [...unidentified].map(
+			([socket, mark]) => [socket, socket.bytesRead - mark] as const,
+		);
+		let bytes = unfinished.reduce((sum, [, size]) => sum + size, 0);
+		if (bytes <= budgets.headers.limit) return;
+		for (const [socket, size] of unfinished.toSorted(([, a], [, b]) => b - a)) {
+			budgets.headers.refuse();
+			close(socket);
+			bytes -= size;
+			if (bytes <= budgets.headers.limit) return;
+		}
+	}
+
+	async function checkWhileAny(): Promise<void> {
+		if (checking) return;
+		checking = true;
+		while (unidentified.size > 0) {
+			await clock.sleep(CHECK_MS);
+			check();
+		}
+		checking = false;
+	}
+
+	return {
+		get size() {
+			return all.size;
+		},
+
+		add(socket) {
+			while (!budgets.connections.take(1)) {
+				const [oldest] = unidentified.keys();
+				if (!oldest) return void socket.destroy();
+				close(oldest);
+			}
+			all.add(socket);
+			unidentified.set(socket, 0);
+			socket.once("close", () => forget(socket));
+			void checkWhileAny();
+		},
+
+		received(socket) {
+			if (unidentified.has(socket)) unidentified.set(socket, socket.bytesRead);
+		},
+
+		identified: (socket) => void unidentified.delete(socket),
+
+		closeAll() {
+			for (const socket of all) socket.destroy();
+		},
+	};
+}

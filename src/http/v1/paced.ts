@@ -1,0 +1,46 @@
+/**
+ * Scans of the store for one key run one after the other, each followed by a pause: other work gets
+ * most of the store's time (D41).
+ */
+import type { Clock } from "../../clock.ts";
+import type { Call } from "../call.ts";
+import { principalOf } from "../auth.ts";
+
+/** Pause after a scan, in durations of the scan: one key uses a quarter of the time. */
+const PAUSE = 3;
+
+export interface ScanQueue {
+	/** Runs the scan in the turn of its key. */
+	run<T>(key: string, scan: () => Promise<T>): Promise<T>;
+}
+
+export function scanQueue(clock: Clock): ScanQueue {
+	/** Ends with the pause after the last scan of the key. */
+	const last = new Map<string, Promise<void>>();
+
+	return {
+		async run(key, scan) {
+			const before = last.get(key);
+			const over = Promise.withResolvers<void>();
+			last.set(key, over.promise);
+			await before;
+			const began = clock.now();
+			try {
+				return await scan();
+			} finally {
+				const pause = PAUSE * (clock.now() - began);
+				const done = (): void => {
+					if (last.get(key) === over.promise) last.delete(key);
+					over.resolve();
+				};
+				if (pause > 0) void clock.sleep(pause).then(done);
+				else done();
+			}
+		},
+	};
+}
+
+/** Runs a scan for the caller's key. */
+export function paced<T>(call: Call, scan: () => Promise<T>): Promise<T> {
+	return call.scans.run(principalOf(call).keyId, scan);
+}

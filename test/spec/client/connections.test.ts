@@ -1,0 +1,60 @@
+/** Unfinished headers: without a key, so they must hold little memory (D41). */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { KEY, call, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import { untilTrue } from "../../support/until.ts";
+import { expectError, handWorker } from "../hand-worker.ts";
+import { rawConnection, requestText } from "../raw-http.ts";
+
+let service: TestService;
+beforeAll(async () => {
+	service = await startService({
+		endpoints: { ep: {} },
+		settings: { budgets: { headers: 1024 * 1024, connections: 100, headersTimeout: 5000 } },
+	});
+});
+afterAll(() => service.end());
+
+const long = "x".repeat(100_000);
+
+it("D41: connections with long unfinished headers are closed, those with a key stay", async () => {
+	const known = await rawConnection(service.url);
+	const request = requestText({
+		method: "GET",
+		path: "/v2/ep/health",
+		headers: { Authorization: KEY },
+	});
+	known.write(request);
+	expect((await known.answer()).status).toBe(200);
+	const { headers } = service.engine.budgets;
+	const unfinished = await Promise.all(
+		Array.from({ length: 30 }, () => rawConnection(service.url)),
+	);
+	for (const each of unfinished) each.write(`GET / HTTP/1.1\r\nHost: a\r\nX: ${long}`);
+	await untilTrue(() => headers.spent >= 20);
+	await Promise.all(
+		unfinished.filter(({ socket }) => socket.destroyed).map(({ closed }) => closed),
+	);
+	known.write(request);
+	expect((await known.answer()).status).toBe(200);
+	expect((await call(service.url, "/healthz")).status).toBe(200);
+	for (const { socket } of [known, ...unfinished]) socket.destroy();
+});
+
+it("D41: beyond the budget of connections the oldest without a key is closed", async () => {
+	const { connections } = service.engine.budgets;
+	await untilTrue(() => connections.used < 10);
+	const idle = [];
+	for (let count = 0; count < 120; count += 1) idle.push(await rawConnection(service.url));
+	await idle[0]!.closed;
+	expect((await call(service.url, "/healthz")).status).toBe(200);
+	expect(connections.used).toBeLessThanOrEqual(100);
+	for (const { socket } of idle) socket.destroy();
+});
+
+it("D2: headers over 16 KB are 431, except of workers", async () => {
+	const text = "x".repeat(20_000);
+	expectError(await call(service.url, `/v2/ep/status/${text}`), 431, "headers_too_large");
+	const worker = await handWorker(service, "ep");
+	await worker.ping(text);
+});
