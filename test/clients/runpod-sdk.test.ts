@@ -2,6 +2,7 @@
  * RunPod's JavaScript SDK from npm, unmodified, against the service at both bases: at `/v2` it is
  * known by its user agent (protocol A.4, A.10; D1, D6, D7, D8).
  */
+import { advanceUntil } from "../support/manual-clock.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
 import { bench, stopsOf } from "../support/sdk-worker-bench.ts";
@@ -171,7 +172,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 				.finally(() => (over = true));
 			const { id } = await queued;
 			// Its timeout is of real time, its waits are of the service's: at least 1 s each.
-			while (!over) await b.clock.advance(500);
+			await advanceUntil(b.clock, () => over, 500);
 			expect(await answer).toMatchObject({
 				id,
 				status: "IN_QUEUE",

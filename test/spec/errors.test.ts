@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/core/errors.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import { manualClock } from "../support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
@@ -74,11 +74,11 @@ async function whileStopping(
 	await draining;
 	let answered = false;
 	const answer = request(stopping.url, worker).finally(() => (answered = true));
-	while (!answered) await time.advance(100);
+	await advanceUntil(time, () => answered, 100);
 	await worker.done(id, {});
 	let ended = false;
 	void end.finally(() => (ended = true));
-	while (!ended) await time.advance(1000);
+	await advanceUntil(time, () => ended, 1000);
 	await end;
 	return await answer;
 }
@@ -97,7 +97,7 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 	await untilTrue(() => memory.used === size);
 	let answered = false;
 	const answer = raw(upload).finally(() => (answered = true));
-	while (!answered) await clock.advance(100);
+	await advanceUntil(clock, () => answered, 100);
 	first.socket.destroy();
 	await untilTrue(() => memory.used === 0);
 	return await answer;

@@ -2,6 +2,7 @@
  * A worker whose every call the test makes itself, as in the worker requests of the protocol (B),
  * and what goes with it.
  */
+import { advanceUntil } from "../support/manual-clock.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { expect } from "vitest";
@@ -144,7 +145,7 @@ export async function atOnce<T>(clock: ManualClock, promise: Promise<T>): Promis
 	let over = false;
 	const end = (): void => void (over = true);
 	promise.then(end, end);
-	while (!over) await clock.advance(0);
+	await advanceUntil(clock, () => over, 0);
 	return await promise;
 }
 
@@ -152,7 +153,7 @@ export async function atOnce<T>(clock: ManualClock, promise: Promise<T>): Promis
 export async function endWith(service: TestService | undefined, clock: ManualClock): Promise<void> {
 	let ended = false;
 	const end = service?.end().finally(() => (ended = true));
-	while (service && !ended) await clock.advance(1000);
+	await advanceUntil(clock, () => !service || ended, 1000);
 	await end;
 }
 

@@ -1,4 +1,5 @@
 /** What tests of the OpenAPI document and of `/docs` share. */
+import { advanceUntil } from "../support/manual-clock.ts";
 import type { OpenApi, Operation } from "../../src/http/docs/openapi-types.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 
@@ -21,6 +22,6 @@ export async function held<T>(clock: ManualClock, promise: Promise<T>, step: num
 	let over = false;
 	const end = (): void => void (over = true);
 	promise.then(end, end);
-	while (!over) await clock.advance(step);
+	await advanceUntil(clock, () => over, step);
 	return await promise;
 }

@@ -94,3 +94,12 @@ export function manualClock(start = 1_800_000_000_000): ManualClock {
 	};
 	return clock;
 }
+
+/** Advances a clock step by step until the condition holds. A step of 0 only lets work go on. */
+export async function advanceUntil(
+	clock: { advance(ms: number): Promise<void> },
+	holds: () => boolean | Promise<boolean>,
+	stepMs: number,
+): Promise<void> {
+	while (!(await holds())) await clock.advance(stepMs);
+}

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { EventName, Events } from "../../src/events.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import { manualClock } from "./manual-clock.ts";
+import { advanceUntil, manualClock } from "./manual-clock.ts";
 import { sdkProtocol } from "./sdk-protocol.ts";
 import type { Answer, SdkProtocol } from "./sdk-protocol.ts";
 import { sdkWorker } from "./sdk-worker.ts";
@@ -205,7 +205,7 @@ export async function bench(
 		let done = false;
 		const watched = promise.finally(() => (done = true));
 		watched.catch(() => {});
-		while (!done) await clock.advance(0);
+		await advanceUntil(clock, () => done, 0);
 		return await watched;
 	}
 
@@ -278,7 +278,7 @@ export async function bench(
 			await dismiss();
 			let ended = false;
 			const end = service.end().finally(() => (ended = true));
-			while (!ended) await clock.advance(1000);
+			await advanceUntil(clock, () => ended, 1000);
 			await end;
 			leave();
 		},

@@ -1,6 +1,6 @@
 /** The job clock of servers that share a database, whose clock or machine is set or stands (D16, D24). */
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../../test/support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import type { EventName } from "../../events.ts";
 import type { ClusterStore, ServerRow } from "../../store/contract/cluster.ts";
@@ -82,7 +82,7 @@ function machine({
 			() => (done = true),
 			() => (done = true),
 		);
-		while (!done) await clock.advance(link.there + link.back === 0 ? 0 : 100);
+		await advanceUntil(clock, () => done, link.there + link.back === 0 ? 0 : 100);
 		await begun;
 		for (const each of services) each.start();
 		await clock.advance(0);

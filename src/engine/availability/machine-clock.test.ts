@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { folder } from "../../../test/support/service.ts";
 import { LEASE, siteOf, T0 } from "../../../test/store/site.ts";
-import { manualClock } from "../../../test/support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import type { ManualClock } from "../../../test/support/manual-clock.ts";
 import type { Clock } from "../../clock.ts";
 import { eventBus } from "../../events.ts";
@@ -49,7 +49,7 @@ async function server(path: string, hand: ManualClock, clock: Clock = hand) {
 		site: siteOf(availability.store),
 		/** Resolves when so many steps are stored. */
 		async saved(count: number) {
-			while ((await store.time.read()).steps.length < count) await hand.advance(0);
+			await advanceUntil(hand, async () => (await store.time.read()).steps.length >= count, 0);
 		},
 		stop: () => end(true),
 		crash: () => end(false),

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { siteOf, T0 } from "../../../test/store/site.ts";
-import { manualClock } from "../../../test/support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import { folder } from "../../../test/support/service.ts";
 import { eventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
@@ -81,7 +81,7 @@ async function sample(send: SendWebhook) {
 		},
 		/** Lets work in progress go on until `fits`. */
 		async until(fits: () => boolean | Promise<boolean>): Promise<void> {
-			while (!(await fits())) await clock.advance(0);
+			await advanceUntil(clock, fits, 0);
 		},
 	};
 }
@@ -96,7 +96,7 @@ describe("delivering", () => {
 		loop.start();
 		const row = await end();
 		await until(() => emitted.includes("store.away"));
-		while ((await row()).state === "pending") await clock.advance(100);
+		await advanceUntil(clock, async () => (await row()).state !== "pending", 100);
 		expect(await row()).toMatchObject({ state: "delivered", used: 1 });
 		expect(emitted).toContain("store.back");
 		await clock.advance(60_000);
@@ -111,7 +111,7 @@ describe("delivering", () => {
 		loop.start();
 		const row = await end();
 		await until(() => emitted.includes("fault"));
-		while ((await row()).state !== "delivered") await clock.advance(1000);
+		await advanceUntil(clock, async () => (await row()).state === "delivered", 1000);
 		expect(emitted.filter((name) => name === "fault").length).toBeGreaterThan(0);
 	});
 

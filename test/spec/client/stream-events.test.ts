@@ -3,7 +3,7 @@
  * last.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { KEY, call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import {
@@ -194,7 +194,7 @@ describe("server-sent events", () => {
 		void next.then((value) => (received = value));
 		// Time goes on while the comment is on its way through real sockets: without one the test runs
 		// out of its own time.
-		while (!received) await clock.advance(1000);
+		await advanceUntil(clock, () => received !== undefined, 1000);
 		expect(received).toEqual({ comment: "waiting" });
 		stream.close();
 	});

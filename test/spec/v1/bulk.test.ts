@@ -3,7 +3,7 @@
  * (D28, D39).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { manualClock } from "../../support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import {
@@ -251,10 +251,10 @@ describe("a worker", () => {
 		});
 		let over = false;
 		void exited.then(() => (over = true));
-		while (!over) await clock.advance(500);
+		await advanceUntil(clock, () => over, 500);
 		over = false;
 		void next.then(() => (over = true));
-		while (!over) await clock.advance(500);
+		await advanceUntil(clock, () => over, 500);
 		expect((await next).worker).not.toBe(id);
 		expectError(await stop("launched", id), 404, "worker_gone");
 	});

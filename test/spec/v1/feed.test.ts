@@ -1,6 +1,6 @@
 /** `/v1/feed`: all endpoints live, as server-sent events (D39). */
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { manualClock } from "../../support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { KEY, call, folder, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { atOnce, endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
@@ -52,7 +52,7 @@ async function open(of: TestService, query = "", { key = KEY, time = clock } = {
 		.finally(() => pieces.push(undefined));
 	return {
 		async next() {
-			while (pieces.length === 0) await time.advance(100);
+			await advanceUntil(time, () => pieces.length > 0, 100);
 			const piece = pieces.shift();
 			if (piece === undefined) return undefined;
 			if (piece.startsWith(":")) return "comment";

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { REASON_CODES } from "../../../src/core/timeline.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, startService } from "../../support/service.ts";
+import { until } from "../../support/until.ts";
 import type { TestService } from "../../support/service.ts";
 import { endWith, endpointsByName, handWorker, statusOf, submitted } from "../hand-worker.ts";
 import { operator } from "../operator.ts";
@@ -80,7 +81,7 @@ const WAITS: Record<
 		const id = await submitted(service, "graphic");
 		await clock.advance(1000);
 		// The autoscaler's step has begun; the store may be slow meanwhile.
-		while ((await job(id, "graphic")).reason.code !== "no_gpu_free");
+		await until("the reason", async () => (await job(id, "graphic")).reason.code === "no_gpu_free");
 		return {
 			endpoint: "graphic",
 			id,

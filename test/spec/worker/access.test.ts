@@ -2,6 +2,7 @@
  * Who may poll and report: worker tokens, paced refusals, two processes under one id, draining
  * (D26, D34; protocol B.2, B.3).
  */
+import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { sdkProtocol } from "../../support/sdk-protocol.ts";
 import type { Answer, SdkProtocol } from "../../support/sdk-protocol.ts";
@@ -265,7 +266,7 @@ describe("B.3, B.8: SDK workers that are refused ask few times a minute, though 
 			expect(await drained.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
 		} finally {
 			await worker.kill();
-			while (!over) await drained.clock.advance(1000);
+			await advanceUntil(drained.clock, () => over, 1000);
 			await stopped;
 			drained.service.folder.remove();
 		}
@@ -333,7 +334,7 @@ describe("D34: draining", () => {
 			expect((await worker.done(first, { output: 1 })).status).toBe(200);
 			expect(over).toBe(false);
 			expect((await worker.done(second, { output: 2 })).status).toBe(200);
-			while (!over) await drained.clock.advance(100);
+			await advanceUntil(drained.clock, () => over, 100);
 			await stopped;
 			const next = await bench({ in: place, startAt: drained.clock.now() });
 			try {

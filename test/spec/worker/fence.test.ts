@@ -2,6 +2,7 @@
  * Reports of workers that no longer hold the job, or never did, and repeats (D16 Fence, D7 repeats;
  * protocol B.5, B.6, B.8).
  */
+import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Answer, SdkProtocol } from "../../support/sdk-protocol.ts";
 import { bench, idsOf } from "../../support/sdk-worker-bench.ts";
@@ -292,7 +293,7 @@ describe("B.6: repeats", () => {
 		expect(await chunks()).toEqual(["a", "a", "b", "b"]);
 
 		async function keptThree(): Promise<void> {
-			while ((await chunks()).length < 3) await b.clock.advance(0);
+			await advanceUntil(b.clock, async () => (await chunks()).length >= 3, 0);
 		}
 	});
 });

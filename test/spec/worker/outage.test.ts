@@ -2,6 +2,7 @@
  * The service was down and workers kept on: nothing runs twice because of it, and nothing is lost
  * (D16 Outages, D15, D17, D18, D34).
  */
+import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 import { bench, crashImage, idsOf, stopsOf } from "../../support/sdk-worker-bench.ts";
@@ -239,7 +240,7 @@ describe("D16: a planned stop without drain, and a start much later", () => {
 		const waiting = await before.submit();
 		let stopped = false;
 		void before.service.stop().then(() => (stopped = true));
-		while (!stopped) await before.clock.advance(1);
+		await advanceUntil(before.clock, () => stopped, 1);
 		const b = await started({ in: before.service.folder, startAt: before.clock.now() + AWAY_MS });
 		const other = await b.worker();
 		await b.takes(other, waiting);

@@ -1,6 +1,7 @@
 /**
  * Whole SDK workers that stop: SIGTERM, old versions, `refresh_worker` (protocol B.8; D16, D28).
  */
+import { advanceUntil } from "../../support/manual-clock.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -40,7 +41,7 @@ describe("B.8: SIGTERM", () => {
 		expect(await b.reached(settled)).toMatchObject({ id, state: "COMPLETED" });
 		let ended = false;
 		void sdk.ended.then(() => (ended = true));
-		while (!ended) await b.clock.advance(1000);
+		await advanceUntil(b.clock, () => ended, 1000);
 	});
 
 	it("D16: a job handed to the poll of a worker that leaves never runs there; it is lost once", async () => {
@@ -104,7 +105,7 @@ describe("B.8: SIGTERM", () => {
 			await b.held(worker, (signal) => worker.take({ signal })),
 			await b.held(worker, (signal) => worker.stop({ signal })),
 		];
-		while (b.of("worker.stopping").length === 0) await b.clock.advance(5);
+		await advanceUntil(b.clock, () => b.of("worker.stopping").length > 0, 5);
 		for (const { answer } of polls)
 			expect(await answer).toEqual({ status: 204, type: "", text: "" });
 		const next = await b.submit();
@@ -112,7 +113,7 @@ describe("B.8: SIGTERM", () => {
 		const alive = (): boolean => process.kill(Number(env["PID"]), 0);
 		expect(alive()).toBe(true);
 		expect(b.of("worker.exited")).toEqual([]);
-		while (b.of("worker.exited").length === 0) await b.clock.advance(5);
+		await advanceUntil(b.clock, () => b.of("worker.exited").length > 0, 5);
 		expect(b.of("worker.exited")).toMatchObject([{ worker: worker.id, signal: "SIGTERM" }]);
 		expect(alive).toThrow("ESRCH");
 	});
@@ -125,6 +126,6 @@ describe("B.8: SIGTERM", () => {
 		]);
 		let ended = false;
 		void sdk.ended.then(() => (ended = true));
-		while (!ended) await b.clock.advance(1000);
+		await advanceUntil(b.clock, () => ended, 1000);
 	});
 });

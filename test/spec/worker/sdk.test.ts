@@ -2,6 +2,7 @@
  * Whole SDK workers against the service: what each kind of handler leads to, and concurrency
  * (protocol B.2 to B.6; D5, D16).
  */
+import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { sdkFront } from "../../support/sdk-front.ts";
@@ -267,7 +268,7 @@ describe("B.5: what handlers lead to", () => {
 		});
 		const id = await b.submit();
 		await untilTrue(() => posts(sdk).length === 1);
-		while ((await b.status(id)).output === undefined) await b.clock.advance(0);
+		await advanceUntil(b.clock, async () => (await b.status(id)).output !== undefined, 0);
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", output: { step: 1 } });
 		const settled = b.next("job.settled");
 		finish();
@@ -327,7 +328,7 @@ describe("B.4: concurrency", () => {
 		}
 		for (const end of finish) end();
 		for (const id of [...ids, fourth]) {
-			while ((await b.status(id)).status !== "COMPLETED") await b.clock.advance(0);
+			await advanceUntil(b.clock, async () => (await b.status(id)).status === "COMPLETED", 0);
 			expect(await b.status(id)).not.toHaveProperty("retries");
 		}
 	});

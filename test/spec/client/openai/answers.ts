@@ -2,6 +2,7 @@
  * What the tests of `/openai/*` share: requests, streams read piece by piece, and the form of
  * errors.
  */
+import { advanceUntil } from "../../../support/manual-clock.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
@@ -63,7 +64,7 @@ export async function asTimePasses<T>(clock: ManualClock, promise: Promise<T>): 
 	let over = false;
 	const end = (): void => void (over = true);
 	promise.then(end, end);
-	while (!over) await clock.advance(100);
+	await advanceUntil(clock, () => over, 100);
 	return await promise;
 }
 

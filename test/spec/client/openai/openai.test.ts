@@ -1,6 +1,6 @@
 /** /openai/* (D32): a request is a job, and its answer is the job's result. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../../support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../../support/manual-clock.ts";
 import { call, startService } from "../../../support/service.ts";
 import type { TestService } from "../../../support/service.ts";
 import { endWith, endpointsByName, handWorker, statusOf } from "../../hand-worker.ts";
@@ -223,7 +223,7 @@ describe("a service that stops", () => {
 		expect((await settled).state).toBe("CANCELLED");
 		let over = false;
 		void end.finally(() => (over = true));
-		while (!over) await time.advance(1000);
+		await advanceUntil(time, () => over, 1000);
 		await end;
 		// Nothing runs any more, so the drain does not last.
 		expect(time.now() - began).toBeLessThan(3_600_000);

@@ -2,6 +2,7 @@
  * Section 6: how webhooks go out when they are many, when receivers are slow, when the service
  * stops, and what is reported of them (D21).
  */
+import { advanceUntil } from "../../../support/manual-clock.ts";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { eventBus } from "../../../../src/events.ts";
@@ -85,7 +86,11 @@ describe("many", () => {
 		expect(slow.open.most).toBe(4);
 		await slow.end();
 		const rows = (): Promise<DeliveryRow[]> => Promise.all(stuck.map((id) => deliveryOf(id)));
-		while ((await rows()).some(({ state }) => state === "pending")) await hand.advance(1000);
+		await advanceUntil(
+			hand,
+			async () => !(await rows()).some(({ state }) => state === "pending"),
+			1000,
+		);
 		for (const row of await rows()) expect(row).toMatchObject({ state: "failed", used: 3 });
 	});
 });
@@ -141,7 +146,7 @@ describe("stops and losses", () => {
 		const acknowledged = delivered(ends, first);
 		answer();
 		await atOnce(hand, acknowledged);
-		while (!patient.over()) await hand.advance(100);
+		await advanceUntil(hand, patient.over, 100);
 
 		const second = await start();
 		const cut = await ended({}, second);
@@ -149,7 +154,7 @@ describe("stops and losses", () => {
 		const short = await stopping(second);
 		await hand.advance(4999);
 		expect(short.over()).toBe(false);
-		while (!short.over()) await hand.advance(100);
+		await advanceUntil(hand, short.over, 100);
 
 		site.reply(() => 200);
 		const third = await start();
@@ -186,7 +191,7 @@ describe("stops and losses", () => {
 				body.toString(),
 			),
 		);
-		while (engine.endpoints.encryptedSecret(site.ep) !== undefined) await hand.advance(1000);
+		await advanceUntil(hand, () => engine.endpoints.encryptedSecret(site.ep) === undefined, 1000);
 	});
 
 	it("D21: deliveries are kept 7 days", async () => {
@@ -199,7 +204,7 @@ describe("stops and losses", () => {
 			await hand.advance(1000);
 			expect(await deliveries(id)).toHaveLength(1);
 		}
-		while ((await deliveries(id)).length > 0) await hand.advance(1000);
+		await advanceUntil(hand, async () => (await deliveries(id)).length === 0, 1000);
 	});
 });
 
