@@ -140,8 +140,16 @@ function callWith(pieces: readonly Buffer[], size: number | undefined, maxBody: 
 	const req = Object.assign(Readable.from(pieces, { objectMode: false }), {
 		headers: size === undefined ? {} : { "content-length": String(size) },
 		complete: true,
+		setTimeout: () => {},
+		socket: { setTimeout: () => {} },
 	});
-	return { req, maxBody } as unknown as Call;
+	return {
+		req,
+		res: { closed: false },
+		maxBody,
+		memory: { take: () => undefined },
+		engine: { budgets: { readTimeout: { limit: 30_000 } } },
+	} as unknown as Call;
 }
 
 export const BODY = target({
