@@ -11,7 +11,7 @@ const ON_BOTH_STORES = [
 	"client/{purge,retention,retry,states}",
 	"client/{stream,stream-events}",
 	"client/webhooks/{security,webhooks}",
-	"worker/{access,fence,lease,outage}",
+	"worker/{access,clock,fence,lease,outage}",
 	"worker/{results,results-together}",
 ];
 
