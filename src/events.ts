@@ -118,6 +118,17 @@ export interface Events {
 	"certificate.reloaded": Record<never, never>;
 	/** The changed certificate files cannot be used; the former ones stay in use. */
 	"certificate.failed": { reason: string };
+	/**
+	 * A receiver did not answer several attempts of an endpoint in a row: its webhooks wait for
+	 * `retryMs` (D21).
+	 */
+	"webhook.paused": {
+		endpoint: string;
+		host: string;
+		reason: string;
+		unanswered: number;
+		retryMs: number;
+	};
 	/** The store cannot be written. */
 	"store.away": { why: string };
 	/**

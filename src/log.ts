@@ -89,6 +89,12 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		() =>
 			"all stored secrets are encrypted with the current key; SLUICE_SECRET_PREVIOUS can be removed",
 	],
+	"webhook.paused": [
+		"warn",
+		({ endpoint, host, unanswered, reason, retryMs }) =>
+			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
+			`were not answered, the last because ${reason}`,
+	],
 	"store.away": ["error", ({ why }) => `the store cannot be written: ${why}`],
 	"posts.refused": [
 		"error",

@@ -3,9 +3,8 @@ import { BUDGETS } from "../../src/core/budgets.ts";
 import type { Budget } from "../../src/core/budgets.ts";
 import {
 	DELIVERY_KEPT_MS,
-	DELIVERY_PAUSE_MS,
 	DELIVERY_TIMEOUT_MS,
-	DELIVERY_TRIES,
+	SPECIFIED_SCHEDULE,
 } from "../../src/core/delivery.ts";
 import { ENDPOINT_DEFAULTS } from "../../src/core/endpoint-schema.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/limits.ts";
@@ -112,7 +111,7 @@ ${table(
 		],
 		[
 			"An attempt of a webhook",
-			`${duration(DELIVERY_TIMEOUT_MS)}; ${DELIVERY_TRIES} attempts, ${duration(DELIVERY_PAUSE_MS)} apart`,
+			`${duration(DELIVERY_TIMEOUT_MS)}; ${SPECIFIED_SCHEDULE.length + 1} attempts, ${duration(SPECIFIED_SCHEDULE[0]!)} apart`,
 		],
 		["A webhook delivery is kept", duration(DELIVERY_KEPT_MS)],
 	],

@@ -48,6 +48,48 @@ export const BUDGETS = {
 		maximum: 1_000_000,
 		description: "Wrong keys, worker tokens and sign-in links of all addresses in a minute.",
 		beyond: "Keys are found in a list that is read once a second, not by a read of the store each.",
+	webhookSenders: {
+		unit: "count",
+		default: 256,
+		minimum: 4,
+		maximum: 10_000,
+		description: "Webhooks being sent. Half is for receivers whose last attempt was answered.",
+		beyond: "Further ones wait, endpoints in turn.",
+	},
+	webhookSendersPerEndpoint: {
+		unit: "count",
+		default: 32,
+		minimum: 2,
+		maximum: 10_000,
+		description:
+			"Webhooks being sent for one endpoint. Half is for receivers whose last attempt was answered.",
+		beyond: "Further ones of the endpoint wait, its receivers in turn.",
+	},
+	webhookSendersPerReceiver: {
+		unit: "count",
+		default: 4,
+		minimum: 1,
+		maximum: 1000,
+		description: "Webhooks being sent to one host and port.",
+		beyond: "Further ones to the receiver wait.",
+	},
+	webhookBytes: {
+		unit: "bytes",
+		default: 128 * 1024 * 1024,
+		minimum: 1024 * 1024,
+		maximum: 64 * 1024 ** 3,
+		description:
+			"Bodies of webhooks being sent, or one. Half is for receivers whose last attempt was answered.",
+		beyond: "Further ones wait, endpoints in turn.",
+	},
+	webhookBytesPerEndpoint: {
+		unit: "bytes",
+		default: 32 * 1024 * 1024,
+		minimum: 1024 * 1024,
+		maximum: 64 * 1024 ** 3,
+		description:
+			"Bodies of webhooks being sent for one endpoint, or one. Half is for receivers whose last attempt was answered.",
+		beyond: "Further ones of the endpoint wait.",
 	},
 	reservedDisk: {
 		unit: "bytes",

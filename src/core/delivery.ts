@@ -3,12 +3,10 @@ import { asOne } from "./json/json-text.ts";
 import type { JsonText } from "./json/json-text.ts";
 import { jobView } from "./job-view.ts";
 import type { JobResult } from "./job-view.ts";
+import { receiverOf } from "./receiver.ts";
 
-/** First try and 2 retries (spec 6). */
-export const DELIVERY_TRIES = 3;
-
-/** From a failed try to the next, ms (spec 6). */
-export const DELIVERY_PAUSE_MS = 10_000;
+/** From a failed try to the next, ms: 2 retries (spec 6). */
+export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
 
 /** Timeout of one try, ms. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
@@ -38,6 +36,8 @@ export interface NewDelivery {
 	endpoint: string;
 	job: string;
 	url: string;
+	/** Host and port of the URL. */
+	receiver: string;
 	body: JsonText;
 	createdAt: number;
 }
@@ -52,6 +52,7 @@ export function deliveryOf(result: JobResult): NewDelivery | undefined {
 		endpoint: job.endpoint,
 		job: job.id,
 		url: job.webhook,
+		receiver: receiverOf(job.webhook),
 		body: asOne(jobView(result, endedAt)),
 		createdAt: endedAt,
 	};
@@ -62,6 +63,7 @@ export function afterTry({
 	status,
 	used,
 	final = false,
+	schedule = SPECIFIED_SCHEDULE,
 	now,
 }: {
 	status?: number | undefined;
@@ -69,9 +71,12 @@ export function afterTry({
 	used: number;
 	/** A retry would fail too. */
 	final?: boolean;
+	/** Wait after each failed try but the last, ms. */
+	schedule?: readonly number[];
 	now: number;
 }): { state: DeliveryState; dueAt?: number } {
 	if (status === 200) return { state: "delivered" };
-	if (final || used >= DELIVERY_TRIES) return { state: "failed" };
-	return { state: "pending", dueAt: now + DELIVERY_PAUSE_MS };
+	const wait = schedule[used - 1];
+	if (final || wait === undefined) return { state: "failed" };
+	return { state: "pending", dueAt: now + wait };
 }

@@ -88,6 +88,10 @@ export const ERRORS = {
 			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
 			"/v1/endpoints/{endpoint}, or choose another id.",
 	},
+	receiver_not_found: {
+		status: 404,
+		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
+	},
 	delivery_pending: {
 		status: 409,
 		sentence:

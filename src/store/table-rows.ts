@@ -1,5 +1,6 @@
 /** Rows of small tables with the same columns in both dialects. */
 import type { EndpointRow } from "./contract/endpoints.ts";
+import type { ReceiverRow } from "../core/receiver.ts";
 import type { MetricsRow } from "./contract/metrics.ts";
 import type { ClockStep } from "./contract/time.ts";
 
@@ -43,4 +44,56 @@ export const KEPT_STEPS = 1000;
 export function stepFrom(values: readonly unknown[]): ClockStep {
 	const [serial, at, ahead] = values.map(Number) as [number, number, number];
 	return { serial, at, ahead };
+/** Columns as {@link receiverFrom} reads them, of `receivers`. */
+export const RECEIVER_COLUMNS = [
+	"endpoint",
+	"receiver",
+	"failing_since",
+	"failures",
+	"failed",
+	"unanswered",
+	"reason",
+	"paused_until",
+	"disabled_at",
+];
+
+export function receiverFrom(values: readonly unknown[]): ReceiverRow {
+	const [endpoint, receiver, failingSince, failures, failed, unanswered, reason, paused, disabled] =
+		values as [
+			string,
+			string,
+			number,
+			number,
+			number,
+			number,
+			string,
+			number | null,
+			number | null,
+		];
+	return {
+		endpoint,
+		receiver,
+		failingSince,
+		failures,
+		failed,
+		unanswered,
+		reason,
+		pausedUntil: paused ?? undefined,
+		disabledAt: disabled ?? undefined,
+	};
+}
+
+/** The values of {@link RECEIVER_COLUMNS}. */
+export function receiverValues(row: ReceiverRow): (string | number | null)[] {
+	return [
+		row.endpoint,
+		row.receiver,
+		row.failingSince,
+		row.failures,
+		row.failed,
+		row.unanswered,
+		row.reason,
+		row.pausedUntil ?? null,
+		row.disabledAt ?? null,
+	];
 }

@@ -100,7 +100,13 @@ export function endpointCases({ open }: Bed): void {
 			const { id } = await site.running({ webhook: HOOK });
 			await site.report(id);
 			expect(await endpoints.forget({ id: site.endpoint, now: T0 })).toBe(false);
-			const { due } = await webhooks.claim({ limit: 1, maxBytes: 1, holdMs: 1, now: T0 });
+			const { due } = await webhooks.claim({
+				limit: 1,
+				each: 1,
+				skip: [],
+				holdMs: 1,
+				now: T0,
+			});
 			await webhooks.tried({
 				id: due[0]?.id ?? "",
 				tried: { at: T0, tookMs: 1, status: 500 },

@@ -147,11 +147,14 @@ export function payloadCases({ store, open }: Bed): void {
 				for (let round = 0; round < 2; round += 1) {
 					const { due } = await site.store.webhooks.claim({
 						limit: 1,
-						maxBytes: 1,
+						each: 1,
+						skip: [],
 						holdMs: 1000,
 						now: T0 + round * 1000,
 					});
-					expect(bytesOf(due[0]?.body).equals(expected)).toBe(true);
+					expect(due[0]?.bytes).toBe(expected.length);
+					const body = await site.store.webhooks.body({ id: due[0]?.id ?? "" });
+					expect(bytesOf(body).equals(expected)).toBe(true);
 				}
 			}),
 	);
@@ -203,12 +206,6 @@ export function payloadCases({ store, open }: Bed): void {
 				ids.push((await site.add({ input: large(), webhook: "https://example.com/hook" })).id);
 			expect(await site.takeIds({ limit: 3, maxBytes: 199_999 })).toEqual(ids.slice(0, 1));
 			expect(await site.takeIds({ limit: 3, maxBytes: 200_000 })).toEqual(ids.slice(1));
-			for (const id of ids) await site.report(id, { output: large() });
-			const claim = async (maxBytes: number): Promise<number> =>
-				(await site.store.webhooks.claim({ limit: 3, maxBytes, holdMs: 1000, now: T0 })).due.length;
-			// A body is the output and about 200 bytes more.
-			expect(await claim(200_000)).toBe(1);
-			expect(await claim(202_000)).toBe(2);
 		}));
 
 	it("D15: one operation of a batch that fails leaves the large payloads of the others whole", async () => {

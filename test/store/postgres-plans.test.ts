@@ -61,6 +61,7 @@ for (const join of JOINS) {
 			endpoint: "a",
 			job: `job-${n}`,
 			url: "https://example.org/",
+			receiver: "example.org",
 			body: "{}",
 			createdAt: T0,
 		}));

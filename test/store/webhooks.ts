@@ -1,7 +1,8 @@
 /** Cases: webhook deliveries, from the end of a job to their own (D21). */
-import { stringOf } from "../../src/core/json/json-text.ts";
+import { asOne, stringOf } from "../../src/core/json/json-text.ts";
 import { expect, it } from "vitest";
 import { DELIVERY_HISTORY } from "../../src/core/delivery.ts";
+import { DISABLE_AFTER_FAILED, FIRST_PAUSE_MS, PAUSE_AFTER } from "../../src/core/receiver.ts";
 import { jobView } from "../../src/core/job-view.ts";
 import type { Signal, Store } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
@@ -13,8 +14,10 @@ const HOLD = 30_000;
 
 const claim = (
 	{ webhooks }: Store,
-	given: { limit?: number; maxBytes?: number; now?: number } = {},
-) => webhooks.claim({ limit: 100, maxBytes: 1_000_000, holdMs: HOLD, now: T0, ...given });
+	given: { limit?: number; each?: number; skip?: string[]; now?: number } = {},
+) => webhooks.claim({ limit: 100, each: 100, skip: [], holdMs: HOLD, now: T0, ...given });
+const bodyOf = async ({ webhooks }: Store, id = ""): Promise<string> =>
+	stringOf((await webhooks.body({ id })) ?? "");
 const failed = (at: number) => ({ at, tookMs: 7, status: 500 });
 
 /** A site with one delivery, made at `T0`; answers its id. */
@@ -54,9 +57,9 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(await site.store.webhooks.find({ id: row.id })).toEqual({ ...row, dueAt: T0 + 5 });
 			const { due, nextDueAt } = await claim(site.store, { now: T0 + 6 });
 			expect(due).toEqual([
-				{ ...row, dueAt: T0 + 6 + HOLD, body: shown && jobView(shown, T0 + 9) },
+				{ ...row, dueAt: T0 + 6 + HOLD, bytes: stringOf(asOne(jobView(shown!, T0 + 9))).length },
 			]);
-			expect(due[0]?.body).toBe(
+			expect(await bodyOf(site.store, row.id)).toBe(
 				`{"id":"${id}","status":"COMPLETED","delayTime":0,"executionTime":5,"output":{"n": 1.0},"workerId":"w1"}`,
 			);
 			expect(nextDueAt).toBe(T0 + 6 + HOLD);
@@ -128,8 +131,8 @@ export function webhookCases({ store, open }: Bed): void {
 			{ job: id, url: webhook, state: "pending", createdAt: now, dueAt: now },
 		]);
 		const { due } = await claim(store(), { now: T0 + 10_000_000 });
-		const body = due.find((delivery) => delivery.job === id)?.body ?? "";
-		expect(JSON.parse(stringOf(body))).toMatchObject({ id, status: state });
+		const body = await bodyOf(store(), due.find((delivery) => delivery.job === id)?.id);
+		expect(JSON.parse(body)).toMatchObject({ id, status: state });
 		for (const text of says) expect(body).toContain(text);
 		if (says.length === 0) expect(body).not.toMatch(/"(output|error)"/);
 	});
@@ -143,8 +146,8 @@ export function webhookCases({ store, open }: Bed): void {
 			await site.report(id, { output: "2" });
 			const { due } = await claim(site.store);
 			expect(due.map((delivery) => delivery.id)).toEqual([`msg_${id}_0`, `msg_${id}_1`]);
-			expect(due[0]?.body).toContain('"error":"first"');
-			expect(due[1]?.body).toContain('"output":2');
+			expect(await bodyOf(site.store, due[0]?.id)).toContain('"error":"first"');
+			expect(await bodyOf(site.store, due[1]?.id)).toContain('"output":2');
 		}));
 
 	it("D21: a loss, a release, a report that came too late make none", () =>
@@ -188,17 +191,142 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(await ids({ now: T0 + HOLD + 1 })).toEqual([three]);
 		}));
 
-	it("claim › bodies of at most maxBytes together, but at least one", () =>
+	it("D21: claim › every endpoint gets its share, whatever is due for another", () =>
 		alone(open, async (site) => {
-			const output = JSON.stringify("x".repeat(1000));
-			const made = [];
-			for (let n = 0; n < 4; n += 1) made.push(await delivering(site, { output }));
-			const first = await claim(site.store, { maxBytes: 5 });
-			expect(first.due.map(({ id }) => id)).toEqual(made.slice(0, 1));
-			expect(first.nextDueAt).toBe(T0);
-			const length = first.due[0]?.body.length ?? 0;
-			expect((await claim(site.store, { maxBytes: length * 2 })).due.map(({ id }) => id)).toEqual(
-				made.slice(1, 3),
+			const others = [siteOf(site.store), siteOf(site.store)];
+			for (let n = 0; n < 30; n += 1) await delivering(site);
+			const late = [await delivering(others[0]!), await delivering(others[1]!)];
+			const first = (await claim(site.store, { limit: 9 })).due;
+			expect(first.filter(({ id }) => late.includes(id))).toHaveLength(2);
+			expect(first).toHaveLength(5);
+			expect((await claim(site.store, { each: 7 })).due).toHaveLength(7);
+			const more = await delivering(others[0]!);
+			const { due, nextDueAt } = await claim(site.store, { skip: [site.endpoint] });
+			expect(due.map(({ id }) => id)).toEqual([more]);
+			expect(nextDueAt).toBe(T0 + HOLD);
+		}));
+
+	it("D21: claim › with more endpoints than the limit, those that are due longest", () =>
+		alone(open, async (site) => {
+			const sites = [site, siteOf(site.store), siteOf(site.store)];
+			const ids = [];
+			for (const each of sites) ids.push(await delivering(each));
+			const rounds = [];
+			for (let n = 0; n < 3; n += 1)
+				rounds.push((await claim(site.store, { limit: 1 })).due.map(({ id }) => id));
+			expect(rounds.flat().toSorted()).toEqual(ids.toSorted());
+		}));
+
+	const unanswered = { reason: "the connection was refused" };
+	const attempt = (
+		{ webhooks }: Store,
+		id: string,
+		given: {
+			status?: number;
+			state?: "pending" | "failed" | "delivered";
+			now?: number;
+			disableAfterMs?: number;
+		} = {},
+	) => {
+		const { status, state = "pending", now = T0, disableAfterMs } = given;
+		const tried = { at: now, tookMs: 1, status };
+		const counts = { ...unanswered, disableAfterMs, now };
+		return webhooks.tried({ id, tried, state, dueAt: now, counts });
+	};
+
+	it("D21: a receiver that does not answer is paused, for one endpoint; what is due for it waits until the end", () =>
+		alone(open, async (site) => {
+			const other = siteOf(site.store);
+			const [one, two, elsewhere] = [
+				await delivering(site),
+				await delivering(site),
+				await delivering(other),
+			];
+			const apart = await delivering(site, { webhook: "https://other.example/" });
+			await claim(site.store);
+			for (let n = 1; n < PAUSE_AFTER; n += 1)
+				expect((await attempt(site.store, one))?.pausedUntil).toBeUndefined();
+			const paused = await attempt(site.store, one);
+			expect(paused).toEqual({
+				failingSince: T0,
+				failures: PAUSE_AFTER,
+				failed: 0,
+				unanswered: PAUSE_AFTER,
+				reason: unanswered.reason,
+				pausedUntil: T0 + FIRST_PAUSE_MS,
+				disabledAt: undefined,
+			});
+			expect(await site.store.webhooks.receivers({ limit: 9 })).toEqual([
+				{ endpoint: site.endpoint, receiver: "example.org", ...paused },
+			]);
+			const next = T0 + HOLD - 1;
+			expect((await claim(site.store, { now: next })).due).toEqual([]);
+			const ids = async (now: number) => (await claim(site.store, { now })).due.map(({ id }) => id);
+			expect((await ids(T0 + HOLD)).toSorted()).toEqual([elsewhere, apart, one, two].toSorted());
+		}));
+
+	it("D21: an answer ends the pause: what was put off is due at once", () =>
+		alone(open, async (site) => {
+			const [one, two] = [await delivering(site), await delivering(site)];
+			for (let n = 0; n < PAUSE_AFTER + 2; n += 1) await attempt(site.store, one);
+			expect(await claim(site.store)).toEqual({ due: [], nextDueAt: T0 + 4 * FIRST_PAUSE_MS });
+			const signals: Signal[] = [];
+			site.store.onSignal((signal) => signals.push(signal));
+			expect(await attempt(site.store, one, { status: 200, state: "delivered" })).toBeUndefined();
+			expect(signals).toEqual([{ kind: "delivery" }]);
+			expect(await site.store.webhooks.receivers({ limit: 9 })).toEqual([]);
+			expect((await claim(site.store)).due).toMatchObject([{ id: two }]);
+		}));
+
+	it("D21: a receiver that answers with errors is not paused; one that fails for long is disabled, until it is enabled", () =>
+		alone(open, async (site) => {
+			const { webhooks } = site.store;
+			const disableAfterMs = 1000;
+			const failing = [];
+			for (let n = 0; n <= DISABLE_AFTER_FAILED; n += 1) failing.push(await delivering(site));
+			const last = await delivering(site);
+			const fail = (id: string, now: number) =>
+				attempt(site.store, id, { status: 500, state: "failed", now, disableAfterMs });
+			for (const id of failing.slice(0, DISABLE_AFTER_FAILED - 1)) await fail(id, T0);
+			expect(await fail(failing[DISABLE_AFTER_FAILED - 1]!, T0 + 999)).toMatchObject({
+				failed: DISABLE_AFTER_FAILED,
+				unanswered: 0,
+				pausedUntil: undefined,
+				disabledAt: undefined,
+			});
+			expect(await fail(failing[DISABLE_AFTER_FAILED]!, T0 + 1000)).toMatchObject({
+				disabledAt: T0 + 1000,
+			});
+			const { due } = await claim(site.store, { now: T0 + 1000 });
+			expect(due).toMatchObject([{ id: last, disabledAt: T0 + 1000 }]);
+			const { endpoint } = site;
+			expect(await webhooks.receivers({ endpoint, limit: 9 })).toHaveLength(1);
+			expect(await webhooks.receivers({ endpoint: "none", limit: 9 })).toEqual([]);
+			const now = T0 + 2000;
+			expect(await webhooks.enable({ endpoint, receiver: "example.org", now })).toBe(true);
+			expect(await webhooks.enable({ endpoint, receiver: "example.org", now })).toBe(false);
+			const enabled = (await claim(site.store, { now })).due;
+			expect(enabled.map(({ id, disabledAt }) => [id, disabledAt])).toEqual([[last, undefined]]);
+		}));
+
+	it("D21: pending deliveries are counted by endpoint, up to a bound", () =>
+		alone(open, async (site) => {
+			const other = siteOf(site.store);
+			for (let n = 0; n < 3; n += 1) await delivering(site);
+			const done = await delivering(other);
+			await delivering(other);
+			await site.store.webhooks.tried({ id: done, tried: failed(T0), state: "failed" });
+			const counts = new Map(
+				(await site.store.webhooks.pending({ atMost: 2 })).map(({ endpoint, count }) => [
+					endpoint,
+					count,
+				]),
+			);
+			expect(counts).toEqual(
+				new Map([
+					[site.endpoint, 2],
+					[other.endpoint, 1],
+				]),
 			);
 		}));
 
@@ -208,7 +336,7 @@ export function webhookCases({ store, open }: Bed): void {
 			const id = await delivering(site, { output });
 			expect((await site.store.webhooks.list({ limit: 9 })).deliveries).toMatchObject([{ id }]);
 			expect(
-				stringOf((await claim(site.store, { maxBytes: 1 })).due[0]!.body).includes(output),
+				(await bodyOf(site.store, (await claim(site.store)).due[0]!.id)).includes(output),
 			).toBe(true);
 		}));
 
@@ -348,8 +476,7 @@ export function webhookCases({ store, open }: Bed): void {
 			const id = await delivering(site);
 			await site.settle(T0 + 10_000_000);
 			await site.settle(T0 + 10_000_000);
-			expect((await claim(site.store, { now: T0 + 10_000_000 })).due).toMatchObject([
-				{ id, body: expect.stringContaining('"output":1') as string },
-			]);
+			expect((await claim(site.store, { now: T0 + 10_000_000 })).due).toMatchObject([{ id }]);
+			expect(await bodyOf(site.store, id)).toContain('"output":1');
 		}));
 }

@@ -6,7 +6,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { siteOf, T0 } from "../../../test/store/site.ts";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import { folder } from "../../../test/support/service.ts";
+import { budgetMeters } from "../../budgets.ts";
+import { budgetLimits } from "../../core/budgets.ts";
 import { eventBus } from "../../events.ts";
+import { FIRST_PAUSE_MS } from "../../core/receiver.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
@@ -56,6 +59,7 @@ async function sample(send: SendWebhook) {
 		store: availability.store,
 		events,
 		retry: availability.retry,
+		budgets: budgetMeters(budgetLimits()),
 		endpoints: { webhookSecret: () => secret },
 		send,
 		cluster: { leads: () => true },
@@ -69,13 +73,18 @@ async function sample(send: SendWebhook) {
 	return {
 		clock,
 		loop,
+		another: () => siteOf(store),
 		emitted,
 		failing,
 		setSecret: (value: WebhookSecret) => (secret = value),
 		/** The end of a job with a webhook; the loop is notified, unless the hint is `lost`. */
-		async end({ lost = false } = {}): Promise<() => Promise<DeliveryRow>> {
-			const { id } = await site.add({ webhook: "http://hook.example/x", now: clock.now() });
-			await store.jobs.move({ endpoint: site.endpoint, id, on: "cancel", now: clock.now() });
+		async end({
+			lost = false,
+			of = site,
+			webhook = "http://hook.example/x",
+		} = {}): Promise<() => Promise<DeliveryRow>> {
+			const { id } = await of.add({ webhook, now: clock.now() });
+			await store.jobs.move({ endpoint: of.endpoint, id, on: "cancel", now: clock.now() });
 			if (!lost) loop.nudge();
 			return async () => (await store.webhooks.list({ job: id, limit: 1 })).deliveries[0]!;
 		},
@@ -115,7 +124,7 @@ describe("delivering", () => {
 		expect(emitted.filter((name) => name === "fault").length).toBeGreaterThan(0);
 	});
 
-	it("D21: a fault of our own is reported and is no try; the delivery comes again after the store's hold", async () => {
+	it("D21: an internal error is reported; it is no try, and the delivery is due when its hold has ended", async () => {
 		const times: number[] = [];
 		const { clock, loop, emitted, end, until } = await sample(async () => {
 			times.push(clock.now());
@@ -187,5 +196,46 @@ describe("delivering", () => {
 			"pending after 0",
 		]);
 		expect(answers).toHaveLength(4);
+	});
+
+	it("D21: 600 receivers that hang delay neither another endpoint nor a receiver that answers", async () => {
+		const sent: string[] = [];
+		const { clock, loop, end, until, another } = await sample(({ url }) => {
+			sent.push(url);
+			return url.includes("hang")
+				? clock.sleep(10_000).then(() => ({ error: "there was no answer within 10 s" }))
+				: Promise.resolve({ status: 200 });
+		});
+		const started = clock.now();
+		loop.start();
+		const before = await end();
+		await until(async () => (await before()).state === "delivered");
+		await Promise.all(
+			Array.from({ length: 600 }, (_, n) => end({ webhook: `http://hang${n}.example/` })),
+		);
+		await until(() => sent.length > 10);
+		const rows = [await end({ of: another() }), await end()];
+		for (const row of rows) await until(async () => (await row()).state === "delivered");
+		expect(clock.now()).toBe(started);
+		expect(sent.filter((url) => url.includes("hang"))).toHaveLength(16);
+	});
+
+	it("D21: a receiver that never answers is paused, with an event; it is tried again after that", async () => {
+		const times: number[] = [];
+		const { clock, loop, emitted, end, until } = await sample(async () => {
+			times.push(clock.now());
+			return { error: "the connection was refused" };
+		});
+		loop.start();
+		for (let n = 0; n < 3; n += 1) await end();
+		while (times.length < 9) await clock.advance(10_000);
+		await end();
+		await until(() => emitted.includes("webhook.paused"));
+		const paused = clock.now();
+		const late = await end();
+		await clock.advance(20_000);
+		expect([(await late()).tries, times.length]).toEqual([[], 10]);
+		while (times.length === 10) await clock.advance(1000);
+		expect(times[10]! - paused).toBeGreaterThanOrEqual(FIRST_PAUSE_MS);
 	});
 });

@@ -3,23 +3,27 @@
  * attempt, so that one whose server died is sent again.
  */
 import { afterTry, DELIVERY_KEPT_MS } from "../../core/delivery.ts";
+import { PAUSE_AFTER, receiverOf } from "../../core/receiver.ts";
+import type { ReceiverStanding } from "../../core/receiver.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { deliveryQueue, hostOf, SEND_MS } from "./delivery-queue.ts";
-import type { Delivery } from "./delivery-queue.ts";
+import { deliveryQueue, SEND_MS } from "./delivery-queue.ts";
+import type { LastAttempt } from "./delivery-queue.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { DueDelivery } from "../../store/contract/webhooks.ts";
 
-/** Deliveries claimed in one step. */
-const CLAIM_LIMIT = 100;
+/** Deliveries claimed in one step, and those of one endpoint. */
+const CLAIM_LIMIT = 500;
+const CLAIM_EACH = 200;
 
 /** How long the store holds a claimed delivery, ms: its wait here and its attempt. */
 const HOLD_MS = SEND_MS + 8000;
 
-/** Pause before more are claimed while earlier ones wait here, ms. */
-const BACKPRESSURE_MS = 100;
+/** Pause after a claim that found nothing to send although something is due, ms. */
+const EMPTY_CLAIM_MS = 100;
 
 /**
  * Longest pause between two claims, ms: what a lost hint may cost. Shorter than the pause between two
@@ -43,7 +47,8 @@ export interface WebhookDeliverer extends Service {
 	nudge(): void;
 }
 
-export interface DelivererDeps extends Pick<EngineContext, "clock" | "now" | "events" | "retry"> {
+export interface DelivererDeps
+	extends Pick<EngineContext, "clock" | "now" | "events" | "retry" | "budgets"> {
 	store: Pick<EngineContext["store"], "webhooks">;
 	endpoints: Pick<Endpoints, "webhookSecret">;
 	send: SendWebhook;
@@ -53,11 +58,13 @@ export interface DelivererDeps extends Pick<EngineContext, "clock" | "now" | "ev
 
 export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 	const { webhooks } = d.store;
-	const queue = deliveryQueue();
+	const queue = deliveryQueue(d.budgets);
 	const sends = new Set<Promise<void>>();
 	const cutOff = new AbortController();
 	let stopping = false;
 	let expiredAt = -Infinity;
+	/** Endpoints that the last claim passed over. */
+	let skipped: string[] = [];
 
 	const claims = loop({
 		clock: d.clock,
@@ -68,18 +75,19 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 			queue.dropLate(now);
 			if (!d.cluster.leads("deliveries")) return CLAIM_MS;
 			const oldLeft = await expireOld(now);
-			if (queue.room === 0) return BACKPRESSURE_MS;
+			skipped = queue.full;
 			const { due, nextDueAt = Infinity } = await webhooks.claim({
 				limit: CLAIM_LIMIT,
-				maxBytes: queue.room,
+				each: CLAIM_EACH,
+				skip: skipped,
 				holdMs: HOLD_MS,
 				now,
 			});
 			for (const delivery of due) queue.add(delivery, now + HOLD_MS);
 			sendNext();
 			if (oldLeft) return 0;
-			const wait = Math.min(CLAIM_MS, Math.max(0, nextDueAt - d.now()));
-			return queue.waiting > 0 ? Math.max(wait, BACKPRESSURE_MS) : wait;
+			const shortest = due.length === 0 ? EMPTY_CLAIM_MS : 0;
+			return Math.min(CLAIM_MS, Math.max(shortest, nextDueAt - d.now()));
 		},
 	});
 
@@ -101,49 +109,87 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 				.catch((error: unknown) => {
 					if (!cutOff.signal.aborted)
 						d.events.emit("fault", { where: `webhook delivery ${taken.id}`, error });
+					return undefined;
 				})
-				.finally(() => {
+				.then((last) => {
 					sends.delete(end);
-					queue.done(taken);
+					queue.done(taken, last);
 					sendNext();
-					if (queue.waiting === 0) claims.nudge();
+					if (skipped.length > 0 && queue.full.length < skipped.length) claims.nudge();
 				});
 			sends.add(end);
 		}
 	}
 
-	/** One attempt and its record. After an internal error the end of its hold makes it due again. */
-	async function deliver(delivery: Delivery): Promise<void> {
+	/**
+	 * One attempt and its record; returns how it ended, if it was one. After an internal error the end
+	 * of its hold makes it due again.
+	 */
+	async function deliver(delivery: DueDelivery): Promise<LastAttempt | undefined> {
 		const { id, endpoint, job, url } = delivery;
 		const at = d.now();
 		const began = d.clock.now();
-		const answer = await answerTo(delivery);
+		const { sent, ...answer } = await answerTo(delivery);
 		const tookMs = Math.max(0, d.clock.now() - began);
 		const now = d.now();
-		const { status, error, final } = answer;
-		const after = afterTry({ status, used: delivery.used + 1, final: final ?? false, now });
-		await d.retry(() => webhooks.tried({ id, tried: { at, tookMs, status, error }, ...after }), {
-			signal: cutOff.signal,
-		});
-		const facts = { endpoint, id: job, delivery: id, host: hostOf(url) };
+		const { status, error, final = false } = answer;
+		const reason = error ?? `the receiver answered ${status}, not 200`;
+		const after = afterTry({ status, used: delivery.used + 1, final, now });
+		const standing = await d.retry(
+			() =>
+				webhooks.tried({
+					id,
+					tried: { at, tookMs, status, error },
+					...after,
+					counts: sent ? { reason, now } : undefined,
+				}),
+			{ signal: cutOff.signal },
+		);
+		const facts = { endpoint, id: job, delivery: id, host: receiverOf(url) };
 		if (after.state === "delivered") d.events.emit("webhook.delivered", facts);
 		else
 			d.events.emit("webhook.failed", {
 				...facts,
-				reason: error ?? `the receiver answered ${status}, not 200`,
+				reason,
 				retryMs: after.dueAt === undefined ? undefined : after.dueAt - now,
 			});
+		if (!sent) return undefined;
+		if (standing?.unanswered === PAUSE_AFTER) announcePause(delivery, standing, now);
+		if (status !== undefined) return "answered";
+		return (standing?.pausedUntil ?? 0) > now ? "paused" : "unanswered";
 	}
 
-	async function answerTo({ id, endpoint, url, body }: Delivery): Promise<WebhookAnswer> {
+	function announcePause({ endpoint, url }: DueDelivery, standing: ReceiverStanding, now: number) {
+		const { reason, unanswered, pausedUntil = now } = standing;
+		const host = receiverOf(url);
+		d.events.emit("webhook.paused", {
+			endpoint,
+			host,
+			reason,
+			unanswered,
+			retryMs: pausedUntil - now,
+		});
+	}
+
+	/** `sent`: it was an attempt of the receiver. */
+	async function answerTo({
+		id,
+		endpoint,
+		url,
+	}: DueDelivery): Promise<WebhookAnswer & { sent: boolean }> {
 		const secret = d.endpoints.webhookSecret(endpoint);
-		if (secret.ok)
-			return await d.send({ id, url, body, secret: secret.text, signal: cutOff.signal });
-		const reason =
-			secret.why === "missing"
-				? "the endpoint has no webhook secret"
-				: "the webhook secret was stored under another SLUICE_SECRET";
-		return { error: `not sent: ${reason}; renew it` };
+		if (!secret.ok) {
+			const reason =
+				secret.why === "missing"
+					? "the endpoint has no webhook secret"
+					: "the webhook secret was stored under another SLUICE_SECRET";
+			return { sent: false, error: `not sent: ${reason}; renew it` };
+		}
+		const body = await webhooks.body({ id });
+		if (body === undefined)
+			return { sent: false, error: "not sent: the result of the job was erased", final: true };
+		const answer = await d.send({ id, url, body, secret: secret.text, signal: cutOff.signal });
+		return { ...answer, sent: answer.final !== true };
 	}
 
 	return {

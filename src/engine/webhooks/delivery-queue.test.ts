@@ -1,69 +1,118 @@
-/** The queue of claimed deliveries: turns of the hosts, bounds, and what is let go (D21). */
+/** The queue of claimed deliveries: turns, bounds, and what is dropped (D21). */
 import { describe, expect, it } from "vitest";
-import { deliveryQueue, hostOf, SEND_MS } from "./delivery-queue.ts";
-import type { Delivery } from "./delivery-queue.ts";
+import { budgetMeters } from "../../budgets.ts";
+import { budgetLimits } from "../../core/budgets.ts";
+import type { BudgetLimits } from "../../core/budgets.ts";
+import { receiverOf } from "../../core/receiver.ts";
+import type { DueDelivery } from "../../store/contract/webhooks.ts";
+import { deliveryQueue, SEND_MS } from "./delivery-queue.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
 
 let made = 0;
 const LONG = 1_000_000;
+const MB = 1024 * 1024;
 
-function delivery(host: string, body = "{}"): Delivery {
+function delivery(host: string, { endpoint = "ep", bytes = 2, path = "x" } = {}): DueDelivery {
 	made += 1;
 	return {
 		id: `msg_${made}`,
-		endpoint: "ep",
+		endpoint,
 		job: `j${made}`,
-		url: `http://${host}/path?token=x`,
+		url: `http://${host}/${path}`,
 		state: "pending",
 		tries: [],
 		used: 0,
 		createdAt: 0,
-		body,
+		bytes,
 	};
 }
 
-/** Hosts of those that may begin now. */
-function begun(queue: ReturnType<typeof deliveryQueue>, now = 0): Delivery[] {
-	const all: Delivery[] = [];
+function queueOf(budgets: Partial<BudgetLimits> = {}): DeliveryQueue {
+	return deliveryQueue(budgetMeters(budgetLimits(budgets)));
+}
+
+/** Those that may begin now. */
+function begun(queue: DeliveryQueue, now = 0): DueDelivery[] {
+	const all: DueDelivery[] = [];
 	for (let one; (one = queue.next(now)); ) all.push(one);
 	return all;
 }
 
+/** The receiver has answered once. */
+function answered(queue: DeliveryQueue, host: string, endpoint = "ep"): void {
+	const one = delivery(host, { endpoint });
+	queue.add(one, LONG);
+	expect(begun(queue)).toEqual([one]);
+	queue.done(one, "answered");
+}
+
+const hosts = (all: readonly DueDelivery[]): string[] => all.map(({ url }) => receiverOf(url));
+
 describe("delivery queue", () => {
-	it("D21: one host gets four at once, in order, the next when one is over", () => {
-		const queue = deliveryQueue();
+	it("D21: one receiver gets four at once, in order, the next when one is over", () => {
+		const queue = queueOf();
 		const all = Array.from({ length: 6 }, () => delivery("a.example"));
 		for (const each of all) queue.add(each, LONG);
 		expect(begun(queue)).toEqual(all.slice(0, 4));
 		expect(queue.waiting).toBe(2);
-		queue.done(all[1]!);
+		queue.done(all[1]!, "answered");
 		expect(begun(queue)).toEqual([all[4]]);
 	});
 
 	it("D21: ports of one host are receivers of their own", () => {
-		expect(hostOf("http://user:word@Hook.example:8080/path?q#h")).toBe("hook.example:8080");
-		expect(hostOf("https://hook.example:443/")).toBe("hook.example");
-		expect(hostOf("nonsense")).toBe("");
+		expect(receiverOf("http://user:word@Hook.example:8080/path?q#h")).toBe("hook.example:8080");
+		expect(receiverOf("https://hook.example:443/")).toBe("hook.example");
+		expect(receiverOf("nonsense")).toBe("");
+		expect(receiverOf(`http://${"x".repeat(5000)}/`)).toHaveLength(300);
 	});
 
-	it("D21: all hosts get their turn when all sends are taken", () => {
-		const queue = deliveryQueue();
-		for (let host = 0; host < 20; host += 1)
-			for (let n = 0; n < 10; n += 1) queue.add(delivery(`h${host}.example`), LONG);
-		let open = begun(queue);
-		expect(open).toHaveLength(64);
-		const seen = new Set(open.map(({ url }) => hostOf(url)));
-		for (let turn = 0; turn < 40; turn += 1) {
-			queue.done(open.shift()!);
-			const next = begun(queue);
-			expect(next).toHaveLength(1);
-			seen.add(hostOf(next[0]!.url));
-			open = [...open, ...next];
-		}
-		expect(seen.size).toBe(20);
+	it("D21: a receiver of several endpoints gets four at once in all, endpoints in turn", () => {
+		const queue = queueOf();
+		for (const endpoint of ["a", "b"])
+			for (let n = 0; n < 4; n += 1) queue.add(delivery("shared.example", { endpoint }), LONG);
+		expect(begun(queue).map(({ endpoint }) => endpoint)).toEqual(["a", "b", "a", "b"]);
 	});
 
-	it("D21: one that is held too short for a whole try is let go, and may come again", () => {
-		const queue = deliveryQueue();
+	it("D41: an endpoint with a thousand receivers that hang has its share; another's are sent at once", () => {
+		const queue = queueOf();
+		for (let n = 0; n < 1000; n += 1) queue.add(delivery(`h${n}.example`), LONG);
+		expect(begun(queue)).toHaveLength(16);
+		const other = delivery("b.example", { endpoint: "other" });
+		queue.add(other, LONG);
+		expect(begun(queue)).toEqual([other]);
+	});
+
+	it("D41: half of the senders is for receivers that answered, of an endpoint and of all", () => {
+		const queue = queueOf({ webhookSenders: 8, webhookSendersPerEndpoint: 6 });
+		answered(queue, "good.example");
+		answered(queue, "good.example", "third");
+		for (let n = 0; n < 20; n += 1)
+			for (const endpoint of ["ep", "other"])
+				queue.add(delivery(`h${n}.example`, { endpoint }), LONG);
+		expect(begun(queue).map(({ endpoint }) => endpoint)).toEqual(["ep", "other", "ep", "other"]);
+		for (let n = 0; n < 5; n += 1) queue.add(delivery("good.example"), LONG);
+		queue.add(delivery("good.example", { endpoint: "third" }), LONG);
+		expect(begun(queue).map(({ endpoint }) => endpoint)).toEqual(["ep", "third", "ep", "ep"]);
+	});
+
+	it("D21: a receiver that was paused gets one at a time; what waits for it is dropped", () => {
+		const queue = queueOf();
+		const all = Array.from({ length: 6 }, () => delivery("a.example"));
+		for (const each of all) queue.add(each, LONG);
+		expect(begun(queue)).toHaveLength(4);
+		queue.done(all[0]!, "unanswered");
+		expect(begun(queue)).toEqual([all[4]]);
+		queue.done(all[1]!, "paused");
+		expect(queue.waiting).toBe(0);
+		for (const each of all.slice(2, 5)) queue.done(each, "paused");
+		for (const each of all) queue.add(each, LONG);
+		expect(begun(queue)).toHaveLength(1);
+		queue.done(all[0]!, "answered");
+		expect(begun(queue)).toHaveLength(4);
+	});
+
+	it("D21: one that is held too short for a whole try is dropped, and may come again", () => {
+		const queue = queueOf();
 		const [first, second] = [delivery("a.example"), delivery("a.example")];
 		queue.add(first, SEND_MS + 10);
 		queue.add(second, SEND_MS + 100);
@@ -72,35 +121,57 @@ describe("delivery queue", () => {
 		expect(begun(queue, 11)).toEqual([first]);
 	});
 
-	it("D21: what is here already is not taken in again", () => {
-		const queue = deliveryQueue();
+	it("D21: what is here already is not added again", () => {
+		const queue = queueOf();
 		const one = delivery("a.example");
 		queue.add(one, LONG);
 		queue.add(one, LONG);
 		expect(begun(queue)).toEqual([one]);
 		queue.add(one, LONG);
 		expect(begun(queue)).toEqual([]);
-		queue.done(one);
+		queue.done(one, "answered");
 		queue.add(one, LONG);
 		expect(begun(queue)).toEqual([one]);
 	});
 
-	it("D21: so many wait for one host and no more, without taking room from another; bodies are counted", () => {
-		const queue = deliveryQueue();
-		const { room } = queue;
-		for (let n = 0; n < 3000; n += 1)
-			queue.add(delivery("a.example", "x".repeat(100)), SEND_MS + 10);
+	it("D21: so many wait for one receiver and no more, without taking room from another", () => {
+		const queue = queueOf();
+		for (let n = 0; n < 3000; n += 1) queue.add(delivery("a.example"), SEND_MS + 10);
 		expect(queue.waiting).toBe(2000);
-		expect(room - queue.room).toBe(200_000);
 		const other = delivery("b.example");
 		queue.add(other, LONG);
 		expect(queue.waiting).toBe(2001);
 		queue.dropLate(11);
 		expect(queue.waiting).toBe(1);
 		expect(begun(queue, 11)).toEqual([other]);
-		queue.done(other);
-		expect(queue.room).toBe(room);
-		queue.add(delivery("c.example", "x".repeat(room + 5)), LONG);
-		expect(queue.room).toBe(0);
+	});
+
+	it("D41: an endpoint with long URLs is full, and only it", () => {
+		const queue = queueOf();
+		queue.add(delivery("b.example", { endpoint: "other" }), LONG);
+		for (let n = 0; n < 65; n += 1)
+			queue.add(delivery(`h${n}.example`, { path: "x".repeat(65_000) }), SEND_MS);
+		expect(queue.full).toEqual(["ep"]);
+		queue.dropLate(1);
+		expect(queue.full).toEqual([]);
+	});
+
+	it("D41: bodies in flight are bounded, for each endpoint and for all, but one is always sent", () => {
+		const queue = queueOf({ webhookBytes: 40 * MB, webhookBytesPerEndpoint: 10 * MB });
+		const large = delivery("a.example", { bytes: 60 * MB });
+		queue.add(large, LONG);
+		queue.add(delivery("b.example", { bytes: 6 * MB }), LONG);
+		expect(begun(queue)).toEqual([large]);
+		queue.add(delivery("a.example", { bytes: 3 * MB, endpoint: "other" }), LONG);
+		expect(begun(queue)).toEqual([]);
+		queue.done(large, "answered");
+		expect(hosts(begun(queue))).toEqual(["b.example", "a.example"]);
+		// Of 10 MB, 5 are for receivers that answered.
+		queue.add(delivery("c.example", { bytes: 3 * MB, endpoint: "other" }), LONG);
+		expect(begun(queue)).toEqual([]);
+		queue.add(delivery("a.example", { bytes: 4 * MB }), LONG);
+		expect(hosts(begun(queue))).toEqual(["a.example"]);
+		queue.add(delivery("a.example", { bytes: 4 * MB }), LONG);
+		expect(begun(queue)).toEqual([]);
 	});
 });

@@ -6,6 +6,14 @@ import { invalidCursor } from "../invalid-cursor.ts";
 import { webhookDeliverer } from "./deliver.ts";
 import type { DelivererDeps } from "./deliver.ts";
 
+/** A count costs the store by what it counts. */
+const MAX_COUNTED = 10_000;
+
+export interface DeliveryTotals {
+	delivered: number;
+	failed: number;
+}
+
 export interface Webhooks {
 	/** Deliveries, the last created first. Throws `bad_query` for an invalid cursor. */
 	list: WebhookStore["list"];
@@ -16,6 +24,14 @@ export interface Webhooks {
 	 * `delivery_pending`.
 	 */
 	redeliver(id: string): Promise<void>;
+	/** Receivers whose last attempt failed, failing longest first. */
+	receivers: WebhookStore["receivers"];
+	/** Calls a paused or disabled receiver again. Throws `receiver_not_found`. */
+	enable(q: { endpoint: string; receiver: string }): Promise<void>;
+	/** Pending deliveries of each endpoint that has some, at most {@link MAX_COUNTED} of each. */
+	pending(): Promise<ReadonlyMap<string, number>>;
+	/** Deliveries that this server finished since its start, by endpoint. */
+	readonly totals: ReadonlyMap<string, DeliveryTotals>;
 	/** A delivery is due. */
 	nudge(): void;
 	services: readonly Service[];
@@ -32,6 +48,17 @@ export function createWebhooks(d: DelivererDeps): Webhooks {
 		"hints.lost",
 	] as const)
 		d.events.on(event, deliverer.nudge);
+	const totals = new Map<string, DeliveryTotals>();
+	const count = (endpoint: string, state: keyof DeliveryTotals): void => {
+		const counted = totals.get(endpoint) ?? { delivered: 0, failed: 0 };
+		counted[state] += 1;
+		totals.set(endpoint, counted);
+	};
+	d.events.on("webhook.delivered", ({ endpoint }) => count(endpoint, "delivered"));
+	d.events.on("webhook.failed", ({ endpoint, retryMs }) => {
+		if (retryMs === undefined) count(endpoint, "failed");
+	});
+	d.events.on("endpoint.deleted", ({ endpoint }) => totals.delete(endpoint));
 	return {
 		list: (q) =>
 			webhooks.list(q).catch((error: unknown) => {
@@ -47,6 +74,16 @@ export function createWebhooks(d: DelivererDeps): Webhooks {
 			if (outcome === "missing") throw new ApiError("delivery_not_found", { delivery: id });
 			if (outcome === "pending") throw new ApiError("delivery_pending", { delivery: id });
 		},
+		receivers: webhooks.receivers,
+		async enable({ endpoint, receiver }) {
+			if (!(await webhooks.enable({ endpoint, receiver, now: d.now() })))
+				throw new ApiError("receiver_not_found", { endpoint, receiver });
+		},
+		async pending() {
+			const counts = await webhooks.pending({ atMost: MAX_COUNTED });
+			return new Map(counts.map(({ endpoint, count: number }) => [endpoint, number]));
+		},
+		totals,
 		nudge: deliverer.nudge,
 		services: [deliverer],
 	};

@@ -8,6 +8,7 @@ import type { Budget, BudgetName } from "../../core/budgets.ts";
 import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
+import type { Engine } from "../../engine/api.ts";
 import type { EndpointSnapshot } from "../../engine/metrics/endpoint-snapshots.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
@@ -25,6 +26,7 @@ export async function metrics(call: Call): Promise<void> {
 		if (error instanceof StoreUnavailable) return undefined;
 		throw error;
 	});
+	const pending = present && (await engine.webhooks.pending());
 	const totals = [...engine.metrics.totals()].filter(
 		([endpoint]) => engine.endpoints.has(endpoint) && sees(endpoint),
 	);
@@ -51,6 +53,7 @@ export async function metrics(call: Call): Promise<void> {
 				([operation, histogram]) => [{ operation }, histogram] as const,
 			),
 		},
+		...ofWebhooks(engine, sees, pending),
 		...ofBudgets(engine.budgets),
 		...ofProcess(),
 	]);
@@ -63,6 +66,33 @@ export async function metrics(call: Call): Promise<void> {
 		"no-store",
 	]);
 	res.end(text);
+}
+
+function ofWebhooks(
+	{ webhooks }: Engine,
+	sees: (endpoint: string) => boolean,
+	pending: ReadonlyMap<string, number> = new Map(),
+): Family[] {
+	return [
+		{
+			name: "sluice_webhooks_pending",
+			type: "gauge",
+			help: "Webhook deliveries that are due later or in flight, on all servers; at most 10,000 are counted.",
+			samples: [...pending]
+				.filter(([endpoint]) => sees(endpoint))
+				.map(([endpoint, count]) => [{ endpoint }, count] as const),
+		},
+		{
+			name: "sluice_webhooks_total",
+			type: "counter",
+			help: "Webhook deliveries finished by this server.",
+			samples: [...webhooks.totals]
+				.filter(([endpoint]) => sees(endpoint))
+				.flatMap(([endpoint, counts]) =>
+					Object.entries(counts).map(([state, count]) => [{ endpoint, state }, count] as const),
+				),
+		},
+	];
 }
 
 /** Budgets of times have limits only. */

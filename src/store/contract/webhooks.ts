@@ -1,6 +1,7 @@
 /** Webhook deliveries in the store's contract; rules: store.ts. */
 import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
+import type { ReceiverRow, ReceiverStanding } from "../../core/receiver.ts";
 
 /** A webhook delivery without its body. */
 export interface DeliveryRow {
@@ -21,27 +22,52 @@ export interface DeliveryRow {
 	dueAt?: number | undefined;
 }
 
+/** A delivery that is due. */
+export interface DueDelivery extends DeliveryRow {
+	/** Size of the body. */
+	bytes: number;
+	/** Since when its receiver is disabled. */
+	disabledAt?: number | undefined;
+}
+
 /**
  * The step that ends a job with a webhook adds its delivery, by the rules of `core/delivery.ts`.
  */
 export interface WebhookStore {
 	/**
-	 * Up to `limit` due deliveries, longest due first, with bodies of at most `maxBytes` characters
-	 * in total (but at least one). No other caller gets them until `now + holdMs`.
+	 * Up to `limit` due deliveries, at most `each` of one endpoint and none of those in `skip`,
+	 * longest due first. No other caller gets them until `now + holdMs`. Those of a paused receiver
+	 * become due at its end instead. `nextDueAt` is without the endpoints in `skip`.
 	 */
 	claim(q: {
 		limit: number;
-		maxBytes: number;
+		each: number;
+		skip: readonly string[];
 		holdMs: number;
 		now: number;
-	}): Promise<{ due: (DeliveryRow & { body: JsonText })[]; nextDueAt?: number | undefined }>;
-	/** Stores a try and its effect; ignored for a delivery that is not pending. */
+	}): Promise<{ due: DueDelivery[]; nextDueAt?: number | undefined }>;
+	/** The body of a delivery; undefined if there is none. */
+	body(q: { id: string }): Promise<JsonText | undefined>;
+	/**
+	 * Stores a try and its effect; ignored for a delivery that is not pending. With `counts` it is an
+	 * attempt of the receiver, whose standing after it is returned.
+	 */
 	tried(q: {
 		id: string;
 		tried: DeliveryTry;
 		state: DeliveryState;
 		dueAt?: number | undefined;
-	}): Promise<void>;
+		counts?: { reason: string; disableAfterMs?: number | undefined; now: number } | undefined;
+	}): Promise<ReceiverStanding | undefined>;
+	/** Receivers whose last attempt failed, failing longest first. */
+	receivers(q: { endpoint?: string | undefined; limit: number }): Promise<ReceiverRow[]>;
+	/**
+	 * Ends pause and disabling of a receiver; its pending deliveries are due. Signals `delivery`.
+	 * False if it is not failing.
+	 */
+	enable(q: { endpoint: string; receiver: string; now: number }): Promise<boolean>;
+	/** Pending deliveries of each endpoint that has some; of one with more than `atMost`, that many. */
+	pending(q: { atMost: number }): Promise<{ endpoint: string; count: number }[]>;
 	/** Makes a delivery due again, as if its job had just ended. Signals `delivery`. */
 	redeliver(q: { id: string; now: number }): Promise<"due" | "missing" | "pending">;
 	find(q: { id: string }): Promise<DeliveryRow | undefined>;

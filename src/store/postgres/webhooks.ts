@@ -1,5 +1,6 @@
 /** Webhook deliveries (D21). */
 import type { DeliveryState } from "../../core/delivery.ts";
+import { afterAttempt } from "../../core/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
 import type { Signal } from "../contract/store.ts";
@@ -7,30 +8,76 @@ import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
 import { jsonTextOf } from "./rows/buffer-transfer.ts";
+import { texts } from "./connection/arrays.ts";
 import { statement } from "./connection/statement.ts";
-import type { Statement } from "./connection/statement.ts";
+import type { Runner, Statement } from "./connection/statement.ts";
+import { RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
 import { isStorable } from "./rows/storable.ts";
+
+/** Endpoints with pending deliveries, and when the first of each is due: one search of the index for each. */
+const READY = `
+  WITH RECURSIVE ready AS (
+    (SELECT endpoint, due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY endpoint, due_at LIMIT 1)
+    UNION ALL
+    SELECT next.endpoint, next.due_at FROM ready, LATERAL (
+      SELECT endpoint, due_at FROM deliveries WHERE due_at IS NOT NULL AND endpoint > ready.endpoint
+      ORDER BY endpoint, due_at LIMIT 1) AS next
+  )`;
 
 /**
  * One statement, unlike SQLite: rows claimed by another server are skipped. The last columns are
- * the body and the order. Rows that do not fit are unlocked by the commit.
+ * size, disabling, whether the receiver is paused, and the order.
  */
 const CLAIM = statement(`
-  WITH due AS MATERIALIZED (
-    SELECT number, due_at, octet_length(body) AS size FROM deliveries WHERE due_at <= $1
-      ORDER BY due_at, number LIMIT $2 FOR UPDATE SKIP LOCKED
-  ), sized AS (
-    SELECT number AS claimed, due_at AS was_due, row_number() OVER longest AS place,
-      sum(size) OVER longest AS total FROM due WINDOW longest AS (ORDER BY due_at, number)
+  ${READY}, turns AS MATERIALIZED (
+    SELECT endpoint, count(*) OVER () AS count FROM (
+      SELECT endpoint FROM ready WHERE due_at <= $1 AND endpoint <> ALL ($5::text[])
+      ORDER BY due_at LIMIT $2) AS first
+  ), due AS MATERIALIZED (
+    SELECT one.* FROM turns, LATERAL (
+      SELECT number, endpoint, receiver, due_at FROM deliveries
+      WHERE due_at <= $1 AND deliveries.endpoint = turns.endpoint ORDER BY due_at, number
+      LIMIT greatest(1, least($3::bigint, $2::bigint / count)) FOR UPDATE SKIP LOCKED) AS one
+  ), held AS MATERIALIZED (
+    SELECT due.number AS claimed, due_at AS was_due, disabled_at,
+      CASE WHEN disabled_at IS NULL AND paused_until > $1 THEN paused_until END AS paused
+    FROM due LEFT JOIN receivers USING (endpoint, receiver)
   )
-  UPDATE deliveries SET due_at = $4 FROM sized WHERE number = claimed AND (place = 1 OR total <= $3)
-  RETURNING ${DELIVERY_COLUMNS}, body, place`);
-const NEXT_DUE = statement("SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL");
+  UPDATE deliveries SET due_at = coalesce(paused, $4) FROM held WHERE number = claimed
+  RETURNING ${DELIVERY_COLUMNS}, octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
+const NEXT_DUE = statement(
+	`${READY} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`,
+);
+const PENDING_COUNTS = statement(`${READY} SELECT endpoint, (
+    SELECT count(*) FROM (SELECT 1 FROM deliveries
+      WHERE due_at IS NOT NULL AND deliveries.endpoint = ready.endpoint LIMIT $1) AS counted)
+  FROM ready`);
+const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
+const COLUMNS = RECEIVER_COLUMNS.join(", ");
+const STANDING = statement(
+	`SELECT ${COLUMNS} FROM receivers WHERE endpoint = $1 AND receiver = $2 FOR UPDATE`,
+);
+const SET_STANDING = statement(
+	`INSERT INTO receivers (${COLUMNS}) VALUES (${RECEIVER_COLUMNS.map((_, at) => `$${at + 1}`).join(", ")})
+  ON CONFLICT (endpoint, receiver) DO UPDATE SET ${RECEIVER_COLUMNS.slice(2)
+		.map((column) => `${column} = excluded.${column}`)
+		.join(", ")}`,
+);
+const DROP_STANDING = statement("DELETE FROM receivers WHERE endpoint = $1 AND receiver = $2");
+const DUE_NOW = statement(
+	"UPDATE deliveries SET due_at = $3 WHERE endpoint = $1 AND receiver = $2 AND due_at > $3",
+);
+const RECEIVERS = statement(
+	`SELECT ${COLUMNS} FROM receivers WHERE $1::text IS NULL OR endpoint = $1
+  ORDER BY failing_since, endpoint, receiver LIMIT $2`,
+);
 const PENDING = statement(
-	`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
+	`SELECT ${DELIVERY_COLUMNS}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
 );
 const TRIED = statement(
-	"UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5 WHERE id = $1",
+	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5,
+    body = CASE WHEN erase AND $4 <> 'pending' THEN '' ELSE body END
+  WHERE id = $1`,
 );
 const REDELIVER = statement(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
@@ -61,30 +108,80 @@ export function openWebhooks({
 	}
 
 	return {
-		async claim({ limit, maxBytes, holdMs, now }) {
+		async claim({ limit, each, skip, holdMs, now }) {
+			const skipped = texts(skip);
 			const { rows, nextDueAt } = await write(async ({ run }) => {
-				const claimed = await run(CLAIM, [now, limit, maxBytes, now + holdMs]);
+				const claimed = await run(CLAIM, [now, limit, each, now + holdMs, skipped]);
 				return {
 					rows: claimed.rows,
-					nextDueAt: (await run(NEXT_DUE)).rows[0]?.[0] as number | null | undefined,
+					nextDueAt: (await run(NEXT_DUE, [skipped])).rows[0]?.[0] as number | null | undefined,
 				};
 			});
 			const due = rows
-				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
-				.map((values) => ({
-					...withoutNumber(deliveryFrom(values)),
-					body: jsonTextOf(String(values.at(-2))),
-				}));
+				.toSorted(
+					(one, other) =>
+						Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]),
+				)
+				.flatMap((values) => {
+					const [bytes, disabledAt, paused] = values.slice(-4);
+					return paused === true
+						? []
+						: {
+								...withoutNumber(deliveryFrom(values)),
+								bytes: Number(bytes),
+								disabledAt: (disabledAt as number | null) ?? undefined,
+							};
+				});
 			return { due, nextDueAt: nextDueAt ?? undefined };
 		},
 
-		async tried(q) {
-			await write(async ({ run }) => {
+		async body({ id }) {
+			const [found] = (await read.run(BODY, [id])).rows;
+			return found && jsonTextOf(String(found[0]));
+		},
+
+		async tried({ counts, ...q }) {
+			const { after, resumed } = await write(async ({ run }) => {
 				const [found] = (await run(PENDING, [q.id])).rows;
-				if (!found) return;
-				const { id, tries, used, state, dueAt } = afterTry(deliveryFrom(found), q);
+				if (!found) return {};
+				const { id, endpoint, tries, used, state, dueAt } = afterTry(deliveryFrom(found), q);
 				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
+				if (!counts) return {};
+				const receiver = String(found.at(-1));
+				const [row] = (await run(STANDING, [endpoint, receiver])).rows;
+				const before = row && receiverFrom(row);
+				const last = state === "failed";
+				const standing = afterAttempt(before, { ...counts, status: q.tried.status, last });
+				if (standing) await run(SET_STANDING, receiverValues({ endpoint, receiver, ...standing }));
+				else if (before) await resume(run, { endpoint, receiver, now: counts.now });
+				return { after: standing, resumed: before !== undefined && !standing };
 			});
+			if (resumed) signal({ kind: "delivery" });
+			return after;
+		},
+
+		async receivers({ endpoint, limit }) {
+			if (!isStorable(endpoint ?? "")) return [];
+			return (await read.run(RECEIVERS, [endpoint ?? null, limit])).rows.map(receiverFrom);
+		},
+
+		async enable({ endpoint, receiver, now }) {
+			if (!isStorable(endpoint + receiver)) return false;
+			const enabled = await write(async ({ run }) => {
+				if ((await run(STANDING, [endpoint, receiver])).rows.length === 0) return false;
+				await resume(run, { endpoint, receiver, now });
+				return true;
+			});
+			if (enabled) for (const send of [signal, notifyOthers]) send({ kind: "delivery" });
+			return enabled;
+		},
+
+		async pending({ atMost }) {
+			const { rows } = await read.run(PENDING_COUNTS, [atMost]);
+			return rows.map(([endpoint, count]) => ({
+				endpoint: String(endpoint),
+				count: Number(count),
+			}));
 		},
 
 		async redeliver({ id, now }) {
@@ -119,6 +216,15 @@ export function openWebhooks({
 			return (await write((run) => run.run(EXPIRE, [before, limit]))).count;
 		},
 	};
+}
+
+/** The receiver is not failing any more: what was put off for it is due. */
+async function resume(
+	run: Runner["run"],
+	{ endpoint, receiver, now }: { endpoint: string; receiver: string; now: number },
+): Promise<void> {
+	await run(DROP_STANDING, [endpoint, receiver]);
+	await run(DUE_NOW, [endpoint, receiver, now]);
 }
 
 const lists = new Map<string, Statement>();

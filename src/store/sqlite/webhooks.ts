@@ -1,23 +1,53 @@
 /** Webhook delivery operations (D21). Each runs inside a batch of the database thread. */
 import type { DeliveryState } from "../../core/delivery.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
+import { afterAttempt } from "../../core/receiver.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
-import type { DeliveryRow } from "../contract/webhooks.ts";
+import type { DueDelivery } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
 import type { DialectHandlers } from "../operations/table.ts";
+import { RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";
 
 export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHandlers<"webhooks"> {
+	// The first delivery of the next endpoint: one search of the index for each endpoint.
+	const nextEndpoint = db.prepare(
+		`SELECT endpoint, due_at FROM deliveries WHERE due_at IS NOT NULL AND endpoint > ?
+			ORDER BY endpoint, due_at LIMIT 1`,
+	);
 	const due = db.prepare(`
-    SELECT ${DELIVERY_COLUMNS}, (
-      SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies
-      WHERE delivery_bodies.number = deliveries.number)
-    FROM deliveries WHERE due_at <= ? ORDER BY due_at, number LIMIT ?`);
-	const nextDue = db.prepare("SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL");
+    SELECT ${DELIVERY_COLUMNS.split(", ")
+			.map((column) => `deliveries.${column}`)
+			.join(", ")},
+      (SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies
+        WHERE delivery_bodies.number = deliveries.number),
+      paused_until, disabled_at
+    FROM deliveries LEFT JOIN receivers USING (endpoint, receiver)
+    WHERE deliveries.endpoint = ? AND due_at <= ? ORDER BY due_at, deliveries.number LIMIT ?`);
+	const receiverOfDelivery = db.prepare("SELECT receiver, erase FROM deliveries WHERE number = ?");
+	const columns = RECEIVER_COLUMNS.join(", ");
+	const standing = db.prepare(
+		`SELECT ${columns} FROM receivers WHERE endpoint = ? AND receiver = ?`,
+	);
+	const setStanding = db.prepare(
+		`INSERT OR REPLACE INTO receivers (${columns}) VALUES (${RECEIVER_COLUMNS.map(() => "?").join(", ")})`,
+	);
+	const dropStanding = db.prepare("DELETE FROM receivers WHERE endpoint = ? AND receiver = ?");
+	const dueNow = db.prepare(
+		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND due_at > ? AND receiver = ?",
+	);
+	const receivers = db.prepare(
+		`SELECT ${columns} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT ?`,
+	);
+	const receiversOf = db.prepare(
+		`SELECT ${columns} FROM receivers WHERE endpoint = ? ORDER BY failing_since, receiver LIMIT ?`,
+	);
+	const countPending = db.prepare(
+		"SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE endpoint = ? AND due_at IS NOT NULL LIMIT ?)",
+	);
 	const over = db.prepare(
 		"SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < ? ORDER BY created_at LIMIT ?",
 	);
@@ -37,29 +67,88 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 		return statement;
 	}
 
+	/** Endpoints with pending deliveries, and when the first of each is due. */
+	function* pendingEndpoints(): Generator<{ endpoint: string; dueAt: number }> {
+		for (let last = "", found; (found = nextEndpoint.get(last)); last = String(found[0]))
+			yield { endpoint: String(found[0]), dueAt: Number(found[1]) };
+	}
+
+	/** The receiver is not failing any more: what was put off for it is due. */
+	function resume({ endpoint, receiver }: { endpoint: string; receiver: string }, now: number) {
+		dropStanding.run(endpoint, receiver);
+		dueNow.run(now, endpoint, now, receiver);
+		signal({ kind: "delivery" });
+	}
+
 	return {
-		claim({ limit, maxBytes, holdMs, now }) {
-			const claimed: (DeliveryRow & { body: JsonText })[] = [];
-			let room = maxBytes;
-			for (const values of due.all(now, limit)) {
-				// Bytes: never fewer than characters.
-				const size = Number(values.at(-1));
-				if (claimed.length > 0 && size > room) break;
-				room -= size;
-				const row = { ...deliveryFrom(values), dueAt: now + holdMs };
-				deliveries.update(row);
-				claimed.push({ ...withoutNumber(row), body: deliveries.body(row.number) });
-			}
+		claim({ limit, each, skip, holdMs, now }) {
+			const ready = [...pendingEndpoints()].filter(({ endpoint }) => !skip.includes(endpoint));
+			const turns = ready
+				.filter(({ dueAt }) => dueAt <= now)
+				.toSorted((one, other) => one.dueAt - other.dueAt)
+				.slice(0, limit);
+			const share = Math.max(1, Math.min(each, Math.floor(limit / turns.length)));
+			const claimed: DueDelivery[] = [];
+			for (const { endpoint } of turns)
+				for (const values of due.all(endpoint, now, share)) {
+					const [bytes, pausedUntil, disabledAt] = values.slice(-3) as (number | null)[];
+					const row = deliveryFrom(values);
+					const paused = disabledAt === null && (pausedUntil ?? 0) > now;
+					const held = { ...row, dueAt: paused ? pausedUntil! : now + holdMs };
+					deliveries.update(held);
+					if (!paused)
+						claimed.push({
+							...withoutNumber(held),
+							bytes: bytes ?? 0,
+							disabledAt: disabledAt ?? undefined,
+						});
+				}
+			const next = [...pendingEndpoints()].filter(({ endpoint }) => !skip.includes(endpoint));
 			return {
 				due: claimed,
-				nextDueAt: (nextDue.get()?.[0] as number | null | undefined) ?? undefined,
+				nextDueAt: next.length === 0 ? undefined : Math.min(...next.map(({ dueAt }) => dueAt)),
 			};
 		},
 
-		tried(q) {
-			const row = deliveries.find(q.id);
-			if (row?.state === "pending") deliveries.update(afterTry(row, q));
+		body({ id }) {
+			const row = deliveries.find(id);
+			return row && deliveries.body(row.number);
 		},
+
+		tried({ counts, ...q }) {
+			const row = deliveries.find(q.id);
+			if (row?.state !== "pending") return undefined;
+			const after = afterTry(row, q);
+			deliveries.update(after);
+			const [receiver, erase] = receiverOfDelivery.get(row.number) as [string, number];
+			if (erase === 1 && after.state !== "pending") deliveries.dropBody(row.number);
+			if (!counts) return undefined;
+			const { endpoint } = row;
+			const found = standing.get(endpoint, receiver);
+			const before = found && receiverFrom(found);
+			const last = after.state === "failed";
+			const now = afterAttempt(before, { ...counts, status: q.tried.status, last });
+			if (now) setStanding.run(...receiverValues({ endpoint, receiver, ...now }));
+			else if (before) resume(before, counts.now);
+			return now;
+		},
+
+		receivers: ({ endpoint, limit }) =>
+			(endpoint === undefined ? receivers.all(limit) : receiversOf.all(endpoint, limit)).map(
+				receiverFrom,
+			),
+
+		enable({ endpoint, receiver, now }) {
+			if (!standing.get(endpoint, receiver)) return false;
+			resume({ endpoint, receiver }, now);
+			return true;
+		},
+
+		pending: ({ atMost }) =>
+			[...pendingEndpoints()].map(({ endpoint }) => ({
+				endpoint,
+				count: Number(countPending.get(endpoint, atMost)?.[0]),
+			})),
 
 		redeliver({ id, now }) {
 			const row = deliveries.find(id);

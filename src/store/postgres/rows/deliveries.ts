@@ -11,10 +11,10 @@ export const DELIVERY_COLUMNS =
 
 // Numbered in the given order.
 const INSERT = statement(`
-  INSERT INTO deliveries (id, endpoint, job, url, body, state, created_at, due_at)
-  SELECT id, endpoint, job, url, body, 'pending', created_at, created_at
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
-    WITH ORDINALITY AS given (id, endpoint, job, url, body, created_at, place)
+  INSERT INTO deliveries (id, endpoint, job, url, receiver, body, state, created_at, due_at)
+  SELECT id, endpoint, job, url, receiver, body, 'pending', created_at, created_at
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+    WITH ORDINALITY AS given (id, endpoint, job, url, receiver, body, created_at, place)
   ORDER BY place`);
 
 /** Adds deliveries, due immediately, in the transaction of `run`. */
@@ -23,13 +23,14 @@ export async function insertDeliveries(
 	rows: readonly NewDelivery[],
 ): Promise<void> {
 	if (rows.length === 0) return;
-	const column = (name: "id" | "endpoint" | "job" | "body"): Buffer =>
+	const column = (name: "id" | "endpoint" | "job" | "receiver" | "body"): Buffer =>
 		texts(rows.map((row) => row[name]));
 	await run(INSERT, [
 		column("id"),
 		column("endpoint"),
 		column("job"),
 		texts(rows.map(({ url }) => JSON.stringify(url))),
+		column("receiver"),
 		column("body"),
 		numbers(rows.map(({ createdAt }) => createdAt)),
 	]);

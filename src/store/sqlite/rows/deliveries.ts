@@ -14,8 +14,8 @@ export type Deliveries = ReturnType<typeof openDeliveries>;
 /** Large bodies are in `blocks`. */
 export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks }) {
 	const insert = db.prepare(
-		`INSERT INTO deliveries (id, endpoint, job, url, state, created_at, due_at)
-			VALUES (?, ?, ?, ?, 'pending', ?, ?) RETURNING number`,
+		`INSERT INTO deliveries (id, endpoint, job, url, receiver, state, created_at, due_at)
+			VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) RETURNING number`,
 	);
 	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body) VALUES (?, ?)");
 	const selectBody = db.prepare("SELECT body FROM delivery_bodies WHERE number = ?");
@@ -29,10 +29,17 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 	);
 	const removeBody = db.prepare("DELETE FROM delivery_bodies WHERE number = ?");
 
+	function dropBody(number: number): void {
+		if (blocks.any) blocks.drop(largeBody.get(number)?.[0]);
+		removeBody.run(number);
+	}
+
 	return {
 		/** Adds a delivery that is due at once. */
-		add({ id, endpoint, job, url, body, createdAt }: NewDelivery): void {
-			const number = Number(insert.get(id, endpoint, job, url, createdAt, createdAt)?.[0]);
+		add({ id, endpoint, job, url, receiver, body, createdAt }: NewDelivery): void {
+			const number = Number(
+				insert.get(id, endpoint, job, url, receiver, createdAt, createdAt)?.[0],
+			);
 			insertBody.run(number, blocks.write(body));
 		},
 
@@ -41,16 +48,21 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 			return found && deliveryFrom(found);
 		},
 
-		body: (number: number): JsonText => blocks.read(selectBody.get(number)?.[0] as Value),
+		/** Undefined if it was dropped. */
+		body(number: number): JsonText | undefined {
+			const found = selectBody.get(number);
+			return found && blocks.read(found[0] as Value);
+		},
 
 		/** Writes the members that change. */
 		update({ number, state, tries, used, dueAt }: NumberedDelivery): void {
 			update.run(state, JSON.stringify(tries), used, dueAt ?? null, number);
 		},
 
+		dropBody,
+
 		remove(number: number): void {
-			if (blocks.any) blocks.drop(largeBody.get(number)?.[0]);
-			removeBody.run(number);
+			dropBody(number);
 			remove.run(number);
 		},
 	};
