@@ -15,7 +15,7 @@ export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
 /** Path parameters; `rest`: the remaining path with slashes. */
 export type PathParams = Record<
-	"endpoint" | "job" | "worker" | "delivery" | "key" | "rest",
+	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "rest",
 	string
 >;
 

@@ -2,7 +2,7 @@
 import { DELIVERY_STATES } from "../core/delivery.ts";
 import { CURSOR, LIMIT, text, word } from "./params.ts";
 import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, MOMENT, MS, TEXT, list, pageOf } from "./schema.ts";
+import { EMPTY, EXAMPLE, MOMENT, MS, TEXT, list, listIn, pageOf } from "./schema.ts";
 import type { Static } from "./schema.ts";
 
 export const DELIVERY = {
@@ -75,4 +75,64 @@ export const REDELIVER = route({
 	errors: ["delivery_pending"],
 });
 
-export const WEBHOOK_ROUTES = [LIST_DELIVERIES, REDELIVER] as const;
+export const RECEIVER = {
+	type: "object",
+	required: ["endpoint", "receiver", "failingSince", "failures", "reason"],
+	properties: {
+		endpoint: TEXT,
+		receiver: { ...TEXT, description: "Host, and the port if it is not the usual one." },
+		failingSince: MOMENT,
+		failures: { type: "integer", description: "Failed attempts since then." },
+		reason: { ...TEXT, description: "Why the last attempt failed." },
+		pausedUntil: {
+			...MOMENT,
+			description: "No attempt before: several in a row had no answer.",
+		},
+		disabledAt: {
+			...MOMENT,
+			description: "Since when deliveries fail without an attempt, until it is enabled.",
+		},
+	},
+} as const;
+export type Receiver = Static<typeof RECEIVER>;
+
+const RECEIVER_EXAMPLE = {
+	endpoint: "hello",
+	receiver: "app.example.com",
+	failingSince: EXAMPLE.at,
+	failures: 12,
+	reason: "the connection was refused",
+	pausedUntil: EXAMPLE.at,
+};
+
+export const LIST_RECEIVERS = route({
+	methods: ["GET"],
+	path: "/v1/webhooks/receivers",
+	access: "read",
+	name: "listReceivers",
+	summary: "Webhook receivers whose last attempt failed, those that fail longest first.",
+	answer: {
+		description: "The receivers, at most 200.",
+		schema: listIn("receivers", RECEIVER),
+		example: { receivers: [RECEIVER_EXAMPLE] },
+	},
+	query: [ENDPOINT_FILTER],
+});
+
+export const ENABLE_RECEIVER = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/webhook-receivers/:receiver/enable",
+	access: "write",
+	name: "enableReceiver",
+	summary: "Calls a paused or disabled webhook receiver again, at once.",
+	answer: { description: "Done.", schema: EMPTY, example: {} },
+	body: NO_BODY,
+	errors: ["receiver_not_found"],
+});
+
+export const WEBHOOK_ROUTES = [
+	LIST_DELIVERIES,
+	REDELIVER,
+	LIST_RECEIVERS,
+	ENABLE_RECEIVER,
+] as const;

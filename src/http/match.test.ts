@@ -21,7 +21,7 @@ const TABLE = [
 ];
 TABLE.push(row(["POST"], "/v2/:endpoint/openai/*"));
 const match = matcher(TABLE);
-const NONE = { endpoint: "", job: "", worker: "", delivery: "", key: "", rest: "" };
+const NONE = { endpoint: "", job: "", worker: "", delivery: "", receiver: "", key: "", rest: "" };
 
 describe("matcher", () => {
 	it("finds the row of a path by method, with its parameters", () => {

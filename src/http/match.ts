@@ -47,6 +47,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			job: "",
 			worker: "",
 			delivery: "",
+			receiver: "",
 			key: "",
 			rest: "",
 		};

@@ -48,6 +48,7 @@ const NO_PARAMS: Readonly<PathParams> = {
 	job: "",
 	worker: "",
 	delivery: "",
+	receiver: "",
 	key: "",
 	rest: "",
 };

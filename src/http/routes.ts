@@ -66,6 +66,8 @@ const HANDLERS: Handlers = {
 	retryJobs: jobs.retry,
 	listDeliveries: webhooks.list,
 	redeliver: webhooks.redeliver,
+	listReceivers: webhooks.listReceivers,
+	enableReceiver: webhooks.enableReceiver,
 	listKeys: keys.list,
 	createKey: keys.create,
 	rotateKey: keys.rotate,

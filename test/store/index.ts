@@ -22,6 +22,7 @@ import { purgeCases } from "./purge.ts";
 import { retentionCases } from "./retention.ts";
 import { secretCases } from "./secrets.ts";
 import { signalCases } from "./signals.ts";
+import { webhookReceiverCases } from "./webhook-receivers.ts";
 import { webhookCases } from "./webhooks.ts";
 import { workerCases } from "./workers.ts";
 
@@ -52,6 +53,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	endpoints: endpointCases,
 	keys: keyCases,
 	webhooks: webhookCases,
+	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,
 	secrets: secretCases,
 	signals: signalCases,

@@ -3,7 +3,13 @@ import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
 import { ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER } from "../../api/webhooks.ts";
-import type { Delivery, LIST_DELIVERIES, REDELIVER } from "../../api/webhooks.ts";
+import type {
+	Delivery,
+	ENABLE_RECEIVER,
+	LIST_DELIVERIES,
+	LIST_RECEIVERS,
+	REDELIVER,
+} from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { DeliveryRow } from "../../store/contract/webhooks.ts";
@@ -12,6 +18,9 @@ import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { readNothing } from "./body.ts";
 import { isoJobTime, redactedUrl } from "./format.ts";
+
+/** Receivers in one answer. */
+const MAX_RECEIVERS = 200;
 
 /** GET /v1/webhooks: most recent first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>> {
@@ -49,6 +58,33 @@ export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>>
 	permit(principalOf(call), "write", endpoint);
 	await engine.webhooks.redeliver(params.delivery);
 	return deliveryJson(call, await engine.webhooks.get(params.delivery));
+}
+
+/** GET /v1/webhooks/receivers: those whose last attempt failed. */
+export async function listReceivers(call: Call): Promise<AnswerOf<typeof LIST_RECEIVERS>> {
+	const rows = await call.engine.webhooks.receivers({
+		endpoint: endpointOf(call),
+		limit: MAX_RECEIVERS,
+	});
+	return {
+		receivers: rows.map(({ failingSince, pausedUntil, disabledAt, ...row }) => ({
+			endpoint: row.endpoint,
+			receiver: row.receiver,
+			failingSince: isoTime(failingSince),
+			failures: row.failures,
+			reason: row.reason,
+			pausedUntil: isoTime(pausedUntil),
+			disabledAt: isoTime(disabledAt),
+		})),
+	};
+}
+
+/** POST /v1/endpoints/{endpoint}/webhook-receivers/{receiver}/enable. */
+export async function enableReceiver(call: Call): Promise<AnswerOf<typeof ENABLE_RECEIVER>> {
+	await readNothing(call);
+	const { endpoint, receiver } = call.params;
+	await call.engine.webhooks.enable({ endpoint, receiver });
+	return {};
 }
 
 /** The full URL only for callers that may submit jobs with one. */
