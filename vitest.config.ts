@@ -6,7 +6,7 @@ import { LongestFirst } from "./test/support/sequencer.ts";
  * run --project sluice test/spec` does all of the specification.
  */
 const ON_BOTH_STORES = [
-	"client/idempotency",
+	"client/{control-characters,idempotency}",
 	"client/jobs",
 	"client/{purge,retention,retry,states}",
 	"client/{stream,stream-events}",

@@ -1,4 +1,5 @@
 /** Query parameters: one definition for parsing and documentation. */
+import { hasControls, NO_CONTROLS } from "../core/text.ts";
 
 /** The documented part of a parameter. */
 export interface ParamDescription {
@@ -101,9 +102,10 @@ export function text(name: string, longest: number, description: string): Param<
 	return {
 		name,
 		description,
-		bound: `text of 1 to ${longest} characters`,
-		schema: { type: "string", minLength: 1, maxLength: longest },
-		read: (value) => (value.length >= 1 && value.length <= longest ? value : undefined),
+		bound: `text of 1 to ${longest} characters without control characters`,
+		schema: { type: "string", minLength: 1, maxLength: longest, pattern: NO_CONTROLS },
+		read: (value) =>
+			value.length >= 1 && value.length <= longest && !hasControls(value) ? value : undefined,
 	};
 }
 

@@ -4,6 +4,7 @@ import { JOB_STATES } from "./job-states.ts";
 import type { JobState } from "./job-states.ts";
 import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
+import { NO_CONTROLS } from "./text.ts";
 
 /** Date and time with zone. */
 const MOMENT = {
@@ -29,6 +30,7 @@ export const BULK_SCHEMA = {
 					type: "string",
 					minLength: 1,
 					maxLength: 128,
+					pattern: NO_CONTROLS,
 					description: "Only jobs whose current or last attempt is on this worker.",
 				},
 				from: { ...MOMENT, description: "Only jobs submitted at this moment or later." },
@@ -40,6 +42,7 @@ export const BULK_SCHEMA = {
 			type: "string",
 			minLength: 1,
 			maxLength: 200,
+			pattern: NO_CONTROLS,
 			description: "next of the previous answer: continues after the jobs that it checked.",
 		},
 	},

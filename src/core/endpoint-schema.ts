@@ -5,6 +5,7 @@
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "./limits.ts";
 import type { LimitedOperation } from "./limits.ts";
 import type { Schema } from "./schema.ts";
+import { NO_CONTROLS } from "./text.ts";
 
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
@@ -151,7 +152,12 @@ export function endpointSchema(launcher: Schema) {
 		type: "object",
 		additionalProperties: false,
 		properties: {
-			name: { type: "string", maxLength: 191, description: "Name for people. By default the id." },
+			name: {
+				type: "string",
+				maxLength: 191,
+				pattern: NO_CONTROLS,
+				description: "Name for people. By default the id.",
+			},
 			workersMin: whole(0, 1000, {
 				default: ENDPOINT_DEFAULTS.workersMin,
 				description: "Workers that run even without jobs; at most workersMax.",

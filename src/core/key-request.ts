@@ -3,6 +3,7 @@ import { ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
 import { check, isAbsent } from "./schema.ts";
 import type { Schema } from "./schema.ts";
+import { NO_CONTROLS } from "./text.ts";
 
 /** `admin` allows everything, `write` includes `read` (D30). */
 export const SCOPES = ["read", "write", "admin"] as const;
@@ -24,6 +25,7 @@ export const KEY_REQUEST_SCHEMA = {
 			type: "string",
 			minLength: 1,
 			maxLength: 100,
+			pattern: NO_CONTROLS,
 			description: "What the key is for.",
 			examples: ["nightly batch"],
 		},

@@ -3,6 +3,7 @@
  * OpenAPI and the reference. Unlike JSON Schema, an optional `null` member counts as absent (D4).
  */
 import type { Fault } from "./errors.ts";
+import { hasControls, NO_CONTROLS } from "./text.ts";
 
 /** The supported subset, plus `x-` extensions. */
 export interface Schema {
@@ -210,7 +211,8 @@ function expected(schema: Schema): string {
 		case "string":
 			return (
 				(schema.format ? FORMATS[schema.format].noun : "text") +
-				count(schema.minLength, schema.maxLength, "characters")
+				count(schema.minLength, schema.maxLength, "characters") +
+				(schema.pattern === NO_CONTROLS ? " without control characters" : "")
 			);
 		case "integer":
 			return `a whole number${range(schema)}`;
@@ -248,6 +250,7 @@ function inside(field: string, name: string | number): string {
 }
 
 function isWebUrl(text: string): boolean {
+	if (hasControls(text)) return false;
 	const url = URL.parse(text);
 	return url !== null && (url.protocol === "http:" || url.protocol === "https:");
 }

@@ -176,7 +176,8 @@ describe("readSubmission", () => {
 					{
 						field: "webhook",
 						message:
-							"must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook.",
+							"must be an absolute http or https URL of at most 8192 characters, none of them a control " +
+							"character; leave it out for no webhook.",
 					},
 				],
 			});

@@ -31,7 +31,8 @@ export const SUBMISSION_SCHEMA = {
 			description: "URL that gets a POST of the job when it has reached a final state.",
 			examples: ["https://app.example.com/jobs"],
 			"x-message":
-				"must be an absolute http or https URL of at most 8192 characters; leave it out for no webhook.",
+				"must be an absolute http or https URL of at most 8192 characters, none of them a control " +
+				"character; leave it out for no webhook.",
 		},
 		policy: {
 			type: "object",

@@ -126,6 +126,7 @@ describe("matcher", () => {
 						job,
 						worker,
 						delivery: job,
+						receiver: job,
 						key: job,
 						token: job,
 					};

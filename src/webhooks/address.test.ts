@@ -47,9 +47,13 @@ describe("addresses", () => {
 		["10.0.0.0", "private"],
 		["10.255.255.255", "private"],
 		["100.64.0.0", "carrier-private"],
+		["100.100.100.200", "carrier-private"],
 		["100.127.255.255", "carrier-private"],
 		["127.0.0.1", "loopback"],
 		["127.255.255.254", "loopback"],
+		["168.63.129.16", "cloud-metadata"],
+		["::ffff:168.63.129.16", "cloud-metadata"],
+		["64:ff9b::a83f:8110", "cloud-metadata"],
 		["169.254.0.0", "link-local"],
 		["169.254.169.254", "link-local"],
 		["172.16.0.0", "private"],
@@ -229,6 +233,26 @@ describe("targets", () => {
 		});
 		for (const url of ["http://user:word@hook.internal/", "ftp://hook.internal/", "nothing"])
 			expect(await target(url)).toMatchObject({ ok: false });
+	});
+
+	it("D21: an address of this machine is refused, in every spelling, as its interfaces are then", async () => {
+		let own = ["198.51.99.7", "2a00::7"];
+		const target = (url: string) =>
+			targetOf(url, {
+				allowPrivateNetworks: false,
+				resolve: at("198.51.99.7"),
+				ownAddresses: () => own,
+			});
+		const spellings = ["198.51.99.7", "[::ffff:198.51.99.7]", "[2a00:0::7]", "0xc6336307"];
+		for (const host of [...spellings, "x.example"])
+			expect(await target(`http://${host}/`)).toMatchObject({
+				ok: false,
+				refusal: expect.stringContaining("at this machine's address"),
+			});
+		expect(await target("http://198.51.99.8/")).toMatchObject({ ok: true });
+		own = ["198.51.99.8", "fe80::1%eth0"];
+		expect(await target("http://198.51.99.8/")).toMatchObject({ ok: false });
+		expect(await target("http://x.example/")).toMatchObject({ ok: true });
 	});
 
 	it("D21: the reason never holds the path, the query or the user name", async () => {

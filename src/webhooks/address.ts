@@ -10,6 +10,8 @@ const RANGES: readonly (readonly [range: string, kind: string])[] = [
 	["10.0.0.0/8", "a private"],
 	["100.64.0.0/10", "a carrier-private"],
 	["127.0.0.0/8", "a loopback"],
+	// Azure's host agent and name server, reachable from each of its machines.
+	["168.63.129.16/32", "a cloud-metadata"],
 	["169.254.0.0/16", "a link-local"],
 	["172.16.0.0/12", "a private"],
 	["192.0.0.0/24", "a reserved"],
@@ -52,16 +54,23 @@ const KINDS = RANGES.map(([range, kind]) => ({
 
 /**
  * Why an address is not public, as words (`a private`); undefined if it is. Text that is no address
- * is not public.
+ * is not public, nor is an address of this machine, `own`: services that listen on it may trust it.
  */
-export function notPublic(address: string): string | undefined {
+export function notPublic(address: string, own: readonly string[] = []): string | undefined {
 	// Zone ids are link-local.
 	if (address.includes("%")) return "a link-local";
 	if (isIP(address) === 0) return "an unknown";
-	const bits = bitsOf(address);
-	if (bits.length === 128 && WRAPPING.some((range) => bits.startsWith(range)))
-		return kindOf(bits.slice(-32));
-	return kindOf(bits);
+	const bits = unwrapped(address);
+	return (
+		kindOf(bits) ?? (own.some((each) => unwrapped(each) === bits) ? "this machine's" : undefined)
+	);
+}
+
+function unwrapped(address: string): string {
+	const bits = bitsOf(address.replace(/%.*$/, ""));
+	return bits.length === 128 && WRAPPING.some((range) => bits.startsWith(range))
+		? bits.slice(-32)
+		: bits;
 }
 
 function kindOf(bits: string): string | undefined {

@@ -3,6 +3,7 @@
  * that a later DNS change cannot redirect the request.
  */
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import { notPublic } from "./address.ts";
 
 /** An address of a host. */
@@ -23,7 +24,15 @@ export type Target = { ok: true; url: URL; address: Address } | { ok: false; ref
  */
 export async function targetOf(
 	text: string,
-	{ allowPrivateNetworks, resolve }: { allowPrivateNetworks: boolean; resolve: Resolve },
+	{
+		allowPrivateNetworks,
+		resolve,
+		ownAddresses = machineAddresses,
+	}: {
+		allowPrivateNetworks: boolean;
+		resolve: Resolve;
+		ownAddresses?: () => readonly string[];
+	},
 ): Promise<Target> {
 	const url = URL.parse(text);
 	if (url === null || (url.protocol !== "http:" && url.protocol !== "https:"))
@@ -37,13 +46,21 @@ export async function targetOf(
 	if (!allowPrivateNetworks && family === 0 && /(^|\.)localhost\.?$/.test(host))
 		return refused(`${host} is this machine`);
 	const addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
+	// Interfaces come and go: read for each delivery.
+	const own = allowPrivateNetworks ? [] : ownAddresses();
 	const address = allowPrivateNetworks
 		? addresses[0]
-		: addresses.find((each) => notPublic(each.address) === undefined);
+		: addresses.find((each) => notPublic(each.address, own) === undefined);
 	if (address) return { ok: true, url, address };
 	const [first] = addresses;
 	return refused(
-		first ? `${host} is at ${notPublic(first.address)} address` : `${host} has no address`,
+		first ? `${host} is at ${notPublic(first.address, own)} address` : `${host} has no address`,
+	);
+}
+
+function machineAddresses(): string[] {
+	return Object.values(networkInterfaces()).flatMap((each) =>
+		(each ?? []).map(({ address }) => address),
 	);
 }
 

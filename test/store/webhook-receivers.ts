@@ -94,7 +94,7 @@ export function webhookReceiverCases({ open }: Bed): void {
 			expect((await claim(site.store)).due).toMatchObject([{ id: two }]);
 		}));
 
-	it("D21: a receiver that answers with errors is not paused; one that fails for long is disabled, until it is enabled", () =>
+	it("D21: errors do not pause a receiver; one that fails for long is disabled until it is enabled", () =>
 		alone(open, async (site) => {
 			const { webhooks } = site.store;
 			const disableAfterMs = 1000;

@@ -11,6 +11,7 @@ const IN_PATH: Readonly<Record<string, string>> = {
 	job: "$JOB",
 	worker: "$RUNPOD_POD_ID",
 	delivery: "$DELIVERY",
+	receiver: "$RECEIVER",
 	key: "$KEY_ID",
 };
 

@@ -51,6 +51,7 @@ const VALUES = {
 	endpoint: "hello",
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 	delivery: "msg_1",
+	receiver: "app.example.com",
 	key: "1",
 	worker: "hello-1a2b3c",
 	address: "192.0.2.1",

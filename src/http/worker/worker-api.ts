@@ -17,6 +17,7 @@ import {
 	tooLarge,
 } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
+import { replaceControls } from "../../core/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/decrypt-claimed.ts";
 import { BodyTooLarge, readJson } from "../body.ts";
 import type { ScannedBody } from "../body.ts";
@@ -103,9 +104,12 @@ export async function ping(call: Call): Promise<void> {
 	const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
 	const unhealthy =
 		q.get("status") === "unhealthy"
-			? `${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500)
+			? replaceControls(
+					`${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500),
+				)
 			: undefined;
-	const reported = { named, unhealthy, version: q.get("runpod_version")?.slice(0, 64) };
+	const version = q.get("runpod_version")?.slice(0, 64);
+	const reported = { named, unhealthy, version: version && replaceControls(version) };
 	await withCaller(call, (signal) =>
 		call.engine.jobs.ping({ worker: call.worker!, said: reported, signal }),
 	);
