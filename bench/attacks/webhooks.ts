@@ -64,21 +64,14 @@ async function startService(folder: string): Promise<{ url: string; child: Child
 	const conf = join(folder, "resolv.conf");
 	writeFileSync(conf, `nameserver ${NAME_SERVER}\n`);
 	const serve = [process.execPath, join(checkout, "bin/sluice.js"), "serve", "--config", config];
-	serve.push(
-		"--port",
-		"0",
-		"--store",
-		`sqlite:${join(folder, "sluice.db")}`,
-		"--log-level",
-		"error",
-	);
+	serve.push("--port", "0", "--store", `sqlite:${join(folder, "sluice.db")}`);
 	const mount = `mount --bind "${conf}" /etc/resolv.conf && exec "$@"`;
 	const [command = "", ...args] = isRoot
 		? ["unshare", "--mount", "sh", "-c", mount, "sh", ...serve]
 		: serve;
 	const child = spawn(command, args, {
 		cwd: folder,
-		stdio: ["ignore", "pipe", "inherit"],
+		stdio: ["ignore", "pipe", "ignore"],
 		env: { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY },
 	});
 	const url = await new Promise<string>((done, failed) => {

@@ -33,7 +33,12 @@ export interface TransitionParts<Row extends JobRow> {
 	};
 	/** Drops chunks; returns the cursor after that. */
 	chunks: { drop(row: Row, which: "undelivered" | "all"): number };
-	deliveries: { add(delivery: NewDelivery): void };
+	deliveries: {
+		add(
+			delivery: NewDelivery,
+		): void /** Drops the bodies of a job's deliveries once they are finished. */;
+		erase(job: { endpoint: string; id: string }): void;
+	};
 	signal: (signal: Signal) => void;
 	written?: (step: TransitionStep) => void;
 }
@@ -85,6 +90,9 @@ export function openTransitions<Row extends JobRow>({
 		if (taken.closed) attempts.add(row, taken.closed);
 		const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
 		const place: Partial<JobRow> = taken.place ? queues.join(row, taken.place) : {};
+		// Without retention, by `?ttl=0` or the endpoint's setting, the webhook's copy is not kept either.
+		if (taken.erase && row.job.retainMs === 0 && row.job.webhook !== undefined)
+			deliveries.erase(row.job);
 		if (taken.erase || taken.remove) payloads.erase(row);
 		// Leaving the running state clears the progress value; the end of a wait sets an error.
 		else if (taken.clear || taken.from === RUNNING || result.error !== undefined)

@@ -32,6 +32,7 @@ beforeAll(async () => {
 			deleted: {},
 			slow: { limits: { status: { concurrent: 0 } } },
 		},
+		settings: { webhooks: { allowPrivateNetworks: true } },
 		clock,
 	});
 	worker = await handWorker(service, EP);
@@ -77,7 +78,7 @@ const answered = new Set<string>();
  */
 async function ask(
 	id: string,
-	q: Partial<Record<"endpoint" | "job" | "worker" | "delivery" | "key" | "route", string>> & {
+	q: Partial<Record<"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "route", string>> & {
 		query?: string;
 		step?: number;
 	} = {},
@@ -276,6 +277,9 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		const { deliveries } = (await ask("listDeliveries", { query: `?job=${job}` })).json;
 		expect(deliveries[0].tries).not.toEqual([]);
 		await ask("redeliver", { delivery: deliveries[0].id });
+		const { receivers } = (await ask("listReceivers")).json;
+		const [{ endpoint, receiver }] = receivers;
+		await ask("enableReceiver", { endpoint, receiver });
 	});
 
 	it("D30: keys", async () => {
@@ -333,6 +337,7 @@ describe("D2: refusals are those that the document names", () => {
 		["bad_query", "endpointMetrics", { query: "?step=1" }, {}],
 		["endpoint_not_found", "feed", { query: "?endpoint=nowhere" }, {}],
 		["delivery_not_found", "redeliver", { delivery: "msg_1" }, {}],
+		["receiver_not_found", "enableReceiver", { receiver: "none.example" }, {}],
 		["key_not_found", "revokeKey", { key: "1" }, {}],
 		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
 		["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],

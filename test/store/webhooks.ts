@@ -331,6 +331,27 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(await webhooks.redeliver({ id: ids[0] ?? "", now: T0 })).toBe("missing");
 		}));
 
+	it("D9, D21: ?ttl=0 drops the body of a finished delivery at once, of a pending one at its end", () =>
+		alone(open, async (site) => {
+			const { webhooks } = site.store;
+			const [done, pending, kept] = [
+				await delivering(site),
+				await delivering(site, { output: JSON.stringify("x".repeat(200_000)) }),
+				await delivering(site),
+			];
+			await webhooks.tried({ id: done, tried: failed(T0), state: "delivered" });
+			const { endpoint } = site;
+			for (const id of [done, pending])
+				await site.store.jobs.retain({ endpoint, id: id.slice(4, -2), retainMs: 0, now: T0 });
+			await site.settle(T0);
+			expect(await webhooks.body({ id: done })).toBeUndefined();
+			expect(await bodyOf(site.store, pending)).toContain("xxx");
+			await webhooks.tried({ id: pending, tried: failed(T0), state: "failed" });
+			expect(await webhooks.body({ id: pending })).toBeUndefined();
+			await webhooks.tried({ id: kept, tried: failed(T0), state: "failed" });
+			expect(await bodyOf(site.store, kept)).toContain('"output":1');
+		}));
+
 	it("D21: outlives the result and its record", () =>
 		alone(open, async (site) => {
 			const id = await delivering(site);

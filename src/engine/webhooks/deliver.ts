@@ -86,8 +86,10 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 			for (const delivery of due) queue.add(delivery, now + HOLD_MS);
 			sendNext();
 			if (oldLeft) return 0;
-			const shortest = due.length === 0 ? EMPTY_CLAIM_MS : 0;
-			return Math.min(CLAIM_MS, Math.max(shortest, nextDueAt - d.now()));
+			const wait = Math.min(CLAIM_MS, nextDueAt - d.now());
+			if (wait > 0) return wait;
+			if (due.length > 0) claims.nudge();
+			return EMPTY_CLAIM_MS;
 		},
 	});
 
@@ -115,7 +117,8 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 					sends.delete(end);
 					queue.done(taken, last);
 					sendNext();
-					if (skipped.length > 0 && queue.full.length < skipped.length) claims.nudge();
+					const hasRoom = skipped.length > 0 && queue.full.length < skipped.length;
+					if (queue.waiting === 0 || hasRoom) claims.nudge();
 				});
 			sends.add(end);
 		}

@@ -36,6 +36,20 @@ export async function insertDeliveries(
 	]);
 }
 
+const ERASE = statement(`
+  UPDATE deliveries SET erase = true, body = CASE WHEN due_at IS NULL THEN '' ELSE body END
+  FROM unnest($1::text[], $2::text[]) AS erased (endpoint, job)
+  WHERE deliveries.job = erased.job AND deliveries.endpoint = erased.endpoint`);
+
+/** Drops the bodies of these jobs' deliveries once they are finished. */
+export async function eraseDeliveries(
+	run: Runner["run"],
+	jobs: readonly { endpoint: string; id: string }[],
+): Promise<void> {
+	if (jobs.length === 0) return;
+	await run(ERASE, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
+}
+
 export function deliveryFrom(values: Value[]): NumberedDelivery {
 	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
 		number,

@@ -79,7 +79,7 @@ export const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
 	attempts: { add: never, list: ({ past }) => [...past], remove: never },
 	payloads: { setResult: never, erase: never },
 	chunks: { drop: never },
-	deliveries: { add: never },
+	deliveries: { add: never, erase: never },
 	signal: never,
 });
 

@@ -9,7 +9,7 @@ import { openViews } from "../../views.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";
-import { insertDeliveries } from "./deliveries.ts";
+import { eraseDeliveries, insertDeliveries } from "./deliveries.ts";
 import { openDue } from "./due.ts";
 import { openIdempotencyKeys } from "./idempotency.ts";
 import type { RankAllocator } from "./rank-allocator.ts";
@@ -45,6 +45,7 @@ export function openUnitOfWork({
 	const own: Signal[] = [];
 	const others: Signal[] = [];
 	const delivered: NewDelivery[] = [];
+	const erased: { endpoint: string; id: string }[] = [];
 
 	/** Signals to this server's listeners what their answers do not contain. */
 	function signal(each: Signal): void {
@@ -66,6 +67,9 @@ export function openUnitOfWork({
 		add(delivery: NewDelivery): void {
 			delivered.push(delivery);
 			notifyOthers({ kind: "delivery" });
+		},
+		erase({ endpoint, id }: { endpoint: string; id: string }): void {
+			erased.push({ endpoint, id });
 		},
 	};
 	// Only the server that noticed the loss of a worker needs its id.
@@ -89,6 +93,8 @@ export function openUnitOfWork({
 		const writes = [records, attempts, chunks, idempotency, queues].flatMap((part) => part.flush());
 		payloads.written();
 		writes.push(insertDeliveries(run, delivered.splice(0)));
+		// Queued behind the inserts on the same connection: a job may end and be erased in one step.
+		writes.push(eraseDeliveries(run, erased.splice(0)));
 		await Promise.all(writes);
 	}
 

@@ -34,7 +34,18 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 		removeBody.run(number);
 	}
 
+	const ofJob = db.prepare("SELECT number, state FROM deliveries WHERE job = ? AND +endpoint = ?");
+	const markErased = db.prepare("UPDATE deliveries SET erase = 1 WHERE number = ?");
+
 	return {
+		/** Drops the bodies of a job's deliveries once they are finished. */
+		erase({ endpoint, id }: { endpoint: string; id: string }): void {
+			for (const [number, state] of ofJob.all(id, endpoint)) {
+				markErased.run(number!);
+				if (state !== "pending") dropBody(Number(number));
+			}
+		},
+
 		/** Adds a delivery that is due at once. */
 		add({ id, endpoint, job, url, receiver, body, createdAt }: NewDelivery): void {
 			const number = Number(
