@@ -48,6 +48,7 @@ export const BUDGETS = {
 		maximum: 1_000_000,
 		description: "Wrong keys, worker tokens and sign-in links of all addresses in a minute.",
 		beyond: "Keys are found in a list that is read once a second, not by a read of the store each.",
+	},
 	webhookSenders: {
 		unit: "count",
 		default: 256,

@@ -44,6 +44,8 @@ export const KEPT_STEPS = 1000;
 export function stepFrom(values: readonly unknown[]): ClockStep {
 	const [serial, at, ahead] = values.map(Number) as [number, number, number];
 	return { serial, at, ahead };
+}
+
 /** Columns as {@link receiverFrom} reads them, of `receivers`. */
 export const RECEIVER_COLUMNS = [
 	"endpoint",

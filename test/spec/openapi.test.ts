@@ -78,7 +78,9 @@ const answered = new Set<string>();
  */
 async function ask(
 	id: string,
-	q: Partial<Record<"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "route", string>> & {
+	q: Partial<
+		Record<"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "route", string>
+	> & {
 		query?: string;
 		step?: number;
 	} = {},

@@ -70,11 +70,11 @@ export async function listReceivers(call: Call): Promise<AnswerOf<typeof LIST_RE
 		receivers: rows.map(({ failingSince, pausedUntil, disabledAt, ...row }) => ({
 			endpoint: row.endpoint,
 			receiver: row.receiver,
-			failingSince: isoTime(failingSince),
+			failingSince: isoJobTime(call.engine, failingSince),
 			failures: row.failures,
 			reason: row.reason,
-			pausedUntil: isoTime(pausedUntil),
-			disabledAt: isoTime(disabledAt),
+			pausedUntil: isoJobTime(call.engine, pausedUntil),
+			disabledAt: isoJobTime(call.engine, disabledAt),
 		})),
 	};
 }
