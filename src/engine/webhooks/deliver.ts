@@ -86,8 +86,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 			for (const delivery of due) queue.add(delivery, now + HOLD_MS);
 			sendNext();
 			if (oldLeft) return 0;
-			const wait = Math.min(CLAIM_MS, nextDueAt - d.now());
-			if (wait > 0) return wait;
+			if (nextDueAt > now) return Math.min(CLAIM_MS, Math.max(0, nextDueAt - d.now()));
 			if (due.length > 0) claims.nudge();
 			return EMPTY_CLAIM_MS;
 		},
