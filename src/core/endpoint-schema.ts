@@ -157,6 +157,7 @@ export function endpointSchema(launcher: Schema) {
 				maxLength: 191,
 				pattern: NO_CONTROLS,
 				description: "Name for people. By default the id.",
+				"x-message": "must be text of at most 191 characters without control characters.",
 			},
 			workersMin: whole(0, 1000, {
 				default: ENDPOINT_DEFAULTS.workersMin,

@@ -28,6 +28,7 @@ export const KEY_REQUEST_SCHEMA = {
 			pattern: NO_CONTROLS,
 			description: "What the key is for.",
 			examples: ["nightly batch"],
+			"x-message": "must be text of 1 to 100 characters without control characters.",
 		},
 		scopes: {
 			type: "array",

@@ -3,7 +3,7 @@
  * OpenAPI and the reference. Unlike JSON Schema, an optional `null` member counts as absent (D4).
  */
 import type { Fault } from "./errors.ts";
-import { hasControls, NO_CONTROLS } from "./text.ts";
+import { hasControls } from "./text.ts";
 
 /** The supported subset, plus `x-` extensions. */
 export interface Schema {
@@ -211,8 +211,7 @@ function expected(schema: Schema): string {
 		case "string":
 			return (
 				(schema.format ? FORMATS[schema.format].noun : "text") +
-				count(schema.minLength, schema.maxLength, "characters") +
-				(schema.pattern === NO_CONTROLS ? " without control characters" : "")
+				count(schema.minLength, schema.maxLength, "characters")
 			);
 		case "integer":
 			return `a whole number${range(schema)}`;
