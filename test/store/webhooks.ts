@@ -54,10 +54,9 @@ export function webhookCases({ store, open }: Bed): void {
 				createdAt: T0 + 5,
 			};
 			expect(await site.store.webhooks.find({ id: row.id })).toEqual({ ...row, dueAt: T0 + 5 });
+			const body = stringOf(asOne(jobView(shown!, T0 + 9)));
 			const { due, nextDueAt } = await claim(site.store, { now: T0 + 6 });
-			expect(due).toEqual([
-				{ ...row, dueAt: T0 + 6 + HOLD, bytes: stringOf(asOne(jobView(shown!, T0 + 9))).length },
-			]);
+			expect(due).toEqual([{ ...row, dueAt: T0 + 6 + HOLD, bytes: body.length, body }]);
 			expect(await bodyOf(site.store, row.id)).toBe(
 				`{"id":"${id}","status":"COMPLETED","delayTime":0,"executionTime":5,"output":{"n": 1.0},"workerId":"w1"}`,
 			);

@@ -178,6 +178,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 		id,
 		endpoint,
 		url,
+		body: claimed,
 	}: DueDelivery): Promise<WebhookAnswer & { sent: boolean }> {
 		const secret = d.endpoints.webhookSecret(endpoint);
 		if (!secret.ok) {
@@ -187,7 +188,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 					: "the webhook secret was stored under another SLUICE_SECRET";
 			return { sent: false, error: `not sent: ${reason}; renew it` };
 		}
-		const body = await webhooks.body({ id });
+		const body = claimed ?? (await webhooks.body({ id }));
 		if (body === undefined)
 			return { sent: false, error: "not sent: the result of the job was erased", final: true };
 		const answer = await d.send({ id, url, body, secret: secret.text, signal: cutOff.signal });

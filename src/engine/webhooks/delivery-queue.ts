@@ -5,17 +5,18 @@
  */
 import type { BudgetMeters } from "../../budgets.ts";
 import { DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
 import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 
 /** Most that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
 
-/** Most that waits for an endpoint, and for all, in characters: URLs may be long. */
+/** Most that waits for an endpoint, and for all, in characters of URLs and small bodies. */
 const MAX_WAITING_PER_ENDPOINT = 4_000_000;
 const MAX_WAITING = 32_000_000;
 
-/** What a delivery counts beside its URL: the history of its attempts. */
+/** What a delivery counts beside these: the history of its attempts. */
 const ROW_CHARACTERS = 1000;
 
 /** Receivers whose last attempt is remembered. */
@@ -257,8 +258,8 @@ function add(inFlight: InFlight, count: number, bytes: number): void {
 	inFlight.bytes += bytes;
 }
 
-function weightOf({ url }: DueDelivery): number {
-	return url.length + ROW_CHARACTERS;
+function weightOf({ url, body }: DueDelivery): number {
+	return url.length + ROW_CHARACTERS + (body ? sizeOf(body) : 0);
 }
 
 function keyOf(endpoint: string, receiver: string): string {

@@ -22,10 +22,15 @@ export interface DeliveryRow {
 	dueAt?: number | undefined;
 }
 
+/** Largest body that a claim returns. */
+export const INLINE_BYTES = 8192;
+
 /** A delivery that is due. */
 export interface DueDelivery extends DeliveryRow {
 	/** Size of the body. */
 	bytes: number;
+	/** Of at most {@link INLINE_BYTES}; a larger one is read when it is sent. */
+	body?: JsonText | undefined;
 	/** Since when its receiver is disabled. */
 	disabledAt?: number | undefined;
 }

@@ -4,6 +4,7 @@ import { afterAttempt } from "../../core/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
 import type { Signal } from "../contract/store.ts";
+import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
@@ -26,7 +27,7 @@ const READY = `
 
 /**
  * One statement, unlike SQLite: rows claimed by another server are skipped. The last columns are
- * size, disabling, whether the receiver is paused, and the order.
+ * body, size, disabling, whether the receiver is paused, and the order.
  */
 const CLAIM = statement(`
   ${READY}, turns AS MATERIALIZED (
@@ -44,7 +45,8 @@ const CLAIM = statement(`
     FROM due LEFT JOIN receivers USING (endpoint, receiver)
   )
   UPDATE deliveries SET due_at = coalesce(paused, $4) FROM held WHERE number = claimed
-  RETURNING ${DELIVERY_COLUMNS}, octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
+  RETURNING ${DELIVERY_COLUMNS}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
+    octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(
 	`${READY} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`,
 );
@@ -123,12 +125,13 @@ export function openWebhooks({
 						Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]),
 				)
 				.flatMap((values) => {
-					const [bytes, disabledAt, paused] = values.slice(-4);
+					const [body, bytes, disabledAt, paused] = values.slice(-5);
 					return paused === true
 						? []
 						: {
 								...withoutNumber(deliveryFrom(values)),
 								bytes: Number(bytes),
+								body: (body as string | null) || undefined,
 								disabledAt: (disabledAt as number | null) ?? undefined,
 							};
 				});

@@ -2,6 +2,7 @@
 import type { DeliveryState } from "../../core/delivery.ts";
 import { afterAttempt } from "../../core/receiver.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
+import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DueDelivery } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
@@ -100,6 +101,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 						claimed.push({
 							...withoutNumber(held),
 							bytes: bytes ?? 0,
+							body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
 							disabledAt: disabledAt ?? undefined,
 						});
 				}
