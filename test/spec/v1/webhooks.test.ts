@@ -178,7 +178,7 @@ describe("receivers that fail", () => {
 			reason: "the connection was refused",
 		};
 		expect((await keys.read.seen("/webhooks/receivers")).receivers).toContainEqual(shown);
-		expect((await admin.seen("/webhooks/receivers?endpoint=c")).receivers).toEqual([shown]);
+		expect((await admin.seen("/webhooks/receivers?endpoint=c")).receivers).toContainEqual(shown);
 		expect((await keys.one.seen("/webhooks/receivers")).receivers).toEqual([]);
 		expectError(await keys.two.get("/webhooks/receivers"), 400, "bad_query");
 		expectError(await keys.one.get("/webhooks/receivers?endpoint=c"), 401, "unauthorized");
