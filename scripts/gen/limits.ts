@@ -111,7 +111,8 @@ ${table(
 		],
 		[
 			"An attempt of a webhook",
-			`${duration(DELIVERY_TIMEOUT_MS)}; ${SPECIFIED_SCHEDULE.length + 1} attempts, ${duration(SPECIFIED_SCHEDULE[0]!)} apart`,
+			`${duration(DELIVERY_TIMEOUT_MS)}; ${SPECIFIED_SCHEDULE.length + 1} attempts, ` +
+				`${duration(SPECIFIED_SCHEDULE[0]!)} apart`,
 		],
 		["A webhook delivery is kept", duration(DELIVERY_KEPT_MS)],
 	],
