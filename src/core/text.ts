@@ -7,7 +7,7 @@
 export const NO_CONTROLS = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 
 const WITHOUT = new RegExp(NO_CONTROLS, "u");
-const EACH = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f]", "gu");
+const EACH = /\p{Cc}/gu;
 
 export function hasControls(text: string): boolean {
 	return !WITHOUT.test(text);
