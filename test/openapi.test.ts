@@ -163,13 +163,19 @@ describe("errors in /openapi.json", () => {
 		expect(codes("run", "404")).toEqual(["endpoint_not_found"]);
 		expect(codes("run", "409")).toEqual(["idempotency_reused", "idempotency_expired"]);
 		expect(codes("run", "413")).toEqual(["body_too_large"]);
-		expect(codes("run", "429")).toEqual(["rate_limited", "too_many_at_once", "queue_full"]);
-		expect(codes("run", "503")).toEqual(["store_unavailable", "outcome_unknown"]);
+		expect(codes("run", "429")).toEqual([
+			"too_many_failures",
+			"rate_limited",
+			"too_many_at_once",
+			"memory_share",
+			"queue_full",
+		]);
+		expect(codes("run", "503")).toEqual(["memory_spent", "store_unavailable", "outcome_unknown"]);
 		expect(codes("status", "404")).toEqual(["endpoint_not_found", "job_not_found"]);
 		expect(codes("status", "413")).toEqual([]);
 		expect(codes("jobDone", "404")).toEqual(["endpoint_not_found"]);
 		expect(codes("jobDone", "413")).toEqual([]);
-		expect(codes("jobTake", "429")).toEqual(["draining"]);
+		expect(codes("jobTake", "429")).toEqual(["too_many_failures", "draining", "memory_share"]);
 		expect(codes("healthz", "401")).toEqual([]);
 	});
 

@@ -13,8 +13,8 @@ import { fromCookie } from "./console/session-cookie.ts";
 /** Delay of refused polls, ms: SDK workers retry at once (D26). */
 export const REFUSED_POLL_MS = 5000;
 
-/** Delay of a refused sign-in, ms, against guessing (D31). */
-export const REFUSED_SIGN_IN_MS = 1000;
+/** Delay of a refused sign-in and of a guess beyond its budget, ms (D31, D41). */
+export const REFUSED_GUESS_MS = 1000;
 
 /** The credential of the header; the scheme is optional, in any case (spec 5). */
 export function presented(call: Call): string | undefined {

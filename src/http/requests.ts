@@ -10,7 +10,7 @@ import type { Admission } from "../engine/limits/admission.ts";
 import type { EventBus } from "../events.ts";
 import {
 	REFUSED_POLL_MS,
-	REFUSED_SIGN_IN_MS,
+	REFUSED_GUESS_MS,
 	delayRefusal,
 	identify,
 	identifyWorker,
@@ -224,8 +224,8 @@ export function requests(o: RequestOptions): Requests {
 		if (route && isAudited(call, route)) await recordAction(call, route, { result: refusal.code });
 		const wait = route?.poll
 			? REFUSED_POLL_MS
-			: route?.signIn && refusal.code === "unauthorized"
-				? REFUSED_SIGN_IN_MS
+			: refusal.code === "too_many_failures" || (route?.signIn && refusal.code === "unauthorized")
+				? REFUSED_GUESS_MS
 				: 0;
 		if (wait > 0 && !draining && !call.res.headersSent) await delayRefusal(o.clock, call, wait);
 		const tooLarge =

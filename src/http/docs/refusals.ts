@@ -39,6 +39,8 @@ export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] 
 	if (checked) codes.push("bad_request");
 	if (limit) codes.push("rate_limited", "too_many_at_once");
 	if (poll) codes.push("duplicate_worker_id", "draining");
+	if (path.startsWith("/v1/")) codes.push("management_busy");
+	if (access !== "anyone") codes.push("memory_share", "memory_spent");
 	codes.push(...errors);
 	// Public operations need no store, except readiness.
 	if (access !== "anyone" || errors.includes("not_ready")) codes.push("store_unavailable");
@@ -59,6 +61,9 @@ const VALUES = {
 	path: "/v2",
 	allow: "POST",
 	limit: 1000,
+	owner: "key",
+	held: 120_000_000,
+	bytes: 20_000_000,
 	operation: "run",
 	size: 20_000_000,
 	state: "COMPLETED",

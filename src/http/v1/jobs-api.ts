@@ -30,7 +30,6 @@ import { valueOf } from "../params.ts";
 import { answer, outputSize } from "../answer.ts";
 import { hold, holdNow } from "../memory/call-memory.ts";
 import { readObject } from "./body.ts";
-import { paced } from "./paced.ts";
 import { isoJobTime, redactedUrl } from "./format.ts";
 
 /** Bytes: no submission is longer. */
@@ -53,7 +52,7 @@ export async function list(call: Call): Promise<void> {
 	const page = { cursor: valueOf(call, CURSOR), limit: valueOf(call, LIMIT) };
 	const { jobs, next } =
 		id === undefined
-			? await paced(call, () =>
+			? await call.scans.run(principalOf(call).keyId, () =>
 					engine.jobs.list({ endpoint: params.endpoint, filter, erased, ...page }),
 				)
 			: { jobs: await one(call, { id, filter, erased }) };

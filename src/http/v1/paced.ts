@@ -3,8 +3,6 @@
  * most of the store's time (D41).
  */
 import type { Clock } from "../../clock.ts";
-import type { Call } from "../call.ts";
-import { principalOf } from "../auth.ts";
 
 /** Pause after a scan, in durations of the scan: one key uses a quarter of the time. */
 const PAUSE = 3;
@@ -38,9 +36,4 @@ export function scanQueue(clock: Clock): ScanQueue {
 			}
 		},
 	};
-}
-
-/** Runs a scan for the caller's key. */
-export function paced<T>(call: Call, scan: () => Promise<T>): Promise<T> {
-	return call.scans.run(principalOf(call).keyId, scan);
 }

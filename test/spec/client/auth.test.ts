@@ -13,7 +13,11 @@ import { expectOpenAIError } from "./openai/answers.ts";
 let service: TestService;
 let job: string;
 beforeAll(async () => {
-	service = await startService({ endpoints: { ep: {} } });
+	service = await startService({
+		endpoints: { ep: {} },
+		// More wrong keys than one address may send in a minute (D41).
+		settings: { budgets: { failedKeysPerAddress: 1000 } },
+	});
 	job = await submitted(service, "ep");
 });
 afterAll(() => service.end());
