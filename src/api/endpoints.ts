@@ -3,7 +3,7 @@ import type { ShownSettings } from "../core/endpoint.ts";
 import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
 import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
 import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
-import { flag } from "./params.ts";
+import { flag, whole } from "./params.ts";
 import type { Param } from "./params.ts";
 import { MB, NO_BODY, route } from "./route.ts";
 import type { Answer } from "./route.ts";
@@ -47,6 +47,10 @@ export const ENDPOINT = {
 		...SETTINGS,
 		env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
 		webhookSecretSet: FLAG,
+		formerWebhookSecretUntil: {
+			...MOMENT,
+			description: "Until then the secret before the last change signs webhooks too.",
+		},
 		paused: { ...FLAG, description: "Jobs are accepted and queued, but not sent to workers." },
 		createdAt: MOMENT,
 		jobs: JOB_COUNTS,
@@ -103,6 +107,15 @@ export const REPLICAS = flag(
 	"replicas",
 	"A token for any number of workers, each with its own id, instead of for one worker.",
 );
+
+/** `webhook-secret?overlap=`, seconds. */
+export const OVERLAP = whole("overlap", {
+	minimum: 0,
+	maximum: 7 * 86_400,
+	default: 86_400,
+	description:
+		"Seconds for which webhooks are signed with the former secret too; 0 for one that is known to others.",
+});
 
 export const LIST_ENDPOINTS = route({
 	methods: ["GET"],
@@ -217,9 +230,14 @@ export const RENEW_WEBHOOK_SECRET = route({
 	summary: "Creates a new secret for signing webhooks. Only this answer contains it.",
 	answer: {
 		description: "The secret, shown only in this answer.",
-		schema: { type: "object", required: ["webhookSecret"], properties: { webhookSecret: TEXT } },
-		example: { webhookSecret: "whsec_…" },
+		schema: {
+			type: "object",
+			required: ["webhookSecret"],
+			properties: { webhookSecret: TEXT, formerWebhookSecretUntil: MOMENT },
+		},
+		example: { webhookSecret: "whsec_…", formerWebhookSecretUntil: EXAMPLE.at },
 	},
+	query: [OVERLAP],
 	body: NO_BODY,
 });
 

@@ -5,7 +5,7 @@ import { isManaged } from "../launchers/index.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { repositorySettings } from "./dev/hub-repository.ts";
-import { path } from "./service-client.ts";
+import { path, queryOf } from "./service-client.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { table } from "./table.ts";
 
@@ -152,11 +152,26 @@ const webhookSecret: Action = {
 	name: "webhook-secret",
 	args: ["ID"],
 	summary: "replace the secret that signs webhooks; it is printed and not shown again",
-	flags: JSON_FLAG,
+	flags: {
+		overlap: {
+			value: "SECONDS",
+			summary: "how long the former secret signs too (default 86400)",
+		},
+		...JSON_FLAG,
+	},
 	async run(input) {
-		const answer = await input.service.request("POST", `${endpointPath(input)}/webhook-secret`);
-		const secret = answer.json as { webhookSecret: string };
-		return printAnswer(answer, input, () => `${secret.webhookSecret}\n`);
+		const query = queryOf(input.flags, ["overlap"]);
+		const answer = await input.service.request(
+			"POST",
+			`${endpointPath(input)}/webhook-secret?${query}`,
+		);
+		const { webhookSecret: secret, formerWebhookSecretUntil: until } = answer.json as {
+			webhookSecret: string;
+			formerWebhookSecretUntil?: string;
+		};
+		if (until !== undefined)
+			process.stderr.write(`The former secret signs webhooks too until ${until}.\n`);
+		return printAnswer(answer, input, () => `${secret}\n`);
 	},
 };
 

@@ -51,7 +51,7 @@ function sender({
 		send: (
 			url: string,
 			{ body = "{}", signal = never }: { body?: JsonText; signal?: AbortSignal } = {},
-		) => send({ url, id: "msg_1", body, secret: SECRET, signal }),
+		) => send({ url, id: "msg_1", body, secrets: [SECRET], signal }),
 	};
 }
 

@@ -44,7 +44,7 @@ export function webhookSender({
 	userAgent: string;
 	resolve: Resolve;
 }): SendWebhook {
-	return async ({ url, id, body, secret, signal }) => {
+	return async ({ url, id, body, secrets, signal }) => {
 		const over = new AbortController();
 		let late = false;
 		void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
@@ -60,7 +60,7 @@ export function webhookSender({
 				"content-type": "application/json",
 				"content-length": size,
 				"user-agent": userAgent,
-				...signedHeaders({ id, at: clock.wall(), body, secret }),
+				...signedHeaders({ id, at: clock.wall(), body, secrets }),
 			};
 			return await post(target.url, target.address, { headers, body, signal: limit });
 		} catch (error) {

@@ -7,8 +7,8 @@ export interface WebhookTry {
 	/** Header `webhook-id`. */
 	id: string;
 	body: JsonText;
-	/** `whsec_` + base64 of the key. */
-	secret: string;
+	/** Each `whsec_` + base64 of the key; more than one while one replaces another. */
+	secrets: readonly string[];
 	/** Aborts the try, which then rejects. */
 	signal: AbortSignal;
 }

@@ -44,7 +44,7 @@ async function post(
 		id: q.id ?? "msg_1",
 		at: q.at ?? Date.now(),
 		body,
-		secret: q.secret ?? SECRET,
+		secrets: [q.secret ?? SECRET],
 	});
 	return (await fetch(url, { method: "POST", headers, body: q.sent ?? body })).status;
 }

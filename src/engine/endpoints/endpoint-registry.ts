@@ -14,7 +14,12 @@ import {
 	resealText,
 	sealSettings,
 } from "./sealed-settings.ts";
-import { newWebhookSecret } from "./webhook-secrets.ts";
+import {
+	decryptSecret,
+	encryptSecret,
+	newWebhookSecret,
+	SECRET_OVERLAP_MS,
+} from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */
 export interface EndpointEntry {
@@ -32,8 +37,11 @@ export interface EndpointRegistry {
 	load(onFault: (id: string, fault: string) => void): Promise<string[]>;
 	/** Encrypts the secrets of all endpoints with the current key (D22). */
 	reseal(): Promise<void>;
-	/** Creates or updates an endpoint. */
-	put(endpoint: Endpoint, now: EpochMs): Promise<void>;
+	/**
+	 * Creates or updates an endpoint. A webhook secret that is replaced signs beside the new one for
+	 * `overlapMs`, a day by default.
+	 */
+	put(endpoint: Endpoint, now: EpochMs, overlapMs?: number): Promise<void>;
 	/** Throws `endpoint_not_found`. */
 	get(id: string): Endpoint;
 	/** Throws `endpoint_not_found`. */
@@ -85,6 +93,27 @@ export function endpointRegistry(
 		if (to.secret !== undefined) secrets.set(id, to.secret);
 	}
 
+	/** The encrypted secret after a change. The one that it replaces signs too for `overlapMs`. */
+	function nextSecret({
+		current,
+		webhookSecret: text,
+		overlapMs,
+		now,
+	}: {
+		current: string | undefined;
+		webhookSecret: string | undefined;
+		overlapMs: number;
+		now: EpochMs;
+	}): string {
+		if (text === undefined) return current ?? encryption.encrypt(newWebhookSecret(random));
+		const before = decryptSecret(encryption, current, now);
+		// The configuration file sets the same one at each start.
+		if (before.ok && before.text === text) return current!;
+		const former =
+			before.ok && overlapMs > 0 ? { text: before.text, until: now + overlapMs } : undefined;
+		return encryptSecret(encryption, { text, former });
+	}
+
 	function deleted(id: string): void {
 		removing.delete(id);
 		secrets.delete(id);
@@ -130,12 +159,9 @@ export function endpointRegistry(
 		async reseal() {
 			for (const row of await store.list()) await seal(row);
 		},
-		async put(endpoint, now) {
+		async put(endpoint, now, overlapMs = SECRET_OVERLAP_MS) {
 			const { id, webhookSecret, ...settings } = endpoint;
-			const secret =
-				webhookSecret === undefined
-					? (secrets.get(id) ?? encryption.encrypt(newWebhookSecret(random)))
-					: encryption.encrypt(webhookSecret);
+			const secret = nextSecret({ current: secrets.get(id), webhookSecret, overlapMs, now });
 			const text = sealSettings(settings, encryption, settingsTexts.get(id));
 			await store.put({ id, settings: text, secret, now });
 			settingsTexts.set(id, text);

@@ -45,7 +45,7 @@ export interface Endpoints
 	 * Replaces the secret for every delivery from now on, and returns it, only this once. One in
 	 * `sluice.yaml` replaces it at the next start.
 	 */
-	renewWebhookSecret(id: string): Promise<string>;
+	renewWebhookSecret(id: string, overlapMs?: number): Promise<string>;
 	/** The secret for signing, also of an endpoint that is being deleted. */
 	webhookSecret(id: string): WebhookSecret;
 	/** Time from the request to stop until a worker is killed, also of a deleted endpoint, ms. */
@@ -166,13 +166,13 @@ export function createEndpoints(d: Deps): Endpoints {
 				d.events.emit("endpoint.removed", { endpoint: id });
 				removal.nudge();
 			}),
-		renewWebhookSecret: (id) =>
+		renewWebhookSecret: (id, overlapMs) =>
 			inTurn(async () => {
 				const webhookSecret = newWebhookSecret(d.random);
-				await registry.put({ ...registry.get(id), webhookSecret }, d.now());
+				await registry.put({ ...registry.get(id), webhookSecret }, d.now(), overlapMs);
 				return webhookSecret;
 			}),
-		webhookSecret: (id) => decryptSecret(d.encryption, registry.encryptedSecret(id)),
+		webhookSecret: (id) => decryptSecret(d.encryption, registry.encryptedSecret(id), d.now()),
 		stopGraceMs: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).stopGraceMs,
 		managed: () =>
 			[...registry.all()].flatMap(({ endpoint: { id, launcher } }) =>

@@ -188,10 +188,11 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 					: "the webhook secret was stored under another SLUICE_SECRET";
 			return { sent: false, error: `not sent: ${reason}; renew it` };
 		}
+		const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
 		const body = claimed ?? (await webhooks.body({ id }));
 		if (body === undefined)
 			return { sent: false, error: "not sent: the result of the job was erased", final: true };
-		const answer = await d.send({ id, url, body, secret: secret.text, signal: cutOff.signal });
+		const answer = await d.send({ id, url, body, secrets, signal: cutOff.signal });
 		return { ...answer, sent: answer.final !== true };
 	}
 

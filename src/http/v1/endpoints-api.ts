@@ -1,5 +1,5 @@
 /** `/v1/endpoints`: endpoints, for operators (D25, D27, D36, D39). */
-import { REPLICAS, WORKER_URL } from "../../api/endpoints.ts";
+import { OVERLAP, REPLICAS, WORKER_URL } from "../../api/endpoints.ts";
 import type {
 	Endpoint,
 	GET_ENDPOINT,
@@ -71,7 +71,10 @@ async function setPaused(call: Call, paused: boolean): EndpointAnswer {
 /** POST /v1/endpoints/{endpoint}/webhook-secret: only this answer has it (D21). */
 export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_WEBHOOK_SECRET>> {
 	await readNothing(call);
-	return { webhookSecret: await call.engine.endpoints.renewWebhookSecret(call.params.endpoint) };
+	const { endpoint } = call.params;
+	const overlapMs = valueOf(call, OVERLAP) * 1000;
+	const webhookSecret = await call.engine.endpoints.renewWebhookSecret(endpoint, overlapMs);
+	return { webhookSecret, formerWebhookSecretUntil: formerUntil(call, endpoint) };
 }
 
 /** POST /v1/endpoints/{endpoint}/worker-env: for an external worker (D36). */
@@ -84,6 +87,11 @@ export async function workerEnv(call: Call): Promise<AnswerOf<typeof WORKER_ENV>
 	};
 }
 
+function formerUntil({ engine }: Pick<Call, "engine">, endpoint: string): string | undefined {
+	const secret = engine.endpoints.webhookSecret(endpoint);
+	return secret.ok ? isoJobTime(engine, secret.former?.until) : undefined;
+}
+
 /** Never includes `env` values or the webhook secret. */
 async function endpointView(
 	{ engine }: Call,
@@ -93,6 +101,7 @@ async function endpointView(
 	return {
 		...settingsOf(endpoint),
 		webhookSecretSet: engine.endpoints.encryptedSecret(endpoint.id) !== undefined,
+		formerWebhookSecretUntil: formerUntil({ engine }, endpoint.id),
 		paused,
 		createdAt: isoJobTime(engine, createdAt),
 		jobs,
