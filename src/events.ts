@@ -129,6 +129,10 @@ export interface Events {
 		unanswered: number;
 		retryMs: number;
 	};
+	/**
+	 * A receiver failed for too long: its webhooks are not sent until it is enabled (D21).
+	 */
+	"webhook.disabled": { endpoint: string; host: string; reason: string; failingMs: number };
 	/** The store cannot be written. */
 	"store.away": { why: string };
 	/**

@@ -95,6 +95,13 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
 			`were not answered, the last because ${reason}`,
 	],
+	"webhook.disabled": [
+		"error",
+		({ endpoint, host, reason, failingMs }) =>
+			`${endpoint}: webhooks to ${host} are not sent any more: all attempts failed for ` +
+			`${Math.round(failingMs / 3_600_000)} h, the last because ${reason}. When it works again: ` +
+			`sluice webhooks enable ${endpoint} ${host}`,
+	],
 	"store.away": ["error", ({ why }) => `the store cannot be written: ${why}`],
 	"posts.refused": [
 		"error",

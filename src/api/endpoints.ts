@@ -28,6 +28,7 @@ const SETTING_NAMES = [
 	"stopGraceMs",
 	"initTimeoutMs",
 	"gpusPerWorker",
+	"webhooks",
 ] as const satisfies readonly (keyof typeof SETTINGS)[];
 
 export const ENDPOINT = {
@@ -76,6 +77,7 @@ const ENDPOINT_EXAMPLE = {
 	stopGraceMs: 5000,
 	initTimeoutMs: 600_000,
 	gpusPerWorker: 0,
+	webhooks: { schedule: "short" as const, disableAfterMs: 432_000_000 },
 	webhookSecretSet: true,
 	paused: false,
 	createdAt: EXAMPLE.at,

@@ -67,8 +67,65 @@ const redeliver: Action = {
 	},
 };
 
+interface Receiver {
+	endpoint: string;
+	receiver: string;
+	failingSince: string;
+	failures: number;
+	reason: string;
+	pausedUntil?: string;
+	disabledAt?: string;
+}
+
+const receivers: Action = {
+	name: "receivers",
+	args: [],
+	summary: "list receivers that fail, with those that are paused or disabled",
+	flags: { endpoint: FILTERS.endpoint, ...JSON_FLAG },
+	async run(input) {
+		const query = queryOf(input.flags, ["endpoint"]);
+		const answer = await input.service.request("GET", path`/v1/webhooks/receivers?${query}`);
+		const found = (answer.json as { receivers: Receiver[] }).receivers;
+		return printAnswer(answer, input, () =>
+			found.length === 0
+				? "No receiver fails.\n"
+				: table(
+						["ENDPOINT", "RECEIVER", "STATE", "FAILING SINCE", "FAILURES", "REASON"],
+						found.map((each) => [
+							each.endpoint,
+							each.receiver,
+							stateOf(each),
+							shortTime(each.failingSince),
+							each.failures,
+							each.reason,
+						]),
+					),
+		);
+	},
+};
+
+function stateOf({ pausedUntil, disabledAt }: Receiver): string {
+	if (disabledAt !== undefined) return "disabled";
+	return pausedUntil === undefined ? "failing" : `paused until ${shortTime(pausedUntil)}`;
+}
+
+const enable: Action = {
+	name: "enable",
+	args: ["ENDPOINT", "RECEIVER"],
+	summary: "call a paused or disabled receiver (its host and port) again, at once",
+	flags: JSON_FLAG,
+	async run(input) {
+		const [endpoint = "", receiver = ""] = input.args;
+		const answer = await input.service.request(
+			"POST",
+			path`/v1/endpoints/${endpoint}/webhook-receivers/${receiver}/enable`,
+		);
+		return printAnswer(answer, input, () => `Receiver ${receiver} is called again.\n`);
+	},
+};
+
 export const webhooks: CommandGroup = {
 	name: "webhooks",
 	summary: "list webhook deliveries and send them again",
-	actions: [list, redeliver],
+	actions: [list, redeliver, receivers, enable],
 };

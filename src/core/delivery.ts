@@ -8,6 +8,27 @@ import { receiverOf } from "./receiver.ts";
 /** From a failed try to the next, ms: 2 retries (spec 6). */
 export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
 
+/** Waits of the schedule `long`, ms: the specified ones, then from a minute to a day. */
+const MINUTE_MS = 60_000;
+const LONG_SCHEDULE: readonly number[] = [
+	...SPECIFIED_SCHEDULE,
+	MINUTE_MS,
+	5 * MINUTE_MS,
+	30 * MINUTE_MS,
+	120 * MINUTE_MS,
+	360 * MINUTE_MS,
+	720 * MINUTE_MS,
+	1440 * MINUTE_MS,
+];
+
+/** The setting `webhooks.schedule`: a name, or the waits in ms. */
+export type Schedule = "short" | "long" | readonly number[];
+
+export function waitsOf(schedule: Schedule): readonly number[] {
+	if (typeof schedule !== "string") return schedule;
+	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
+}
+
 /** Timeout of one try, ms. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
 

@@ -26,6 +26,7 @@ export const ENDPOINT_DEFAULTS = {
 	stopGraceMs: 5_000,
 	initTimeoutMs: 600_000,
 	gpusPerWorker: 0,
+	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
 } as const;
 
 /** Endpoint id in paths (D35). */
@@ -117,6 +118,41 @@ const ENV: Schema = {
 		"shown again: answers list the names.",
 	examples: [{ MODEL: "small" }],
 	"x-message": "must be an object of names to values.",
+};
+
+const WEBHOOKS: Schema = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		schedule: {
+			oneOf: [
+				{ enum: ["short", "long"] },
+				{
+					type: "array",
+					maxItems: 12,
+					items: { type: "integer", minimum: 1000, maximum: DAY_MS },
+				},
+			],
+			default: ENDPOINT_DEFAULTS.webhooks.schedule,
+			description:
+				"Waits between the attempts of a delivery: short for 2 more attempts, 10 s apart; long for 9 more, " +
+				"the last after a day; or a list of waits in ms.",
+			examples: [[10_000, 60_000, 3_600_000]],
+			"x-message":
+				"must be short, long, or a list of at most 12 waits, whole numbers from 1000 to 86400000 of ms.",
+		},
+		disableAfterMs: {
+			oneOf: [OFF, { type: "integer", minimum: 3_600_000, maximum: 30 * DAY_MS }],
+			"x-unit": "ms",
+			default: ENDPOINT_DEFAULTS.webhooks.disableAfterMs,
+			description:
+				"A receiver that fails for so long, and 10 deliveries or more, is disabled until it is enabled again.",
+			"x-message": "must be off or a whole number from 3600000 to 2592000000 of ms.",
+		},
+	},
+	default: ENDPOINT_DEFAULTS.webhooks,
+	description: "When webhooks are sent again, and when no more.",
+	"x-message": "must be an object of schedule and disableAfterMs.",
 };
 
 const { retention: KEPT } = ENDPOINT_DEFAULTS;
@@ -216,6 +252,7 @@ export function endpointSchema(launcher: Schema) {
 					"GPUs that each launched worker gets for itself, of those that the option gpus names. An idle " +
 					"worker of another endpoint makes room, but never a busy one.",
 			}),
+			webhooks: WEBHOOKS,
 			webhookSecret: {
 				type: "string",
 				pattern:

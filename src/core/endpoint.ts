@@ -1,5 +1,6 @@
 /** Parses, changes and shows endpoint settings (D9, D27, D35). Schema: `endpoint-schema.ts`. */
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
+import type { Schedule } from "./delivery.ts";
 import type { Fault } from "./errors.ts";
 import { LIMITED_OPERATIONS } from "./limits.ts";
 import type { LimitedOperation } from "./limits.ts";
@@ -41,6 +42,7 @@ export interface Endpoint {
 	/** From a launched worker's start to its first call. */
 	initTimeoutMs: number;
 	gpusPerWorker: number;
+	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21). Secret: never returned, published or logged. */
 	webhookSecret?: string;
 }
@@ -83,6 +85,7 @@ export function parseEndpoint(
 			env: texts,
 			launcher: readLauncher(launcher),
 			limits: readLimits(limits),
+			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};
 }

@@ -46,6 +46,8 @@ export interface Endpoints
 	 * `sluice.yaml` replaces it at the next start.
 	 */
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string>;
+	/** Of an endpoint that is being deleted, the defaults: it ends sooner. */
+	webhookSettings(id: string): Endpoint["webhooks"];
 	/** The secret for signing, also of an endpoint that is being deleted. */
 	webhookSecret(id: string): WebhookSecret;
 	/** Time from the request to stop until a worker is killed, also of a deleted endpoint, ms. */
@@ -173,6 +175,7 @@ export function createEndpoints(d: Deps): Endpoints {
 				return webhookSecret;
 			}),
 		webhookSecret: (id) => decryptSecret(d.encryption, registry.encryptedSecret(id), d.now()),
+		webhookSettings: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).webhooks,
 		stopGraceMs: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).stopGraceMs,
 		managed: () =>
 			[...registry.all()].flatMap(({ endpoint: { id, launcher } }) =>

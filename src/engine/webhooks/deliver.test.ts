@@ -7,6 +7,7 @@ import { siteOf, T0 } from "../../../test/store/site.ts";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import { folder } from "../../../test/support/service.ts";
 import { budgetMeters } from "../../budgets.ts";
+import { ENDPOINT_DEFAULTS } from "../../core/endpoint-schema.ts";
 import { budgetLimits } from "../../core/budgets.ts";
 import { eventBus } from "../../events.ts";
 import { FIRST_PAUSE_MS } from "../../core/receiver.ts";
@@ -60,7 +61,10 @@ async function sample(send: SendWebhook) {
 		events,
 		retry: availability.retry,
 		budgets: budgetMeters(budgetLimits()),
-		endpoints: { webhookSecret: () => secret },
+		endpoints: {
+			webhookSecret: () => secret,
+			webhookSettings: () => ENDPOINT_DEFAULTS.webhooks,
+		},
 		send,
 		cluster: { leads: () => true },
 	});

@@ -2,7 +2,7 @@
  * Sends the webhooks that are due (spec 6, D21), at least once: the store holds a delivery during an
  * attempt, so that one whose server died is sent again.
  */
-import { afterTry, DELIVERY_KEPT_MS } from "../../core/delivery.ts";
+import { afterTry, DELIVERY_KEPT_MS, waitsOf } from "../../core/delivery.ts";
 import { PAUSE_AFTER, receiverOf } from "../../core/receiver.ts";
 import type { ReceiverStanding } from "../../core/receiver.ts";
 import { loop } from "../../service.ts";
@@ -50,7 +50,7 @@ export interface WebhookDeliverer extends Service {
 export interface DelivererDeps
 	extends Pick<EngineContext, "clock" | "now" | "events" | "retry" | "budgets"> {
 	store: Pick<EngineContext["store"], "webhooks">;
-	endpoints: Pick<Endpoints, "webhookSecret">;
+	endpoints: Pick<Endpoints, "webhookSecret" | "webhookSettings">;
 	send: SendWebhook;
 	/** One server sends for all, within the limits of each receiver. */
 	cluster: Pick<Cluster, "leads">;
@@ -136,14 +136,18 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 		const now = d.now();
 		const { status, error, final = false } = answer;
 		const reason = error ?? `the receiver answered ${status}, not 200`;
-		const after = afterTry({ status, used: delivery.used + 1, final, now });
+		const { schedule, disableAfterMs } = d.endpoints.webhookSettings(endpoint);
+		const used = delivery.used + 1;
+		const after = afterTry({ status, used, final, now, schedule: waitsOf(schedule) });
 		const standing = await d.retry(
 			() =>
 				webhooks.tried({
 					id,
 					tried: { at, tookMs, status, error },
 					...after,
-					counts: sent ? { reason, now } : undefined,
+					counts: sent
+						? { reason, now, disableAfterMs: disableAfterMs === "off" ? undefined : disableAfterMs }
+						: undefined,
 				}),
 			{ signal: cutOff.signal },
 		);
@@ -157,6 +161,13 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 			});
 		if (!sent) return undefined;
 		if (standing?.unanswered === PAUSE_AFTER) announcePause(delivery, standing, now);
+		if (standing?.disabledAt === now)
+			d.events.emit("webhook.disabled", {
+				endpoint,
+				host: facts.host,
+				reason,
+				failingMs: now - standing.failingSince,
+			});
 		if (status !== undefined) return "answered";
 		return (standing?.pausedUntil ?? 0) > now ? "paused" : "unanswered";
 	}
@@ -179,7 +190,14 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 		endpoint,
 		url,
 		body: claimed,
+		disabledAt,
 	}: DueDelivery): Promise<WebhookAnswer & { sent: boolean }> {
+		if (disabledAt !== undefined)
+			return {
+				sent: false,
+				error: "not sent: the receiver is disabled; enable it, then send it again",
+				final: true,
+			};
 		const secret = d.endpoints.webhookSecret(endpoint);
 		if (!secret.ok) {
 			const reason =

@@ -38,7 +38,7 @@ describe("the signature", () => {
 	});
 
 	const signedWith = (secret: string, { headers, body }: Received): boolean =>
-		headers["webhook-signature"] ===
+		String(headers["webhook-signature"]).split(" ")[0] ===
 		new Webhook(secret).sign(
 			String(headers["webhook-id"]),
 			new Date(Number(headers["webhook-timestamp"]) * 1000),
@@ -72,6 +72,40 @@ describe("the signature", () => {
 		});
 		await endWith(own, hand);
 		place.remove();
+	});
+
+	it("D21: a replaced secret signs too until the overlap ends; without overlap it does not", async () => {
+		const { engine } = site.service;
+		const path = `/v1/endpoints/${site.ep}`;
+		const verifies = (secret: string, { headers, body }: Received): boolean => {
+			const sentAt = Number(headers["webhook-timestamp"]) * 1000;
+			const libraryClock = vi.spyOn(Date, "now").mockReturnValue(sentAt);
+			try {
+				new Webhook(secret).verify(body.toString(), headers as Record<string, string>);
+				return true;
+			} catch {
+				return false;
+			} finally {
+				libraryClock.mockRestore();
+			}
+		};
+		const renewed = await call(site.service.url, `${path}/webhook-secret?overlap=60`, {
+			method: "POST",
+		});
+		const { webhookSecret: second, formerWebhookSecretUntil: until } = renewed.json;
+		expect((await call(site.service.url, path)).json.formerWebhookSecretUntil).toBe(until);
+		await ended();
+		const [both] = await arrived(1);
+		expect([SECRET, second].map((secret) => verifies(secret, both!))).toEqual([true, true]);
+		await hand.advance(60_000);
+		expect((await call(site.service.url, path)).json.formerWebhookSecretUntil).toBeUndefined();
+		await ended();
+		const one = (await arrived(2))[1];
+		expect([SECRET, second].map((secret) => verifies(secret, one!))).toEqual([false, true]);
+		const third = await engine.endpoints.renewWebhookSecret(site.ep, 0);
+		await ended();
+		const last = (await arrived(3))[2];
+		expect([second, third].map((secret) => verifies(secret, last!))).toEqual([false, true]);
 	});
 
 	it("D21: secrets lie nowhere in clear: not in the store, not in what the engine knows of an endpoint", async () => {
