@@ -264,6 +264,7 @@ export const T = {
 			"retention.records": "Keep records",
 			launcher: "How workers start (JSON)",
 			limits: "Rate, concurrency and queue limits (JSON)",
+			webhooks: "Webhook schedule and disabling of receivers (JSON)",
 		},
 		faults: {
 			whole: "Must be a whole number.",
@@ -278,7 +279,7 @@ export const T = {
 		secretText: "Signs the webhooks of this endpoint (Standard Webhooks).",
 		newSecret: "Create new secret",
 		secretOnce: "This secret is shown only once.",
-		secretAsk: "Receivers that verify signatures refuse webhooks until they have the new secret.",
+		secretAsk: "The former secret signs webhooks too for 24 h. Receivers need the new one by then.",
 		delete: "Delete endpoint",
 		deleteTitle: (name: string) => `Delete ${name}?`,
 		deleteText:

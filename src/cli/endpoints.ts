@@ -5,9 +5,10 @@ import { isManaged } from "../launchers/index.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { repositorySettings } from "./dev/hub-repository.ts";
-import { path, queryOf } from "./service-client.ts";
+import { path } from "./service-client.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
-import { table } from "./table.ts";
+import { spanOf } from "./spans.ts";
+import { shortTime, table } from "./table.ts";
 
 interface ListedEndpoint {
 	id: string;
@@ -154,23 +155,23 @@ const webhookSecret: Action = {
 	summary: "replace the secret that signs webhooks; it is printed and not shown again",
 	flags: {
 		overlap: {
-			value: "SECONDS",
-			summary: "how long the former secret signs too (default 86400)",
+			value: "SPAN",
+			summary: "how long the former secret signs too (default 24h; at most 7d)",
 		},
 		...JSON_FLAG,
 	},
 	async run(input) {
-		const query = queryOf(input.flags, ["overlap"]);
+		const overlap = spanOf("overlap", input.flags["overlap"] ?? "24h") / 1000;
 		const answer = await input.service.request(
 			"POST",
-			`${endpointPath(input)}/webhook-secret?${query}`,
+			`${endpointPath(input)}/webhook-secret?overlap=${overlap}`,
 		);
 		const { webhookSecret: secret, formerWebhookSecretUntil: until } = answer.json as {
 			webhookSecret: string;
 			formerWebhookSecretUntil?: string;
 		};
-		if (until !== undefined)
-			process.stderr.write(`The former secret signs webhooks too until ${until}.\n`);
+		if (!input.flags["json"] && until !== undefined)
+			process.stderr.write(`The former secret signs webhooks too until ${shortTime(until)}.\n`);
 		return printAnswer(answer, input, () => `${secret}\n`);
 	},
 };

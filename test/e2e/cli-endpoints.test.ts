@@ -85,7 +85,14 @@ describe("sluice endpoints", () => {
 		expect(await stdoutOf("endpoints")).toMatch(/^words +12 +paused/m);
 		await stdoutOf("endpoints", "resume", "words");
 		expect((await call(service.url, "/v1/endpoints/words")).json.paused).toBe(false);
-		expect(await stdoutOf("endpoints", "webhook-secret", "words")).toMatch(/^whsec_\S{44}\n$/);
+		expect(await ask("endpoints", "webhook-secret", "words", "--overlap", "2d")).toMatchObject({
+			code: 0,
+			stdout: expect.stringMatching(/^whsec_\S{44}\n$/),
+			stderr: expect.stringMatching(/^The former secret signs webhooks too until 20\d\d-.*\.\n$/),
+		});
+		expect(await stdoutOf("endpoints", "webhook-secret", "words", "--overlap", "0s")).toMatch(
+			/^whsec_\S{44}\n$/,
+		);
 
 		await run(service, "words", {});
 		expect(await ask("endpoints", "delete", "words")).toMatchObject({

@@ -94,6 +94,24 @@ export function webhookReceiverCases({ open }: Bed): void {
 			expect((await claim(site.store)).due).toMatchObject([{ id: two }]);
 		}));
 
+	it("D21: after a success the others keep the time between attempts and their hold", () =>
+		alone(open, async (site) => {
+			const [waits, held, good] = [
+				await delivering(site),
+				await delivering(site),
+				await delivering(site),
+			];
+			await claim(site.store);
+			const dueAt = T0 + 10_000;
+			const tried = failed(T0);
+			const counts = { ...unanswered, now: T0 };
+			await site.store.webhooks.tried({ id: waits, tried, state: "pending", dueAt, counts });
+			await attempt(site.store, good, { status: 200, state: "delivered" });
+			expect(await claim(site.store, { now: dueAt - 1 })).toEqual({ due: [], nextDueAt: dueAt });
+			expect((await claim(site.store, { now: dueAt })).due).toMatchObject([{ id: waits }]);
+			expect((await claim(site.store, { now: T0 + HOLD })).due).toMatchObject([{ id: held }]);
+		}));
+
 	it("D21: errors do not pause a receiver; one that fails for long is disabled until it is enabled", () =>
 		alone(open, async (site) => {
 			const { webhooks } = site.store;

@@ -69,6 +69,9 @@ const DROP_STANDING = statement("DELETE FROM receivers WHERE endpoint = $1 AND r
 const DUE_NOW = statement(
 	"UPDATE deliveries SET due_at = $3 WHERE endpoint = $1 AND receiver = $2 AND due_at > $3",
 );
+const PUT_OFF = statement(
+	"UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3",
+);
 const RECEIVERS = statement(
 	`SELECT ${COLUMNS} FROM receivers WHERE $1::text IS NULL OR endpoint = $1
   ORDER BY failing_since, endpoint, receiver LIMIT $2`,
@@ -156,8 +159,12 @@ export function openWebhooks({
 				const last = state === "failed";
 				const standing = afterAttempt(before, { ...counts, status: q.tried.status, last });
 				if (standing) await run(SET_STANDING, receiverValues({ endpoint, receiver, ...standing }));
-				else if (before) await resume(run, { endpoint, receiver, now: counts.now });
-				return { after: standing, resumed: before !== undefined && !standing };
+				else if (before) await run(DROP_STANDING, [endpoint, receiver]);
+				const until = before?.pausedUntil;
+				if (until === undefined || standing?.pausedUntil !== undefined) return { after: standing };
+				// What was put off to the end of the pause is due; the time between attempts stays.
+				await run(PUT_OFF, [endpoint, receiver, until, counts.now]);
+				return { after: standing, resumed: true };
 			});
 			if (resumed) signal({ kind: "delivery" });
 			return after;
@@ -221,7 +228,7 @@ export function openWebhooks({
 	};
 }
 
-/** The receiver is not failing any more: what was put off for it is due. */
+/** The receiver is to be called: all of its pending deliveries are due. */
 async function resume(
 	run: Runner["run"],
 	{ endpoint, receiver, now }: { endpoint: string; receiver: string; now: number },

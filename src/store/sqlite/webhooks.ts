@@ -1,6 +1,7 @@
 /** Webhook delivery operations (D21). Each runs inside a batch of the database thread. */
 import type { DeliveryState } from "../../core/delivery.ts";
 import { afterAttempt } from "../../core/receiver.ts";
+import type { ReceiverRow } from "../../core/receiver.ts";
 import { afterTry, withoutNumber } from "../operations/steps.ts";
 import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DueDelivery } from "../contract/webhooks.ts";
@@ -40,6 +41,9 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 	const dueNow = db.prepare(
 		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND due_at > ? AND receiver = ?",
 	);
+	const putOff = db.prepare(
+		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND receiver = ? AND due_at = ?",
+	);
 	const receivers = db.prepare(
 		`SELECT ${columns} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT ?`,
 	);
@@ -74,7 +78,13 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 			yield { endpoint: String(found[0]), dueAt: Number(found[1]) };
 	}
 
-	/** The receiver is not failing any more: what was put off for it is due. */
+	/** The pause is over: what was put off to its end is due; the time between attempts stays. */
+	function endPause({ endpoint, receiver, pausedUntil }: ReceiverRow, now: number) {
+		putOff.run(now, endpoint, receiver, pausedUntil ?? now);
+		signal({ kind: "delivery" });
+	}
+
+	/** The receiver is to be called: all of its pending deliveries are due. */
 	function resume({ endpoint, receiver }: { endpoint: string; receiver: string }, now: number) {
 		dropStanding.run(endpoint, receiver);
 		dueNow.run(now, endpoint, now, receiver);
@@ -131,7 +141,9 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 			const last = after.state === "failed";
 			const now = afterAttempt(before, { ...counts, status: q.tried.status, last });
 			if (now) setStanding.run(...receiverValues({ endpoint, receiver, ...now }));
-			else if (before) resume(before, counts.now);
+			else if (before) dropStanding.run(endpoint, receiver);
+			if (before?.pausedUntil !== undefined && now?.pausedUntil === undefined)
+				endPause(before, counts.now);
 			return now;
 		},
 

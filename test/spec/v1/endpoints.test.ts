@@ -313,10 +313,54 @@ it("D21: POST webhook-secret makes a new secret, returned once", async () => {
 	const second = await admin.post(`/endpoints/${id}/webhook-secret`);
 	for (const { status, json } of [first, second]) {
 		expect(status).toBe(200);
-		expect(json).toEqual({ webhookSecret: expect.stringMatching(/^whsec_[A-Za-z0-9+/=]{44}$/) });
+		expect(json).toEqual({
+			webhookSecret: expect.stringMatching(/^whsec_[A-Za-z0-9+/=]{44}$/),
+			formerWebhookSecretUntil: MOMENT,
+		});
 	}
 	expect(first.json.webhookSecret).not.toBe(second.json.webhookSecret);
-	expect((await admin.get(`/endpoints/${id}`)).text).not.toContain(second.json.webhookSecret);
+	const shown = await admin.get(`/endpoints/${id}`);
+	expect(shown.text).not.toContain(second.json.webhookSecret);
+	expect(shown.json.formerWebhookSecretUntil).toBe(second.json.formerWebhookSecretUntil);
+});
+
+it("D21: ?overlap= says how long the former secret signs: a day, at most a week, 0 for not at all", async () => {
+	const id = await endpoint();
+	const renew = (query: string) => admin.post(`/endpoints/${id}/webhook-secret${query}`);
+	const lengthOf = async (query: string): Promise<number> =>
+		Date.parse((await renew(query)).json.formerWebhookSecretUntil) - service.engine.now();
+	expect(Math.round((await lengthOf("")) / 60_000)).toBe(1440);
+	expect(Math.round((await lengthOf("?overlap=604800")) / 60_000)).toBe(10_080);
+	expect(Object.keys((await renew("?overlap=0")).json)).toEqual(["webhookSecret"]);
+	expect((await admin.seen(`/endpoints/${id}`)).formerWebhookSecretUntil).toBeUndefined();
+	for (const query of ["?overlap=604801", "?overlap=-1", "?overlap=day"])
+		expectError(await renew(query), 400, "bad_query", ["overlap"]);
+});
+
+it("D21: webhooks has a schedule and a time until receivers are disabled", async () => {
+	const id = await endpoint();
+	const patch = (webhooks: unknown) => admin.patch(`/endpoints/${id}`, { webhooks });
+	expect((await admin.seen(`/endpoints/${id}`)).webhooks).toEqual({
+		schedule: "short",
+		disableAfterMs: 432_000_000,
+	});
+	for (const webhooks of [
+		{ schedule: "long", disableAfterMs: 3_600_000 },
+		{ schedule: [1000, 86_400_000], disableAfterMs: "off" },
+	])
+		expect((await patch(webhooks)).json.webhooks).toEqual(webhooks);
+	expect((await patch({ schedule: null })).json.webhooks).toEqual({
+		schedule: "short",
+		disableAfterMs: "off",
+	});
+	for (const [webhooks, field] of [
+		[{ schedule: "daily" }, "webhooks.schedule"],
+		[{ schedule: [999] }, "webhooks.schedule.0"],
+		[{ schedule: Array.from({ length: 13 }, () => 1000) }, "webhooks.schedule"],
+		[{ disableAfterMs: 3_599_999 }, "webhooks.disableAfterMs"],
+		[{ retries: 3 }, "webhooks.retries"],
+	] as const)
+		expectError(await patch(webhooks), 400, "bad_request", [field]);
 });
 
 it("D36: worker-env wants the address that workers call", async () => {
