@@ -35,6 +35,7 @@ describe("readEndpoint", () => {
 			stopGraceMs: 5_000,
 			initTimeoutMs: 600_000,
 			gpusPerWorker: 0,
+			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
 		});
 	});
 

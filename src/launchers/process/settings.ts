@@ -94,7 +94,11 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				{
 					type: "array",
 					maxItems: 100,
-					items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*[*]?$" },
+					items: {
+						type: "string",
+						pattern: "^[A-Za-z_][A-Za-z0-9_]*[*]?$",
+						"x-message": "must be the name of a variable, with * at the end for any ending.",
+					},
 				},
 			],
 			description:

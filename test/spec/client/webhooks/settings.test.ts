@@ -48,10 +48,11 @@ describe("schedule", () => {
 		for (;;) {
 			await arrived(waits.length + 1);
 			await hand.advance(0);
-			const { state, used, dueAt } = await deliveryOf(id);
+			const { state, used, dueAt, tries } = await deliveryOf(id);
 			if (state !== "pending") break;
 			if (used <= waits.length) continue;
-			waits.push(dueAt! - clock.now());
+			const { at, tookMs } = tries.at(-1)!;
+			waits.push(dueAt! - at - tookMs);
 			site.jump(dueAt! - clock.now());
 			await hand.advance(5000);
 		}
