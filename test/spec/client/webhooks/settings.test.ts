@@ -39,27 +39,6 @@ describe("schedule", () => {
 		const waits = tries.slice(1).map(({ at }, n) => at - tries[n]!.at);
 		expect(waits).toEqual([1000, 5000, 2000]);
 	});
-
-	it("D21: long goes on after the specified attempts, for days", async () => {
-		await set({ schedule: "long" });
-		site.reply(() => 500);
-		const id = await ended();
-		const waits: number[] = [];
-		for (;;) {
-			await arrived(waits.length + 1);
-			await hand.advance(0);
-			const { state, used, dueAt, tries } = await deliveryOf(id);
-			if (state !== "pending") break;
-			if (used <= waits.length) continue;
-			const { at, tookMs } = tries.at(-1)!;
-			waits.push(dueAt! - at - tookMs);
-			site.jump(dueAt! - clock.now());
-			await hand.advance(5000);
-		}
-		expect(waits.slice(0, 3)).toEqual([10_000, 10_000, 60_000]);
-		expect(waits).toHaveLength(9);
-		expect(waits.at(-1)).toBe(24 * HOUR_MS);
-	});
 });
 
 describe("a receiver that keeps failing", () => {
