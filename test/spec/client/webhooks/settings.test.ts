@@ -30,6 +30,12 @@ async function fail(count: number): Promise<void> {
 	}
 }
 
+/** An hour; on PostgreSQL the server needs some more to send for all again. */
+async function pass(): Promise<void> {
+	site.jump(HOUR_MS);
+	for (let step = 0; step < 20; step += 1) await hand.advance(1000);
+}
+
 describe("schedule", () => {
 	it("D21: a list has the waits between the attempts", async () => {
 		await set({ schedule: [1000, 5000, 2000] });
@@ -52,7 +58,7 @@ describe("a receiver that keeps failing", () => {
 		await set({ schedule: [], disableAfterMs: HOUR_MS });
 		site.reply(() => 500);
 		await fail(9);
-		site.jump(HOUR_MS);
+		await pass();
 		expect((await receivers())[0]).not.toHaveProperty("disabledAt");
 		await fail(1);
 		expect(await atOnce(hand, disabled)).toMatchObject({
@@ -88,7 +94,7 @@ describe("a receiver that keeps failing", () => {
 		await set({ schedule: [], disableAfterMs: HOUR_MS });
 		site.reply(() => 500);
 		await fail(1);
-		site.jump(HOUR_MS);
+		await pass();
 		await fail(8);
 		await set({ disableAfterMs: "off" });
 		await fail(2);
