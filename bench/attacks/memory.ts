@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { machine } from "../machine.ts";
-import { peakMb, residentMb } from "../memory-of.ts";
+import { peakMb } from "../memory-of.ts";
 import { end } from "../processes.ts";
 import type { startService as Start, startWorker as Work } from "../processes.ts";
 
@@ -34,7 +34,7 @@ const { KEY, startService, startWorker } = (await import(
 )) as { KEY: string; startService: typeof Start; startWorker: typeof Work };
 
 /** A cgroup with the limit, and how to put a process into it. */
-function cgroup(): { add(pid: number): void; peakMb(): number; remove(): void } {
+function cgroup(): { enter(): void; leave(): void; peakMb(): number; remove(): void } {
 	const v2 = existsSync("/sys/fs/cgroup/cgroup.controllers");
 	const folder = join(
 		v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory",
@@ -43,12 +43,11 @@ function cgroup(): { add(pid: number): void; peakMb(): number; remove(): void } 
 	mkdirSync(folder);
 	const set = (name: string, value: string): void => writeFileSync(join(folder, name), value);
 	return {
-		add(pid) {
-			// What the process holds already is not counted in this group.
-			const left = LIMIT - residentMb(pid) * 2 ** 20;
-			set(v2 ? "memory.max" : "memory.limit_in_bytes", String(Math.round(left)));
-			set("cgroup.procs", String(pid));
+		enter() {
+			set(v2 ? "memory.max" : "memory.limit_in_bytes", String(LIMIT));
+			set("cgroup.procs", String(process.pid));
 		},
+		leave: () => writeFileSync(join(folder, "../cgroup.procs"), String(process.pid)),
 		peakMb: () =>
 			Math.round(
 				Number(
@@ -188,8 +187,10 @@ async function probe(
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-attack-"));
 const group = cgroup();
+// Children begin in the group of their parent.
+group.enter();
 const service = await startService(folder);
-group.add(service.child.pid!);
+group.leave();
 const url = service.url;
 const keys: Record<"read" | "write" | "other", string> = { read: "", write: "", other: "" };
 for (const name of ["read", "write", "other"] as const) {

@@ -107,7 +107,11 @@ export function loadConfig(
 			logLevel,
 			logFormat,
 			webhooksAllowPrivateNetworks,
-			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined),
+			budgets: budgetLimits(
+				file["budgets"] as Partial<BudgetLimits> | undefined,
+				// 0 where nothing bounds the process.
+				process.constrainedMemory() || undefined,
+			),
 			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),
 			publicUrl: withoutSlash(values.publicUrl),
 			advertiseUrl: withoutSlash(values.advertiseUrl),

@@ -101,6 +101,15 @@ export const BUDGETS = {
 		beyond:
 			"`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
 	},
+	pipelined: {
+		unit: "count",
+		default: 256,
+		minimum: 16,
+		maximum: 100_000,
+		description:
+			"Requests on one connection that are not answered yet; four times as many after a valid key or token.",
+		beyond: "The connection is closed.",
+	},
 	headers: {
 		unit: "bytes",
 		default: 32 * 1024 * 1024,
@@ -133,7 +142,7 @@ export const BUDGETS = {
 		description:
 			"Requests from their arrival until they are stored, and answers until they are read, over " +
 			"16 KiB each; half of it for clients, all of it for workers, and to one key or worker no " +
-			"more than remains free.",
+			"more than remains free. Where the service may use less than 1 GiB, the default is a quarter of it.",
 		beyond: "Requests wait for `memoryWait`, then 429 `memory_share` or 503 `memory_spent`.",
 	},
 	memoryWait: {
@@ -169,8 +178,17 @@ export type BudgetLimits = Readonly<Record<BudgetName, number>>;
 
 export const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 
-/** The configured budgets over the defaults. */
-export function budgetLimits(configured: Partial<BudgetLimits> = {}): BudgetLimits {
-	const limits = BUDGET_NAMES.map((name) => [name, configured[name] ?? BUDGETS[name].default]);
+/** The configured budgets over the defaults; `available`: bytes of memory the service may use. */
+export function budgetLimits(
+	configured: Partial<BudgetLimits> = {},
+	available = Number.POSITIVE_INFINITY,
+): BudgetLimits {
+	const { default: most, minimum } = BUDGETS.memory;
+	const memory = Math.max(minimum, Math.min(most, Math.floor(available / 4)));
+	const defaults: Partial<BudgetLimits> = { memory };
+	const limits = BUDGET_NAMES.map((name) => [
+		name,
+		configured[name] ?? defaults[name] ?? BUDGETS[name].default,
+	]);
 	return Object.fromEntries(limits) as BudgetLimits;
 }

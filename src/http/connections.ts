@@ -9,12 +9,17 @@ import type { Clock } from "../clock.ts";
 /** Time between two counts of unfinished headers, ms. */
 const CHECK_MS = 250;
 
+/** A connection with a valid key or token may have so many times the pipelined requests. */
+const KNOWN_FACTOR = 4;
+
 export interface Connections {
 	readonly size: number;
 	/** Counts a connection; one too many takes the place of the oldest without a key, or is closed. */
 	add(socket: Socket): void;
-	/** The headers of a request have arrived. */
-	received(socket: Socket): void;
+	/** The headers of a request have arrived; false when too many wait: the connection is closed. */
+	received(socket: Socket): boolean;
+	/** The answer to a request is sent, or its connection closed. */
+	answered(socket: Socket): void;
 	/** A request on it had a valid key or token. */
 	identified(socket: Socket): void;
 	closeAll(): void;
@@ -22,7 +27,7 @@ export interface Connections {
 
 /** `closed`: after each closed connection. */
 export function connections(o: {
-	budgets: Pick<BudgetMeters, "connections" | "headers">;
+	budgets: Pick<BudgetMeters, "connections" | "headers" | "pipelined">;
 	clock: Clock;
 	closed: () => void;
 }): Connections {
@@ -30,11 +35,14 @@ export function connections(o: {
 	const all = new Set<Socket>();
 	/** Oldest first, with the bytes read up to the last complete headers. */
 	const unidentified = new Map<Socket, number>();
+	/** Requests without an answer so far. */
+	const waiting = new Map<Socket, number>();
 	let checking = false;
 
 	function forget(socket: Socket): void {
 		if (!all.delete(socket)) return;
 		unidentified.delete(socket);
+		waiting.delete(socket);
 		budgets.connections.give(1);
 		o.closed();
 	}
@@ -87,7 +95,21 @@ export function connections(o: {
 		},
 
 		received(socket) {
-			if (unidentified.has(socket)) unidentified.set(socket, socket.bytesRead);
+			const known = !unidentified.has(socket);
+			if (!known) unidentified.set(socket, socket.bytesRead);
+			const count = (waiting.get(socket) ?? 0) + 1;
+			if (count > budgets.pipelined.limit * (known ? KNOWN_FACTOR : 1)) {
+				budgets.pipelined.refuse();
+				close(socket);
+				return false;
+			}
+			waiting.set(socket, count);
+			return true;
+		},
+
+		answered(socket) {
+			const count = waiting.get(socket);
+			if (count !== undefined) waiting.set(socket, count - 1);
 		},
 
 		identified: (socket) => void unidentified.delete(socket),

@@ -55,7 +55,7 @@ const NO_PARAMS: Readonly<PathParams> = {
 
 export interface RequestOptions {
 	engine: Engine;
-	connections: Pick<Connections, "received" | "identified">;
+	connections: Pick<Connections, "received" | "answered" | "identified">;
 	clock: Clock;
 	events: EventBus;
 	/** Random id that links a 500 to the log. */
@@ -92,10 +92,13 @@ export function requests(o: RequestOptions): Requests {
 	let draining = false;
 
 	function handle(req: IncomingMessage, res: ServerResponse): void {
+		// The parser goes on with what it has read of a connection that was closed.
+		if (req.socket.destroyed || !o.connections.received(req.socket)) return;
 		const { path, queryText } = targetOf(req.url ?? "/");
 		const caller: Call["caller"] = { disconnected: false };
 		res.on("close", () => {
 			polls.delete(call);
+			o.connections.answered(req.socket);
 			call.release?.();
 			releaseAll(call);
 			if (res.writableFinished) return;
@@ -128,7 +131,6 @@ export function requests(o: RequestOptions): Requests {
 		};
 		const route = found?.byMethod.get(req.method ?? "");
 		if (route?.poll) polls.add(call);
-		o.connections.received(req.socket);
 		const fault = faultIn(req, route?.access === "worker");
 		const answered = fault
 			? Promise.reject(new ApiError(fault))

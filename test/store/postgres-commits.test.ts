@@ -280,9 +280,9 @@ it("a transaction that only reads leaves no marker; old ones are removed by a ne
 	await admin(
 		(client) =>
 			client.query(
-				"INSERT INTO commit_markers SELECT 'old ' || n, 1, false, now() - interval '61 minutes' " +
+				"INSERT INTO commit_markers SELECT 'old ' || n, 1, false, now() - interval '31 days' " +
 					"FROM generate_series(1, 150) AS n; INSERT INTO commit_markers VALUES ('young', " +
-					"1, false, now() - interval '59 minutes')",
+					"1, false, now() - interval '29 days')",
 			),
 		name,
 	);

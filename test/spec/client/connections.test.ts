@@ -10,7 +10,9 @@ let service: TestService;
 beforeAll(async () => {
 	service = await startService({
 		endpoints: { ep: {} },
-		settings: { budgets: { headers: 1024 * 1024, connections: 100, headersTimeout: 5000 } },
+		settings: {
+			budgets: { headers: 1024 * 1024, connections: 100, headersTimeout: 5000, pipelined: 16 },
+		},
 	});
 });
 afterAll(() => service.end());
@@ -50,6 +52,15 @@ it("D41: beyond the budget of connections the oldest without a key is closed", a
 	expect((await call(service.url, "/healthz")).status).toBe(200);
 	expect(connections.used).toBeLessThanOrEqual(100);
 	for (const { socket } of idle) socket.destroy();
+});
+
+it("D41: a connection with too many unanswered requests is closed", async () => {
+	const { pipelined } = service.engine.budgets;
+	const greedy = await rawConnection(service.url);
+	greedy.write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000));
+	await greedy.closed;
+	expect(pipelined.spent).toBe(1);
+	expect((await call(service.url, "/healthz")).status).toBe(200);
 });
 
 it("D2: headers over 16 KB are 431, except of workers", async () => {

@@ -40,10 +40,13 @@ const ASK = statement(`
 /** For this transaction. Does not bound its COMMIT, which may wait for a synchronous standby. */
 const LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
 
-/** May remove more rows than the new session adds. An idle session adds its row again. */
+/**
+ * May remove more rows than the new session adds. An idle session adds its row again. The age is far
+ * beyond {@link ASKED_MS}: the clock of a promoted standby may be ahead.
+ */
 const REMOVE_OLD = statement(`
   WITH old AS MATERIALIZED (
-    SELECT session FROM commit_markers WHERE at < now() - interval '1 hour'
+    SELECT session FROM commit_markers WHERE at < now() - interval '30 days'
     LIMIT 100 FOR UPDATE SKIP LOCKED
   )
   DELETE FROM commit_markers USING old WHERE commit_markers.session = old.session`);
