@@ -98,6 +98,7 @@ describe("clients", () => {
 		createEndpoint: { id: "new", launcher: { type: "external" } },
 		updateEndpoint: { workersMax: 2 },
 		createKey: { name: "k", scopes: ["read"] },
+		rotateKey: {},
 		cancelJobs: { filter: {} },
 		retryJobs: { filter: {} },
 	};

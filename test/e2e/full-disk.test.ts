@@ -205,6 +205,8 @@ describe("a full disk", () => {
 			const running = await run(service, "theirs", { until: "allowed", size: 100_000 });
 			await started(place, running);
 			disk.fill(service);
+			// The log may have room for one result.
+			await refusal(service, { padding: "x".repeat(5000) });
 			await held(place, service, running);
 			await service.end("SIGKILL");
 			disk.free(service);

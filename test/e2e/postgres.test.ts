@@ -229,7 +229,7 @@ describe("sluice serve", () => {
 	});
 
 	it("D22, D34: another secret and a folder that is in use are refused with a sentence, exit 1", async (test) => {
-		const { cwd, env, shown } = await place(test);
+		const { cwd, env } = await place(test);
 		const serve = ["serve", "--port", "0"];
 		const first = start(test, serve, { cwd, env });
 		await until("the first server", () => first.stdout().includes("http://"));
@@ -248,9 +248,9 @@ describe("sluice serve", () => {
 			code: 1,
 			stdout: "",
 			stderr:
-				`The service could not start: SLUICE_SECRET is not the one that the store at ${shown} ` +
-				"was created with: its secrets could not be read. " +
-				"All servers of a store need the same value.\n",
+				"The service could not start: SLUICE_SECRET is not the one that the secrets in the store are " +
+				"encrypted with. All servers of a store need the same text; to replace it, set " +
+				"SLUICE_SECRET_PREVIOUS to the earlier one.\n",
 		});
 		first.end();
 		expect((await first.ended).code).toBe(0);

@@ -130,6 +130,9 @@ export function everyCall(store: Store): Calls {
 		"secrets.replaceEndpoint": () =>
 			store.secrets.replaceEndpoint({ id: "none", from: { settings: "a" }, to: { settings: "b" } }),
 		"secrets.replaceCheck": () => store.secrets.replaceCheck({ from: "a", to: "b" }),
+		"time.read": () => store.time.read(),
+		"time.seen": () => store.time.seen({ at: now, wall: now }),
+		"time.step": () => store.time.step({ serial: 1, at: now, ahead: 0 }),
 		ping: () => store.ping(),
 	};
 }

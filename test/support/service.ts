@@ -77,6 +77,9 @@ export async function call(
 	};
 }
 
+/** The machine's disk may be nearly full, and a test's own disk is small (D41). */
+const ANY_DISK = { reservedDisk: 0 };
+
 /** A service in this process. */
 export interface TestService extends App {
 	folder: Folder;
@@ -108,7 +111,8 @@ export async function startService(q: {
 }): Promise<TestService> {
 	const place = q.in ?? folder();
 	const config = join(place.path, "sluice.yaml");
-	const file = JSON.stringify({ ...q.settings, endpoints: q.endpoints });
+	const budgets = { ...ANY_DISK, ...(q.settings?.["budgets"] as object | undefined) };
+	const file = JSON.stringify({ ...q.settings, budgets, endpoints: q.endpoints });
 	writeFileSync(config, file);
 	const store = await storeIn(place.path);
 	const clock = q.clock ?? systemClock;
@@ -174,7 +178,7 @@ export async function spawnService(q: {
 	env?: Record<string, string>;
 }): Promise<ServiceProcess> {
 	const config = join(q.in.path, "sluice.yaml");
-	writeFileSync(config, JSON.stringify({ endpoints: q.endpoints }));
+	writeFileSync(config, JSON.stringify({ budgets: ANY_DISK, endpoints: q.endpoints }));
 	const store = await storeIn(q.in.path);
 	const args = [
 		join(ROOT, "bin/sluice.js"),

@@ -23,10 +23,13 @@ export function scanQueue(clock: Clock): ScanQueue {
 			last.set(key, over.promise);
 			await before;
 			const began = clock.now();
+			// A scan that fails has used no time of the store.
+			let pause = 0;
 			try {
-				return await scan();
+				const found = await scan();
+				pause = PAUSE * (clock.now() - began);
+				return found;
 			} finally {
-				const pause = PAUSE * (clock.now() - began);
 				const done = (): void => {
 					if (last.get(key) === over.promise) last.delete(key);
 					over.resolve();

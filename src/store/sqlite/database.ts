@@ -1,5 +1,5 @@
 /** Opens the database file and maps its errors. The only file that uses `node:sqlite`. */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
@@ -151,7 +151,15 @@ export function unavailable(error: unknown, path: string): StoreUnavailable | un
 			{ cause: error },
 		);
 	if (code === undefined || !NO_WRITE.has(code)) return undefined;
-	return new StoreUnavailable("full", `${path} cannot be written: ${(error as Error).message}.`, {
-		cause: error,
-	});
+	// An index of the log that cannot grow is an I/O error to SQLite.
+	const why = isFull(dirname(path)) ? "database or disk is full" : (error as Error).message;
+	return new StoreUnavailable("full", `${path} cannot be written: ${why}.`, { cause: error });
+}
+
+function isFull(folder: string): boolean {
+	try {
+		return statfsSync(folder).bavail === 0;
+	} catch {
+		return false;
+	}
 }
