@@ -54,7 +54,7 @@ export function manualClock(start = 1_800_000_000_000): ManualClock {
 	const clock: ManualClock = {
 		now: () => present,
 		wall: () => present + wallAhead,
-		boot: () => ({ id: "one start of the machine", ms: present - start + suspended }),
+		boot: () => ({ id: "one start of the machine", ms: present + suspended }),
 		set: (ms) => void (wallAhead += ms),
 		suspend(ms) {
 			wallAhead += ms;
