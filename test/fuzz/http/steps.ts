@@ -50,6 +50,7 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	job: fc.constantFrom("@job", "@taken", "@taken", "@old"),
 	worker: fc.constant("@worker"),
 	delivery: fc.constant("@delivery"),
+	receiver: fc.constant("127.0.0.1:9"),
 	key: fc.constant("@keyid"),
 };
 const encoded = oddText.map((text) => encodeURIComponent(text.toWellFormed()));
