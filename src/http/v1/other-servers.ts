@@ -11,7 +11,7 @@ const FORWARDED = "sluice-forwarded";
 /** Forwarded request headers. */
 const SENT = ["authorization", "accept", "last-event-id"] as const;
 /** Also with a console session (D31): its cookie is bound to the page's host. */
-const SENT_WITH_COOKIE = ["cookie", "origin", "host"] as const;
+const SENT_WITH_COOKIE = ["cookie", "sluice-page-token", "origin", "host"] as const;
 /** Returned response headers. */
 const RETURNED = ["content-type", "cache-control", "x-accel-buffering"] as const;
 
