@@ -135,7 +135,8 @@ export function clockOffset({
 	 */
 	async function removeJump(measurement: Measurement): Promise<boolean> {
 		const asleep = suspended.take();
-		const others = paused + asleep > 0 && (await othersRan(Math.round(clock.now() + measurement.offset)));
+		const others =
+			paused + asleep > 0 && (await othersRan(Math.round(clock.now() + measurement.offset)));
 		const drift = measurement.offset - offset;
 		const jump = drift + (others ? -asleep : paused);
 		if (Math.abs(jump) > JUMP_MS) {

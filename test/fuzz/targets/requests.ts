@@ -163,6 +163,7 @@ const header = fc.oneof(
 const asRequest = (headers: Record<string, string | null>): Parameters<typeof sourceOf>[0] => ({
 	req: {
 		headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null)),
+		socket: {},
 	} as any,
 	publicUrl: new URL("https://sluice.test/base"),
 });
