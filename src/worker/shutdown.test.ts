@@ -30,7 +30,7 @@ describe("B.8: graceful stop", () => {
 		scripted.give({ id: "a", input: 1 });
 		await scripted.until((one) => one.route === "job-take");
 		const stopped = worker.stop();
-		await vi.waitFor(() => expect(scripted.openTakes()).toBe(0));
+		await vi.waitFor(() => expect(scripted.openTakes()).toBe(0), 20_000);
 		scripted.give({ id: "too-late", input: 1 });
 		await scripted.until((one) => one.query.job_id === "a");
 		finish();
@@ -131,7 +131,7 @@ describe("B.3: poll", () => {
 			timeoutMs: 5000,
 		});
 		const answer = poll.get("/");
-		await vi.waitFor(() => expect(events).toEqual(["request"]));
+		await vi.waitFor(() => expect(events).toEqual(["request"]), 20_000);
 		await poll.hangUp(5000);
 		expect(await answer).toMatchObject({ kind: "answer", status: 200, text: "{}" });
 		expect(events).toEqual(["request", "goodbye"]);

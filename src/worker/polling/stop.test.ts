@@ -35,7 +35,7 @@ describe("B.8, D18: the stop channel", () => {
 			},
 		});
 		service.give({ id: "stopped", input: 1 }, { id: "kept", input: 1 });
-		await vi.waitFor(() => expect(started).toHaveLength(2));
+		await vi.waitFor(() => expect(started).toHaveLength(2), 20_000);
 		service.stopJobs("stopped", "unknown");
 		await service.until((one) => one.route === "ping" && one.query.job_id === "kept");
 		finish();
@@ -59,7 +59,7 @@ describe("B.8, D18: the stop channel", () => {
 		service.give({ id: "a", input: 1 });
 		await service.until((one) => one.route === "job-stream");
 		service.stopJobs("a");
-		await vi.waitFor(() => expect(ended).toBe(true));
+		await vi.waitFor(() => expect(ended).toBe(true), 20_000);
 		await service.until((one) => one.query.job_in_progress === "0", 2);
 		expect([service.of("job-stream").length, service.results().length]).toEqual([1, 0]);
 	});
@@ -71,7 +71,7 @@ describe("B.8, D18: the stop channel", () => {
 		service.give({ id: "a", input: 1 });
 		await service.until((one) => one.query.job_id === "a");
 		service.stopJobs("a");
-		await vi.waitFor(() => expect(worker.lines.join("")).toContain("Stopping the job"));
+		await vi.waitFor(() => expect(worker.lines.join("")).toContain("Stopping the job"), 20_000);
 		const before = service.of("ping").length;
 		await service.until((one) => one.route === "ping", before + 2);
 		expect(service.of("ping").at(-1)!.query.job_id).toBe("a");

@@ -100,7 +100,7 @@ describe("B.2: what a take asks", () => {
 		service.give({ id: "a", input: 1 }, { id: "b", input: 2 }, { id: "c", input: 3 });
 		expect(await asked(2)).toMatchObject({ route: "job-take", query: { job_in_progress: "1" } });
 		service.give({ id: "d", input: 4 });
-		await vi.waitFor(() => expect(entries.size).toBe(4));
+		await vi.waitFor(() => expect(entries.size).toBe(4), 20_000);
 		for (const entry of entries.values()) held.ran(entry);
 		expect((await asked(3)).query).toMatchObject({ batch_size: "2", job_in_progress: "1" });
 		expect(takes()).toHaveLength(3);
@@ -175,7 +175,7 @@ describe("B.3: what it makes of the answers", () => {
 		const { service, asked, pauses, lines, takes } = await looping({});
 		await asked(1);
 		await service.down();
-		await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(2));
+		await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(2), 20_000);
 		expect(pauses.every((ms) => ms === 1000)).toBe(true);
 		const before = takes().length;
 		await service.up();
@@ -186,7 +186,7 @@ describe("B.3: what it makes of the answers", () => {
 	it("accepts a list on the single path, drops what is no job, and takes on", async () => {
 		const script = statuses([200, '{"id":"no-input"}'], [200, '[{"id":"a","input":1}]']);
 		const { entries, lines } = await looping({ script });
-		await vi.waitFor(() => expect(entries.size).toBe(1));
+		await vi.waitFor(() => expect(entries.size).toBe(1), 20_000);
 		expect(lines).toEqual(["ERROR Job has missing field(s): id or input."]);
 		expect([...entries.keys()]).toEqual(["a"]);
 	});

@@ -213,7 +213,7 @@ describe("B.6: reports are repeated until acknowledged", () => {
 		);
 		service.give(...Array.from({ length: 8 }, (_, index) => ({ id: `j-${index}`, input: 1 })));
 		await reported(9);
-		await vi.waitFor(() => expect(new Set(service.results()).size).toBe(8));
+		await vi.waitFor(() => expect(new Set(service.results()).size).toBe(8), 20_000);
 	});
 
 	it("across a restart of the service, while the pings name the job", async () => {

@@ -25,7 +25,7 @@ async function working({
 }: {
 	batchSize?: number;
 	answer?: (seen: Seen) => [status: number, text: string];
-	handler?: StartOptions["handler"];
+	handler?: (job: { id: string; input: unknown }) => unknown;
 }): Promise<{ service: ScriptedService; allReported: () => Promise<void> }> {
 	const service = await scriptedService();
 	service.script = (seen, response) => {
@@ -40,7 +40,16 @@ async function working({
 		return true;
 	};
 	service.give(...jobs);
-	const worker = startWorker(service, { handler, concurrency: 10 });
+	// All end in one turn of the event loop, however slowly they were started.
+	const started = Promise.withResolvers<void>();
+	let count = 0;
+	const together: StartOptions["handler"] = async (job) => {
+		count += 1;
+		if (count === COUNT) started.resolve();
+		await started.promise;
+		return handler(job);
+	};
+	const worker = startWorker(service, { handler: together, concurrency: 10 });
 	cleanups.push(() => worker.stop().then(() => service.down()));
 	const allReported = async (): Promise<void> => {
 		await service.until(({ route }) => route.startsWith("job-done"));
