@@ -20,10 +20,17 @@ const SessionContext = createContext<Session | undefined>(undefined);
 export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 	const [state, setState] = useState<Principal | "asking" | "out" | Failure>("asking");
 	useEffect(() => {
-		whenSignedOut(() => setState("out"));
+		// The sign-in page keeps the reason that it shows.
+		whenSignedOut(() => setState((was) => (was instanceof Failure ? was : "out")));
+		let latest = 0;
 		const enter = (): void => {
-			enterSession().then(setState, (error: unknown) =>
-				setState(error instanceof Failure && error.code !== "unauthorized" ? error : "out"),
+			const attempt = (latest += 1);
+			// A link may be opened while the question about the session is not answered yet.
+			const show = (next: Principal | "out" | Failure): void => {
+				if (attempt === latest) setState(next);
+			};
+			enterSession().then(show, (error: unknown) =>
+				show(error instanceof Failure && error.code !== "unauthorized" ? error : "out"),
 			);
 		};
 		enter();

@@ -48,6 +48,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await tab.goto(here.service.url + json.path);
 		await tab.getByRole("link", { name: "Works" }).first().waitFor();
 		const other = await here.open({ key: null, forgive: REFUSED });
+		await other.getByLabel(T.signIn.key).waitFor();
 		await other.goto(here.service.url + json.path);
 		await other.getByRole("alert").getByText("console_link_over", { exact: true }).waitFor();
 	});
