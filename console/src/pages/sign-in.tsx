@@ -31,7 +31,8 @@ export function SignIn({
 	done: (principal: Principal) => void;
 }): ReactNode {
 	const [key, setKey] = useState("");
-	const [failure, setFailure] = useState(problem);
+	const [refused, setFailure] = useState<Failure>();
+	const failure = refused ?? problem;
 	const [busy, setBusy] = useState(false);
 	const signIn = async (): Promise<void> => {
 		setBusy(true);
