@@ -69,6 +69,8 @@ function withoutNulls(schema: Schema, value: unknown): unknown {
 
 /** Ajv takes whole numbers above 2^53, which JSON cannot hold exactly. */
 function hasUnsafe(value: unknown): boolean {
+	// Refused by a rule of our own (D4), which is stricter than the schema.
+	if (typeof value === "string") return /\p{Cc}/u.test(value);
 	if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
 	return typeof value === "object" && value !== null && Object.values(value).some(hasUnsafe);
 }
