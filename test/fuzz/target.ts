@@ -15,8 +15,6 @@ export interface Target<T extends Case = any> {
 	readonly turn?: number;
 	/** Cases between two readings of the coverage; default 50. 1 where a case cannot be repeated. */
 	readonly batch?: number;
-	/** Time of new cases in the test suite, ms; default 150. */
-	readonly suiteMs?: number;
 	/** CPU time of one case that is a finding, ms; default 1000. */
 	readonly slowMs?: number;
 	/** Discards what a failed case left behind. */

@@ -282,7 +282,6 @@ export const SERVICE = target({
 	sources: ["http/", "engine/", "core/", "api/"],
 	turn: 60,
 	batch: 1,
-	suiteMs: 3000,
 	slowMs: 20_000,
 	cases: steps,
 	async check(list) {
