@@ -3,6 +3,7 @@
  * no log calls. Events never carry a payload or a secret.
  */
 import type { JobState } from "./core/job-states.ts";
+import type { ExitReason } from "./core/workers/worker-reason.ts";
 
 /** Each event with its facts. */
 export interface Events {
@@ -76,17 +77,20 @@ export interface Events {
 	"worker.unhealthy": { endpoint: string; worker: string; reason: string };
 	/** The version of a worker's SDK has a known problem; once for each worker. */
 	"worker.warned": { endpoint: string; worker: string; warning: string };
+	/** The platform does not run a launched worker yet; again when the reason changes. */
+	"worker.waiting": { endpoint: string; worker: string; reason: string; message: string };
 	/** A launched worker gets no more jobs, and is stopped once it holds none (D28). */
 	"worker.draining": { endpoint: string; worker: string; why: string };
 	/** A launched worker is being stopped. */
 	"worker.stopping": { endpoint: string; worker: string; why: string };
-	/** A launched worker exited. */
+	/** A launched worker exited; `reason`: what the platform says about it. */
 	"worker.exited": {
 		endpoint: string;
 		worker: string;
 		code: number | undefined;
 		signal: string | undefined;
 		lastOutput: string;
+		reason?: ExitReason;
 	};
 	/** A worker could not be started; the next attempt is after `retryMs`. */
 	"worker.failed": { endpoint: string; reason: string; retryMs: number };

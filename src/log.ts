@@ -35,6 +35,7 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"server.left": ["warn", ({ server, url }) => `server ${server} at ${url} has left`],
 	"worker.launched": ["info", (facts) => `${nameOf(facts)} started`],
 	"worker.adopted": ["info", (facts) => `${nameOf(facts)} taken over`],
+	"worker.waiting": ["info", (facts) => `${nameOf(facts)} does not run yet: ${facts.message}`],
 	"worker.ready": ["info", (facts) => `${nameOf(facts)} ready`],
 	"worker.unhealthy": ["warn", (facts) => `${nameOf(facts)} is unhealthy: ${facts.reason}`],
 	"worker.warned": ["warn", (facts) => `${nameOf(facts)}: ${facts.warning}`],
@@ -165,9 +166,9 @@ function nameOf({ endpoint, worker }: { endpoint: string; worker: string }): str
 	return `${endpoint}: worker ${worker}`;
 }
 
-function exited({ code, signal, lastOutput, ...facts }: Events["worker.exited"]): Line {
+function exited({ code, signal, lastOutput, reason, ...facts }: Events["worker.exited"]): Line {
 	const how = signal ? ` by ${signal}` : code === undefined ? "" : ` with code ${code}`;
-	const sentence = `${nameOf(facts)} ended${how}`;
+	const sentence = `${nameOf(facts)} ended${how}${reason ? `: ${reason.message}` : ""}`;
 	if (code === undefined || code === 0) return sentence;
 	return { sentence, below: `; its last lines:\n${indented(lastOutput)}` };
 }

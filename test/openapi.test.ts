@@ -110,7 +110,7 @@ describe("/openapi.json", () => {
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
 		const { required, properties } = ENDPOINT;
-		expect([...required, "formerWebhookSecretUntil"].toSorted()).toEqual(
+		expect([...required, "formerWebhookSecretUntil", "reason"].toSorted()).toEqual(
 			Object.keys(properties).toSorted(),
 		);
 		expect(Object.keys(properties)).toEqual(

@@ -2,6 +2,7 @@
 import type { ShownSettings } from "../core/endpoint.ts";
 import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
 import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
+import { WORKER_REASON } from "./workers.ts";
 import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { flag, whole } from "./params.ts";
 import type { Param } from "./params.ts";
@@ -56,6 +57,12 @@ export const ENDPOINT = {
 		createdAt: MOMENT,
 		jobs: JOB_COUNTS,
 		workers: WORKER_COUNTS,
+		reason: {
+			...WORKER_REASON,
+			description:
+				"Why it lacks workers: they crash, one does not run yet, or, for 10 minutes, the last one " +
+				"ended by a fault. Absent if nothing is known to hinder them.",
+		},
 	},
 } as const;
 export type Endpoint = Omit<Static<typeof ENDPOINT>, keyof ShownSettings> & ShownSettings;

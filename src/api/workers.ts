@@ -1,8 +1,20 @@
 /** Workers and their logs, for operators (D28, D39). */
 import { flag, text, whole } from "./params.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
+import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
 import { COUNT, EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
 import type { Static } from "./schema.ts";
+
+/** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
+export const WORKER_REASON = {
+	type: "object",
+	required: ["code", "message"],
+	properties: {
+		code: { enum: WORKER_REASON_CODES },
+		message: TEXT,
+		progress: { ...COUNT, description: "Percent, such as of an image that is pulled." },
+	},
+} as const;
 
 export const WORKER = {
 	type: "object",
@@ -16,6 +28,10 @@ export const WORKER = {
 		jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
 		gpus: { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it." },
 		version: { ...TEXT, description: "Version of its SDK, once it has pinged." },
+		reason: {
+			...WORKER_REASON,
+			description: "What its platform says: why it does not run yet, or why it will be ended.",
+		},
 		warning: { ...TEXT, description: "Known problems of that version." },
 	},
 } as const;

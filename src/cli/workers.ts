@@ -13,6 +13,7 @@ interface Worker {
 	launcher: string;
 	seenAt: string;
 	jobs: string[];
+	reason?: { message: string; progress?: number };
 }
 
 const list: Action = {
@@ -27,7 +28,10 @@ const list: Action = {
 		return printAnswer({ json, text: JSON.stringify(json) }, input, () =>
 			workers.length === 0
 				? noWorkers(endpoint ?? "ENDPOINT")
-				: table(["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS"], workers.map(row)),
+				: table(
+						["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"],
+						workers.map(row),
+					),
 		);
 	},
 };
@@ -55,8 +59,15 @@ async function endpointIds({ request }: Pick<ServiceClient, "request">): Promise
 	return (json as { endpoints: { id: string }[] }).endpoints.map(({ id }) => id);
 }
 
-function row({ endpoint, id, state, launcher, seenAt, jobs }: Worker): (string | undefined)[] {
-	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(",")];
+function row(worker: Worker): (string | undefined)[] {
+	const { endpoint, id, state, launcher, seenAt, jobs, reason } = worker;
+	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(","), reasonText(reason)];
+}
+
+/** Such as "pulling image a:1, 43 %". */
+function reasonText(reason: Worker["reason"]): string | undefined {
+	if (reason?.progress === undefined) return reason?.message;
+	return `${reason.message.replace(/\.$/, "")}, ${reason.progress} %`;
 }
 
 const logs: Action = {

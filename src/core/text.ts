@@ -17,3 +17,8 @@ export function hasControls(text: string): boolean {
 export function replaceControls(text: string): string {
 	return text.replace(EACH, "\ufffd");
 }
+
+/** A sentence that may lack its full stop. */
+export function withFullStop(text: string): string {
+	return text.replace(/\.?$/, ".");
+}

@@ -1,6 +1,7 @@
 /** The attempts of a job, and why it waits (D29, D39). */
 import type { Attempt, Job } from "./job.ts";
 import { isFinal } from "./job-states.ts";
+import { withFullStop } from "./text.ts";
 
 /** Times are ms since the epoch. */
 export interface AttemptDetails {
@@ -82,6 +83,8 @@ export interface WaitSample {
 	idle: readonly string[];
 	busy: readonly string[];
 	starting: readonly string[];
+	/** Why one of these does not run yet, as its platform says. */
+	waiting?: string | undefined;
 	/** Workers that may still run an old attempt of the job. */
 	fenced: readonly string[];
 	/** Last failed start or early exit of a worker, while starts are paused. */
@@ -123,11 +126,17 @@ export function waitReason(s: WaitSample): Reason {
 	if (s.idle.length > 0)
 		return { code: "worker_starting", message: "A worker is idle and is about to take the job." };
 	if (s.starting.length > 0)
-		return { code: "worker_starting", message: `Worker ${s.starting.join(", ")} is starting.` };
+		return {
+			code: "worker_starting",
+			message:
+				s.waiting === undefined
+					? `Worker ${s.starting.join(", ")} is starting.`
+					: `Worker ${s.starting.join(", ")} does not run yet: ${withFullStop(s.waiting)}`,
+		};
 	if (s.crashing !== undefined)
 		return {
 			code: "workers_crashing",
-			message: `Workers exit before taking a job: ${s.crashing.replace(/\.?$/, ".")}`,
+			message: `Workers exit before taking a job: ${withFullStop(s.crashing)}`,
 		};
 	if (s.withoutGpu !== undefined) return { code: "no_gpu_free", message: s.withoutGpu };
 	if (s.external)

@@ -39,6 +39,11 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	 * is the hint, the first of `examples` the placeholder.
 	 */
 	readonly settings: Pick<Schema, "properties" | "required">;
+	/**
+	 * The platform places workers on machines: `gpusPerWorker` is a number for it (`WorkerSpec.gpuCount`),
+	 * and no GPUs of this machine are assigned.
+	 */
+	readonly placesGpus?: boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */

@@ -19,6 +19,11 @@ export function isManaged(type: string): boolean {
 	return definitionOf(type)?.managed ?? true;
 }
 
+/** Whether GPUs of this machine are assigned to its workers. */
+export function usesOwnGpus(type: string): boolean {
+	return definitionOf(type)?.placesGpus !== true;
+}
+
 /** Settings whose change requires replacing the running workers. */
 export function replacementSettings(settings: LauncherSettings): Record<string, unknown> {
 	const kept = definitionOf(settings.type)?.keepsWorkers ?? [];

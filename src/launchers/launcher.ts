@@ -3,7 +3,7 @@
  * handles jobs (D25, D34). `definition.ts` has its declarations; `test/launchers/index.ts` is the
  * conformance suite of this contract.
  *
- * Call order: `onExit` once; after a service restart `adopt` for each recorded worker, one after
+ * Call order: `onExit` and `onNotice` once; after a service restart `adopt` for each recorded worker, one after
  * another; `removeStrays` once; then `start`, `stop` and `list`, concurrently and for different
  * workers in any order; finally `close`.
  *
@@ -23,6 +23,7 @@
  * Times are in ms. The clock is a parameter.
  */
 import type { LauncherSettings } from "../core/endpoint.ts";
+import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
 
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	/** Never reused: letters, digits, `_` and `-`; starts with the endpoint's id. */
@@ -39,8 +40,12 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	serviceId: string;
 	/** Address for the worker, without trailing slash; addresses in `env` start with it. */
 	url: string;
-	/** Assigned GPUs by number; may be empty. */
+	/** Assigned GPUs of this machine by number; may be empty. */
 	gpus: readonly number[];
+	/** How many GPUs it needs, where the platform assigns them (`placesGpus`). */
+	gpuCount: number;
+	/** How long a stopping worker usually gets, ms: for platforms that stop workers unasked. */
+	stopGraceMs: number;
 }
 
 /**
@@ -56,7 +61,20 @@ export interface Exit {
 	signal?: string;
 	/** The last whole lines of output, at most 2,000 characters. */
 	lastOutput: string;
+	/** Where the platform knows more than `code` and `signal`. */
+	reason?: ExitReason;
 }
+
+/**
+ * What the platform says about a worker between `start` and its exit; the last notice counts.
+ * `waiting`: it does not run yet, and why; this time does not count as start (`initTimeoutMs`).
+ * `running`: nothing hinders it any more. `ending`: the platform will end it, for good: it gets no
+ * more jobs, is stopped once it holds none, and replaced; its exit is no crash.
+ */
+export type Notice = { workerId: string } & (
+	| ({ state: "waiting" | "ending" } & WorkerReason)
+	| { state: "running" }
+);
 
 export interface Launcher {
 	readonly name: string;
@@ -94,6 +112,16 @@ export interface Launcher {
 	 * it started has ended; never after `close`.
 	 */
 	onExit(listener: (exit: Exit) => void): void;
+	/**
+	 * For platforms with a queue, or that end workers unasked. Called when something changed, also
+	 * while `start` is in progress; never after the exit or after `close`.
+	 */
+	onNotice?(listener: (notice: Notice) => void): void;
+	/**
+	 * The worker holds jobs from now on, or none: for platforms that may move what is idle. Called for
+	 * changes that last half a second or longer; the launcher retries failures.
+	 */
+	setBusy?(workerId: string, busy: boolean): void;
 	/** Stops watching; workers keep running, stops in flight continue. */
 	close(): Promise<void>;
 }

@@ -59,6 +59,8 @@ function script(text: string, change: Partial<Spec> = {}): Spec {
 		// Not loopback: the network `none` does not reach it.
 		url: "http://sluice.example:9",
 		gpus: [],
+		gpuCount: 0,
+		stopGraceMs: 5000,
 		...change,
 	};
 }

@@ -15,6 +15,8 @@ describe("external launcher", () => {
 			serviceId: "s",
 			url: "http://127.0.0.1:9",
 			gpus: [],
+			gpuCount: 0,
+			stopGraceMs: 5000,
 		};
 		await expect(externalLauncher().start(spec)).rejects.toThrow(
 			"workers of this endpoint are started elsewhere: see `sluice worker-env thumbnail`",

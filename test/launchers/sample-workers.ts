@@ -56,6 +56,8 @@ export function sampleWorkers() {
 			serviceId,
 			url: "http://127.0.0.1:9",
 			gpus: [],
+			gpuCount: 0,
+			stopGraceMs: 5000,
 			env: {
 				PATH: process.env["PATH"] ?? "/usr/bin:/bin",
 				PIDS: join(root, workerId),

@@ -152,7 +152,7 @@ function List({
 					},
 				]
 			: []),
-		{ name: T.workers.state, cell: ({ state }) => <Status state={state} /> },
+		{ name: T.workers.state, cell: StateCell },
 		{ name: T.workers.uptime, end: true, cell: ({ createdAt }) => <Since at={createdAt} /> },
 		{
 			name: T.workers.jobs,
@@ -248,6 +248,22 @@ function List({
 				</Confirm>
 			) : null}
 		</section>
+	);
+}
+
+/** The state, and what the worker's platform says about it. */
+function StateCell({ state, reason }: Worker): ReactNode {
+	return (
+		<>
+			<Status state={state} />
+			{reason === undefined ? null : (
+				<span className="muted">
+					{" "}
+					{reason.message}
+					{reason.progress === undefined ? null : ` ${reason.progress} %`}
+				</span>
+			)}
+		</>
 	);
 }
 

@@ -41,6 +41,7 @@ export async function jobDetails(
 		starting: ids((worker) => !worker.ready),
 		fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
 		...views.heldBack(q.endpoint),
+		waiting: usable.find(({ notice }) => notice?.state === "waiting")?.notice?.message,
 		onlyLowPriority:
 			found.job.lowPriority &&
 			(await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,

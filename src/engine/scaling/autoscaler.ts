@@ -5,7 +5,8 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
-import { isManaged } from "../../launchers/index.ts";
+import { isManaged, usesOwnGpus } from "../../launchers/index.ts";
+import type { Exit } from "../../launchers/launcher.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -25,12 +26,18 @@ const CHECK_MS = 1000;
 /** A worker that lives so long after its start works, ms; one that exits sooner has crashed (D28). */
 const CRASH_MS = 10_000;
 
+/** How a worker ended. */
+export interface WorkerEnd extends Pick<Exit, "reason"> {
+	code: number | undefined;
+	signal: string | undefined;
+}
+
 export interface Autoscaler {
 	loop: Loop;
 	/** A job waits there: checks now, unless a worker is about to take it. */
 	queued(endpoint: string): void;
 	/** A managed worker exited. */
-	exited(worker: Worker, exit: { code: number | undefined; signal: string | undefined }): void;
+	exited(worker: Worker, exit: WorkerEnd): void;
 	/** A managed worker is unhealthy: it is replaced, after the jobs that it holds. */
 	replaceUnhealthy(worker: Worker, reason: string): void;
 	/** Hints may have been lost: counts every queue again. */
@@ -72,20 +79,23 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 		lastStartAt.set(endpoint.id, d.now());
 		const begun = launcher
 			.start(endpoint, assigned)
-			.catch((error: unknown) => crashes.crashed(endpoint.id, (error as Error).message))
+			.catch((error: unknown) =>
+				crashes.crashed(endpoint.id, "start_failed", (error as Error).message),
+			)
 			.finally(() => starts.delete(begun));
 		starts.add(begun);
 	}
 
 	function add(endpoint: Endpoint, wanted: number): void {
-		problems.set(endpoint.id, "withoutGpu", undefined);
+		problems.set(endpoint.id, { withoutGpu: undefined });
 		for (let left = wanted; left > 0 && !crashes.holds(endpoint.id); left -= 1) {
-			const allocation = endpoint.gpusPerWorker > 0 ? gpus.allocate(endpoint) : { gpus: [] };
+			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher.type);
+			const allocation = needsGpus ? gpus.allocate(endpoint) : { gpus: [] };
 			if ("gpus" in allocation) {
 				start(endpoint, allocation.gpus);
 				continue;
 			}
-			problems.set(endpoint.id, "withoutGpu", gpus.shortage(endpoint));
+			problems.set(endpoint.id, { withoutGpu: gpus.shortage(endpoint) });
 			for (const worker of [...registry.all()].filter(({ id }) => allocation.evict.includes(id)))
 				stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
 			return;
@@ -95,9 +105,10 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	/** Stops workers that take too long until their first call. */
 	function stopOverdue({ id, initTimeoutMs }: Endpoint): void {
 		for (const worker of managed(id)) {
-			if (worker.ready || isLeaving(worker) || d.now() - worker.createdAt < initTimeoutMs) continue;
+			if (worker.ready || isLeaving(worker) || worker.notice?.state === "waiting") continue;
+			if (d.now() - worker.startingSince < initTimeoutMs) continue;
 			const why = `it did not ask for a job within ${initTimeoutMs} ms of its start (initTimeoutMs)`;
-			crashes.crashed(id, why);
+			crashes.crashed(id, "init_timeout", why);
 			stop(worker, why);
 		}
 	}
@@ -208,19 +219,22 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 					: staying.length === 0;
 			if (noneFree && staying.length < endpoint.workersMax) scaleLoop.nudge();
 		},
-		exited(worker, { code, signal }) {
+		exited(worker, end) {
+			const { endpoint } = worker;
 			// One that exits with 0 after a call may have been stopped by its own code (protocol B.5).
-			const works = worker.ready && (code === 0 || d.now() - worker.createdAt >= CRASH_MS);
-			if (!works && !worker.draining)
-				crashes.crashed(
-					worker.endpoint,
-					`it ended${exitText(code, signal)} ${worker.ready ? "soon after its start" : "before it asked for a job"}`,
-				);
+			const works = worker.ready && (end.code === 0 || d.now() - worker.createdAt >= CRASH_MS);
+			const crashed = !works && (end.reason?.crash ?? true);
+			if (!worker.draining) {
+				const { code, message } = end.reason ?? { code: "crashed", message: endText(worker, end) };
+				if (crashed) crashes.crashed(endpoint, code, message);
+				else if (end.reason || end.code !== 0)
+					problems.set(endpoint, { ended: { code, message, at: d.now() } });
+			}
 			scaleLoop.nudge();
 		},
 		replaceUnhealthy(worker, reason) {
 			if (!worker.managed || isLeaving(worker)) return;
-			crashes.crashed(worker.endpoint, `it reports that it is unhealthy: ${reason}`);
+			crashes.crashed(worker.endpoint, "unhealthy", `it reports that it is unhealthy: ${reason}`);
 			launcher.retire(worker, "it reports that it is unhealthy");
 		},
 		recount() {
@@ -230,7 +244,8 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	};
 }
 
-function exitText(code: number | undefined, signal: string | undefined): string {
-	if (signal !== undefined) return ` by ${signal}`;
-	return code === undefined ? "" : ` with exit code ${code}`;
+function endText({ ready }: Worker, { code, signal }: WorkerEnd): string {
+	const how =
+		signal !== undefined ? ` by ${signal}` : code === undefined ? "" : ` with exit code ${code}`;
+	return `it ended${how} ${ready ? "soon after its start" : "before it asked for a job"}`;
 }

@@ -1,5 +1,6 @@
 /** How long no worker of an endpoint is started after one that exited before it worked (D28, D29). */
 import type { EpochMs } from "../../core/time.ts";
+import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import type { StartProblems } from "../workers/start-problems.ts";
 
@@ -11,7 +12,7 @@ export interface CrashBackoff {
 	 * A worker crashed or could not be started. Crashes during a pause count as one with the crash that
 	 * began it.
 	 */
-	crashed(endpoint: string, reason: string): void;
+	crashed(endpoint: string, code: WorkerReasonCode, reason: string): void;
 	/** A worker of the endpoint works: the count begins again. */
 	reset(endpoint: string): void;
 	/** Whether no worker is to be started there now. */
@@ -26,8 +27,8 @@ export function crashBackoff(d: {
 	const crashes = new Map<string, { count: number; until: EpochMs }>();
 	const holds = (endpoint: string): boolean => (crashes.get(endpoint)?.until ?? 0) > d.now();
 	return {
-		crashed(endpoint, reason) {
-			d.problems.set(endpoint, "crashing", reason);
+		crashed(endpoint, code, reason) {
+			d.problems.set(endpoint, { crashing: reason, crashCode: code });
 			if (holds(endpoint)) return;
 			const count = (crashes.get(endpoint)?.count ?? 0) + 1;
 			const retryMs = Math.min(PAUSE_MS[0] * 2 ** (count - 1), PAUSE_MS[1]);
@@ -36,7 +37,7 @@ export function crashBackoff(d: {
 		},
 		reset(endpoint) {
 			crashes.delete(endpoint);
-			d.problems.set(endpoint, "crashing", undefined);
+			d.problems.set(endpoint, { crashing: undefined, crashCode: undefined });
 		},
 		holds,
 	};

@@ -45,9 +45,9 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 		"hints.lost",
 	] as const)
 		events.on(event, scaler.recount);
-	events.on("worker.exited", ({ endpoint, worker: id, code, signal }) => {
+	events.on("worker.exited", ({ endpoint, worker: id, ...end }) => {
 		const worker = registry.get({ endpoint, id });
-		if (worker) scaler.exited(worker, { code, signal });
+		if (worker) scaler.exited(worker, end);
 	});
 	events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });

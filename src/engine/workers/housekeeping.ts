@@ -14,7 +14,7 @@ const CHECK_MS = 500;
 
 interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "background"> {
 	registry: WorkerRegistry;
-	launcher: Pick<WorkerLauncher, "stop" | "isStopping">;
+	launcher: Pick<WorkerLauncher, "stop" | "isStopping" | "reportBusy">;
 	endpoints: Pick<Endpoints, "has" | "get" | "stopGraceMs">;
 }
 
@@ -49,6 +49,7 @@ export function workerHousekeeping(d: Deps): Loop {
 			stopRemoved();
 			killSilent();
 			for (const worker of registry.all()) {
+				d.launcher.reportBusy(worker);
 				const isPolling = worker.takes + worker.stops > 0;
 				if (!worker.managed && !isPolling && d.now() - worker.seenAt >= FORGET_MS)
 					registry.forget(worker);

@@ -2,7 +2,7 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import { hex } from "../../ids.ts";
 import { isManaged } from "../../launchers/index.ts";
-import type { Exit, Handle, Launcher } from "../../launchers/launcher.ts";
+import type { Exit, Handle, Launcher, Notice } from "../../launchers/launcher.ts";
 import type { WorkerTokens } from "../access/worker-tokens.ts";
 import type { EngineContext } from "../context.ts";
 import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
@@ -31,6 +31,8 @@ export interface WorkerLauncher {
 	stop(worker: Worker, q: { why: string; graceMs: number }): Promise<void>;
 	/** The worker gets no more jobs, and is to be stopped once it holds none (D28). */
 	retire(worker: Worker, why: string): void;
+	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
+	reportBusy(worker: Worker): void;
 	/** Takes over running workers of earlier runs at this address, stops the rest. */
 	restore(): Promise<void>;
 	/** Whether the worker is being stopped, or is to be. */
@@ -57,21 +59,54 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 	/** Starts in progress by worker. */
 	const starts = new Map<string, Promise<void>>();
 
-	async function exited({ workerId, code, signal, lastOutput }: Exit): Promise<void> {
+	const find = (workerId: string): Worker | undefined =>
+		[...registry.all()].find(({ id, managed }) => managed && id === workerId);
+
+	async function exited({ workerId, code, signal, lastOutput, reason }: Exit): Promise<void> {
 		stopping.delete(workerId);
-		const worker = [...registry.all()].find(({ id, managed }) => managed && id === workerId);
+		const worker = find(workerId);
 		if (!worker) return;
 		const { endpoint } = worker;
 		// While it is still in the registry: listeners look it up there.
-		d.events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput });
+		d.events.emit("worker.exited", {
+			endpoint,
+			worker: workerId,
+			code,
+			signal,
+			lastOutput,
+			...(reason && { reason }),
+		});
 		endPolls(worker);
 		registry.forget(worker);
 		await store.workers.remove({ id: workerId });
 		await d.tokens.revoke(workerId);
 	}
 
-	for (const launcher of d.launchers.values())
+	function noticed(notice: Notice): void {
+		const worker = find(notice.workerId);
+		if (!worker) return;
+		const { endpoint, id, notice: before } = worker;
+		if (notice.state === "running") {
+			delete worker.notice;
+			if (before?.state === "waiting") worker.startingSince = d.now();
+			return;
+		}
+		const { workerId: _, ...now } = notice;
+		worker.notice = now;
+		if (now.state === "ending") return retire(worker, now.message);
+		if (before?.code === now.code && before.message === now.message) return;
+		d.events.emit("worker.waiting", {
+			endpoint,
+			worker: id,
+			reason: now.code,
+			message: now.message,
+		});
+	}
+
+	for (const launcher of d.launchers.values()) {
 		launcher.onExit((exit) => d.background.run(`end of worker ${exit.workerId}`, exited(exit)));
+		launcher.onNotice?.(noticed);
+	}
 
 	async function launch(endpoint: Endpoint, worker: Worker, launcher: Launcher): Promise<void> {
 		const { id, gpus } = worker;
@@ -125,6 +160,14 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 
 	const isLeaving = (worker: Worker): boolean => worker.draining || stopping.has(worker.id);
 
+	function retire(worker: Worker, why: string): void {
+		if (!worker.managed || isLeaving(worker)) return;
+		worker.draining = true;
+		worker.retiring = why;
+		endPolls(worker);
+		d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
+	}
+
 	async function restoreWorker(
 		row: Awaited<ReturnType<typeof store.workers.list>>[number],
 		url: string,
@@ -172,12 +215,12 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			await start;
 		},
 		stop,
-		retire(worker, why) {
-			if (!worker.managed || isLeaving(worker)) return;
-			worker.draining = true;
-			worker.retiring = why;
-			endPolls(worker);
-			d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
+		retire,
+		reportBusy(worker) {
+			const busy = worker.held.size > 0;
+			if (busy === worker.reportedBusy) return;
+			worker.reportedBusy = busy;
+			d.launchers.get(worker.launcher)?.setBusy?.(worker.id, busy);
 		},
 		async restore() {
 			const { url, serviceId } = await d.address;

@@ -4,6 +4,7 @@
  */
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
 import type { EpochMs } from "../../core/time.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
 
@@ -28,6 +29,12 @@ export interface Worker {
 	/** Sluice starts and stops it. */
 	readonly managed: boolean;
 	readonly createdAt: EpochMs;
+	/** From here on its start may take `initTimeoutMs`: its creation, or the end of its wait. */
+	startingSince: EpochMs;
+	/** What its platform says, until it says that it runs. */
+	notice?: WorkerReason & { state: "waiting" | "ending" };
+	/** What its launcher was last notified of. */
+	reportedBusy: boolean;
 	seenAt: EpochMs;
 	/** It has called: before, it is initializing. */
 	ready: boolean;
@@ -107,6 +114,8 @@ export function workerRegistry(events: EventBus): WorkerRegistry {
 				launcher,
 				managed: isManaged(launcher),
 				createdAt: now,
+				startingSince: now,
+				reportedBusy: false,
 				seenAt: now,
 				ready,
 				pinged,
@@ -133,6 +142,7 @@ export function workerRegistry(events: EventBus): WorkerRegistry {
 			worker.seenAt = now;
 			if (worker.ready) return;
 			worker.ready = true;
+			if (worker.notice?.state === "waiting") delete worker.notice;
 			worker.readyAt = worker.idleSince = now;
 			events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
 		},

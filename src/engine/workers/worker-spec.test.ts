@@ -33,6 +33,8 @@ describe("workerSpec", () => {
 			url: given.url,
 			serviceId: "store",
 			gpus: [1, 3],
+			gpuCount: 0,
+			stopGraceMs: 5000,
 		});
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });
 		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual(["A"]);

@@ -53,5 +53,7 @@ export function workerSpec(q: {
 		serviceId,
 		url,
 		gpus,
+		gpuCount: endpoint.gpusPerWorker,
+		stopGraceMs: endpoint.stopGraceMs,
 	};
 }

@@ -3,10 +3,12 @@
  * report in their notes, each once.
  */
 import type { EpochMs } from "../../core/time.ts";
+import { reasonOf } from "../../core/workers/worker-reason.ts";
+import type { HeldBack, WorkerReason } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { HeldBack } from "./start-problems.ts";
+import { isHeldBack } from "./start-problems.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 
 /** An external worker is forgotten so long after its last call, ms. */
@@ -29,6 +31,7 @@ type WorkerFacts = Pick<
 	| "draining"
 	| "gpus"
 	| "version"
+	| "notice"
 >;
 
 export interface WorkerView extends Omit<WorkerFacts, "pinged"> {
@@ -59,6 +62,8 @@ export interface WorkerViews {
 	of(endpoint: string, noneBusy?: boolean): Promise<WorkerView[]>;
 	/** Why the server that would start workers of an endpoint starts none. */
 	heldBack(endpoint: string): HeldBack;
+	/** Why an endpoint lacks workers (D29). */
+	reason(endpoint: string): WorkerReason | undefined;
 	/** Whether the worker pings any server. */
 	pings(worker: Worker): boolean;
 	/** Whether the current key for secrets of every other server is this one (D22). */
@@ -130,19 +135,27 @@ export function workerViews(d: Deps): WorkerViews {
 		return d.cluster.scales(endpoint) ? d.problemOf(endpoint) : {};
 	}
 
+	function heldBack(endpoint: string): HeldBack {
+		const own = ownHeldBack(endpoint);
+		if (!d.store || isHeldBack(own)) return own;
+		return (
+			notes()
+				.map((note) => note.heldBack[endpoint])
+				.find((reason) => reason !== undefined) ?? {}
+		);
+	}
+
 	return {
 		of: async (endpoint, noneBusy = false) =>
 			d.store
 				? await ofAllServers(endpoint, d.store, noneBusy)
 				: [...d.registry.of(endpoint)].map((worker) => viewOf(worker, [...worker.held.keys()])),
-		heldBack(endpoint) {
-			const own = ownHeldBack(endpoint);
-			if (!d.store || isHeldBack(own)) return own;
-			return (
-				notes()
-					.map((note) => note.heldBack[endpoint])
-					.find((reason) => reason !== undefined) ?? {}
-			);
+		heldBack,
+		reason(endpoint) {
+			const waiting = [...collect(endpoint).values()]
+				.toSorted((a, b) => a.createdAt - b.createdAt)
+				.flatMap(({ notice }) => (notice?.state === "waiting" ? [reasonIn(notice)] : []));
+			return reasonOf(heldBack(endpoint), { waiting, now: d.now() });
 		},
 		pings: (worker) =>
 			worker.pinged ||
@@ -166,8 +179,10 @@ export function workerViews(d: Deps): WorkerViews {
 	};
 }
 
-function isHeldBack({ crashing, withoutGpu }: HeldBack): boolean {
-	return crashing !== undefined || withoutGpu !== undefined;
+/** Without the state. */
+export function reasonIn(notice: NonNullable<Worker["notice"]>): WorkerReason {
+	const { state: _, ...reason } = notice;
+	return reason;
 }
 
 function parseNote(text: string): ParsedNote {
@@ -197,7 +212,7 @@ function newcomer(endpoint: string, id: string, startedAt: EpochMs): WorkerFacts
 
 function viewOf(facts: WorkerFacts, jobs: readonly string[]): WorkerView {
 	const { id, endpoint, launcher, createdAt, seenAt, ready } = facts;
-	const { unhealthy, draining, gpus, version } = facts;
+	const { unhealthy, draining, gpus, version, notice } = facts;
 	return {
 		id,
 		endpoint,
@@ -209,6 +224,7 @@ function viewOf(facts: WorkerFacts, jobs: readonly string[]): WorkerView {
 		draining,
 		gpus,
 		...(version !== undefined && { version }),
+		...(notice !== undefined && { notice }),
 		jobs,
 	};
 }

@@ -1,4 +1,5 @@
 /** Workers: which ones exist, what they report about themselves, how they start and stop. */
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import { workerEnv } from "../../core/workers/worker-env.ts";
 import { hex } from "../../ids.ts";
 import type { WorkerLogs } from "../../launchers/launcher.ts";
@@ -32,6 +33,8 @@ export interface Workers {
 	of(endpoint: string): Iterable<Worker>;
 	/** Workers of an endpoint on all servers. */
 	views(endpoint: string): Promise<WorkerView[]>;
+	/** Why an endpoint lacks workers (D29). */
+	reason(endpoint: string): WorkerReason | undefined;
 	/** Ids of jobs that the worker must stop; none when the poll has timed out. */
 	pollStops(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
 	/** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
@@ -101,6 +104,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		},
 		of: registry.of,
 		views: views.of,
+		reason: views.reason,
 		async pollStops({ worker, signal }) {
 			const { ended, done } = holdPoll(clock, worker, signal);
 			const over = countPoll(worker, "stops", { now, signal });

@@ -106,5 +106,6 @@ async function endpointView(
 		createdAt: isoJobTime(engine, createdAt),
 		jobs,
 		workers,
+		reason: engine.workers.reason(endpoint.id),
 	};
 }

@@ -4,6 +4,7 @@ import type { Sendable } from "../../api/schema.ts";
 import type { LIST_WORKERS, STOP_WORKER, Worker } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
+import { reasonIn } from "../../engine/workers/worker-views.ts";
 import type { WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../call.ts";
 import { readNothing } from "./body.ts";
@@ -33,7 +34,7 @@ export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | v
 }
 
 function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
-	const { id, launcher, createdAt, seenAt, jobs, gpus, version } = worker;
+	const { id, launcher, createdAt, seenAt, jobs, gpus, version, notice } = worker;
 	return {
 		id,
 		state: stateOf(worker),
@@ -43,6 +44,7 @@ function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
 		version,
+		reason: notice && reasonIn(notice),
 		warning: version === undefined ? undefined : sdkWarning(version),
 	};
 }

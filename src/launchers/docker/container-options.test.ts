@@ -12,6 +12,8 @@ const spec: WorkerSpec<DockerSettings> = {
 	endpoint: "ocr",
 	settings: plain,
 	gpus: [],
+	gpuCount: 0,
+	stopGraceMs: 5000,
 	serviceId: "store-1",
 	url,
 	env: {

@@ -1,6 +1,6 @@
 /** The pretend platform, which outlives services, and its launcher. */
 import type { LauncherDependencies } from "../../../src/launchers/definition.ts";
-import type { Exit, Launcher, WorkerSpec } from "../../../src/launchers/launcher.ts";
+import type { Exit, Launcher, Notice, WorkerSpec } from "../../../src/launchers/launcher.ts";
 import { sdkWorker } from "../../support/sdk-worker.ts";
 import type { SdkWorker } from "../../support/sdk-worker.ts";
 import type { PretendSettings } from "./index.ts";
@@ -10,10 +10,17 @@ type Spec = WorkerSpec<PretendSettings>;
 /** What runs on the platform, by number of the run. */
 export const platform = new Map<number, { spec: Omit<Spec, "env">; worker?: SdkWorker }>();
 let runs = 0;
-/** Whether the platform answers; the test sets it. */
-export const state = { reachable: true };
-/** Calls of `adopt`, `stop` and `removeStrays`. */
+/** Whether the platform answers, and whether it lets new workers wait; the test sets it. */
+export const state = { reachable: true, queueing: false };
+/** Calls of `adopt`, `stop`, `removeStrays` and `setBusy`. */
 export const calls: string[] = [];
+/** What the platform reports to the launcher that was made last. */
+export const announce = {
+	notice: (() => {}) as (notice: Notice) => void,
+	exit: (() => {}) as (exit: Exit) => void,
+	/** Runs a worker that waits. */
+	run: (() => {}) as (workerId: string) => void,
+};
 
 /** Starts a run that no service recorded. */
 export function startStray(spec: Omit<Spec, "env">): void {
@@ -23,6 +30,14 @@ export function startStray(spec: Omit<Spec, "env">): void {
 export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">): Launcher {
 	const watched = new Map<string, number>();
 	const listeners: ((exit: Exit) => void)[] = [];
+	const queue = new Map<string, () => void>();
+	announce.run = (workerId) => queue.get(workerId)?.();
+	announce.exit = (exit) => {
+		const run = watched.get(exit.workerId);
+		watched.delete(exit.workerId);
+		if (run !== undefined)
+			void end(run).then(() => listeners.forEach((listener) => listener(exit)));
+	};
 
 	async function end(run: number): Promise<void> {
 		await platform.get(run)?.worker?.kill();
@@ -33,13 +48,21 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 		name: "pretend",
 		async start({ env, ...spec }: Spec) {
 			const run = (runs += 1);
-			const handler = ({ input }: { input: unknown }): unknown => ({ ran: input });
-			const worker = sdkWorker({
-				env: { ...env },
-				handler,
-				sleep: (ms, signal) => clock.sleep(ms, signal),
-			});
-			platform.set(run, { spec, worker });
+			const handler = async ({ input }: { input: any }): Promise<unknown> => {
+				if (input.holdMs !== undefined) await clock.sleep(input.holdMs);
+				return { ran: input };
+			};
+			const work = (): void => {
+				const worker = sdkWorker({
+					env: { ...env },
+					handler,
+					sleep: (ms, signal) => clock.sleep(ms, signal),
+				});
+				platform.set(run, { spec, worker });
+			};
+			platform.set(run, { spec });
+			if (state.queueing) queue.set(spec.workerId, work);
+			else work();
 			watched.set(spec.workerId, run);
 			return { run };
 		},
@@ -68,6 +91,12 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 		},
 		onExit(listener) {
 			listeners.push(listener);
+		},
+		onNotice(listener) {
+			announce.notice = listener;
+		},
+		setBusy(workerId, busy) {
+			calls.push(`setBusy ${workerId}: ${busy}`);
 		},
 		close: async () => watched.clear(),
 	};

@@ -1,0 +1,41 @@
+/** Which reason an endpoint shows. */
+import { describe, expect, it } from "vitest";
+import { reasonOf } from "./worker-reason.ts";
+import type { HeldBack, WorkerReason } from "./worker-reason.ts";
+
+const NOW = 1_000_000;
+const WAITS: WorkerReason = { code: "unschedulable", message: "0/1 nodes are available." };
+const ENDED = {
+	code: "evicted",
+	message: "the node was low on memory",
+	at: NOW - 600_000,
+} as const;
+
+describe("D29: why an endpoint lacks workers", () => {
+	it.each<[string, HeldBack, WorkerReason[], WorkerReason | undefined]>([
+		["nothing is known", {}, [], undefined],
+		[
+			"a crash is before all else, as a sentence",
+			{ crashing: "it ended", crashCode: "out_of_memory", withoutGpu: "None.", ended: ENDED },
+			[WAITS],
+			{ code: "out_of_memory", message: "It ended." },
+		],
+		["an earlier version names no code", { crashing: "x" }, [], { code: "crashed", message: "X." }],
+		["the first that waits", { withoutGpu: "None." }, [WAITS, { ...WAITS, code: "queued" }], WAITS],
+		[
+			"no GPU",
+			{ withoutGpu: "None.", ended: ENDED },
+			[],
+			{ code: "no_gpu_free", message: "None." },
+		],
+		[
+			"the last end",
+			{ ended: ENDED },
+			[],
+			{ code: "evicted", message: "The node was low on memory." },
+		],
+		["10 minutes later", { ended: { ...ENDED, at: NOW - 600_001 } }, [], undefined],
+	])("%s", (_, heldBack, waiting, reason) => {
+		expect(reasonOf(heldBack, { waiting, now: NOW })).toEqual(reason);
+	});
+});

@@ -1,0 +1,74 @@
+/** Why a launched worker does not run yet, will be ended, or has ended (D29). */
+
+import { withFullStop } from "../text.ts";
+
+/** Shared by all launchers. Those of the platform's doing first, then those of the service's own. */
+export const WORKER_REASON_CODES = [
+	"unschedulable",
+	"queued",
+	"image_pull",
+	"config",
+	"volume",
+	"starting",
+	"out_of_memory",
+	"evicted",
+	"preempted",
+	"node_failed",
+	"node_drained",
+	"time_limit",
+	"deleted",
+	"crashed",
+	"start_failed",
+	"init_timeout",
+	"unhealthy",
+	"no_gpu_free",
+] as const;
+export type WorkerReasonCode = (typeof WORKER_REASON_CODES)[number];
+
+export interface WorkerReason {
+	code: WorkerReasonCode;
+	/** One or two sentences for the operator, in the platform's words where it has any. No secrets. */
+	message: string;
+	/** Percent, where the platform knows it. */
+	progress?: number;
+}
+
+/** Why a worker ended, where its platform knows more than its exit code. */
+export interface ExitReason extends Pick<WorkerReason, "code" | "message"> {
+	/** False if it was not the worker's doing: an eviction, a lost node. The next start is not delayed. */
+	crash: boolean;
+}
+
+/** Why no worker is started or one is missed, as scaling knows it. Messages are sentences. */
+export interface HeldBack {
+	/** Its workers crash. */
+	crashing?: string | undefined;
+	/** Missing from earlier versions. */
+	crashCode?: WorkerReasonCode | undefined;
+	/** A worker that is needed gets no GPU. */
+	withoutGpu?: string | undefined;
+	/** The last worker that ended by a fault. `at`: ms since the epoch. */
+	ended?: (WorkerReason & { at: number }) | undefined;
+}
+
+/** For how long the end of a worker is shown, ms. */
+const ENDED_SHOWN_MS = 600_000;
+
+/**
+ * Why an endpoint lacks workers, the most serious first; undefined if nothing is known to hinder
+ * them. `waiting`: of its workers that do not run yet, oldest first.
+ */
+export function reasonOf(
+	{ crashing, crashCode = "crashed", withoutGpu, ended }: HeldBack,
+	{ waiting, now }: { waiting: readonly WorkerReason[]; now: number },
+): WorkerReason | undefined {
+	if (crashing !== undefined) return { code: crashCode, message: sentence(crashing) };
+	if (waiting[0]) return waiting[0];
+	if (withoutGpu !== undefined) return { code: "no_gpu_free", message: withoutGpu };
+	if (!ended || now - ended.at > ENDED_SHOWN_MS) return undefined;
+	return { code: ended.code, message: sentence(ended.message) };
+}
+
+function sentence(text: string): string {
+	return withFullStop(text.charAt(0).toUpperCase() + text.slice(1));
+}

@@ -1,0 +1,185 @@
+/** What a platform says about its workers, as the engine acts on it and shows it (D28, D29). */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { LauncherDefinition } from "../../src/launchers/definition.ts";
+import type * as Registry from "../../src/launchers/index.ts";
+import { advanceUntil, manualClock } from "../support/manual-clock.ts";
+import { endWith } from "../spec/hand-worker.ts";
+import { call, startService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { calls, platform, state, announce } from "./pretend/launcher.ts";
+
+vi.mock("../../src/launchers/index.ts", async (original) => {
+	const registry = await original<typeof Registry>();
+	const { PRETEND } = await import("./pretend/index.ts");
+	(registry.LAUNCHERS as LauncherDefinition[]).push(PRETEND);
+	return registry;
+});
+
+const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "busy"];
+const clock = manualClock();
+let service: TestService;
+beforeAll(async () => {
+	const settings = {
+		launcher: { type: "pretend", partition: "gpu" },
+		idleTimeout: 3600,
+		initTimeoutMs: 10_000,
+		executionTimeoutMs: 3_600_000,
+	};
+	service = await startService({
+		endpoints: Object.fromEntries(ENDPOINTS.map((id) => [id, settings])),
+		clock,
+	});
+});
+beforeEach(() => void (state.queueing = false));
+afterAll(async () => {
+	await endWith(service, clock);
+	for (const { worker } of platform.values()) await worker?.kill();
+});
+
+const get = async (path: string): Promise<any> => (await call(service.url, path)).json;
+const endpointReason = async (id: string): Promise<unknown> =>
+	(await get(`/v1/endpoints/${id}`)).reason;
+const workers = async (id: string): Promise<any[]> =>
+	(await get(`/v1/endpoints/${id}/workers`)).workers;
+/** Submits a job; answers its id. */
+const submit = async (endpoint: string, input: unknown = {}): Promise<string> =>
+	(await call(service.url, `/v2/${endpoint}/run`, { body: { input } })).json.id;
+const completed = (endpoint: string, id: string): Promise<unknown> =>
+	until("the job completes", async () => {
+		await clock.advance(100);
+		return (await get(`/v2/${endpoint}/status/${id}`)).status === "COMPLETED";
+	});
+/** Submits a job and answers the worker that is started for it. */
+async function launched(
+	endpoint: string,
+	input?: unknown,
+): Promise<{ worker: string; id: string }> {
+	const event = service.next("worker.launched", (facts) => facts.endpoint === endpoint);
+	const id = await submit(endpoint, input);
+	return { ...(await event), id };
+}
+
+describe("a worker that waits", () => {
+	it("D29: is shown with the platform's reason until it runs", async () => {
+		state.queueing = true;
+		const { worker, id } = await launched("wait");
+		const said = service.next("worker.waiting");
+		const reason = { code: "image_pull", message: "Pulling image a:1.", progress: 43 } as const;
+		announce.notice({ workerId: worker, state: "waiting", ...reason });
+		expect(await said).toEqual({
+			endpoint: "wait",
+			worker,
+			reason: "image_pull",
+			message: reason.message,
+		});
+		expect(await endpointReason("wait")).toEqual(reason);
+		expect(await workers("wait")).toMatchObject([{ id: worker, state: "initializing", reason }]);
+		expect((await get(`/v1/endpoints/wait/jobs/${id}`)).reason).toEqual({
+			code: "worker_starting",
+			message: `Worker ${worker} does not run yet: Pulling image a:1.`,
+		});
+		announce.notice({ workerId: worker, state: "running" });
+		announce.run(worker);
+		await completed("wait", id);
+		expect(await endpointReason("wait")).toBeUndefined();
+		expect((await workers("wait"))[0]).not.toHaveProperty("reason");
+	});
+
+	it("D28: its wait is not start time, what follows is", async () => {
+		state.queueing = true;
+		const { worker } = await launched("late");
+		const stops: string[] = [];
+		service.events.on("worker.stopping", (facts) => {
+			if (facts.worker === worker) stops.push(facts.why);
+		});
+		announce.notice({ workerId: worker, state: "waiting", code: "queued", message: "Priority." });
+		for (let ms = 0; ms < 60_000; ms += 1000) {
+			await clock.advance(1000);
+			// Lets the store answer: each step of scaling counts the queue.
+			expect(await endpointReason("late")).toMatchObject({ code: "queued" });
+		}
+		expect(stops).toEqual([]);
+		announce.notice({ workerId: worker, state: "running" });
+		const runs = clock.now();
+		await advanceUntil(clock, () => stops.length > 0, 100);
+		expect(clock.now() - runs).toBeGreaterThanOrEqual(10_000);
+		expect(stops).toEqual([expect.stringContaining("initTimeoutMs")]);
+		expect(await endpointReason("late")).toMatchObject({ code: "init_timeout" });
+	});
+});
+
+describe("a worker that its platform will end", () => {
+	it("D28: gets no more jobs, is replaced, and its end is no crash", async () => {
+		const { worker, id } = await launched("going");
+		await completed("going", id);
+		const failed = vi.fn<() => void>();
+		service.events.on("worker.failed", failed);
+		const exited = service.next("worker.exited", (facts) => facts.worker === worker);
+		const next = service.next("worker.launched", ({ endpoint }) => endpoint === "going");
+		announce.notice({
+			workerId: worker,
+			state: "ending",
+			code: "node_drained",
+			message: "Its node is drained",
+		});
+		const second = await submit("going");
+		await clock.advance(1000);
+		expect(await exited).toMatchObject({ code: 0 });
+		await completed("going", second);
+		expect((await next).worker).not.toBe(worker);
+		expect(failed).not.toHaveBeenCalled();
+	});
+});
+
+describe("an exit with the platform's reason", () => {
+	it("D28: one that is not the worker's doing delays no start, and is shown", async () => {
+		state.queueing = true;
+		const { worker, id } = await launched("evicted");
+		const failed = vi.fn<() => void>();
+		service.events.on("worker.failed", failed);
+		const next = service.next("worker.launched", ({ endpoint }) => endpoint === "evicted");
+		state.queueing = false;
+		announce.exit({
+			workerId: worker,
+			lastOutput: "",
+			reason: { code: "evicted", message: "The node was low on memory.", crash: false },
+		});
+		await next;
+		expect(failed).not.toHaveBeenCalled();
+		expect(await endpointReason("evicted")).toEqual({
+			code: "evicted",
+			message: "The node was low on memory.",
+		});
+		await completed("evicted", id);
+	});
+
+	it("D29: a crash is shown with its code while starts are delayed", async () => {
+		state.queueing = true;
+		const { worker, id } = await launched("hungry");
+		const failed = service.next("worker.failed", ({ endpoint }) => endpoint === "hungry");
+		announce.exit({
+			workerId: worker,
+			code: 137,
+			lastOutput: "",
+			reason: { code: "out_of_memory", message: "it used more than 64Mi", crash: true },
+		});
+		expect(await failed).toMatchObject({ reason: "it used more than 64Mi" });
+		expect(await endpointReason("hungry")).toEqual({
+			code: "out_of_memory",
+			message: "It used more than 64Mi.",
+		});
+		expect((await get(`/v1/endpoints/hungry/jobs/${id}`)).reason).toEqual({
+			code: "workers_crashing",
+			message: "Workers exit before taking a job: it used more than 64Mi.",
+		});
+	});
+});
+
+it("D28: the launcher learns when a worker holds a job, and when it holds none", async () => {
+	const { worker, id } = await launched("busy", { holdMs: 3000 });
+	await completed("busy", id);
+	await clock.advance(1000);
+	const seen = calls.filter((each) => each.startsWith(`setBusy ${worker}`));
+	expect(seen).toEqual([`setBusy ${worker}: true`, `setBusy ${worker}: false`]);
+});
