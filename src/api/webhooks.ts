@@ -22,7 +22,17 @@ export const DELIVERY = {
 		tries: list({
 			type: "object",
 			required: ["at", "tookMs"],
-			properties: { at: MOMENT, tookMs: MS, status: { type: "integer" }, error: TEXT },
+			properties: {
+				at: MOMENT,
+				tookMs: MS,
+				status: { type: "integer" },
+				answer: {
+					...TEXT,
+					description:
+						"The first 256 bytes of the answer, in printable characters; only with an admin key.",
+				},
+				error: TEXT,
+			},
 		}),
 	},
 } as const;

@@ -47,6 +47,8 @@ export interface DeliveryTry {
 	at: number;
 	tookMs: number;
 	status?: number | undefined;
+	/** The beginning of the response, printable. */
+	answer?: string | undefined;
 	/** Why there is no response; never contains the URL. */
 	error?: string | undefined;
 }

@@ -132,7 +132,7 @@ describe("a webhook's POST", () => {
 		const answer = send(slow.url);
 		await slow.arrived(1);
 		await clock.advance(10_000);
-		expect(await answer).toEqual({ status: 200 });
+		expect(await answer).toEqual({ status: 200, answer: "..." });
 
 		let written = 0;
 		const huge = await receiver({

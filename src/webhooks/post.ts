@@ -9,13 +9,17 @@ import type { Clock } from "../clock.ts";
 import { DELIVERY_TIMEOUT_MS } from "../core/delivery.ts";
 import { sizeOf } from "../core/json/json-text.ts";
 import type { JsonText } from "../core/json/json-text.ts";
+import { printable } from "../core/terminal-text.ts";
 import type { SendWebhook, WebhookAnswer } from "./sender.ts";
 import { signedHeaders } from "./sign.ts";
 import { targetOf } from "./target.ts";
 import type { Address, Resolve } from "./target.ts";
 
-/** Maximum body bytes read (and discarded) of an answer. */
+/** Maximum body bytes read of an answer; only {@link KEPT_BYTES} are kept. */
 const ANSWER_BYTES = 64 * 1024;
+
+/** Bytes of an answer that its record keeps. */
+const KEPT_BYTES = 256;
 
 /**
  * Meaning of Node's network error codes. Others are shown as the code only: messages may contain
@@ -102,9 +106,12 @@ function post(
 		});
 		request.on("error", reject);
 		request.on("response", (response) => {
-			const answered = (): void => resolve({ status: response.statusCode });
+			const first: Buffer[] = [];
 			let left = ANSWER_BYTES;
+			const answered = (): void =>
+				resolve({ status: response.statusCode, answer: beginningOf(first) });
 			response.on("data", (piece: Buffer) => {
+				if (ANSWER_BYTES - left < KEPT_BYTES) first.push(piece.subarray(0, KEPT_BYTES));
 				left -= piece.length;
 				if (left < 0) request.destroy();
 			});
@@ -116,6 +123,13 @@ function post(
 		if (typeof body === "string") request.end(body);
 		else Readable.from(body).pipe(request);
 	});
+}
+
+/** A character that the cut splits is left out. */
+function beginningOf(pieces: readonly Buffer[]): string | undefined {
+	const bytes = Buffer.concat(pieces).subarray(0, KEPT_BYTES);
+	const text = new TextDecoder().decode(bytes, { stream: true });
+	return printable(text.replace(/\s+/g, " ")).trim() || undefined;
 }
 
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {

@@ -16,6 +16,8 @@ export interface WebhookTry {
 /** The response status, or why there is none. */
 export interface WebhookAnswer {
 	status?: number | undefined;
+	/** The beginning of the response, printable; absent when it is empty. */
+	answer?: string | undefined;
 	/** A sentence that never contains the URL. */
 	error?: string | undefined;
 	/** A retry cannot help: the target is refused. */

@@ -133,6 +133,10 @@ export function webhookReceiverCases({ open }: Bed): void {
 			});
 			const { due } = await claim(site.store, { now: T0 + 1000 });
 			expect(due).toMatchObject([{ id: last, disabledAt: T0 + 1000 }]);
+			const put = { tried: failed(T0), state: "pending", dueAt: T0 + 86_400_000 } as const;
+			await webhooks.tried({ id: last, ...put });
+			const inFlight = await delivering(site);
+			expect((await claim(site.store, { now: T0 + 1000 })).due).toMatchObject([{ id: inFlight }]);
 			const { endpoint } = site;
 			expect(await webhooks.receivers({ endpoint, limit: 9 })).toHaveLength(1);
 			expect(await webhooks.receivers({ endpoint: "none", limit: 9 })).toEqual([]);
@@ -141,6 +145,8 @@ export function webhookReceiverCases({ open }: Bed): void {
 			expect(await webhooks.enable({ endpoint, receiver: "example.org", now })).toBe(false);
 			const enabled = (await claim(site.store, { now })).due;
 			expect(enabled.map(({ id, disabledAt }) => [id, disabledAt])).toEqual([[last, undefined]]);
+			const after = (await claim(site.store, { now: T0 + 1000 + HOLD })).due;
+			expect(after.map(({ id }) => id)).toContain(inFlight);
 		}));
 
 	it("D21: pending deliveries are counted by endpoint, up to a bound", () =>

@@ -69,7 +69,8 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 	const last = tries.at(-1);
 	const all = tries
 		.map(
-			({ at, status, error, tookMs }) => `${at} ${status ?? ""} ${error ?? ""} ${duration(tookMs)}`,
+			({ at, status, answer, error, tookMs }) =>
+				`${at} ${status ?? ""} ${error ?? ""} ${duration(tookMs)} ${answer ?? ""}`,
 		)
 		.join("\n");
 	return (
@@ -79,6 +80,9 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 			) : (
 				<>
 					{last.status ?? ""} {last.error ?? ""}{" "}
+					{last.answer === undefined || last.status === 200 ? null : (
+						<q className="break">{last.answer}</q>
+					)}{" "}
 					<span className="muted">
 						{duration(last.tookMs)}
 						{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}

@@ -131,10 +131,10 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 		const { id, endpoint, job, url } = delivery;
 		const at = d.now();
 		const began = d.clock.now();
-		const { sent, ...answer } = await answerTo(delivery);
+		const { sent, ...answered } = await answerTo(delivery);
 		const tookMs = Math.max(0, d.clock.now() - began);
 		const now = d.now();
-		const { status, error, final = false } = answer;
+		const { status, answer, error, final = false } = answered;
 		const reason = error ?? `the receiver answered ${status}, not 200`;
 		const { schedule, disableAfterMs } = d.endpoints.webhookSettings(endpoint);
 		const used = delivery.used + 1;
@@ -143,7 +143,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 			() =>
 				webhooks.tried({
 					id,
-					tried: { at, tookMs, status, error },
+					tried: { at, tookMs, status, answer, error },
 					...after,
 					counts: sent
 						? { reason, now, disableAfterMs: disableAfterMs === "off" ? undefined : disableAfterMs }

@@ -87,10 +87,14 @@ export async function enableReceiver(call: Call): Promise<AnswerOf<typeof ENABLE
 	return {};
 }
 
-/** The full URL only for callers that may submit jobs with one. */
+/**
+ * The full URL only for callers that may submit jobs with one. Answers only for administrators: where
+ * private networks are allowed, a client could read services there with them.
+ */
 function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
 	const { id, endpoint, job, url, state, tries, createdAt, dueAt } = row;
-	const full = may(principalOf(call), "write", endpoint);
+	const principal = principalOf(call);
+	const [full, admin] = [may(principal, "write", endpoint), may(principal, "admin")];
 	return {
 		id,
 		endpoint,
@@ -99,6 +103,10 @@ function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
 		url: full ? url : redactedUrl(url),
 		createdAt: isoJobTime(call.engine, createdAt),
 		dueAt: isoJobTime(call.engine, dueAt),
-		tries: tries.map(({ at, ...rest }) => ({ at: isoJobTime(call.engine, at), ...rest })),
+		tries: tries.map(({ at, answer, ...rest }) => ({
+			at: isoJobTime(call.engine, at),
+			...rest,
+			answer: admin ? answer : undefined,
+		})),
 	};
 }

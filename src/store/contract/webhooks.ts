@@ -67,8 +67,8 @@ export interface WebhookStore {
 	/** Receivers whose last attempt failed, failing longest first. */
 	receivers(q: { endpoint?: string | undefined; limit: number }): Promise<ReceiverRow[]>;
 	/**
-	 * Ends pause and disabling of a receiver; its pending deliveries are due. Signals `delivery`.
-	 * False if it is not failing.
+	 * Ends pause and disabling of a receiver; its pending deliveries are due, but for those that an
+	 * attempt holds. Signals `delivery`. False if it is not failing.
 	 */
 	enable(q: { endpoint: string; receiver: string; now: number }): Promise<boolean>;
 	/** Pending deliveries of each endpoint that has some; of one with more than `atMost`, that many. */

@@ -44,7 +44,7 @@ const CLAIM = statement(`
       CASE WHEN disabled_at IS NULL AND paused_until > $1 THEN paused_until END AS paused
     FROM due LEFT JOIN receivers USING (endpoint, receiver)
   )
-  UPDATE deliveries SET due_at = coalesce(paused, $4) FROM held WHERE number = claimed
+  UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
   RETURNING ${DELIVERY_COLUMNS}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
     octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(
@@ -67,7 +67,8 @@ const SET_STANDING = statement(
 );
 const DROP_STANDING = statement("DELETE FROM receivers WHERE endpoint = $1 AND receiver = $2");
 const DUE_NOW = statement(
-	"UPDATE deliveries SET due_at = $3 WHERE endpoint = $1 AND receiver = $2 AND due_at > $3",
+	`UPDATE deliveries SET due_at = $3
+  WHERE endpoint = $1 AND receiver = $2 AND due_at > $3 AND NOT in_flight`,
 );
 const PUT_OFF = statement(
 	"UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3",
@@ -80,7 +81,7 @@ const PENDING = statement(
 	`SELECT ${DELIVERY_COLUMNS}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
 );
 const TRIED = statement(
-	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5,
+	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5, in_flight = false,
     body = CASE WHEN erase AND $4 <> 'pending' THEN '' ELSE body END
   WHERE id = $1`,
 );
@@ -228,7 +229,7 @@ export function openWebhooks({
 	};
 }
 
-/** The receiver is to be called: all of its pending deliveries are due. */
+/** The receiver is to be called: its pending deliveries are due, but for those in flight. */
 async function resume(
 	run: Runner["run"],
 	{ endpoint, receiver, now }: { endpoint: string; receiver: string; now: number },

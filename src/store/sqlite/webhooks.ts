@@ -39,8 +39,9 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 	);
 	const dropStanding = db.prepare("DELETE FROM receivers WHERE endpoint = ? AND receiver = ?");
 	const dueNow = db.prepare(
-		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND due_at > ? AND receiver = ?",
+		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND due_at > ? AND receiver = ? AND in_flight = 0",
 	);
+	const hold = db.prepare("UPDATE deliveries SET due_at = ?, in_flight = ? WHERE number = ?");
 	const putOff = db.prepare(
 		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND receiver = ? AND due_at = ?",
 	);
@@ -84,7 +85,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 		signal({ kind: "delivery" });
 	}
 
-	/** The receiver is to be called: all of its pending deliveries are due. */
+	/** The receiver is to be called: its pending deliveries are due, but for those in flight. */
 	function resume({ endpoint, receiver }: { endpoint: string; receiver: string }, now: number) {
 		dropStanding.run(endpoint, receiver);
 		dueNow.run(now, endpoint, now, receiver);
@@ -106,7 +107,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 					const row = deliveryFrom(values);
 					const paused = disabledAt === null && (pausedUntil ?? 0) > now;
 					const held = { ...row, dueAt: paused ? pausedUntil! : now + holdMs };
-					deliveries.update(held);
+					hold.run(held.dueAt, paused ? 0 : 1, row.number);
 					if (!paused)
 						claimed.push({
 							...withoutNumber(held),

@@ -21,7 +21,7 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 	const selectBody = db.prepare("SELECT body FROM delivery_bodies WHERE number = ?");
 	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
 	const update = db.prepare(
-		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ? WHERE number = ?",
+		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ?, in_flight = 0 WHERE number = ?",
 	);
 	const remove = db.prepare("DELETE FROM deliveries WHERE number = ?");
 	const largeBody = db.prepare(
