@@ -1,8 +1,15 @@
 /** `SLUICE_SECRET` is replaced by restarting servers on one PostgreSQL one by one (D22). */
 import pg from "pg";
 import { expect, it } from "vitest";
+import { site } from "../e2e/site.ts";
+import { browser } from "../spec/console/browser.ts";
 import { handWorker, submitted } from "../spec/hand-worker.ts";
+import { balancer } from "../support/balancer.ts";
+import { freePort } from "../support/free-port.ts";
 import { servers } from "../support/servers.ts";
+import { call } from "../support/service.ts";
+import { allEndedOnce, traffic } from "../support/traffic.ts";
+import { until } from "../support/until.ts";
 
 const S3 = { accessId: "i", accessSecret: "a-secret", bucketName: "b", endpointUrl: "https://s3" };
 const endpoints = { ep: { env: { TOKEN: "a-token" } } };
@@ -69,4 +76,66 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 		await client.end();
 		await group.end();
 	}
+});
+
+it("D22: two servers under load get another secret one by one: no request fails, no session ends, every secret opens", {
+	timeout: 180_000,
+}, async (test) => {
+	const group = await servers();
+	test.onTestFinished(() => group.end());
+	const place = site(test);
+	const ours = place.launched({ workersMin: 1, workersMax: 1, leaseMs: 5000, limits: "off" });
+	const settings = { ours, waiting: { launcher: { type: "external" } } };
+	const ports = [await freePort(), await freePort()];
+	const spawn = (
+		n: number,
+		env: Record<string, string>,
+		folder?: (typeof live)[number]["folder"],
+	) =>
+		group.spawn({
+			endpoints: settings,
+			port: ports[n]!,
+			drainSeconds: 20,
+			env,
+			...(folder && { in: folder }),
+		});
+	const live: Awaited<ReturnType<typeof group.spawn>>[] = [];
+	for (const n of [0, 1]) live.push(await spawn(n, { SLUICE_SECRET: "old" }));
+	const front = await balancer(live.map(({ url }) => url));
+	test.onTestFinished(() => front.close());
+	const page = browser(front);
+	await page.signIn();
+	const secret = await call(front.url, "/v2/waiting/run", { body: { input: {}, s3Config: S3 } });
+	const made = await call(front.url, "/v1/endpoints", {
+		body: { id: "made", env: { TOKEN: "a-token" }, launcher: { type: "external" } },
+	});
+	expect([secret.status, made.status]).toEqual([200, 201]);
+
+	const load = traffic({ urls: [front.url], endpoints: ["ours"], clients: 4 });
+	async function restartAll(env: Record<string, string>): Promise<void> {
+		for (const [n, each] of live.entries()) {
+			await load.more(10);
+			expect(await each.end("SIGTERM")).toBe(0);
+			await load.more(5);
+			live[n] = await spawn(n, env, each.folder);
+			await until("the balancer to know it", () => front.ready.every(Boolean));
+			expect((await page.send("/v1/keys")).status).toBe(200);
+		}
+	}
+	await restartAll(BOTH);
+	await until("everything to be encrypted again", () =>
+		live.some(({ stderr }) => stderr().includes("SLUICE_SECRET_PREVIOUS can be removed")),
+	);
+	await restartAll({ SLUICE_SECRET: "new" });
+	await load.more(10);
+	await load.end();
+	await allEndedOnce({ load, urls: live.map(({ url }) => url), store: group.store });
+	expect([front.failed, load.failures, load.wrong]).toEqual([[], [], []]);
+
+	const [, second] = live;
+	const worker = await handWorker(second!, "waiting");
+	expect(await worker.take()).toMatchObject({ id: secret.json.id, s3Config: S3 });
+	const renewed = await call(front.url, "/v1/endpoints/made", { method: "PATCH", body: {} });
+	expect(renewed.json.env).toEqual(["TOKEN"]);
+	expect(live.map(({ stderr }) => stderr()).join("")).not.toContain("cannot be read");
 });
