@@ -16,6 +16,7 @@ const AllWorkersPage = lazy(() =>
 );
 const WebhooksPage = lazy(() => import("./pages/webhooks.tsx"));
 const KeysPage = lazy(() => import("./pages/keys.tsx"));
+const AuditPage = lazy(() => import("./pages/audit.tsx"));
 
 export function App(): ReactNode {
 	const { path } = usePlace();
@@ -39,6 +40,7 @@ function pageOf(first: string, id: string | undefined, rest: readonly string[]):
 	if (first === "workers") return <AllWorkersPage />;
 	if (first === "webhooks") return <WebhooksPage />;
 	if (first === "keys") return <KeysPage />;
+	if (first === "audit") return <AuditPage />;
 	return (
 		<>
 			<h1 className="hidden">{T.noPage}</h1>

@@ -7,8 +7,9 @@ export const GLOBAL_PAGES = [
 	{ path: "overview", name: T.pages.overview, icon: "overview" },
 	{ path: "workers", name: T.pages.workers, icon: "worker" },
 	{ path: "webhooks", name: T.pages.webhooks, icon: "webhook" },
-	{ path: "keys", name: T.pages.keys, icon: "key" },
-] as const satisfies readonly { path: string; name: string; icon: IconName }[];
+	{ path: "keys", name: T.pages.keys, icon: "key", admin: true },
+	{ path: "audit", name: T.pages.audit, icon: "list", admin: true },
+] as const satisfies readonly { path: string; name: string; icon: IconName; admin?: true }[];
 
 /** Pages of each endpoint. */
 export const ENDPOINT_PAGES = [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../src/api/operations.ts";
 import { markOf, withFiles } from "./attachments.ts";
 import { ago, duration, short } from "./format.ts";
 import { filterOf } from "./job-filter.ts";
@@ -6,6 +7,7 @@ import { jobIdOf } from "./job-id.ts";
 import { to } from "./router.ts";
 import { SNIPPETS } from "./snippets.ts";
 import { textIn } from "./stream-text.ts";
+import { T } from "./text.ts";
 
 const ID = "01a1ff13-c2e4-775d-a489-6fd9c3e8ce72";
 
@@ -84,6 +86,15 @@ describe("texts of the console", () => {
 			expect(code).toContain("thumbnail");
 			expect(code).toContain("SLUICE_API_KEY");
 		}
+	});
+
+	it("D42: every audited operation has a name", () => {
+		const audited = OPERATIONS.filter(({ access, methods, audited: too }) =>
+			access === "admin" ? !methods.includes("GET") : too,
+		);
+		expect(Object.keys(T.audit.actions).toSorted()).toEqual(
+			audited.map(({ name }) => name).toSorted(),
+		);
 	});
 
 	it("an attached file that is not there is named", async () => {

@@ -19,6 +19,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	delivery_not_found: "List the deliveries.",
 	receiver_not_found: "List the receivers; it may have answered since.",
 	key_not_found: "List the keys.",
+	session_not_found: "List the sessions; it may have ended since.",
 	worker_not_found: "List the workers of the endpoint; logs of ended ones are kept for 24 h.",
 	worker_gone: "List the workers of the endpoint.",
 	path_not_found: "Check the path; `/docs` lists all.",

@@ -1,5 +1,5 @@
 /** The audit log (D42). */
-import { CURSOR, LIMIT } from "./params.ts";
+import { CURSOR, LIMIT, text } from "./params.ts";
 import { route } from "./route.ts";
 import { EXAMPLE, MOMENT, TEXT, TEXTS, pageOf } from "./schema.ts";
 import type { Static } from "./schema.ts";
@@ -22,6 +22,9 @@ export const AUDIT_ENTRY = {
 	description: "A change that an administrator made or tried.",
 } as const;
 export type AuditEntry = Static<typeof AUDIT_ENTRY>;
+
+export const KEY_FILTER = text("key", 100, "Only entries of the key with this id.");
+export const ACTION_FILTER = text("action", 100, "Only this operation, by its operationId.");
 
 export const LIST_AUDIT = route({
 	methods: ["GET"],
@@ -47,5 +50,5 @@ export const LIST_AUDIT = route({
 			next: null,
 		},
 	},
-	query: [LIMIT, CURSOR],
+	query: [KEY_FILTER, ACTION_FILTER, LIMIT, CURSOR],
 });

@@ -109,6 +109,7 @@ export const SIGN_IN = route({
 	},
 	errors: ["unauthorized", "console_link_over", "too_many_failures", "store_unavailable"],
 	signIn: true,
+	audited: true,
 });
 
 export const GET_SESSION = route({
@@ -125,10 +126,11 @@ export const SIGN_OUT = route({
 	path: "/console/session",
 	access: "anyone",
 	name: "signOut",
-	summary: "Removes the cookie of the console.",
+	summary: "Ends the session of the console and removes its cookie.",
 	answer: emptyAnswer("Signed out."),
 	body: NO_BODY,
 	errors: ["unauthorized", "store_unavailable"],
+	audited: true,
 });
 
 export const CONSOLE_ROUTES = [

@@ -18,6 +18,7 @@ import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import { ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
 import type { RouteDefinition } from "./route.ts";
 import type { JsonSchema } from "./schema.ts";
+import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
 import { DOCUMENTATION_ROUTES, HEALTHZ, LIST_SERVERS, READYZ, SERVER } from "./service.ts";
 import { DELIVERY, WEBHOOK_ROUTES } from "./webhooks.ts";
 import { DISPATCHED_JOB, WORKER_ROUTES } from "./worker-protocol.ts";
@@ -45,6 +46,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Key: KEY,
 	Principal: PRINCIPAL,
 	NewKey: NEW_KEY,
+	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,
 };
 
@@ -57,6 +59,7 @@ const OTHER_ROUTES = [
 	...JOB_RECORD_ROUTES,
 	...WEBHOOK_ROUTES,
 	...KEY_ROUTES,
+	...SESSION_ROUTES,
 	LIST_AUDIT,
 	LIST_SERVERS,
 	...CONSOLE_ROUTES,

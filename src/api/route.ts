@@ -15,7 +15,7 @@ export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
 /** Path parameters; `rest`: the remaining path with slashes. */
 export type PathParams = Record<
-	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "rest",
+	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "rest",
 	string
 >;
 
@@ -75,6 +75,8 @@ export interface RouteDefinition {
 	readonly poll?: true;
 	/** Has an API key in its body: refusals are delayed (D31). */
 	readonly signIn?: true;
+	/** In the audit log besides changes by administrators (D42). */
+	readonly audited?: true;
 	/** If not ours (D32). */
 	readonly errorForm?: "openai";
 }

@@ -13,18 +13,23 @@ interface Entry {
 	result: string;
 }
 
+const FILTERS = {
+	key: { value: "ID", summary: "only entries of the key with this id" },
+	action: { value: "NAME", summary: "only this operation, such as createKey" },
+} as const;
+
 export const audit: Action = {
 	name: "audit",
 	args: [],
 	summary: "list what administrators changed, newest first",
-	flags: { ...PAGE_FLAGS, ...JSON_FLAG },
+	flags: { ...FILTERS, ...PAGE_FLAGS, ...JSON_FLAG },
 	async run(input) {
-		const query = queryOf(input.flags, Object.keys(PAGE_FLAGS));
+		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
 		const answer = await input.service.request("GET", path`/v1/audit?${query}`);
 		const { entries, next } = answer.json as { entries: Entry[]; next: string | null };
 		printAnswer(answer, input, () =>
 			entries.length === 0
-				? "No entries.\n"
+				? `${query.has("key") || query.has("action") ? "No matching entries" : "No entries"}.\n`
 				: table(["AT", "KEY", "ADDRESS", "ACTION", "SUBJECT", "RESULT"], entries.map(row)),
 		);
 		printNextPage(next, input);

@@ -9,6 +9,7 @@ import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { serve } from "./serve.ts";
+import { sessions } from "./sessions.ts";
 import { webhooks } from "./webhooks.ts";
 import { workerEnv } from "./worker-env.ts";
 import { workers } from "./workers.ts";
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
 	workerEnv,
 	keys,
 	consoleCommand,
+	sessions,
 	webhooks,
 	audit,
 	migrate,

@@ -52,6 +52,10 @@ export const ERRORS = {
 		status: 404,
 		sentence: "There is no key '{key}'. GET /v1/keys lists those that exist.",
 	},
+	session_not_found: {
+		status: 404,
+		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",
+	},
 	worker_not_found: {
 		status: 404,
 		sentence:

@@ -37,6 +37,8 @@ export interface EngineOptions {
 	workerLogs: WorkerLogs;
 	/** Keys for stored secrets (D21, D22). */
 	sealKeys: SealKeys;
+	/** Identity of the store. */
+	storeId: string;
 	sendWebhook: SendWebhook;
 	/** `SLUICE_API_KEY`. */
 	apiKey?: string | undefined;
@@ -82,6 +84,7 @@ export function createEngine(o: EngineOptions): Engine {
 		...context,
 		now: timeOfDay,
 		sealKeys: o.sealKeys,
+		storeId: o.storeId,
 		apiKey: o.apiKey,
 	});
 	const limits = createLimits({ ...context, server: run });
@@ -115,7 +118,6 @@ export function createEngine(o: EngineOptions): Engine {
 		run,
 		cluster,
 		endpoints,
-		keys: access.keys,
 		views: workers.allViews,
 	});
 	const domains = { access, limits, cluster, endpoints, workers, jobs, webhooks, metrics };

@@ -8,7 +8,7 @@ import { may } from "../engine/access/keys.ts";
 import type { Scope } from "../core/key-request.ts";
 import type { Principal } from "../engine/access/keys.ts";
 import type { Call } from "./call.ts";
-import { fromCookie } from "./console/session-cookie.ts";
+import { fromCookie, pageTokenIn, tokenIn } from "./console/session-cookie.ts";
 
 /** Delay of refused polls, ms: SDK workers retry at once (D26). */
 export const REFUSED_POLL_MS = 5000;
@@ -59,6 +59,16 @@ export function permit(principal: Principal, scope: Scope, endpoint?: string): v
 		? `The API key is valid for ${endpoints.length === 1 ? "endpoint" : "endpoints"} ${endpoints.join(", ")} only.`
 		: `This needs an API key with the scope ${scope}; the one sent has ${scopes.join(", ")}.`;
 	throw new ApiError("unauthorized", { why });
+}
+
+/** The caller as its key is now; undefined once its key or session has ended. Not a use. */
+export async function principalNow(call: Call): Promise<Principal | undefined> {
+	const { keys, sessions } = call.engine.access;
+	const found =
+		call.session === undefined
+			? await keys.holder(principalOf(call).keyId)
+			: await sessions.resume(tokenIn(call) ?? "", pageTokenIn(call));
+	return found?.principal;
 }
 
 /** Only for routes with a scope. */

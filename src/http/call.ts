@@ -28,6 +28,8 @@ export interface Call {
 	bundle: Bundle;
 	/** On routes with a scope. */
 	principal?: Principal;
+	/** Id of the console's session that the caller uses, begins or ends. */
+	session?: string;
 	/** On worker routes. */
 	worker?: Worker;
 	memory: MemoryShares;

@@ -21,7 +21,16 @@ const TABLE = [
 ];
 TABLE.push(row(["POST"], "/v2/:endpoint/openai/*"));
 const match = matcher(TABLE);
-const NONE = { endpoint: "", job: "", worker: "", delivery: "", receiver: "", key: "", rest: "" };
+const NONE = {
+	endpoint: "",
+	job: "",
+	worker: "",
+	delivery: "",
+	receiver: "",
+	key: "",
+	session: "",
+	rest: "",
+};
 
 describe("matcher", () => {
 	it("finds the row of a path by method, with its parameters", () => {
@@ -128,6 +137,7 @@ describe("matcher", () => {
 						delivery: job,
 						receiver: job,
 						key: job,
+						session: job,
 						token: job,
 					};
 					const found = find(

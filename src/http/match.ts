@@ -49,6 +49,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			delivery: "",
 			receiver: "",
 			key: "",
+			session: "",
 			rest: "",
 		};
 		let at: Node<R> | undefined = root;

@@ -50,6 +50,7 @@ const NO_PARAMS: Readonly<PathParams> = {
 	delivery: "",
 	receiver: "",
 	key: "",
+	session: "",
 	rest: "",
 };
 

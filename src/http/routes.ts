@@ -17,6 +17,7 @@ import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
 import * as logs from "./v1/logs-api.ts";
 import * as metrics from "./v1/metrics-api.ts";
+import * as sessions from "./v1/sessions-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
 import * as workers from "./v1/workers-api.ts";
 import { doneBatch } from "./worker/done-batch.ts";
@@ -73,6 +74,9 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listSessions: sessions.list,
+	endSession: sessions.end,
+	endSessions: sessions.endAll,
 	listServers: listServers,
 	createConsoleLink: session.createLink,
 	signIn: session.signIn,

@@ -2,6 +2,7 @@
 import type { EndpointRow } from "./contract/endpoints.ts";
 import type { ReceiverRow } from "../core/receiver.ts";
 import type { MetricsRow } from "./contract/metrics.ts";
+import type { SessionRow } from "./contract/sessions.ts";
 import type { ClockStep } from "./contract/time.ts";
 
 /** Columns as {@link endpointFrom} reads them. */
@@ -32,6 +33,51 @@ export const METRICS_COLUMNS = "endpoint, step, at, source, tally";
 export function metricsFrom(values: readonly unknown[]): MetricsRow {
 	const [endpoint, step, at, source, tally] = values as [string, number, number, string, string];
 	return { endpoint, step, at, source, tally };
+}
+
+/** Columns as {@link sessionFrom} reads them and {@link sessionValues} returns them. */
+export const SESSION_COLUMNS =
+	"id, hash, page, key_id, mark, by_link, created_at, until, last_used_at, address, client";
+
+export function sessionFrom(values: readonly unknown[]): SessionRow {
+	const [id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client] =
+		values as [
+			string,
+			string,
+			string,
+			string,
+			string,
+			boolean | number,
+			number,
+			number,
+			number,
+			string,
+			string,
+		];
+	const row = { id, hash, page, keyId, mark, createdAt, until, lastUsedAt, address, client };
+	return { ...row, byLink: Boolean(byLink) };
+}
+
+/** `byLink` is a boolean: SQLite takes a number. */
+export function sessionValues(row: SessionRow): (string | number | boolean)[] {
+	const { id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt } = row;
+	const { address, client } = row;
+	return [id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client];
+}
+
+/** Conditions on `audit` and their values; `parameter` is the n-th of them, from 1. */
+export function auditFilter(
+	{ keyId, action }: { keyId?: string | undefined; action?: string | undefined },
+	parameter: (n: number) => string,
+): { where: string; values: string[] } {
+	const given = [
+		["key_id", keyId],
+		["action", action],
+	].filter((each): each is [string, string] => each[1] !== undefined);
+	return {
+		where: given.map(([column], n) => `${column} = ${parameter(n + 1)} AND `).join(""),
+		values: given.map(([, value]) => value),
+	};
 }
 
 /** Name of the last time seen in `meta`. */

@@ -6,7 +6,8 @@ import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-w
 import { servers } from "../support/servers.ts";
 import type { Servers, TestServer } from "../support/servers.ts";
 import { call, KEY } from "../support/service.ts";
-import { untilFits } from "../support/until.ts";
+import { browser } from "../spec/console/browser.ts";
+import { untilFits, within } from "../support/until.ts";
 
 let group: Servers;
 let a: TestServer;
@@ -87,6 +88,25 @@ describe("clients", () => {
 			() => call(b.url, "/v1/endpoints", { key: json.key }),
 			({ status }) => status === 401,
 		);
+	});
+
+	it("D31: a session that begins at one server is taken by the other, until it is ended at one", async () => {
+		for (const byAdmin of [false, true]) {
+			const [atA, atB] = [browser(a), browser(b)];
+			await atA.signIn();
+			[atB.cookie, atB.pageToken] = [atA.cookie, atA.pageToken];
+			expect((await atB.send("/v1/keys")).status).toBe(200);
+			const [{ id }] = (await call(b.url, "/v1/sessions")).json.sessions;
+			if (byAdmin) await call(a.url, `/v1/sessions/${id}`, { method: "DELETE" });
+			else expect((await atA.send("/console/session", { method: "DELETE" })).status).toBe(200);
+			expect((await atA.send("/v1/keys")).status).toBe(401);
+			const refused = untilFits(
+				() => atB.send("/v1/keys"),
+				({ status }) => status === 401,
+			);
+			await within("the other server's refusal", refused, 2000);
+			expect((await call(a.url, "/v1/sessions")).json.sessions).toEqual([]);
+		}
 	});
 
 	it("D29: an endpoint paused at one server hands out nothing at the other until it is resumed", async () => {

@@ -9,6 +9,7 @@ import type { SdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, statusOf, stopsOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers } from "../support/servers.ts";
 import type { Servers, TestServer } from "../support/servers.ts";
+import { browser } from "../spec/console/browser.ts";
 import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 
@@ -110,6 +111,18 @@ describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () =
 				)
 			).status,
 		).toBe(401);
+	});
+
+	it("D31: so is a session that was ended", async () => {
+		const page = browser(server);
+		await page.signIn();
+		expect((await page.send("/v1/keys")).status).toBe(200);
+		await sql("DELETE FROM sessions");
+		await untilFits(
+			() => page.send("/v1/keys"),
+			({ status }) => status === 401,
+			SOON_MS,
+		);
 	});
 
 	it("D26: so is a revoked worker token", async () => {

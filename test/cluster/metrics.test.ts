@@ -33,7 +33,7 @@ const sum = (line: readonly (number | null)[]): number =>
 function untilReported(server: TestServer, fits: (endpoint: any) => boolean): Promise<void> {
 	return new Promise((resolve) => {
 		const leave = server.engine.metrics.listen({
-			keyId: "environment",
+			principal: async () => ({ keyId: "environment", name: "all", scopes: ["admin"] }),
 			intervalMs: 1000,
 			closed: () => {},
 			send(text) {

@@ -7,7 +7,7 @@ import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
-import { call } from "../support/service.ts";
+import { KEY, call } from "../support/service.ts";
 import { pathProxy } from "../support/path-proxy.ts";
 import type { PathProxy } from "../support/path-proxy.ts";
 import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
@@ -41,6 +41,7 @@ beforeAll(async () => {
 	);
 	await over;
 	await here.key(["write"], ["waiting"]);
+	await call(here.service.url, "/console/session", { body: { key: KEY } });
 	made.worker = (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id;
 });
 
@@ -93,6 +94,21 @@ const PAGES: readonly {
 	{ name: "workers", at: () => "#/workers", ready: () => made.worker },
 	{ name: "webhooks", at: () => "#/webhooks", ready: () => T.webhooks.redeliver },
 	{ name: "keys", at: () => "#/keys", ready: () => T.keys.never },
+	{ name: "audit", at: () => "#/audit", ready: () => T.audit.ok },
+	{
+		name: "rotate a key",
+		at: () => "#/keys",
+		ready: () => T.sessions.current,
+		before: (page) => press(page, T.keys.rotate),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "end a session",
+		at: () => "#/keys",
+		ready: () => T.sessions.current,
+		before: (page) => press(page, T.sessions.endOthers),
+		after: (page) => page.keyboard.press("Escape"),
+	},
 	{ name: "no such page", at: () => "#/nowhere", ready: () => T.noPage },
 	{
 		name: "search",

@@ -91,6 +91,8 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 
 	it("D30, spec 5.3: a key is shown once; its next call after it is revoked is 401, its sessions' too", async () => {
 		const page = await here.open({ at: "#/keys" });
+		const keys = page.getByRole("table", { name: T.pages.keys });
+		const row = keys.locator("tbody tr", { hasText: "batch" });
 		await press(page, T.keys.create);
 		const dialog = page.getByRole("dialog");
 		await dialog.getByLabel(T.keys.name, { exact: true }).fill("batch");
@@ -101,7 +103,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
 		await press(page, T.keys.kept);
 		// Neither used nor to expire.
-		await rowOf(page, "batch").getByText(T.keys.never).nth(1).waitFor();
+		await row.getByText(T.keys.never).nth(1).waitFor();
 		expect(await page.content()).not.toContain(key);
 
 		const before = await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } });
@@ -109,9 +111,9 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		const held = await here.open({ key, at: "#/endpoints/waiting/requests", forgive: REFUSED });
 		await rowOf(held, before.json.id.slice(-12)).waitFor();
 
-		await rowOf(page, "batch").getByRole("button", { name: T.keys.revoke }).click();
+		await row.getByRole("button", { name: T.keys.revoke }).click();
 		await press(page, T.keys.revoke);
-		await rowOf(page, "batch").waitFor({ state: "detached" });
+		await row.waitFor({ state: "detached" });
 		expect(
 			(await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } })).status,
 		).toBe(401);
@@ -157,6 +159,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			["#/workers", worker],
 			["#/webhooks", T.pages.webhooks],
 			["#/keys", T.keys.mayNot],
+			["#/audit", T.audit.mayNot],
 		] as const) {
 			await goTo(page, hash);
 			await page.locator("main").getByText(ready, { exact: false }).first().waitFor();
@@ -188,7 +191,9 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			expect(
 				await page
 					.getByRole("link", {
-						name: new RegExp(`^(${T.pages.keys}|${T.job.again}|${T.requests.sendOne})$`),
+						name: new RegExp(
+							`^(${T.pages.keys}|${T.pages.audit}|${T.job.again}|${T.requests.sendOne})$`,
+						),
 					})
 					.count(),
 				hash,

@@ -1,8 +1,9 @@
-/** `sluice keys` and `sluice webhooks` (D30, D21, D36). */
+/** `sluice keys`, `sluice sessions` and `sluice webhooks` (D30, D31, D21, D36). */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { browser } from "../spec/console/browser.ts";
 import { call } from "../support/service.ts";
 import { managed } from "./managed.ts";
 import { run } from "./site.ts";
@@ -125,6 +126,37 @@ describe("sluice keys", () => {
 			stdout: "",
 			stderr: expect.stringContaining("Missing option --name"),
 		});
+	});
+});
+
+describe("sluice sessions", () => {
+	it.concurrent("D31, D36: lists sessions, ends one and all", async (test) => {
+		const { ask, stdoutOf, service } = await managed(test);
+		expect(await stdoutOf("sessions")).toMatch(/No one is signed in.*sluice console\n$/);
+		const pages = [browser(service), browser(service), browser(service)];
+		for (const page of pages) await page.signIn();
+		const list = await stdoutOf("sessions", "list");
+		expect(list).toMatch(
+			/^ID +KEY +BY +CLIENT +ADDRESS +SIGNED IN +LAST USED +EXPIRES\n(\S+ +SLUICE_API_KEY +key +.*Z\n){3}$/,
+		);
+		const [id = ""] = list.split("\n")[1]!.split(" ");
+		expect(await stdoutOf("sessions", "end", id)).toBe(`Ended session ${id}.\n`);
+		expect(await ask("sessions", "end", id)).toMatchObject({
+			code: 1,
+			stdout: "",
+			stderr: expect.stringContaining(`There is no session '${id}'`),
+		});
+		for (const words of [[], [id, "--all"], ["--all", "--key", "x"]])
+			expect(await ask("sessions", "end", ...words)).toMatchObject({
+				code: 2,
+				stderr: expect.stringContaining("Usage: sluice sessions end ID"),
+			});
+		expect(await stdoutOf("sessions", "end", "--key", "none")).toBe("Ended 0 sessions.\n");
+		const statuses = await Promise.all(pages.map((page) => page.send("/v1/keys")));
+		const refused = statuses.filter(({ status }) => status === 401);
+		expect([refused.length, statuses.length]).toEqual([1, 3]);
+		expect(await stdoutOf("sessions", "end", "--all", "--json")).toBe('{"ended":2}\n');
+		for (const page of pages) expect((await page.send("/v1/keys")).status).toBe(401);
 	});
 });
 

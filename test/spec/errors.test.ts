@@ -130,6 +130,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 	job_not_found: () => get("/v2/open/status/none"),
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
 	key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
+	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();
 		try {

@@ -79,7 +79,10 @@ const answered = new Set<string>();
 async function ask(
 	id: string,
 	q: Partial<
-		Record<"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "route", string>
+		Record<
+			"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "route",
+			string
+		>
 	> & {
 		query?: string;
 		step?: number;
@@ -300,6 +303,9 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		const { json } = await ask("signIn", {}, { key: null, body: { key: KEY } });
 		expect((await ask("getSession")).json).toEqual({ principal: json.principal });
 		await ask("signOut", {}, { key: null });
+		const [{ id }] = (await ask("listSessions")).json.sessions;
+		await ask("endSession", { session: id });
+		await ask("endSessions");
 	});
 
 	it("servers", async () => {
@@ -341,6 +347,8 @@ describe("D2: refusals are those that the document names", () => {
 		["delivery_not_found", "redeliver", { delivery: "msg_1" }, {}],
 		["receiver_not_found", "enableReceiver", { receiver: "none.example" }, {}],
 		["key_not_found", "revokeKey", { key: "1" }, {}],
+		["session_not_found", "endSession", { session: "1" }, {}],
+		["bad_query", "endSessions", { query: "?key=" }, {}],
 		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
 		["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],
 		["body_too_large", "createKey", {}, { text: `"${"x".repeat(70_000)}"` }],

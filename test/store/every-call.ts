@@ -2,6 +2,7 @@
  * One call of every operation of the contract, by its name, as a store without any rows takes it.
  */
 import type { Store } from "../../src/store/contract/store.ts";
+import { sessionRow } from "./sessions.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
 type Calls = Readonly<Record<string, () => Promise<unknown>>>;
@@ -67,6 +68,18 @@ export function everyCall(store: Store): Calls {
 		"keys.used": () => store.keys.used({ id: named.id, now }),
 		"keys.rotate": () => store.keys.rotate({ id: named.id, hash: nextId(), previousUntil: now }),
 		"keys.remove": () => store.keys.remove({ id: named.id, now }),
+		"sessions.insert": () =>
+			store.sessions.insert({
+				row: sessionRow(1, { id: nextId(), hash: nextId() }),
+				atMost: 9,
+				usedSince: now,
+				now,
+			}),
+		"sessions.find": () => store.sessions.find({ hash: "h" }),
+		"sessions.list": () => store.sessions.list(),
+		"sessions.used": () => store.sessions.used({ id: named.id, now, address: "" }),
+		"sessions.remove": () => store.sessions.remove({ id: named.id }),
+		"sessions.removeAll": () => store.sessions.removeAll({ keyId: "none" }),
 		"audit.append": () =>
 			store.audit.append({
 				entry: {

@@ -21,6 +21,7 @@ import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
 import { retentionCases } from "./retention.ts";
 import { secretCases } from "./secrets.ts";
+import { sessionCases } from "./sessions.ts";
 import { signalCases } from "./signals.ts";
 import { webhookReceiverCases } from "./webhook-receivers.ts";
 import { webhookCases } from "./webhooks.ts";
@@ -52,6 +53,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	workers: workerCases,
 	endpoints: endpointCases,
 	keys: keyCases,
+	sessions: sessionCases,
 	webhooks: webhookCases,
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,

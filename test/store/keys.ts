@@ -120,9 +120,22 @@ export function keyCases({ open }: Bed): void {
 			const first = await audit.list({ limit: 2 });
 			expect(first.entries).toEqual([entry(3), entry(2)]);
 			expect(await audit.list({ limit: 2, cursor: first.next })).toEqual({ entries: [entry(1)] });
+			const other = { ...entry(4), keyId: "k", action: "revokeKey" };
+			await audit.append({ entry: other });
+			for (const [filter, found] of [
+				[{ keyId: "k" }, [other]],
+				[{ action: "createKey" }, [entry(3), entry(2), entry(1)]],
+				[{ keyId: "k", action: "revokeKey" }, [other]],
+				[{ keyId: "k", action: "createKey" }, []],
+				[{ keyId: "k \u0000" }, []],
+			] as const)
+				expect((await audit.list({ limit: 9, ...filter })).entries).toEqual(found);
+			const one = await audit.list({ limit: 1, action: "createKey" });
+			const rest = await audit.list({ limit: 9, action: "createKey", cursor: one.next });
+			expect([...one.entries, ...rest.entries]).toEqual([entry(3), entry(2), entry(1)]);
 			expect(await audit.expire({ before: T0 + 3, limit: 1 })).toBe(1);
 			expect(await audit.expire({ before: T0 + 3, limit: 9 })).toBe(1);
-			expect((await audit.list({ limit: 9 })).entries).toEqual([entry(3)]);
+			expect((await audit.list({ limit: 9 })).entries).toEqual([other, entry(3)]);
 		}));
 
 	it("D30: remove › of the last two at once one stays", () =>

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
 import { openAudit } from "../../src/store/postgres/audit.ts";
 import { openKeys, openTokens } from "../../src/store/postgres/keys.ts";
+import { openSessions } from "../../src/store/postgres/sessions.ts";
 import { openMeta } from "../../src/store/postgres/meta.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { openWorkerRows } from "../../src/store/postgres/rows/worker-rows.ts";
@@ -14,6 +15,7 @@ import type { KeyRow } from "../../src/store/contract/keys.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { keyCases } from "./keys.ts";
 import { place } from "./postgres-place.ts";
+import { sessionCases, sessionRow } from "./sessions.ts";
 import { T0 } from "./site.ts";
 import { until } from "../support/until.ts";
 
@@ -31,6 +33,7 @@ async function open(): Promise<Store> {
 	const here = await place({ onTestFinished: () => {} });
 	return {
 		keys: openKeys(here),
+		sessions: openSessions(here),
 		audit: openAudit(here),
 		tokens: openTokens(here),
 		close: () => here.database.close(),
@@ -39,6 +42,10 @@ async function open(): Promise<Store> {
 
 describe("the contract of keys", () => {
 	keyCases({ open, store: () => expect.fail("No case of keys shares a store.") });
+});
+
+describe("the contract of sessions", () => {
+	sessionCases({ open, store: () => expect.fail("No case of sessions shares a store.") });
 });
 
 it("D30: of several servers one makes the first key, and of the last two admin keys one stays", async (test) => {
@@ -73,6 +80,20 @@ it("D30, D26: other servers are notified of keys and tokens that end, and of not
 	expect((await keys.list()).map(({ name }) => name)).toEqual(["odd \u0000 \ud800"]);
 	await keys.remove({ id: "key-1", now: T0 });
 	await tokens.remove({ worker: "w" });
+	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
+});
+
+it("D31: other servers are notified of sessions that end, and of nothing else", async (test) => {
+	const here = await place(test);
+	const sessions = openSessions(here);
+	for (const n of [1, 2, 3])
+		await sessions.insert({ row: sessionRow(n), atMost: 9, usedSince: T0, now: T0 });
+	await sessions.used({ id: "session-1", now: T0 + 9, address: "" });
+	await sessions.remove({ id: "none" });
+	await sessions.removeAll({ keyId: "none" });
+	expect(here.others).toEqual([]);
+	await sessions.remove({ id: "session-1" });
+	await sessions.removeAll({});
 	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
 });
 

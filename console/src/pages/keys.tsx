@@ -1,28 +1,25 @@
-/** API keys (D30): made with scopes, shown once, revoked. */
+/** API keys (D30): made with scopes, rotated, revoked; and the sessions that they began (D31). */
 import { useState } from "react";
 import type { ReactNode } from "react";
-import { Failure, ask } from "../api.ts";
-import { now } from "../clock.ts";
-import { useFeed } from "../feed.ts";
+import { ask } from "../api.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
-import { CodeBlock } from "../parts/copy.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
-import { Checkbox, TextField } from "../parts/field.tsx";
+import { Confirm } from "../parts/dialog.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useMay } from "../session.tsx";
-import type { Key, NewKey, Scope } from "../shapes.ts";
+import type { Key } from "../shapes.ts";
 import { T } from "../text.ts";
-
-const SCOPES: readonly Scope[] = ["read", "write", "admin"];
+import { CreateKey, RotateKey } from "./key-dialogs.tsx";
+import { Sessions } from "./sessions.tsx";
 
 export default function KeysPage(): ReactNode {
 	const admin = useMay("admin");
 	const [making, setMaking] = useState(false);
+	const [rotating, setRotating] = useState<Key | undefined>(undefined);
 	const [revoking, setRevoking] = useState<Key | undefined>(undefined);
 	const {
 		data: keys,
@@ -78,13 +75,18 @@ export default function KeysPage(): ReactNode {
 				),
 		},
 		{
-			name: T.keys.revoke,
+			name: T.keys.actions,
 			silent: true,
 			end: true,
 			cell: (key) => (
-				<Button look="quiet" onPress={() => setRevoking(key)}>
-					{T.keys.revoke}
-				</Button>
+				<span className="actions end">
+					<Button look="quiet" onPress={() => setRotating(key)}>
+						{T.keys.rotate}
+					</Button>
+					<Button look="quiet" onPress={() => setRevoking(key)}>
+						{T.keys.revoke}
+					</Button>
+				</span>
 			),
 		},
 	];
@@ -110,6 +112,16 @@ export default function KeysPage(): ReactNode {
 					<Table label={T.pages.keys} columns={columns} rows={keys} id={({ id }) => id} />
 				</section>
 			)}
+			<Sessions change={keys} />
+			{rotating ? (
+				<RotateKey
+					of={rotating}
+					close={() => {
+						setRotating(undefined);
+						reload();
+					}}
+				/>
+			) : null}
 			{making ? (
 				<CreateKey
 					close={() => {
@@ -134,118 +146,5 @@ export default function KeysPage(): ReactNode {
 				</Confirm>
 			) : null}
 		</>
-	);
-}
-
-const DAY_MS = 86_400_000;
-
-const inDays = (days: number): string => new Date(now() + days * DAY_MS).toISOString();
-
-function CreateKey({ close }: { close: () => void }): ReactNode {
-	const { endpoints = [] } = useFeed();
-	const [name, setName] = useState("");
-	const [scopes, setScopes] = useState<readonly Scope[]>(["write"]);
-	const [only, setOnly] = useState<readonly string[]>([]);
-	const [days, setDays] = useState("");
-	const [made, setMade] = useState<NewKey | undefined>(undefined);
-	const [failure, setFailure] = useState<Failure | undefined>(undefined);
-	const [busy, setBusy] = useState(false);
-	const make = async (): Promise<void> => {
-		setBusy(true);
-		try {
-			setMade(
-				await ask<NewKey>("v1/keys", {
-					method: "POST",
-					body: {
-						name: name.trim(),
-						scopes,
-						...(only.length > 0 && !scopes.includes("admin") ? { endpoints: only } : {}),
-						...(days === "" ? {} : { expiresAt: inDays(Number(days)) }),
-					},
-				}),
-			);
-		} catch (error) {
-			if (!(error instanceof Failure)) throw error;
-			setFailure(error);
-			setBusy(false);
-		}
-	};
-	if (made?.key !== undefined) {
-		return (
-			<Dialog title={T.keys.createdTitle(made.name)} close={close}>
-				<div className="stack">
-					<p>{T.keys.once}</p>
-					<CodeBlock text={made.key} name={T.keys.key} />
-					<div className="actions end">
-						<Button look="main" onPress={close}>
-							{T.keys.kept}
-						</Button>
-					</div>
-				</div>
-			</Dialog>
-		);
-	}
-	const toggle = <V extends string>(list: readonly V[], item: V, on: boolean): readonly V[] =>
-		on ? [...list, item] : list.filter((each) => each !== item);
-	return (
-		<Dialog title={T.keys.create} close={close}>
-			<form
-				className="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
-					void make();
-				}}
-			>
-				<TextField
-					label={T.keys.name}
-					value={name}
-					onChange={setName}
-					hint={T.keys.nameHint}
-					autoFocus
-					fault={failure?.details.find(({ field }) => field === "name")?.message}
-				/>
-				<fieldset className="choices">
-					<legend>{T.keys.scopes}</legend>
-					{SCOPES.map((scope) => (
-						<Checkbox
-							key={scope}
-							checked={scopes.includes(scope)}
-							onChange={(on) => setScopes(toggle(scopes, scope, on))}
-						>
-							<b>{scope}</b> <span className="muted">{T.keys.means[scope]}</span>
-						</Checkbox>
-					))}
-				</fieldset>
-				{scopes.includes("admin") ? null : (
-					<fieldset className="choices">
-						<legend>{T.keys.only}</legend>
-						{endpoints.map(({ id, name: shown }) => (
-							<Checkbox
-								key={id}
-								checked={only.includes(id)}
-								onChange={(on) => setOnly(toggle(only, id, on))}
-							>
-								{shown}
-							</Checkbox>
-						))}
-						<p className="hint">{T.keys.onlyHint}</p>
-					</fieldset>
-				)}
-				<TextField label={T.keys.days} value={days} onChange={setDays} hint={T.keys.daysHint} />
-				{failure ? <Refusal failure={failure} /> : null}
-				<div className="actions end">
-					<Button look="quiet" onPress={close}>
-						{T.dismiss}
-					</Button>
-					<Button
-						look="main"
-						busy={busy}
-						disabled={name.trim() === "" || scopes.length === 0 || !/^\d{0,4}$/.test(days)}
-					>
-						{T.keys.create}
-					</Button>
-				</div>
-			</form>
-		</Dialog>
 	);
 }

@@ -12,6 +12,7 @@ import { useSession } from "../session.tsx";
 import type { Delivery, DeliveryState, Page } from "../shapes.ts";
 import { T } from "../text.ts";
 import { DeliveryTable } from "./deliveries.tsx";
+import { FailingReceivers } from "./receivers.tsx";
 
 const STATES: readonly DeliveryState[] = ["pending", "delivered", "failed"];
 const PAGE_ROWS = 50;
@@ -67,6 +68,7 @@ export default function WebhooksPage(): ReactNode {
 					choices={choices}
 				/>
 			</div>
+			<FailingReceivers endpoint={endpoint} change={at} enabled={reload} />
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data === undefined ? (
 				failure ? null : (

@@ -75,7 +75,7 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 		<div className="side">
 			<nav aria-label={T.menu.pages}>
 				<ul>
-					{GLOBAL_PAGES.filter((page) => page.path !== "keys" || admin).map(
+					{GLOBAL_PAGES.filter((page) => !("admin" in page) || admin).map(
 						({ path: page, name, icon }) => (
 							<li key={page}>
 								<a href={to([page])} aria-current={first === page ? "page" : undefined}>

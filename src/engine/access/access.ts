@@ -5,7 +5,7 @@ import type { AuditLog } from "./audit.ts";
 import { consoleLinks } from "./console-links.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { encryption } from "./encryption.ts";
-import type { Encryption, KeyRing, SealKeys } from "./encryption.ts";
+import type { Encryption, SealKeys } from "./encryption.ts";
 import { failures } from "./failures.ts";
 import type { Failures } from "./failures.ts";
 import { apiKeys } from "./keys.ts";
@@ -24,7 +24,7 @@ export interface Access {
 	failures: Failures;
 	audit: AuditLog;
 	encryption: Encryption;
-	/** Another server may have changed keys or tokens: reads each one from the store again. */
+	/** Another server may have changed keys, sessions or tokens: reads each one from the store again. */
 	forgetCached(): void;
 }
 
@@ -33,6 +33,8 @@ interface Deps
 	sealKeys: SealKeys;
 	/** `SLUICE_API_KEY`. */
 	apiKey: string | undefined;
+	/** Identity of the store. */
+	storeId: string;
 }
 
 export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
@@ -43,6 +45,13 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 		store: store.keys,
 		fromEnvironment: d.apiKey,
 		onFault: (error) => d.events.emit("fault", { where: "recording the use of a key", error }),
+	});
+	const consoleSessions = sessions({
+		...d,
+		strained: failed.strained,
+		store: store.sessions,
+		keys,
+		onFault: (error) => d.events.emit("fault", { where: "recording the use of a session", error }),
 	});
 	const tokens = workerTokens({
 		...d,
@@ -56,6 +65,7 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 	});
 	function forgetCached(): void {
 		keys.forgetCached();
+		consoleSessions.forgetCached();
 		tokens.forgetCached();
 	}
 	d.events.on("endpoint.deleted", ({ endpoint }) => tokens.forgetCached(endpoint));
@@ -63,7 +73,7 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 	d.events.on("hints.lost", forgetCached);
 	return {
 		keys,
-		sessions: sessions({ ...d, keys, sealKey: signingKey(sealKeys.keys) }),
+		sessions: consoleSessions,
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
@@ -71,9 +81,4 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 		encryption: encryption(sealKeys.keys, d.random),
 		forgetCached,
 	};
-}
-
-/** All servers sign with the same key until each has the new one. */
-function signingKey({ current, previous, pending }: KeyRing): Uint8Array {
-	return pending && previous ? previous : current;
 }

@@ -18,6 +18,8 @@ export interface AuditLog {
 	): Promise<void>;
 	/** Newest first. Throws `bad_query` for a cursor that is not valid. */
 	list(q: {
+		keyId?: string | undefined;
+		action?: string | undefined;
 		cursor?: string | undefined;
 		limit: number;
 	}): Promise<{ entries: AuditEntry[]; next?: string | undefined }>;

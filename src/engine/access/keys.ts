@@ -38,13 +38,20 @@ export type KeyView = Omit<KeyRow, "hash" | "previous"> & {
 export interface KeyHolder {
 	principal: Principal;
 	hash: Uint8Array;
+	/** When the key ends; Infinity: never. */
+	until: EpochMs;
 }
 
 export interface ApiKeys {
 	/** The caller with this key, or undefined. */
 	identify(key: string, peer: Peer): Promise<Principal | undefined>;
-	/** The caller whose key has this id, undefined when it was revoked; for sessions. */
-	holder(id: string): Promise<KeyHolder | undefined>;
+	/** The holder of this key, or undefined; `until` is that of the key before a rotation, too. */
+	signIn(key: string, peer: Peer): Promise<KeyHolder | undefined>;
+	/**
+	 * The caller whose key has this id, undefined when it was revoked; for sessions. With `peer` it is
+	 * a use of the key.
+	 */
+	holder(id: string, peer?: Peer): Promise<KeyHolder | undefined>;
 	/** Id of the key of the environment, else of the oldest admin key; undefined without any. */
 	first(): Promise<string | undefined>;
 	/** Creates an admin key when there is no key at all, and returns it, only this once (D30). */
@@ -78,8 +85,6 @@ export interface ApiKeys {
 interface CachedKey extends KeyHolder {
 	/** When its use was last recorded in the store. */
 	recordedAt: EpochMs;
-	/** When it expires. */
-	until: EpochMs;
 }
 
 /** Whether a caller may do something of this scope on this endpoint. */
@@ -143,12 +148,11 @@ export function apiKeys(d: {
 	const newKey = (): string => `sluice_${hex(d.random(KEY_BYTES))}`;
 
 	/** The caller, undefined once the key has expired. Records the use, at most once a minute. */
-	function use(entry: CachedKey, peer?: Peer): Principal | undefined {
+	function use(entry: CachedKey, { remoteAddress: address }: Peer): Principal | undefined {
 		const now = d.now();
 		if (now >= entry.until) return undefined;
 		if (now - entry.recordedAt >= RECORD_USE_MS) {
 			entry.recordedAt = now;
-			const address = peer?.remoteAddress;
 			d.store.used({ id: entry.principal.keyId, now, address }).catch(d.onFault);
 		}
 		return entry.principal;
@@ -176,28 +180,36 @@ export function apiKeys(d: {
 		return entry;
 	}
 
+	/** The entry of a key that is not cached. */
+	async function read(key: string, peer: Peer): Promise<CachedKey | undefined> {
+		const bytes = hash("sha256", key, "buffer");
+		if (own && timingSafeEqual(bytes, own.hash)) {
+			byKey.set(key, own);
+			return own;
+		}
+		const readIn = generation;
+		const hashed = bytes.toString("hex");
+		const row = await (d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
+		if (!row) return undefined;
+		const current = cache(row, readIn);
+		const entry =
+			row.hash === hashed
+				? current
+				: { ...current, until: Math.min(current.until, row.previous?.until ?? 0) };
+		if (readIn === generation) byKey.set(key, entry);
+		return entry;
+	}
+
 	return {
 		async identify(key, peer) {
-			const cached = byKey.get(key);
-			if (cached) return use(cached, peer);
-			const bytes = hash("sha256", key, "buffer");
-			if (own && timingSafeEqual(bytes, own.hash)) {
-				byKey.set(key, own);
-				return admin;
-			}
-			const readIn = generation;
-			const hashed = bytes.toString("hex");
-			const row = await (d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
-			if (!row) return undefined;
-			const current = cache(row, readIn);
-			const entry =
-				row.hash === hashed
-					? current
-					: { ...current, until: Math.min(current.until, row.previous?.until ?? 0) };
-			if (readIn === generation) byKey.set(key, entry);
-			return use(entry, peer);
+			const entry = byKey.get(key) ?? (await read(key, peer));
+			return entry && use(entry, peer);
 		},
-		async holder(id) {
+		async signIn(key, peer) {
+			const entry = byKey.get(key) ?? (await read(key, peer));
+			return entry && use(entry, peer) ? entry : undefined;
+		},
+		async holder(id, peer) {
 			if (id === admin.keyId) return own;
 			let entry = byId.get(id);
 			if (!entry) {
@@ -205,7 +217,8 @@ export function apiKeys(d: {
 				const row = (await d.store.list()).find((each) => each.id === id);
 				entry = row && cache(row, readIn);
 			}
-			return entry && use(entry) ? entry : undefined;
+			const valid = entry && (peer ? use(entry, peer) !== undefined : d.now() < entry.until);
+			return valid ? entry : undefined;
 		},
 		first: async () =>
 			own

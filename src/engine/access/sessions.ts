@@ -1,14 +1,18 @@
 /**
- * Sessions of the console (D31): a signed token in a cookie, which is valid only together with the
+ * Sessions of the console (D31): a random token in a cookie, which is valid only together with the
  * page token that the console's pages keep: cookies reach all ports of a host, the storage of a page
- * does not. Nothing is stored, so that each server with the same secret accepts it; permissions are
- * read from its key at each use.
+ * does not. The store holds the SHA-256 of both; permissions are read from the key at each use.
  */
-import { createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
+import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
+import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import type { Random } from "../../ids.ts";
-import { hex } from "../../ids.ts";
-import type { ApiKeys, Principal } from "./keys.ts";
+import { hex, uuidv7 } from "../../ids.ts";
+import type { Peer } from "./failures.ts";
+import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
+import { rowsByHash } from "./rows-by-hash.ts";
+import { digest } from "./worker-tokens.ts";
 
 /** How long a session lasts after its last use, ms. */
 export const SESSION_MS = 12 * 3_600_000;
@@ -16,134 +20,181 @@ export const SESSION_MS = 12 * 3_600_000;
 /** How long it lasts at most, ms. */
 export const SESSION_MAX_MS = 7 * 86_400_000;
 
-/** Age from which a use renews the token, ms. */
-const RENEW_MS = 600_000;
+/** Most sessions of a key: another one ends the one that was unused longest. */
+export const MAX_SESSIONS = 100;
 
-/** Format of a token's content; others are not valid. */
-const VERSION = 2;
+/** Least time between two records of a session's use, ms. */
+const RECORD_USE_MS = 60_000;
 
-/** Longest token, characters. */
-const MAX_TOKEN = 2048;
+const TOKEN_BYTES = 24;
 
-const PAGE_TOKEN_BYTES = 24;
-
-/** Scope of the cookie: part of the token, so that a renewed cookie replaces the first. */
-export interface SignInOrigin {
-	/** Path of the service as the browser sees it. */
-	path: string;
-	/** Only by https. */
-	secure: boolean;
+/** A session without its secrets. Times are ms since the epoch. */
+export interface SessionView
+	extends Pick<
+		SessionRow,
+		"id" | "keyId" | "byLink" | "createdAt" | "lastUsedAt" | "address" | "client"
+	> {
+	keyName: string;
+	/** When it ends unless it is used before. */
+	until: number;
 }
 
-/** A session as its cookie has it. */
-export interface Session {
+/** A session as it begins; only here with its tokens. */
+export interface BegunSession {
+	id: string;
 	token: string;
+	pageToken: string;
+	/** When it ends however much it is used. */
 	until: EpochMs;
-	place: SignInOrigin;
 }
 
 export interface Sessions {
 	/** Name of the cookie, of each service its own: cookies of one host reach all its ports. */
 	readonly cookie: string;
-	/** A session of the holder of a key; undefined when the key was revoked. */
-	begin(q: {
-		keyId: string;
-		place: SignInOrigin;
-	}): Promise<(Session & { pageToken: string }) | undefined>;
+	/** Begins a session of the holder of a key, at most until that key ends. */
+	begin(
+		holder: KeyHolder,
+		q: { byLink: boolean; client: string; peer: Peer },
+	): Promise<BegunSession>;
 	/**
-	 * The caller with the permissions of its key now; `renewed` replaces the session. Undefined for a
-	 * token that is not valid or has expired, another page token, or when its key was revoked.
+	 * The caller with the permissions of its key now. Undefined when the session is unknown or has
+	 * ended, for another page token, or when its key was revoked. Without `peer` it is not a use.
 	 */
 	resume(
 		token: string,
 		pageToken: string,
-	): Promise<
-		{ principal: Principal; place: SignInOrigin; renewed?: Session | undefined } | undefined
-	>;
+		peer?: Peer,
+	): Promise<{ id: string; principal: Principal } | undefined>;
+	/** Those of keys that are valid, last used first. */
+	list(): Promise<SessionView[]>;
+	/** Its next use is refused, on all servers. Throws `session_not_found`. */
+	end(id: string): Promise<void>;
+	/** Ends all, or those of one key, but `except`. Returns their number. */
+	endAll(q: { keyId?: string | undefined; except?: string | undefined }): Promise<number>;
+	/** Another server may have ended some: reads each one from the store again. */
+	forgetCached(): void;
 }
 
-/**
- * Content of a token. `mark` is derived from the key's hash: the key of the environment may change
- * under its id.
- */
-interface TokenContent {
-	v: number;
-	key: string;
-	mark: string;
-	/** SHA-256 of the page token. */
-	page: string;
-	since: EpochMs;
-	until: EpochMs;
-	path: string;
-	secure: boolean;
+interface CachedSession extends SessionRow {
+	/** When its use was last recorded in the store. */
+	recordedAt: EpochMs;
 }
 
-/** Signed with a key derived from that for stored secrets, 32 bytes. */
+/** `storeId` names the cookie. `onFault` gets the error when a use could not be recorded. */
 export function sessions(d: {
+	store: SessionStore;
 	keys: Pick<ApiKeys, "holder">;
-	sealKey: Uint8Array;
+	storeId: string;
 	now: () => EpochMs;
 	random: Random;
+	/** Whether unknown tokens of this peer must not cost a read of the store each (D41). */
+	strained: (peer: Peer) => boolean;
+	onFault: (error: unknown) => void;
 }): Sessions {
-	const derived = (purpose: string, bytes: number): Buffer =>
-		Buffer.from(hkdfSync("sha256", d.sealKey, "", purpose, bytes));
-	const signing = derived("console session", 32);
-	const sign = (text: string): string =>
-		createHmac("sha256", signing).update(text).digest("base64url");
-	const markOf = (hash: Uint8Array): string =>
-		createHmac("sha256", signing).update("key").update(hash).digest("base64url").slice(0, 22);
+	const byToken = new Map<string, CachedSession>();
+	const all = rowsByHash({ ...d, list: () => d.store.list(), hashesOf: (row) => [row.hash] });
+	/** Grows with each session that ends, so that a row read before is not cached after. */
+	let generation = 0;
 
-	function sessionOf(content: Omit<TokenContent, "v" | "until">): Session {
-		const until = Math.min(d.now() + SESSION_MS, content.since + SESSION_MAX_MS);
-		const body = Buffer.from(
-			JSON.stringify({ v: VERSION, ...content, until } satisfies TokenContent),
-		).toString("base64url");
-		return {
-			token: `${body}.${sign(body)}`,
-			until,
-			place: { path: content.path, secure: content.secure },
-		};
+	const endOf = ({ until, lastUsedAt }: SessionRow): number =>
+		Math.min(until, lastUsedAt + SESSION_MS);
+	const isOver = (row: SessionRow): boolean => d.now() >= endOf(row);
+
+	function forget(): void {
+		generation += 1;
+		all.forget();
+		byToken.clear();
 	}
 
-	/** The content of a token with a valid signature. */
-	function contentOf(token: string): TokenContent | undefined {
-		if (token.length > MAX_TOKEN) return undefined;
-		const [body = "", signature = "", ...more] = token.split(".");
-		if (more.length > 0 || !equal(signature, sign(body))) return undefined;
-		const content = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as TokenContent;
-		return content.v === VERSION ? content : undefined;
+	async function read(token: string, peer?: Peer): Promise<CachedSession | undefined> {
+		const readIn = generation;
+		const hashed = digest(token);
+		const row = await (peer && d.strained(peer)
+			? all.find(hashed)
+			: d.store.find({ hash: hashed }));
+		if (!row || isOver(row)) return undefined;
+		const entry = { ...row, recordedAt: row.lastUsedAt };
+		if (readIn === generation) byToken.set(token, entry);
+		return entry;
+	}
+
+	/** Records the use, at most once a minute. */
+	function use(entry: CachedSession, { remoteAddress = "" }: Peer): void {
+		const now = d.now();
+		entry.lastUsedAt = now;
+		if (now - entry.recordedAt < RECORD_USE_MS) return;
+		entry.recordedAt = now;
+		d.store.used({ id: entry.id, now, address: remoteAddress }).catch(d.onFault);
 	}
 
 	return {
-		cookie: `sluice_${derived("console cookie", 4).toString("hex")}`,
-		async begin({ keyId, place: { path, secure } }) {
-			const holder = await d.keys.holder(keyId);
-			if (!holder) return undefined;
-			const pageToken = hex(d.random(PAGE_TOKEN_BYTES));
-			const [mark, page] = [markOf(holder.hash), digestOf(pageToken)];
-			const session = sessionOf({ key: keyId, mark, page, since: d.now(), path, secure });
-			return { ...session, pageToken };
-		},
-		async resume(token, pageToken) {
-			const content = contentOf(token);
-			if (!content || d.now() >= content.until) return undefined;
-			const { key, mark, page, since, path, secure } = content;
-			if (!equal(page, digestOf(pageToken))) return undefined;
-			const holder = await d.keys.holder(key);
-			if (!holder || !equal(mark, markOf(holder.hash))) return undefined;
-			const due =
-				content.until - d.now() <= SESSION_MS - RENEW_MS && content.until < since + SESSION_MAX_MS;
-			return {
-				principal: holder.principal,
-				place: { path, secure },
-				...(due && { renewed: sessionOf({ key, mark, page, since, path, secure }) }),
+		cookie: `sluice_${hash("sha256", `console cookie ${d.storeId}`, "hex").slice(0, 8)}`,
+		async begin({ principal: { keyId }, hash: keyHash, until: keyEnd }, q) {
+			const now = d.now();
+			const [token, pageToken] = [hex(d.random(TOKEN_BYTES)), hex(d.random(TOKEN_BYTES))];
+			const row: SessionRow = {
+				id: uuidv7(now, d.random),
+				hash: digest(token),
+				page: digest(pageToken),
+				keyId,
+				mark: markOf(token, keyHash),
+				byLink: q.byLink,
+				createdAt: now,
+				until: Math.min(now + SESSION_MAX_MS, keyEnd),
+				lastUsedAt: now,
+				address: q.peer.remoteAddress ?? "",
+				client: q.client,
 			};
+			await d.store.insert({ row, atMost: MAX_SESSIONS, usedSince: now - SESSION_MS, now });
+			// The store has removed some.
+			forget();
+			return { id: row.id, token, pageToken, until: row.until };
 		},
+		async resume(token, pageToken, peer) {
+			const cached = byToken.get(token);
+			// Its last use may have been at another server.
+			const entry = cached && !isOver(cached) ? cached : await read(token, peer);
+			if (!entry || !equal(entry.page, digest(pageToken))) return undefined;
+			const holder = await d.keys.holder(entry.keyId, peer);
+			if (!holder || !equal(entry.mark, markOf(token, holder.hash))) return undefined;
+			if (peer) use(entry, peer);
+			return { id: entry.id, principal: holder.principal };
+		},
+		async list() {
+			const rows = (await d.store.list()).filter((row) => !isOver(row));
+			const names = new Map<string, string | undefined>();
+			for (const { keyId } of rows)
+				if (!names.has(keyId)) names.set(keyId, (await d.keys.holder(keyId))?.principal.name);
+			return rows.flatMap((row) => {
+				const keyName = names.get(row.keyId);
+				return keyName === undefined ? [] : [{ ...viewOf(row), keyName, until: endOf(row) }];
+			});
+		},
+		async end(id) {
+			if (!(await d.store.remove({ id })))
+				throw new ApiError("session_not_found", { session: id.slice(0, 80) });
+			forget();
+		},
+		async endAll(q) {
+			const ended = await d.store.removeAll(q);
+			forget();
+			return ended;
+		},
+		forgetCached: forget,
 	};
 }
 
-function digestOf(pageToken: string): string {
-	return hash("sha256", pageToken, "base64url");
+function viewOf(row: SessionRow): Omit<SessionView, "keyName" | "until"> {
+	const { id, keyId, byLink, createdAt, lastUsedAt, address, client } = row;
+	return { id, keyId, byLink, createdAt, lastUsedAt, address, client };
+}
+
+/**
+ * Binds a session to the value of its key. With the token in it, nobody who reads the store can
+ * test guesses of `SLUICE_API_KEY`.
+ */
+function markOf(token: string, keyHash: Uint8Array): string {
+	return digest(`${token} ${Buffer.from(keyHash).toString("hex")}`);
 }
 
 function equal(one: string, other: string): boolean {

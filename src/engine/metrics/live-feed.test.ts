@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { KeyHolder } from "../access/keys.ts";
+import type { Principal } from "../access/keys.ts";
 import { liveFeed } from "./live-feed.ts";
 import type { Listener } from "./live-feed.ts";
 import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
@@ -36,16 +36,12 @@ function bed() {
 			];
 		},
 	};
-	const holder: KeyHolder = {
-		principal: { keyId: "k", name: "k", scopes: ["read"] },
-		hash: new Uint8Array(),
-	};
+	const principal: Principal = { keyId: "k", name: "k", scopes: ["read"] };
 	const feedOfAll = liveFeed({
 		clock,
 		events,
 		calendar: { now: clock.now, of: (at) => at as number, jobTime: (at) => at as number },
 		snapshots: place.present,
-		keys: { holder: async (id) => (id === "k" ? holder : undefined) },
 		window: {
 			load: async () => {},
 			of: () => ({ perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 }, spark: [] }),
@@ -61,7 +57,7 @@ function bed() {
 		const heard: (string | undefined)[] = [];
 		let over = false;
 		const leave = feedOfAll.listen({
-			keyId: "k",
+			principal: async () => principal,
 			intervalMs: 2000,
 			send: (text) => heard.push(text) > 0,
 			closed: () => void (over = true),
@@ -123,7 +119,7 @@ it("while the store is unavailable no listener gets anything, and all get of it 
 
 it("a key that has ended hears no more; a close ends all, also who comes later", async () => {
 	const { place, feedOfAll, listener } = bed();
-	const [revoked, good] = [listener({ keyId: "other" }), listener()];
+	const [revoked, good] = [listener({ principal: async () => undefined }), listener()];
 	await place.clock.advance(0);
 	expect([revoked.isOver(), revoked.heard, good.isOver()]).toEqual([true, [], false]);
 	feedOfAll.close();

@@ -7,7 +7,7 @@ import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { may } from "../access/keys.ts";
-import type { ApiKeys } from "../access/keys.ts";
+import type { Principal } from "../access/keys.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
 import type { RollingWindow } from "./rolling-window.ts";
@@ -23,8 +23,8 @@ const PAUSE_MS = 50;
 const IDLE_MS = 3_600_000;
 
 export interface Listener {
-	/** Id of its key: when that is revoked the listener is removed. */
-	keyId: string;
+	/** Who it is, as its key is now; undefined, when key or session has ended, removes it. */
+	principal: () => Promise<Principal | undefined>;
 	/** The only endpoint to send; absent: all that the key may read. */
 	endpoint?: string | undefined;
 	intervalMs: number;
@@ -52,7 +52,6 @@ interface Subscription extends Listener {
 }
 
 interface Deps extends Pick<EngineContext, "clock" | "events" | "calendar"> {
-	keys: Pick<ApiKeys, "holder">;
 	snapshots: () => Promise<EndpointSnapshot[]>;
 	window: RollingWindow;
 }
@@ -75,13 +74,12 @@ export function liveFeed(d: Deps): LiveFeed {
 	}
 
 	async function update(listener: Subscription, texts: ReadonlyMap<string, string>): Promise<void> {
-		const holder = await d.keys.holder(listener.keyId);
-		if (!holder) return remove(listener);
+		const principal = await listener.principal();
+		if (!principal) return remove(listener);
 		const now = d.clock.now();
 		const visible = [...texts].filter(
 			([id]) =>
-				(listener.endpoint === undefined || listener.endpoint === id) &&
-				may(holder.principal, "read", id),
+				(listener.endpoint === undefined || listener.endpoint === id) && may(principal, "read", id),
 		);
 		const text = `[${visible.map(([, each]) => each).join(",")}]`;
 		const hasChanged = text !== listener.last && now >= listener.dueAt;

@@ -1,6 +1,5 @@
 /** Metrics: counts of jobs and workers now, over time and as a live feed. */
 import type { Service } from "../../service.ts";
-import type { ApiKeys } from "../access/keys.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -28,7 +27,6 @@ export interface Metrics extends Pick<MetricHistory, "history" | "totals" | "sto
 interface Deps extends EngineContext {
 	/** Random, of each start of this server its own. */
 	run: string;
-	keys: Pick<ApiKeys, "holder">;
 	endpoints: Pick<Endpoints, "all" | "has">;
 	cluster: Pick<Cluster, "leads">;
 	views: Pick<WorkerViews, "of">;

@@ -3,10 +3,17 @@
  * headers of the browser, never of a proxy.
  */
 import type { IncomingMessage } from "node:http";
-import type { SignInOrigin } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
 
 const HOST = /^[a-zA-Z0-9.:[\]_-]{1,255}$/;
+
+/** Scope of the cookie. */
+interface CookieScope {
+	/** Path of the service as the browser sees it. */
+	path: string;
+	/** Only by https. */
+	secure: boolean;
+}
 
 /** A page of this service, of another origin, or not known. */
 export type Source = "own" | "foreign" | "unknown";
@@ -24,7 +31,7 @@ export function sourceOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): S
  * Scope of a cookie: the path of `publicUrl` if the request used it, else the whole host; `Secure`
  * if the page was loaded by https.
  */
-export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): SignInOrigin {
+export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): CookieScope {
 	const { origin, host } = req.headers;
 	const byPublic =
 		publicUrl !== undefined &&

@@ -15,8 +15,8 @@ import { principalOf, wrongKey } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { readNothing, readObject } from "../v1/body.ts";
 import { isoTime } from "../v1/format.ts";
-import { placeOf } from "./origin.ts";
 import { clearCookie, pageTokenIn, requireOwn, setCookie, tokenIn } from "./session-cookie.ts";
+import { clientOf } from "./user-agent.ts";
 
 /** POST /v1/console-link: a single-use sign-in as the holder of the caller's key. */
 export async function createLink(call: Call): Promise<AnswerOf<typeof CREATE_CONSOLE_LINK>> {
@@ -46,34 +46,43 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	if ((key === undefined) === (link === undefined))
 		throw badRequest([{ field: "", message: "must have either key or link." }]);
 	const { sessions, keys, consoleLinks } = call.engine.access;
-	const keyId =
-		key === undefined
-			? consoleLinks.redeem(link ?? "")
-			: (await keys.identify(key.trim(), call.req.socket))?.keyId;
-	const holder = keyId === undefined ? undefined : await keys.holder(keyId);
-	const begun = holder && (await sessions.begin({ ...holder.principal, place: placeOf(call) }));
-	if (!begun)
+	const peer = call.req.socket;
+	const byLink = key === undefined;
+	const keyId = byLink ? consoleLinks.redeem(link ?? "") : undefined;
+	const holder = byLink
+		? keyId && (await keys.holder(keyId, peer))
+		: await keys.signIn(key.trim(), peer);
+	if (!holder)
 		throw wrongKey(
 			call,
-			key === undefined
+			byLink
 				? new ApiError("console_link_over")
 				: new ApiError("unauthorized", { why: "The API key is unknown." }),
 		);
+	const client = clientOf(call.req.headers["user-agent"]);
+	const begun = await sessions.begin(holder, { byLink, client, peer });
 	setCookie(call, begun);
 	call.principal = holder.principal;
+	call.session = begun.id;
 	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };
 }
 
-/** DELETE /console/session: removes the cookie. */
+/** DELETE /console/session: ends the session and removes the cookie. */
 export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	const token = tokenIn(call);
 	if (token !== undefined) requireOwn(call, true);
 	await readNothing(call);
-	const resumed =
-		token === undefined
-			? undefined
-			: await call.engine.access.sessions.resume(token, pageTokenIn(call));
-	clearCookie(call, resumed?.place ?? placeOf(call));
+	const { sessions } = call.engine.access;
+	const resumed = token === undefined ? undefined : await sessions.resume(token, pageTokenIn(call));
+	if (resumed) {
+		call.principal = resumed.principal;
+		call.session = resumed.id;
+		// Another tab or an administrator may have ended it by now.
+		await sessions.end(resumed.id).catch((error: unknown) => {
+			if (!(error instanceof ApiError)) throw error;
+		});
+	}
+	clearCookie(call);
 	noStore(call);
 	return {};
 }

@@ -2,9 +2,9 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 import { ApiError } from "../../core/errors.ts";
 import type { Principal } from "../../engine/access/keys.ts";
-import type { Session, SignInOrigin } from "../../engine/access/sessions.ts";
+import type { BegunSession } from "../../engine/access/sessions.ts";
 import type { Call } from "../call.ts";
-import { sourceOf } from "./origin.ts";
+import { placeOf, sourceOf } from "./origin.ts";
 
 /** Methods without side effects, except on routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
@@ -28,8 +28,8 @@ export function pageTokenIn({ req }: Call): string {
 }
 
 /**
- * The caller by cookie, undefined without one; renews the session. Throws 401 for an ended session,
- * a foreign page, or a change without a known origin. `changes`: whether a GET has side effects.
+ * The caller by cookie, undefined without one. Throws 401 for an ended session, a foreign page, or a
+ * change without a known origin. `changes`: whether a GET has side effects.
  */
 export async function fromCookie(
 	call: Call,
@@ -43,12 +43,16 @@ export async function fromCookie(
 		throw new ApiError("unauthorized", {
 			why: "The cookie of a console session is valid only with the header Sluice-Page-Token of its sign-in.",
 		});
-	const resumed = await call.engine.access.sessions.resume(token, pageToken);
-	if (!resumed)
+	const { sessions, failures } = call.engine.access;
+	const resumed = await sessions.resume(token, pageToken, call.req.socket);
+	if (!resumed) {
+		// Counted so that guesses do not cost a read each; a browser needs the 401 to sign in again.
+		failures.count(call.req.socket);
 		throw new ApiError("unauthorized", {
 			why: "The console session has ended, or its key was revoked: sign in again.",
 		});
-	if (resumed.renewed) setCookie(call, resumed.renewed);
+	}
+	call.session = resumed.id;
 	return resumed.principal;
 }
 
@@ -68,20 +72,20 @@ export function requireOwn(call: Call, changes: boolean): void {
 }
 
 /** Replaces an existing cookie. */
-export function setCookie(call: Call, { token, until, place }: Session): void {
-	put(call, place, token, Math.floor((until - call.engine.calendar.now()) / 1000));
+export function setCookie(call: Call, { token, until }: BegunSession): void {
+	put(call, token, Math.floor((until - call.engine.calendar.now()) / 1000));
 }
 
 /** Removes the cookie. */
-export function clearCookie(call: Call, place: SignInOrigin): void {
-	put(call, place, "", 0);
+export function clearCookie(call: Call): void {
+	put(call, "", 0);
 }
 
-function put({ res, engine }: Call, q: SignInOrigin, value: string, maxAge: number): void {
-	const { path, secure } = q;
+function put(call: Call, value: string, maxAge: number): void {
+	const { path, secure } = placeOf(call);
 	const prefix = secure ? (path === "/" ? "__Host-" : "__Secure-") : "";
-	const name = prefix + engine.access.sessions.cookie;
-	res.setHeader(
+	const name = prefix + call.engine.access.sessions.cookie;
+	call.res.setHeader(
 		"Set-Cookie",
 		stringifySetCookie({ name, value, maxAge, path, secure, httpOnly: true, sameSite: "strict" }),
 	);

@@ -13,6 +13,7 @@ const IN_PATH: Readonly<Record<string, string>> = {
 	delivery: "$DELIVERY",
 	receiver: "$RECEIVER",
 	key: "$KEY_ID",
+	session: "$SESSION_ID",
 };
 
 const CREDENTIALS: Readonly<Record<string, string>> = {

@@ -34,7 +34,7 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 		"For operators: every job, its attempts, and why it waits.",
 	],
 	["Webhooks", /^\/v1\/webhooks/, "Deliveries, and sending one again."],
-	["Keys", /^\/v1\/keys/, "API keys."],
+	["Keys", /^\/v1\/(?:keys|sessions|audit)/, "API keys, sessions of the console, the audit log."],
 	[
 		"Workers",
 		/^\/worker\//,
@@ -67,6 +67,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 		schema: { type: "string" },
 	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
+	session: { description: "Id of the session.", schema: { type: "string" } },
 	route: {
 		description:
 			"The rest of the path, slashes included: under openai such as v1/chat/completions.",

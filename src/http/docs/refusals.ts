@@ -18,6 +18,7 @@ const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 	":job": "job_not_found",
 	":delivery": "delivery_not_found",
 	":key": "key_not_found",
+	":session": "session_not_found",
 };
 
 type Method = RouteDefinition["methods"][number];
@@ -55,6 +56,7 @@ const VALUES = {
 	delivery: "msg_1",
 	receiver: "app.example.com",
 	key: "1",
+	session: "1",
 	worker: "hello-1a2b3c",
 	address: "192.0.2.1",
 	method: "GET",

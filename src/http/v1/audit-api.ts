@@ -1,4 +1,5 @@
 /** `/v1/audit` (D42). */
+import { ACTION_FILTER, KEY_FILTER } from "../../api/audit.ts";
 import type { LIST_AUDIT } from "../../api/audit.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
@@ -11,6 +12,8 @@ import { isoTime } from "./format.ts";
 /** GET /v1/audit: most recent first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_AUDIT>> {
 	const { entries, next } = await call.engine.access.audit.list({
+		keyId: valueOf(call, KEY_FILTER),
+		action: valueOf(call, ACTION_FILTER),
 		cursor: valueOf(call, CURSOR),
 		limit: valueOf(call, LIMIT),
 	});
@@ -20,20 +23,21 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_AUDIT>> {
 	};
 }
 
-/** Changes by administrators, and sign-ins; refused callers are not known. */
-export function isAudited({ principal, req }: Call, { access, signIn }: Route): boolean {
-	return principal !== undefined && (access === "admin" ? req.method !== "GET" : signIn === true);
+/** Changes by administrators, sign-ins and sign-outs; refused callers are not known. */
+export function isAudited({ principal, req }: Call, { access, audited }: Route): boolean {
+	return principal !== undefined && (access === "admin" ? req.method !== "GET" : audited === true);
 }
 
 /** Records an audited call; `answer` may name what was created. */
 export async function recordAction(
 	call: Call,
-	{ name }: Route,
+	{ name, audited }: Route,
 	{ result, answer }: { result: string; answer?: unknown },
 ): Promise<void> {
 	const { id } = (answer ?? {}) as { id?: unknown };
-	const { endpoint, worker, key } = call.params;
-	const named = [endpoint, worker, key].filter((each) => each !== "");
+	const { endpoint, worker, key, session } = call.params;
+	const own = audited ? (call.session ?? "") : "";
+	const named = [endpoint, worker, key, session, own].filter((each) => each !== "");
 	await call.engine.access.audit.record({
 		principal: principalOf(call),
 		peer: call.req.socket,

@@ -1,7 +1,7 @@
 /** `/v1/feed`: all endpoints, live, as server-sent events (D39). */
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
-import { permit, principalOf } from "../auth.ts";
+import { permit, principalNow, principalOf } from "../auth.ts";
 import { connected } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
@@ -9,7 +9,7 @@ import { EVENT_STREAM } from "../server-sent-events.ts";
 
 /**
  * GET /v1/feed: `overview` now and after each change; a comment after 15 s without one. Ends when
- * the server drains or the caller's key is revoked.
+ * the server drains or the caller's key or session ends.
  */
 export async function feed(call: Call): Promise<void> {
 	const { engine, res, caller } = call;
@@ -25,7 +25,7 @@ export async function feed(call: Call): Promise<void> {
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
 	caller.onDisconnect = engine.metrics.listen({
-		keyId: principal.keyId,
+		principal: () => principalNow(call),
 		endpoint,
 		intervalMs,
 		send(overview) {

@@ -19,8 +19,13 @@ export interface AuditEntry {
 
 export interface AuditStore {
 	append(q: { entry: AuditEntry }): Promise<void>;
-	/** Newest first. Throws a RangeError for a cursor that is not valid. */
+	/**
+	 * Newest first; an absent member filters nothing. Throws a RangeError for a cursor that is not
+	 * valid.
+	 */
 	list(q: {
+		keyId?: string | undefined;
+		action?: string | undefined;
 		cursor?: string | undefined;
 		limit: number;
 	}): Promise<{ entries: AuditEntry[]; next?: string | undefined }>;

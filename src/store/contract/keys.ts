@@ -27,7 +27,10 @@ export interface KeyStore {
 	list(): Promise<KeyRow[]>;
 	/** Records a use; never sets an earlier time. */
 	used(q: { id: string; now: number; address?: string | undefined }): Promise<void>;
-	/** Replaces the hash; the one before is `previous` then. False when there is no such key. */
+	/**
+	 * Replaces the hash; the one before is `previous` then. Its sessions end. False when there is no
+	 * such key.
+	 */
 	rotate(q: {
 		id: string;
 		hash: string;
@@ -35,7 +38,7 @@ export interface KeyStore {
 		expiresAt?: number | undefined;
 	}): Promise<boolean>;
 	/**
-	 * Removes a key. `last`: the only one with the scope `keep` that has not expired at `now` is not
+	 * Removes a key and its sessions. `last`: the only one with the scope `keep` that has not expired at `now` is not
 	 * removed.
 	 */
 	remove(q: {

@@ -25,6 +25,7 @@ import type { KeyStore } from "./keys.ts";
 import type { LimitStore } from "./limits.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { SecretStore } from "./secrets.ts";
+import type { SessionStore } from "./sessions.ts";
 import type { WebhookStore } from "./webhooks.ts";
 import type { TimeStore } from "./time.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
@@ -54,8 +55,8 @@ export class StoreUnavailable extends Error {
 /**
  * A hint (rule 8). `queued`: a job waits again, after `worker` lost it. `purged`: the waiting jobs
  * of an endpoint were removed. `delivery`: a webhook is due. The last five only arrive from other
- * servers: chunks were added to a job, or its stream is free again; endpoints, keys or worker
- * tokens changed; a server started, left or freed leases; `lost`: hints may be missing, and every
+ * servers: chunks were added to a job, or its stream is free again; endpoints, keys,
+ * sessions or worker tokens changed; a server started, left or freed leases; `lost`: hints may be missing, and every
  * waiter must read the store.
  */
 export type Signal =
@@ -78,6 +79,7 @@ export interface Store {
 	workers: WorkerStore;
 	tokens: TokenStore;
 	keys: KeyStore;
+	sessions: SessionStore;
 	audit: AuditStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;

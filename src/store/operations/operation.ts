@@ -18,6 +18,7 @@ export type Group =
 	| "workers"
 	| "tokens"
 	| "keys"
+	| "sessions"
 	| "audit"
 	| "webhooks"
 	| "metrics"

@@ -3,6 +3,7 @@
  * Times are `now`.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sessionRow } from "../../../test/store/sessions.ts";
 import { siteOf, T0, TTL } from "../../../test/store/site.ts";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
@@ -264,6 +265,11 @@ describe("looks", () => {
 			}),
 		);
 		await differs("access", () => first.keys.remove({ id: "k", now: T0 }));
+		const session = { row: sessionRow(1), atMost: 9, usedSince: T0, now: T0 };
+		await differs("access", () => first.sessions.insert(session));
+		await first.sessions.used({ id: session.row.id, now: T0 + 9, address: "" });
+		expect(await versions()).toEqual(last);
+		await differs("access", () => first.sessions.remove(session.row));
 		await differs("access", () =>
 			first.tokens.put({ hash: "t", endpoint: "v", worker: "w", createdAt: T0 }),
 		);

@@ -54,8 +54,10 @@ const AT_WORK = statement(
 // A changed row has a later `xmin`: any change alters the count or the sum.
 const version = (table: string): string =>
 	`(SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM ${table})`;
+// Uses of a session change its row; only its removal matters.
+const SESSIONS = "(SELECT count(*) || '.' || coalesce(sum(number), 0) FROM sessions)";
 const VERSIONS = statement(
-	`SELECT ${version("endpoints")}, ${version("keys")} || ' ' || ${version("tokens")}`,
+	`SELECT ${version("endpoints")}, ${version("keys")} || ' ' || ${version("tokens")} || ' ' || ${SESSIONS}`,
 );
 
 /** `prompt`: a connection without slow statements; `notifyOthers` is called after a change. */

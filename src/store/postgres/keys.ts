@@ -29,6 +29,7 @@ const ROTATE = statement(
 	"UPDATE keys SET previous_hash = hash, previous_until = $2, hash = $3, expires_at = $4 WHERE id = $1",
 );
 const REMOVE = statement("DELETE FROM keys WHERE id = $1");
+const REMOVE_SESSIONS = statement("DELETE FROM sessions WHERE key_id = $1");
 
 /** `notifyOthers` is called after the commit. */
 export function openKeys({
@@ -68,9 +69,11 @@ export function openKeys({
 
 		async rotate({ id, hash, previousUntil, expiresAt }) {
 			if (!isStorable(id)) return false;
-			const { count } = await write((run) =>
-				run.run(ROTATE, [id, previousUntil, hash, expiresAt ?? null]),
-			);
+			const { count } = await write(async ({ run }) => {
+				const rotated = await run(ROTATE, [id, previousUntil, hash, expiresAt ?? null]);
+				await run(REMOVE_SESSIONS, [id]);
+				return rotated;
+			});
 			if (count > 0) notifyOthers({ kind: "keys" });
 			return count > 0;
 		},
@@ -81,7 +84,8 @@ export function openKeys({
 			const outcome = await write(async ({ run }) => {
 				await run(ALONE);
 				const found = removal((await run(ALL)).rows.map(keyFrom), q);
-				if (found === "removed") await run(REMOVE, [id]);
+				if (found === "removed")
+					for (const each of [REMOVE, REMOVE_SESSIONS]) await run(each, [id]);
 				return found;
 			});
 			if (outcome === "removed") notifyOthers({ kind: "keys" });

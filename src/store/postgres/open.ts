@@ -25,6 +25,7 @@ import { timeoutRunner } from "./connection/timeouts.ts";
 import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
 import { openSecrets } from "./secrets.ts";
+import { openSessions } from "./sessions.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
 import { openSweeps } from "./sweeps.ts";
@@ -126,6 +127,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		workers: openWorkerRows({ database }),
 		tokens: openTokens({ database, notifyOthers }),
 		keys: openKeys({ database, notifyOthers }),
+		sessions: openSessions({ database, notifyOthers }),
 		audit: openAudit({ database }),
 		webhooks: openWebhooks({ database, signal, notifyOthers }),
 		metrics: openMetrics({ database }),

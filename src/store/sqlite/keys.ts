@@ -22,6 +22,7 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 		"UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, expires_at = ? WHERE id = ? RETURNING id",
 	);
 	const remove = db.prepare("DELETE FROM keys WHERE id = ?");
+	const removeSessions = db.prepare("DELETE FROM sessions WHERE key_id = ?");
 	return {
 		insert({ row, ifNone }) {
 			if (ifNone && any.get()) return false;
@@ -49,12 +50,17 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 		},
 
 		rotate({ id, hash, previousUntil, expiresAt }) {
-			return rotate.get(previousUntil, hash, expiresAt ?? null, id) !== undefined;
+			const found = rotate.get(previousUntil, hash, expiresAt ?? null, id);
+			if (found) removeSessions.run(id);
+			return found !== undefined;
 		},
 
 		remove(q) {
 			const outcome = removal(all.all().map(keyFrom), q);
-			if (outcome === "removed") remove.run(q.id);
+			if (outcome === "removed") {
+				remove.run(q.id);
+				removeSessions.run(q.id);
+			}
 			return outcome;
 		},
 	};

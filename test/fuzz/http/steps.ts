@@ -52,6 +52,7 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	delivery: fc.constant("@delivery"),
 	receiver: fc.constant("127.0.0.1:9"),
 	key: fc.constant("@keyid"),
+	session: fc.constant("none"),
 };
 const encoded = oddText.map((text) => encodeURIComponent(text.toWellFormed()));
 const rest = fc.constantFrom(

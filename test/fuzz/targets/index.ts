@@ -2,7 +2,7 @@
 import type { Target } from "../target.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
-import { ORIGIN, QUERY, ROUTE_MATCH, SESSION } from "./requests.ts";
+import { ORIGIN, QUERY, ROUTE_MATCH, USER_AGENT } from "./requests.ts";
 import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
 import { LOG, OPENAI_ERROR, OPENAI_STREAM, PROMETHEUS, RATE_WINDOW, REPORT } from "./texts.ts";
@@ -22,7 +22,7 @@ export const TARGETS: readonly Target[] = [
 	ROUTE_MATCH,
 	QUERY,
 	ORIGIN,
-	SESSION,
+	USER_AGENT,
 	REPORT,
 	OPENAI_ERROR,
 	OPENAI_STREAM,

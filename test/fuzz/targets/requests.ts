@@ -1,9 +1,9 @@
-/** Routes, queries, cursors, origins and sessions: what callers forge. */
+/** Routes, queries, cursors, origins and names of browsers: what callers forge. */
 import fc from "fast-check";
 import { OPERATIONS } from "../../../src/api/operations.ts";
 import type { Param } from "../../../src/api/params.ts";
-import { sessions } from "../../../src/engine/access/sessions.ts";
 import { placeOf, sourceOf } from "../../../src/http/console/origin.ts";
+import { clientOf } from "../../../src/http/console/user-agent.ts";
 import { matcher } from "../../../src/http/match.ts";
 import { cursorOf, numberOf } from "../../../src/store/cursor.ts";
 import { natural, oddText } from "../generate.ts";
@@ -193,39 +193,20 @@ export const ORIGIN = target({
 	},
 });
 
-const now = 1_800_000_000_000;
-const access = sessions({
-	now: () => now,
-	sealKey: new Uint8Array(32),
-	random: (bytes) => new Uint8Array(bytes),
-	keys: { holder: async (id) => ({ principal: { id } as any, hash: Buffer.from(id) }) as any },
-});
-
-export const SESSION = target({
-	name: "session-tokens",
-	sources: ["engine/access/sessions.ts"],
+export const USER_AGENT = target({
+	name: "user-agents",
+	sources: ["http/console/user-agent.ts"],
 	turn: 1000,
-	cases: fc.record({
-		key: fc.constantFrom("a", "b"),
-		at: fc.nat(400),
-		mark: fc.oneof(fc.constantFrom("", ".", "A", "="), oddText),
-		removed: fc.nat(3),
-	}),
-	async check({ key, at, mark, removed }) {
-		const { token, pageToken } = (await access.begin({
-			keyId: key,
-			place: { path: "/", secure: false },
-		}))!;
-		must((await access.resume(token, pageToken)) !== undefined, "its own token is refused");
-		const where = natural(at) % (token.length + 1);
-		const forged = token.slice(0, where) + mark + token.slice(where + natural(removed));
-		const resumed = await access.resume(forged, pageToken);
-		// Base64 has unused bits at its end: only the signed text decides.
-		must(
-			resumed === undefined || forged.split(".")[0] === token.split(".")[0],
-			`forged: ${forged}`,
-		);
-		must((await access.resume(token, mark)) === undefined, `forged page token: ${mark}`);
-		must((await access.resume(mark, pageToken)) === undefined, `forged: ${mark}`);
+	cases: fc.array(
+		fc.oneof(
+			fc.constantFrom("Mozilla/5.0", "Chrome/", "140.0", "Version/26", " Safari/", "(X11; Linux"),
+			oddText,
+		),
+		{ maxLength: 8 },
+	),
+	check(parts) {
+		const userAgent = parts.map(String).join("");
+		const name = clientOf(userAgent);
+		must(/^[\x20-\x7e]{0,60}$/.test(name), `name: ${JSON.stringify(name)}`);
 	},
 });

@@ -14,7 +14,10 @@ let service: TestService;
 beforeAll(async () => {
 	service = await startService({
 		endpoints: { ep: { limits: "off" }, other: {} },
-		settings: { publicUrl: "https://jobs.example/sluice/" },
+		settings: {
+			publicUrl: "https://jobs.example/sluice/",
+			budgets: { failedKeysPerAddress: 100_000 },
+		},
 		clock,
 	});
 });

@@ -73,6 +73,7 @@ async function as(
 		job: "none",
 		delivery: "none",
 		key: "none",
+		session: "none",
 		...values,
 	};
 	const filled = path.replace(/:(\w+)/g, (_, name: string) => known[name]!).replace("*", "v1/none");

@@ -34,7 +34,7 @@ it("D42: says who did what, when, to what and with what result; never a secret",
 	await own.seen("/keys");
 	const common = { at: MOMENT, keyId: id, keyName: "admin", address: expect.any(String) };
 	expect(await newest(6)).toEqual([
-		{ ...common, action: "signIn", subject: [], result: "ok" },
+		{ ...common, action: "signIn", subject: [expect.any(String)], result: "ok" },
 		{ ...common, action: "rotateKey", subject: [id], result: "ok" },
 		{ ...common, action: "createEndpoint", subject: ["made"], result: "ok" },
 		{ ...common, action: "updateEndpoint", subject: ["ep"], result: "bad_request" },
@@ -69,6 +69,13 @@ it("D42: every change for admins is in it, for admin keys only, in pages", async
 	const next = await operator(service).seen(`/audit?limit=2&cursor=${page.next}`);
 	expect([...page.entries, ...next.entries]).toEqual(await newest(4));
 	expectError(await operator(service).get("/audit?cursor=x"), 400, "bad_query");
+	const all = await newest(100);
+	const { entries } = await operator(service).seen("/audit?limit=100&action=createKey");
+	expect(entries).toEqual(all.filter(({ action }) => action === "createKey"));
+	expect(entries.length).toBeGreaterThan(1);
+	const own = await operator(service).seen("/audit?limit=100&key=environment&action=createKey");
+	expect(own.entries).toEqual(entries);
+	expect((await operator(service).seen("/audit?key=none")).entries).toEqual([]);
 });
 
 it("D42: entries older than the retention are removed", async () => {

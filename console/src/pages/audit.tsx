@@ -1,0 +1,150 @@
+/** The audit log (D42): what administrators changed or tried, newest first. */
+import type { ReactNode } from "react";
+import { ask, search } from "../api.ts";
+import { useLoad } from "../load.ts";
+import { Button } from "../parts/button.tsx";
+import { Select } from "../parts/field.tsx";
+import { Empty, Loading, Refusal } from "../parts/notice.tsx";
+import { Badge } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Ago } from "../parts/time.tsx";
+import { go, to, usePlace } from "../router.ts";
+import { useMay } from "../session.tsx";
+import type { AuditEntry, Key, Page } from "../shapes.ts";
+import { T } from "../text.ts";
+
+const PAGE_ROWS = 50;
+const ALL = "*";
+
+/** An entry and its place on the page: entries have no id. */
+type Row = AuditEntry & { place: number };
+
+export default function AuditPage(): ReactNode {
+	const { query } = usePlace();
+	const admin = useMay("admin");
+	const filter = {
+		key: query.get("key") ?? undefined,
+		action: query.get("action") ?? undefined,
+	};
+	const cursor = query.get("cursor") ?? undefined;
+	const path = `v1/audit${search({ ...filter, cursor, limit: PAGE_ROWS })}`;
+	const { data, failure, loading, reload } = useLoad(
+		path,
+		(signal) => ask<Page<"entries", AuditEntry>>(path, { signal }),
+		{ keep: true },
+	);
+	const { data: keys = [] } = useLoad(
+		"keys",
+		async (signal) => (await ask<{ keys: Key[] }>("v1/keys", { signal })).keys,
+	);
+	if (!admin) return <Empty title={T.audit.mayNot} />;
+	const set = (change: Readonly<Record<string, string | undefined>>): void =>
+		go(to(["audit"], { ...filter, ...change }), true);
+	const filtered = filter.key !== undefined || filter.action !== undefined;
+	const known = [{ id: "environment", name: "SLUICE_API_KEY" }, ...keys];
+	return (
+		<>
+			<header className="page-head">
+				<h1>{T.pages.audit}</h1>
+				<div className="actions">
+					<Button icon="retry" onPress={reload}>
+						{T.reload}
+					</Button>
+				</div>
+			</header>
+			<div className="bar">
+				<Select
+					bare
+					label={T.audit.action}
+					value={filter.action ?? ALL}
+					onChange={(id) => set({ action: id === ALL ? undefined : id })}
+					choices={[
+						{ id: ALL, name: T.audit.allActions },
+						...withOwn(
+							Object.entries(T.audit.actions).map(([id, name]) => ({ id, name })),
+							filter.action,
+						),
+					]}
+				/>
+				<Select
+					bare
+					label={T.audit.key}
+					value={filter.key ?? ALL}
+					onChange={(id) => set({ key: id === ALL ? undefined : id })}
+					choices={[
+						{ id: ALL, name: T.audit.allKeys },
+						...withOwn(
+							known.map(({ id, name }) => ({ id, name })),
+							filter.key,
+						),
+					]}
+				/>
+			</div>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{data === undefined ? (
+				failure ? null : (
+					<Loading />
+				)
+			) : data.entries.length === 0 ? (
+				<Empty title={filtered ? T.audit.noMatch : T.audit.none}>
+					{filtered ? <a href={to(["audit"])}>{T.requests.clear}</a> : <p>{T.audit.how}</p>}
+				</Empty>
+			) : (
+				<section className="card flush" aria-busy={loading}>
+					<Table
+						label={T.pages.audit}
+						columns={COLUMNS}
+						rows={data.entries.map((entry, place) => ({ ...entry, place }))}
+						id={({ at, place }) => `${at} ${place}`}
+					/>
+				</section>
+			)}
+			<div className="actions end">
+				{cursor === undefined ? null : (
+					<Button icon="left" onPress={() => set({})}>
+						{T.requests.newest}
+					</Button>
+				)}
+				{data?.next ? (
+					<Button icon="right" onPress={() => set({ cursor: data.next! })}>
+						{T.requests.older}
+					</Button>
+				) : null}
+			</div>
+		</>
+	);
+}
+
+/** A filter of the address may name what is in no list, such as a key that was revoked. */
+function withOwn(
+	choices: readonly { id: string; name: string }[],
+	own: string | undefined,
+): readonly { id: string; name: string }[] {
+	return own === undefined || choices.some(({ id }) => id === own)
+		? choices
+		: [...choices, { id: own, name: own }];
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+	{
+		name: T.audit.action,
+		main: true,
+		cell: ({ action }) => (
+			<b>{(T.audit.actions as Readonly<Record<string, string>>)[action] ?? action}</b>
+		),
+	},
+	{
+		name: T.audit.subject,
+		cell: ({ subject }) => <span className="mono break">{subject.join(" ")}</span>,
+	},
+	{
+		name: T.audit.result,
+		cell: ({ result }) => (
+			<Badge tone={result === "ok" ? "good" : "bad"}>{result === "ok" ? T.audit.ok : result}</Badge>
+		),
+	},
+	{ name: T.audit.key, cell: ({ keyName, keyId }) => <span title={keyId}>{keyName}</span> },
+	{ name: T.audit.address, cell: ({ address }) => <span className="mono">{address}</span> },
+	{ name: T.audit.at, cell: ({ at }) => <Ago at={at} /> },
+];

@@ -1,0 +1,193 @@
+/** API keys (D30): creating and rotating one. Each is shown once. */
+import { useState } from "react";
+import type { ReactNode } from "react";
+import { Failure, ask } from "../api.ts";
+import { now } from "../clock.ts";
+import { useFeed } from "../feed.ts";
+import { moment } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { CodeBlock } from "../parts/copy.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Checkbox, Select, TextField } from "../parts/field.tsx";
+import { Refusal } from "../parts/notice.tsx";
+import type { Key, NewKey, Scope } from "../shapes.ts";
+import { T } from "../text.ts";
+
+const SCOPES: readonly Scope[] = ["read", "write", "admin"];
+
+const DAY_MS = 86_400_000;
+
+const inDays = (days: number): string => new Date(now() + days * DAY_MS).toISOString();
+
+/** A new key, for as long as the dialog is open. */
+function NewKeyShown({
+	made,
+	close,
+	children,
+}: {
+	made: NewKey;
+	close: () => void;
+	children?: ReactNode;
+}): ReactNode {
+	return (
+		<Dialog title={T.keys.createdTitle(made.name)} close={close}>
+			<div className="stack">
+				<p>{T.keys.once}</p>
+				<CodeBlock text={made.key} name={T.keys.key} />
+				{children}
+				<div className="actions end">
+					<Button look="main" onPress={close}>
+						{T.keys.kept}
+					</Button>
+				</div>
+			</div>
+		</Dialog>
+	);
+}
+
+/** Sends a request for a key; what it brought, or why not. */
+function useNewKey(): {
+	made: NewKey | undefined;
+	failure: Failure | undefined;
+	busy: boolean;
+	make: (path: string, body: object) => Promise<void>;
+} {
+	const [made, setMade] = useState<NewKey | undefined>(undefined);
+	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const [busy, setBusy] = useState(false);
+	const make = async (path: string, body: object): Promise<void> => {
+		setBusy(true);
+		try {
+			setMade(await ask<NewKey>(path, { method: "POST", body }));
+		} catch (error) {
+			if (!(error instanceof Failure)) throw error;
+			setFailure(error);
+			setBusy(false);
+		}
+	};
+	return { made, failure, busy, make };
+}
+
+export function CreateKey({ close }: { close: () => void }): ReactNode {
+	const { endpoints = [] } = useFeed();
+	const [name, setName] = useState("");
+	const [scopes, setScopes] = useState<readonly Scope[]>(["write"]);
+	const [only, setOnly] = useState<readonly string[]>([]);
+	const [days, setDays] = useState("");
+	const { made, failure, busy, make } = useNewKey();
+	if (made) return <NewKeyShown made={made} close={close} />;
+	const toggle = <V extends string>(list: readonly V[], item: V, on: boolean): readonly V[] =>
+		on ? [...list, item] : list.filter((each) => each !== item);
+	return (
+		<Dialog title={T.keys.create} close={close}>
+			<form
+				className="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					void make("v1/keys", {
+						name: name.trim(),
+						scopes,
+						...(only.length > 0 && !scopes.includes("admin") ? { endpoints: only } : {}),
+						...(days === "" ? {} : { expiresAt: inDays(Number(days)) }),
+					});
+				}}
+			>
+				<TextField
+					label={T.keys.name}
+					value={name}
+					onChange={setName}
+					hint={T.keys.nameHint}
+					autoFocus
+					fault={failure?.details.find(({ field }) => field === "name")?.message}
+				/>
+				<fieldset className="choices">
+					<legend>{T.keys.scopes}</legend>
+					{SCOPES.map((scope) => (
+						<Checkbox
+							key={scope}
+							checked={scopes.includes(scope)}
+							onChange={(on) => setScopes(toggle(scopes, scope, on))}
+						>
+							<b>{scope}</b> <span className="muted">{T.keys.means[scope]}</span>
+						</Checkbox>
+					))}
+				</fieldset>
+				{scopes.includes("admin") ? null : (
+					<fieldset className="choices">
+						<legend>{T.keys.only}</legend>
+						{endpoints.map(({ id, name: shown }) => (
+							<Checkbox
+								key={id}
+								checked={only.includes(id)}
+								onChange={(on) => setOnly(toggle(only, id, on))}
+							>
+								{shown}
+							</Checkbox>
+						))}
+						<p className="hint">{T.keys.onlyHint}</p>
+					</fieldset>
+				)}
+				<TextField label={T.keys.days} value={days} onChange={setDays} hint={T.keys.daysHint} />
+				{failure ? <Refusal failure={failure} /> : null}
+				<div className="actions end">
+					<Button look="quiet" onPress={close}>
+						{T.dismiss}
+					</Button>
+					<Button
+						look="main"
+						busy={busy}
+						disabled={name.trim() === "" || scopes.length === 0 || !/^\d{0,4}$/.test(days)}
+					>
+						{T.keys.create}
+					</Button>
+				</div>
+			</form>
+		</Dialog>
+	);
+}
+
+/** How long the key before stays valid, ms, in the order of the choices. */
+const OVERLAPS = { none: 0, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS } as const;
+type Overlap = keyof typeof OVERLAPS;
+
+export function RotateKey({ of, close }: { of: Key; close: () => void }): ReactNode {
+	const [overlap, setOverlap] = useState<Overlap>("day");
+	const { made, failure, busy, make } = useNewKey();
+	if (made) {
+		const until = moment(new Date(made.previousUntil ?? 0).getTime());
+		return (
+			<NewKeyShown made={made} close={close}>
+				<p>{overlap === "none" ? T.keys.previousOver : T.keys.previousUntil(until)}</p>
+			</NewKeyShown>
+		);
+	}
+	return (
+		<Dialog title={T.keys.rotateTitle(of.name)} close={close}>
+			<form
+				className="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					const path = `v1/keys/${encodeURIComponent(of.id)}/rotate`;
+					void make(path, { overlapMs: OVERLAPS[overlap] });
+				}}
+			>
+				<p>{T.keys.rotateText}</p>
+				<Select
+					label={T.keys.overlap}
+					value={overlap}
+					onChange={(id) => setOverlap(id as Overlap)}
+					choices={Object.entries(T.keys.overlaps).map(([id, name]) => ({ id, name }))}
+				/>
+				{failure ? <Refusal failure={failure} /> : null}
+				<div className="actions end">
+					<Button look="quiet" onPress={close}>
+						{T.dismiss}
+					</Button>
+					<Button look="main" busy={busy}>
+						{T.keys.rotate}
+					</Button>
+				</div>
+			</form>
+		</Dialog>
+	);
+}

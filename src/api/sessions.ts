@@ -1,0 +1,95 @@
+/** Sessions of the console, seen by administrators (D31, D39). */
+import { text } from "./params.ts";
+import { NO_BODY, route } from "./route.ts";
+import { COUNT, EMPTY, EXAMPLE, FLAG, MOMENT, TEXT, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+/** How a session began. */
+const SIGN_INS = ["key", "link"] as const;
+
+export const CONSOLE_SESSION = {
+	type: "object",
+	required: [
+		"id",
+		"keyId",
+		"keyName",
+		"signIn",
+		"createdAt",
+		"lastUsedAt",
+		"expiresAt",
+		"address",
+		"client",
+		"current",
+	],
+	properties: {
+		id: TEXT,
+		keyId: { ...TEXT, description: "Id of its key; environment for SLUICE_API_KEY." },
+		keyName: { ...TEXT, description: "Name of its key." },
+		signIn: { enum: SIGN_INS, description: "Whether the key or a sign-in link began it." },
+		createdAt: MOMENT,
+		lastUsedAt: { ...MOMENT, description: "Recorded at most once a minute." },
+		expiresAt: { ...MOMENT, description: "When it ends unless it is used before." },
+		address: {
+			...TEXT,
+			description: "Address of that use, or of the proxy before the service.",
+		},
+		client: { ...TEXT, description: "Browser or program that signed in, as it calls itself." },
+		current: { ...FLAG, description: "Whether it is the session of this request." },
+	},
+} as const;
+export type ConsoleSession = Static<typeof CONSOLE_SESSION>;
+
+const SESSION_EXAMPLE = {
+	id: "019b2f6e-7c1a-7000-8000-000000000002",
+	keyId: "environment",
+	keyName: "SLUICE_API_KEY",
+	signIn: "link",
+	createdAt: EXAMPLE.at,
+	lastUsedAt: EXAMPLE.at,
+	expiresAt: "2026-02-01T00:00:00.000Z",
+	address: "192.0.2.1",
+	client: "Firefox 143 on Linux",
+	current: false,
+};
+
+export const KEY_FILTER = text("key", 100, "Only sessions of the key with this id.");
+
+export const LIST_SESSIONS = route({
+	methods: ["GET"],
+	path: "/v1/sessions",
+	access: "admin",
+	name: "listSessions",
+	summary: "Sessions of the console, last used first.",
+	answer: {
+		description: "The sessions.",
+		schema: listIn("sessions", CONSOLE_SESSION),
+		example: { sessions: [SESSION_EXAMPLE] },
+	},
+});
+
+export const END_SESSION = route({
+	methods: ["DELETE"],
+	path: "/v1/sessions/:session",
+	access: "admin",
+	name: "endSession",
+	summary: "Ends a session of the console: its next request is refused.",
+	answer: { description: "Done.", schema: EMPTY, example: {} },
+	body: NO_BODY,
+});
+
+export const END_SESSIONS = route({
+	methods: ["DELETE"],
+	path: "/v1/sessions",
+	access: "admin",
+	name: "endSessions",
+	summary: "Ends all sessions of the console but that of the caller.",
+	answer: {
+		description: "How many were ended.",
+		schema: { type: "object", required: ["ended"], properties: { ended: COUNT } },
+		example: { ended: 3 },
+	},
+	body: NO_BODY,
+	query: [KEY_FILTER],
+});
+
+export const SESSION_ROUTES = [LIST_SESSIONS, END_SESSION, END_SESSIONS] as const;

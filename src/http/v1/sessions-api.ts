@@ -1,0 +1,37 @@
+/** `/v1/sessions`: sessions of the console (D31, D39). */
+import type { AnswerOf } from "../../api/route.ts";
+import { KEY_FILTER } from "../../api/sessions.ts";
+import type { END_SESSION, END_SESSIONS, LIST_SESSIONS } from "../../api/sessions.ts";
+import type { Call } from "../call.ts";
+import { valueOf } from "../params.ts";
+import { readNothing } from "./body.ts";
+import { isoTime } from "./format.ts";
+
+/** GET /v1/sessions: last used first. */
+export async function list(call: Call): Promise<AnswerOf<typeof LIST_SESSIONS>> {
+	const sessions = await call.engine.access.sessions.list();
+	return {
+		sessions: sessions.map(({ byLink, createdAt, lastUsedAt, until, ...rest }) => ({
+			...rest,
+			signIn: byLink ? "link" : "key",
+			createdAt: isoTime(createdAt),
+			lastUsedAt: isoTime(lastUsedAt),
+			expiresAt: isoTime(until),
+			current: rest.id === call.session,
+		})),
+	};
+}
+
+/** DELETE /v1/sessions/{session}. */
+export async function end(call: Call): Promise<AnswerOf<typeof END_SESSION>> {
+	await readNothing(call);
+	await call.engine.access.sessions.end(call.params.session);
+	return {};
+}
+
+/** DELETE /v1/sessions: all, or those of one key, but that of the caller. */
+export async function endAll(call: Call): Promise<AnswerOf<typeof END_SESSIONS>> {
+	await readNothing(call);
+	const keyId = valueOf(call, KEY_FILTER);
+	return { ended: await call.engine.access.sessions.endAll({ keyId, except: call.session }) };
+}

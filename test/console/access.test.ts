@@ -1,0 +1,125 @@
+/**
+ * What administrators see and end in the console: keys that are rotated, sessions, the audit log, and
+ * webhook receivers that are put off (D30, D31, D42, D21).
+ */
+import { expect, describe, it } from "vitest";
+import { T } from "../../console/src/text.ts";
+import { call } from "../support/service.ts";
+import { freePort } from "../support/free-port.ts";
+import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
+
+const here = site({
+	endpoints: () => ({ ep: { name: "Ep", webhooks: { schedule: [] } } }),
+	settings: { webhooks: { allowPrivateNetworks: true } },
+});
+
+/** What the browser itself says of a call that is refused. */
+const REFUSED = /status of 401/;
+
+describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => {
+	it("D30: a key is rotated: the new one is shown once, with the time until which the other is valid", async () => {
+		const { key } = await here.key(["read"], ["ep"]);
+		const page = await here.open({ at: "#/keys" });
+		await rowOf(page, "read").getByRole("button", { name: T.keys.rotate }).click();
+		const dialog = page.getByRole("dialog");
+		await dialog.getByRole("button", { name: T.keys.overlap }).click();
+		await page.getByRole("option", { name: T.keys.overlaps.hour }).click();
+		await press(page, T.keys.rotate);
+		await dialog.getByText(T.keys.once).waitFor();
+		const fresh = (await dialog.locator("pre").textContent())!;
+		expect(fresh).toMatch(/^sluice_[0-9a-f]{48}$/);
+		const [{ previousUntil }] = (await call(here.service.url, "/v1/keys")).json.keys;
+		const left = Date.parse(previousUntil) - Date.now();
+		expect([left > 3_500_000, left <= 3_600_000]).toEqual([true, true]);
+		await dialog.getByText(T.keys.previousUntil("").slice(0, -2)).waitFor();
+		await press(page, T.keys.kept);
+		await dialog.waitFor({ state: "detached" });
+		expect(await page.content()).not.toContain(fresh);
+		for (const each of [key, fresh])
+			expect((await call(here.service.url, "/v2/ep/health", { key: each })).status).toBe(200);
+	});
+
+	it("D31: a session is ended here and its browser has to sign in; one's own is not offered", async () => {
+		const { key } = await here.key(["write"]);
+		const other = await here.open({ key, at: "#/endpoints/ep/requests", forgive: REFUSED });
+		const page = await here.open({ at: "#/keys" });
+		const table = page.getByRole("table", { name: T.sessions.title });
+		const own = table.locator("tbody tr", { hasText: T.sessions.current });
+		await own.waitFor();
+		expect(await own.getByRole("button").count()).toBe(0);
+		const theirs = table.locator("tbody tr", { hasText: "write" });
+		await theirs.getByText(/^Chrome \d+ on Linux$/).waitFor({ state: "attached" });
+		await theirs.getByRole("button", { name: T.sessions.end }).click();
+		await press(page, T.sessions.end);
+		await theirs.waitFor({ state: "detached" });
+		await goTo(other, "#/endpoints/ep/workers");
+		await other.getByLabel(T.signIn.key).waitFor();
+		await own.waitFor();
+	});
+
+	it("D31: all others are ended at one press", async () => {
+		const others = [
+			await here.open({ forgive: REFUSED }),
+			await here.open({ at: "#/webhooks", forgive: REFUSED }),
+		];
+		const page = await here.open({ at: "#/keys" });
+		await press(page, T.sessions.endOthers);
+		await press(page, T.sessions.endOthers);
+		await page.getByText(T.sessions.othersEnded).waitFor();
+		for (const other of others) {
+			await goTo(other, "#/endpoints/ep/workers");
+			await other.getByLabel(T.signIn.key).waitFor();
+		}
+		const table = page.getByRole("table", { name: T.sessions.title });
+		await expect.poll(() => table.locator("tbody tr").count()).toBe(1);
+	});
+
+	it("D42: the audit log is read newest first, by action and key, page by page", async () => {
+		const { id } = await here.key(["read"]);
+		for (let n = 0; n < 60; n += 1)
+			await call(here.service.url, "/v1/endpoints/ep/resume", { method: "POST" });
+		await call(here.service.url, "/v1/endpoints/nowhere/pause", { method: "POST" });
+		const page = await here.open({ at: "#/audit" });
+		const rows = page.locator("tbody tr");
+		await rows.nth(1).getByText("endpoint_not_found").waitFor();
+		await rows.first().getByText(T.audit.actions.signIn).waitFor();
+		expect(await rows.count()).toBe(50);
+		await press(page, T.requests.older);
+		await rowOf(page, id).getByText(T.audit.actions.createKey).waitFor();
+		await press(page, T.requests.newest);
+		await rows.nth(1).getByText("endpoint_not_found").waitFor();
+		await press(page, new RegExp(T.audit.allActions));
+		await page.getByRole("option", { name: T.audit.actions.createKey }).click();
+		await rowOf(page, id).first().waitFor();
+		expect(await rowOf(page, T.audit.actions.resumeEndpoint).count()).toBe(0);
+		await goTo(page, `#/audit?key=${id}`);
+		await page.getByText(T.audit.noMatch).waitFor();
+		await page.getByRole("link", { name: T.requests.clear }).click();
+		await rowOf(page, "endpoint_not_found").waitFor();
+	});
+
+	it("D30: a key without the scope admin reads no audit log", async () => {
+		const { key } = await here.key(["write"]);
+		const page = await here.open({ key, at: "#/audit", forgive: REFUSED });
+		await page.getByText(T.audit.mayNot).waitFor();
+	});
+
+	it("D21: a receiver that is paused is listed with its reason, and enabled", async () => {
+		const host = `127.0.0.1:${await freePort()}`;
+		const page = await here.open({ at: "#/webhooks?endpoint=ep" });
+		const row = page.getByRole("table", { name: T.webhooks.receivers }).locator("tbody tr");
+		for (let n = 0; n < 10; n += 1) {
+			const job = await here.submit("ep", {}, { webhook: `http://${host}/` });
+			const over = here.service.next("webhook.failed", ({ id }) => id === job);
+			await call(here.service.url, `/v2/ep/cancel/${job}`, { method: "POST" });
+			await over;
+		}
+		await row.getByText(T.webhooks.pausedUntil).waitFor();
+		await row.getByText("the connection was refused").waitFor();
+		await row.getByRole("button", { name: T.webhooks.enable }).click();
+		await page.getByText(T.webhooks.enabled).waitFor();
+		await row.waitFor({ state: "detached" });
+		const { receivers } = (await call(here.service.url, "/v1/webhooks/receivers")).json;
+		expect(receivers).toEqual([]);
+	});
+});
