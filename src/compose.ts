@@ -9,7 +9,7 @@ import { budgetMeters } from "./budgets.ts";
 import type { Clock } from "./clock.ts";
 import { OWN_VARIABLES } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
-import { makeFolder } from "./durable-file.ts";
+import { makeFolder, openToOthers } from "./durable-file.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Engine } from "./engine/api.ts";
 import { hex, pooled } from "./ids.ts";
@@ -37,6 +37,8 @@ export interface App {
 	consoleLink: string | undefined;
 	engine: Engine;
 	events: EventBus;
+	/** Reads the certificate files again (D34). */
+	reload(): void;
 	/** Stops gracefully (D34); call once. */
 	stop(): Promise<void>;
 }
@@ -68,6 +70,8 @@ export async function startApp(
 ): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	makeFolder(config.dataDir);
+	if (openToOthers(config.dataDir) === "write")
+		events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
 	// Servers that share a store each have an identity, which marks the workers they launched.
 	const folder = shared
@@ -120,6 +124,7 @@ export async function startApp(
 		launchers: table,
 		workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
 		sealKeys,
+		storeId: await store.identity(),
 		serviceId: folder?.serverId,
 		sendWebhook: webhookSender({
 			clock,
@@ -150,13 +155,14 @@ export async function startApp(
 		// A load balancer could route calls to any server; launched workers must call their own.
 		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
 		events.emit("service.listening", { url });
-		const { close } = server;
+		const { close, reload } = server;
 		return {
 			url,
 			firstKey,
 			engine,
 			events,
 			consoleLink: link && url + link.path,
+			reload,
 			async stop() {
 				const lingerMs = engine.cluster.others() ? LINGER_MS : 0;
 				await engine.stop({ drainMs: config.drainMs });

@@ -78,7 +78,10 @@ export function flushFile(path: string, ops: FileOperations = fs): void {
 	flush(dirname(path), ops);
 }
 
-/** Creates a durable folder (mode 0700) with parents. An existing one keeps its mode. */
+/**
+ * Creates a durable folder (mode 0700) with parents. An existing one keeps its mode: others may use it
+ * for more ({@link openToOthers}).
+ */
 export function makeFolder(path: string, ops: FileOperations = fs): void {
 	const first = ops.mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
 	if (first === undefined) return;
@@ -86,6 +89,17 @@ export function makeFolder(path: string, ops: FileOperations = fs): void {
 		flush(dirname(made), ops);
 		if (made === resolve(first) || made === dirname(made)) return;
 	}
+}
+
+/**
+ * What other users may do in an existing folder. `write`: replace files in it; not where each may
+ * remove only its own, as in /tmp.
+ */
+export function openToOthers(path: string): "read" | "write" | undefined {
+	const found = fs.statSync(path, { throwIfNoEntry: false });
+	if (!found || process.platform === "win32") return undefined;
+	if ((found.mode & 0o022) !== 0 && (found.mode & 0o1000) === 0) return "write";
+	return (found.mode & 0o055) !== 0 ? "read" : undefined;
 }
 
 /** `name` links or renames the flushed temporary file. */

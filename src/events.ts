@@ -118,7 +118,9 @@ export interface Events {
 	"secrets.waiting": Record<never, never>;
 	/** All stored secrets are encrypted with the current key; the previous one is not needed. */
 	"secrets.resealed": Record<never, never>;
-	/** The changed TLS certificate is in use (D34). */
+	/** Other users of the machine can replace files in the data folder. */
+	"folder.writable": { path: string };
+	/** The TLS certificate was read again and is in use (D34). */
 	"certificate.reloaded": Record<never, never>;
 	/** The changed certificate files cannot be used; the former ones stay in use. */
 	"certificate.failed": { reason: string };

@@ -76,7 +76,12 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
 	],
-	"certificate.reloaded": ["info", () => "the changed TLS certificate is in use"],
+	"folder.writable": [
+		"warn",
+		({ path }) =>
+			`other users of this machine can replace files in the data folder; run: chmod 700 ${path}`,
+	],
+	"certificate.reloaded": ["info", () => "the TLS certificate was read again and is in use"],
 	"certificate.failed": [
 		"error",
 		({ reason }) => `the TLS certificate is not replaced, the former one stays in use: ${reason}`,

@@ -51,6 +51,8 @@ export const serve: Action = {
 	args: [],
 	flags: FLAGS,
 	async run({ flags }) {
+		// A password on the command line: every user of the machine could read it.
+		if (/:[^/@]*@/.test(flags["store"] ?? "")) process.title = "sluice serve";
 		const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
 		if (!loaded.ok)
 			throw new CliError(
@@ -73,6 +75,9 @@ export const serve: Action = {
 		if (message.kind === "failed")
 			throw new CliError(`The service could not start: ${message.reason}`, 1);
 		process.stdout.write(banner(message));
+		// At a terminal the signal means that it was closed.
+		if (loaded.config.tls && !process.stdin.isTTY)
+			process.on("SIGHUP", () => thread.postMessage("reload" satisfies ServiceCommand));
 		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
 		const [code] = await exited;
 		return code;

@@ -22,7 +22,7 @@ export type ServiceMessage =
 	  }
 	| { kind: "failed"; reason: string };
 
-export type ServiceCommand = "stop";
+export type ServiceCommand = "stop" | "reload";
 
 const { config } = workerData as { config: Config };
 
@@ -49,8 +49,9 @@ log({
 });
 try {
 	const app = await startApp(config, { clock: systemClock, events, env: process.env });
-	parentPort?.once("message", (command: ServiceCommand) => {
-		if (command === "stop") void app.stop().then(() => parentPort?.close());
+	parentPort?.on("message", (command: ServiceCommand) => {
+		if (command === "reload") app.reload();
+		else void app.stop().then(() => parentPort?.close());
 	});
 	const { url, firstKey, consoleLink, engine } = app;
 	send({

@@ -25,6 +25,8 @@ export interface HttpServer {
 	/** Bound address. */
 	readonly host: string;
 	readonly port: number;
+	/** Reads the certificate files again. */
+	reload(): void;
 	/**
 	 * Answers for `lingerMs` more, with `Connection: close`, so that clients do not send into a
 	 * closing connection. Then closes idle connections, and others after their answer; resolves when
@@ -55,7 +57,11 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	});
 	const { handle, drain, endPolls } = requests({ ...o, connections: open });
 
-	const { server, stop: stopTls } = serverFor(
+	const {
+		server,
+		reload,
+		stop: stopTls,
+	} = serverFor(
 		{
 			keepAlive: true,
 			noDelay: true,
@@ -107,6 +113,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	return {
 		host: address,
 		port,
+		reload,
 		async close(ms, lingerMs = 0) {
 			closing = true;
 			drain();

@@ -21,13 +21,20 @@ const HSTS = ["Strict-Transport-Security", "max-age=31536000"] as const;
 /** On this name other services of the machine may have no TLS. */
 const LOCALHOST = /^localhost(:|$)/;
 
-/** An HTTP server, with TLS if `files` are given; `stop` ends the checks of the files. */
+/**
+ * An HTTP server, with TLS if `files` are given; `reload` reads the files now, `stop` ends the checks.
+ */
 export function serverFor(
 	options: ServerOptions,
 	handle: RequestListener,
 	{ files, clock, events }: { files: TlsFiles | undefined; clock: Clock; events: EventBus },
-): { server: Server; stop: () => Promise<void> } {
-	if (!files) return { server: createHttpServer(options, handle), stop: async () => {} };
+): { server: Server; reload: () => void; stop: () => Promise<void> } {
+	if (!files)
+		return {
+			server: createHttpServer(options, handle),
+			reload: () => {},
+			stop: async () => {},
+		};
 	let stamp = stampOf(files);
 	const server = createHttpsServer(
 		{ ...options, ...readCertificate(files, clock.wall()).options, handshakeTimeout: HANDSHAKE_MS },
@@ -50,7 +57,15 @@ export function serverFor(
 		},
 	});
 	server.once("listening", checks.start);
-	return { server, stop: checks.stop };
+	return {
+		server,
+		reload() {
+			// Also unchanged files may be readable only now.
+			stamp = "";
+			checks.nudge();
+		},
+		stop: checks.stop,
+	};
 }
 
 /** Changes when one of the files does. */

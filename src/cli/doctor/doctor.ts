@@ -10,7 +10,13 @@ import { JSON_FLAG } from "../common-flags.ts";
 import { readFile } from "../serve.ts";
 import { printable } from "../../core/terminal-text.ts";
 import { certificateFinding } from "./certificate.ts";
-import { launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
+import {
+	folderFindings,
+	launcherFindings,
+	nodeFinding,
+	portFinding,
+	storeFindings,
+} from "./machine.ts";
 import { postgresFindings } from "./postgres.ts";
 import { checkService, publicUrlFinding } from "./service.ts";
 
@@ -67,6 +73,7 @@ async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {
 				? storeFindings(config.store.path)
 				: await postgresFindings({ url: config.store.url, now })),
 		);
+		findings.push(...folderFindings(config.dataDir));
 		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
 		if (service.answers && config.publicUrl !== undefined)

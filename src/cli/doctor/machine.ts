@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
+import { openToOthers } from "../../durable-file.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { LAUNCHERS } from "../../launchers/index.ts";
 
@@ -50,6 +51,16 @@ export function storeFindings(path: string): Finding[] {
 	if (free < DISK.little)
 		return [warning("disk", `Only ${space}.`, "Make room, or move the store with --store.")];
 	return [ok("store", `${path} can be written; ${space}.`)];
+}
+
+/** Who else can use the data folder; its files are for their owner only. */
+export function folderFindings(path: string): Finding[] {
+	const open = openToOthers(path);
+	if (open === undefined) return [];
+	const fix = `chmod 700 ${path}, or a folder of the service's own.`;
+	return open === "write"
+		? [problem("folder", `Other users can replace files in ${path}.`, fix)]
+		: [warning("folder", `Other users can list ${path}; they cannot read its files.`, fix)];
 }
 
 export async function portFinding({
