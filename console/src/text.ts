@@ -241,8 +241,8 @@ export const T = {
 		rotate: "Rotate",
 		rotateTitle: (name: string) => `Rotate the key ${name}?`,
 		rotateText:
-			"A new key replaces it, with the same scopes. Its console sessions end. Until the overlap is over both keys are valid.",
-		overlap: "The key before stays valid for",
+			"A new key with the same scopes replaces it, and its console sessions end. Both keys are valid until then:",
+		overlap: "How long the key before stays valid",
 		overlaps: { none: "No time: it ends now", hour: "1 hour", day: "1 day", week: "7 days" },
 		previousUntil: (at: string) => `The key before is valid until ${at}.`,
 		previousOver: "The key before is no longer valid.",

@@ -190,8 +190,8 @@ function viewOf(row: SessionRow): Omit<SessionView, "keyName" | "until"> {
 }
 
 /**
- * Binds a session to the value of its key. With the token in it, nobody who reads the store can
- * test guesses of `SLUICE_API_KEY`.
+ * Binds a session to the value of its key. With the token in it, a reader of the store cannot test
+ * guesses of `SLUICE_API_KEY`.
  */
 function markOf(token: string, keyHash: Uint8Array): string {
 	return digest(`${token} ${Buffer.from(keyHash).toString("hex")}`);
