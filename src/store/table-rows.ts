@@ -1,9 +1,13 @@
 /** Rows of small tables with the same columns in both dialects. */
 import type { EndpointRow } from "./contract/endpoints.ts";
 import type { ReceiverRow } from "../core/receiver.ts";
+import type { KeyRow } from "./contract/keys.ts";
 import type { MetricsRow } from "./contract/metrics.ts";
 import type { SessionRow } from "./contract/sessions.ts";
 import type { ClockStep } from "./contract/time.ts";
+import type { TokenRow } from "./contract/workers.ts";
+import type { DeliveryState, DeliveryTry } from "../core/delivery.ts";
+import type { NumberedDelivery } from "./operations/steps.ts";
 
 /** Columns as {@link endpointFrom} reads them. */
 export const ENDPOINT_COLUMNS = "id, settings, secret, paused, removing, created_at";
@@ -144,4 +148,90 @@ export function receiverValues(row: ReceiverRow): (string | number | null)[] {
 		row.pausedUntil ?? null,
 		row.disabledAt ?? null,
 	];
+}
+
+/** Columns as {@link keyFrom} reads them. */
+export const KEY_COLUMNS =
+	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
+	"previous_hash, previous_until";
+
+/** Its name as stored. */
+export function keyFrom(values: readonly unknown[]): KeyRow {
+	const [
+		id,
+		hash,
+		name,
+		scopes,
+		endpoints,
+		createdAt,
+		expiresAt,
+		lastUsedAt,
+		lastUsedAddress,
+		previousHash,
+		until,
+	] = values as [
+		string,
+		string,
+		string,
+		string,
+		string | null,
+		number,
+		number | null,
+		number | null,
+		string | null,
+		string | null,
+		number | null,
+	];
+	return {
+		id,
+		hash,
+		name,
+		scopes: JSON.parse(scopes) as string[],
+		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
+		createdAt,
+		expiresAt: expiresAt ?? undefined,
+		lastUsedAt: lastUsedAt ?? undefined,
+		lastUsedAddress: lastUsedAddress ?? undefined,
+		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
+	};
+}
+
+/** Columns as {@link tokenFrom} reads them. */
+export const TOKEN_COLUMNS = "hash, endpoint, worker, created_at";
+
+export function tokenFrom(values: readonly unknown[]): TokenRow {
+	const [hash, endpoint, worker, createdAt] = values as [string, string, string | null, number];
+	return { hash, endpoint, worker: worker ?? undefined, createdAt };
+}
+
+/** Columns as {@link deliveryFrom} reads them. */
+export const DELIVERY_COLUMNS =
+	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
+
+/** Its URL as stored. */
+export function deliveryFrom(values: readonly unknown[]): NumberedDelivery {
+	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
+		number,
+		string,
+		string,
+		string,
+		string,
+		DeliveryState,
+		string,
+		number,
+		number,
+		number | null,
+	];
+	return {
+		number,
+		id,
+		endpoint,
+		job,
+		url,
+		state,
+		tries: JSON.parse(tries) as DeliveryTry[],
+		used,
+		createdAt,
+		dueAt: dueAt ?? undefined,
+	};
 }

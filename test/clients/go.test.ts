@@ -2,30 +2,14 @@
  * RunPod's Go SDK, scripted, against the service at both bases: at `/v2` it is known by POST
  * (protocol A.5, A.10; D1, D6, D7, D8).
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
-import { bench, stopsOf } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
+import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all, arrived } from "./arrivals.ts";
+import { b, open, worker } from "./endpoint.ts";
 import { goClient } from "./go-client.ts";
 import type { GoEndpoint } from "./go-client.ts";
 import { workload } from "./workload.ts";
-
-let b: Bench;
-let worker: SdkProtocol;
-const open: GoEndpoint[] = [];
-beforeAll(async () => {
-	b = await bench();
-});
-beforeEach(async () => {
-	await b.fresh();
-	worker = await b.worker();
-});
-afterEach(() => {
-	for (const client of open.splice(0)) client.close();
-});
-afterAll(() => b?.end());
 
 const INPUT = { input: { p: 1 } };
 

@@ -2,30 +2,14 @@
  * RunPod's asyncio Python SDK, scripted, against the service at both bases: at `/v2` it is known by
  * its `X-Request-ID` (protocol A.3, A.10; D1, D3, D7).
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
-import { bench, stopsOf } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
+import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all, arrived, stepping } from "./arrivals.ts";
+import { b, open, worker } from "./endpoint.ts";
 import { pythonAsyncio } from "./python-asyncio-client.ts";
 import type { AsyncioEndpoint, AsyncioJob } from "./python-asyncio-client.ts";
 import { workload } from "./workload.ts";
-
-let b: Bench;
-let worker: SdkProtocol;
-const open: AsyncioEndpoint[] = [];
-beforeAll(async () => {
-	b = await bench();
-});
-beforeEach(async () => {
-	await b.fresh();
-	worker = await b.worker();
-});
-afterEach(() => {
-	for (const client of open.splice(0)) client.close();
-});
-afterAll(() => b?.end());
 
 const nothing = (): void => {};
 const NO_STATUS = { name: "KeyError", message: "'status'" };

@@ -2,53 +2,12 @@
  * RunPod's synchronous Python SDK, scripted: the errors that it raises, and the calls that are about
  * more than one job (protocol A.10; D10, D11, D13, D23, D24).
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { KEY } from "../support/service.ts";
-import { bench, stopsOf } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
-import { all, stepping } from "./arrivals.ts";
-import { pythonSync } from "./python-sync-client.ts";
-import type { PythonEndpoint, PythonSyncOptions } from "./python-sync-client.ts";
+import { describe, expect, it } from "vitest";
+import { stopsOf } from "../support/sdk-worker-bench.ts";
+import { all } from "./arrivals.ts";
+import { b, worker } from "./endpoint.ts";
+import { client, times } from "./python-sync-endpoint.ts";
 
-let b: Bench;
-let worker: SdkProtocol;
-const open: PythonEndpoint[] = [];
-beforeAll(async () => {
-	b = await bench();
-});
-beforeEach(async () => {
-	await b.fresh();
-	worker = await b.worker();
-});
-afterEach(() => {
-	for (const client of open.splice(0)) client.close();
-});
-afterAll(() => b?.end());
-
-/** A client of the endpoint whose pauses are these steps. */
-function client({
-	steps = [],
-	...q
-}: Partial<PythonSyncOptions> & { steps?: (() => unknown)[] } = {}): PythonEndpoint & {
-	slept: readonly number[];
-} {
-	const { pause, slept } = stepping(...steps);
-	const made = pythonSync({
-		base: `${b.url}/sdk/v2`,
-		endpoint: b.ep,
-		key: KEY,
-		clock: b.clock,
-		pause,
-		...q,
-	});
-	open.push(made);
-	return { ...made, slept };
-}
-
-const nothing = (): void => {};
-const times = (count: number, step: () => unknown = nothing): (() => unknown)[] =>
-	Array.from({ length: count }, () => step);
 describe("cancel, health, purge_queue", () => {
 	it("D10: a waiting job is cancelled at once, and again", async () => {
 		const job = await client().run({ p: 1 });

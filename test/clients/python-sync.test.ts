@@ -2,54 +2,14 @@
  * RunPod's synchronous Python SDK, scripted, against the service at `/sdk/v2` (protocol A.2,
  * A.10; D1, D3, D7, D8).
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
-import { bench } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
-import { all, arrived, stepping } from "./arrivals.ts";
-import { pythonSync } from "./python-sync-client.ts";
-import type { PythonEndpoint, PythonJob, PythonSyncOptions } from "./python-sync-client.ts";
+import { all, arrived } from "./arrivals.ts";
+import { b, worker } from "./endpoint.ts";
+import { client, nothing, times } from "./python-sync-endpoint.ts";
+import type { PythonEndpoint, PythonJob } from "./python-sync-client.ts";
 import { workload } from "./workload.ts";
 
-let b: Bench;
-let worker: SdkProtocol;
-const open: PythonEndpoint[] = [];
-beforeAll(async () => {
-	b = await bench();
-});
-beforeEach(async () => {
-	await b.fresh();
-	worker = await b.worker();
-});
-afterEach(() => {
-	for (const client of open.splice(0)) client.close();
-});
-afterAll(() => b?.end());
-
-/** A client of the endpoint whose pauses are these steps. */
-function client({
-	steps = [],
-	...q
-}: Partial<PythonSyncOptions> & { steps?: (() => unknown)[] } = {}): PythonEndpoint & {
-	slept: readonly number[];
-} {
-	const { pause, slept } = stepping(...steps);
-	const made = pythonSync({
-		base: `${b.url}/sdk/v2`,
-		endpoint: b.ep,
-		key: KEY,
-		clock: b.clock,
-		pause,
-		...q,
-	});
-	open.push(made);
-	return { ...made, slept };
-}
-
-const nothing = (): void => {};
-const times = (count: number, step: () => unknown = nothing): (() => unknown)[] =>
-	Array.from({ length: count }, () => step);
 const lines = ({ sent }: PythonEndpoint): string[] =>
 	sent.map(({ method, url }) => `${method} ${url.replace(/^.*\/v2\/[^/]+\//, "")}`);
 

@@ -1,49 +1,11 @@
 /** A client's requests may reach any server (D7, D8, D30, D39), and so may an operator's. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
-import { sdkProtocol } from "../support/sdk-protocol.ts";
-import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { describe, expect, it } from "vitest";
+import { idsOf, statusOf, submit } from "../support/sdk-worker-bench.ts";
+import type { TestServer } from "../support/servers.ts";
 import { call, KEY } from "../support/service.ts";
 import { browser } from "../spec/console/browser.ts";
 import { untilFits, within } from "../support/until.ts";
-
-let group: Servers;
-let a: TestServer;
-let b: TestServer;
-let endpoints = 0;
-const protocols: SdkProtocol[] = [];
-
-beforeAll(async () => {
-	group = await servers();
-	a = await group.start();
-	b = await group.start();
-});
-afterAll(async () => {
-	for (const each of protocols) each.close();
-	await group?.end();
-});
-
-/** A new endpoint, made at `a`. */
-async function fresh(settings: object = {}): Promise<string> {
-	const id = `ep-${(endpoints += 1)}`;
-	const { status, text } = await call(a.url, "/v1/endpoints", {
-		body: { id, launcher: { type: "external" }, ...settings },
-	});
-	expect(status, text).toBe(201);
-	return id;
-}
-
-/** One worker as it reaches each server. */
-async function worker(
-	ep: string,
-): Promise<{ id: string; at: (server: TestServer) => SdkProtocol }> {
-	const env = await workerEnvOf(a.url, ep);
-	const at = new Map([a, b].map((server) => [server.url, sdkProtocol(movedEnv(env, server.url))]));
-	protocols.push(...at.values());
-	return { id: env["RUNPOD_POD_ID"]!, at: (server) => at.get(server.url)! };
-}
+import { a, b, fresh, worker } from "./two-servers.ts";
 
 describe("clients", () => {
 	it("an endpoint made at one server is known at the other with the next call", async () => {

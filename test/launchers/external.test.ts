@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
-import { externalLauncher } from "../../src/launchers/external/launcher.ts";
+import { externalLauncher } from "../../src/launchers/external/index.ts";
 import { isManaged, LAUNCHERS } from "../../src/launchers/index.ts";
 
 describe("external launcher", () => {

@@ -10,6 +10,9 @@ import type { JobClock } from "./job-clock.ts";
 /** Time between two checks when no operation needs one, ms. */
 const CHECK_MS = 250;
 
+/** Checks closer to each other are one check, ms. */
+const RESOLUTION_MS = 1;
+
 export interface SuspendDetector {
 	/** Whether there was a gap since the last call of this. */
 	takeGap(): boolean;
@@ -31,6 +34,8 @@ export function suspendDetector({
 
 	function check(): void {
 		const local = clock.now();
+		// Every store call checks: most are within the same moment.
+		if (lastLocal !== undefined && Math.abs(local - lastLocal) < RESOLUTION_MS) return;
 		const asleep = jobClock.observe();
 		const now = jobClock.now();
 		const gap = Math.max(now - (last ?? now), local - (lastLocal ?? local) + asleep);

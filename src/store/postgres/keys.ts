@@ -3,6 +3,7 @@
  * notified of removals; missing keys are not cached.
  */
 import { removal } from "../operations/steps.ts";
+import { KEY_COLUMNS, TOKEN_COLUMNS, keyFrom, tokenFrom } from "../table-rows.ts";
 import type { KeyRow, KeyStore } from "../contract/keys.ts";
 import type { Signal } from "../contract/store.ts";
 import type { TokenStore } from "../contract/workers.ts";
@@ -17,11 +18,8 @@ const ANY = statement("SELECT 1 FROM keys LIMIT 1");
 const INSERT = statement(
 	"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 );
-const COLUMNS =
-	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
-	"previous_hash, previous_until";
-const FIND = statement(`SELECT ${COLUMNS} FROM keys WHERE hash = $1 OR previous_hash = $1`);
-const ALL = statement(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, number`);
+const FIND = statement(`SELECT ${KEY_COLUMNS} FROM keys WHERE hash = $1 OR previous_hash = $1`);
+const ALL = statement(`SELECT ${KEY_COLUMNS} FROM keys ORDER BY created_at, number`);
 const USED = statement(
 	"UPDATE keys SET last_used_at = $2, last_used_address = $3 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
 );
@@ -58,10 +56,10 @@ export function openKeys({
 
 		async find({ hash }) {
 			const [found] = (await read.run(FIND, [hash])).rows;
-			return found && keyFrom(found);
+			return found && named(found);
 		},
 
-		list: async () => (await read.run(ALL)).rows.map(keyFrom),
+		list: async () => (await read.run(ALL)).rows.map(named),
 
 		async used({ id, now, address }) {
 			await write((run) => run.run(USED, [id, now, address ?? null]));
@@ -83,7 +81,7 @@ export function openKeys({
 			if (!isStorable(id)) return "missing";
 			const outcome = await write(async ({ run }) => {
 				await run(ALONE);
-				const found = removal((await run(ALL)).rows.map(keyFrom), q);
+				const found = removal((await run(ALL)).rows.map(named), q);
 				if (found === "removed")
 					for (const each of [REMOVE, REMOVE_SESSIONS]) await run(each, [id]);
 				return found;
@@ -94,52 +92,18 @@ export function openKeys({
 	};
 }
 
-function keyFrom(values: Value[]): KeyRow {
-	const [
-		id,
-		hash,
-		name,
-		scopes,
-		endpoints,
-		createdAt,
-		expiresAt,
-		lastUsedAt,
-		lastUsedAddress,
-		previousHash,
-		until,
-	] = values as [
-		string,
-		string,
-		string,
-		string,
-		string | null,
-		number,
-		number | null,
-		number | null,
-		string | null,
-		string | null,
-		number | null,
-	];
-	return {
-		id,
-		hash,
-		name: JSON.parse(name) as string,
-		scopes: JSON.parse(scopes) as string[],
-		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
-		createdAt,
-		expiresAt: expiresAt ?? undefined,
-		lastUsedAt: lastUsedAt ?? undefined,
-		lastUsedAddress: lastUsedAddress ?? undefined,
-		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
-	};
+/** Names are stored as JSON: PostgreSQL's text has no NUL. */
+function named(values: Value[]): KeyRow {
+	const row = keyFrom(values);
+	return { ...row, name: JSON.parse(row.name) as string };
 }
 
 const REPLACE_TOKEN = statement(`
   INSERT INTO tokens (hash, endpoint, worker, created_at) VALUES ($1, $2, $3, $4)
   ON CONFLICT (hash) DO UPDATE SET endpoint = excluded.endpoint, worker = excluded.worker,
     created_at = excluded.created_at`);
-const FIND_TOKEN = statement("SELECT endpoint, worker, created_at FROM tokens WHERE hash = $1");
-const ALL_TOKENS = statement("SELECT hash, endpoint, worker, created_at FROM tokens");
+const FIND_TOKEN = statement(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE hash = $1`);
+const ALL_TOKENS = statement(`SELECT ${TOKEN_COLUMNS} FROM tokens`);
 const REMOVE_TOKENS = statement("DELETE FROM tokens WHERE worker = $1");
 
 /** `notifyOthers` is called after the commit. */
@@ -157,21 +121,10 @@ export function openTokens({
 
 		async find({ hash }) {
 			const [found] = (await read.run(FIND_TOKEN, [hash])).rows;
-			if (!found) return undefined;
-			const [endpoint, worker, createdAt] = found as [string, string | null, number];
-			return { hash, endpoint, worker: worker ?? undefined, createdAt };
+			return found && tokenFrom(found);
 		},
 
-		list: async () =>
-			(await read.run(ALL_TOKENS)).rows.map((values) => {
-				const [hash, endpoint, worker, createdAt] = values as [
-					string,
-					string,
-					string | null,
-					number,
-				];
-				return { hash, endpoint, worker: worker ?? undefined, createdAt };
-			}),
+		list: async () => (await read.run(ALL_TOKENS)).rows.map(tokenFrom),
 
 		async remove({ worker }) {
 			const { count } = await write((run) => run.run(REMOVE_TOKENS, [worker]));

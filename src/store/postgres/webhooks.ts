@@ -7,7 +7,8 @@ import type { Signal } from "../contract/store.ts";
 import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
-import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
+import { deliveryOf } from "./rows/deliveries.ts";
+import { DELIVERY_COLUMNS } from "../table-rows.ts";
 import { jsonTextOf } from "./rows/buffer-transfer.ts";
 import { texts } from "./connection/arrays.ts";
 import { statement } from "./connection/statement.ts";
@@ -110,7 +111,7 @@ export function openWebhooks({
 }: { database: Database } & Heard): WebhookStore {
 	async function find(id: string): Promise<DeliveryRow | undefined> {
 		const [found] = isStorable(id) ? (await read.run(FIND, [id])).rows : [];
-		return found && withoutNumber(deliveryFrom(found));
+		return found && withoutNumber(deliveryOf(found));
 	}
 
 	return {
@@ -133,7 +134,7 @@ export function openWebhooks({
 					return paused === true
 						? []
 						: {
-								...withoutNumber(deliveryFrom(values)),
+								...withoutNumber(deliveryOf(values)),
 								bytes: Number(bytes),
 								body: (body as string | null) || undefined,
 								disabledAt: (disabledAt as number | null) ?? undefined,
@@ -151,7 +152,7 @@ export function openWebhooks({
 			const { after, resumed } = await write(async ({ run }) => {
 				const [found] = (await run(PENDING, [q.id])).rows;
 				if (!found) return {};
-				const { id, endpoint, tries, used, state, dueAt } = afterTry(deliveryFrom(found), q);
+				const { id, endpoint, tries, used, state, dueAt } = afterTry(deliveryOf(found), q);
 				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
 				if (!counts) return {};
 				const receiver = String(found.at(-1));
@@ -214,7 +215,7 @@ export function openWebhooks({
 				listBy({ endpoint: endpoint !== undefined, job: job !== undefined, state }),
 				[below, limit + 1, ...given],
 			);
-			const found = rows.map(deliveryFrom);
+			const found = rows.map(deliveryOf);
 			const page = found.slice(0, limit);
 			const last = page.at(-1);
 			return {

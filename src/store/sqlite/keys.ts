@@ -1,7 +1,6 @@
 /** API keys (D30) and worker tokens (D26), by hash. */
 import { removal } from "../operations/steps.ts";
-import type { KeyRow } from "../contract/keys.ts";
-import type { Value } from "./database.ts";
+import { KEY_COLUMNS, TOKEN_COLUMNS, keyFrom, tokenFrom } from "../table-rows.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 
@@ -10,11 +9,8 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 	const insert = db.prepare(
 		"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 	);
-	const columns =
-		"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
-		"previous_hash, previous_until";
-	const select = db.prepare(`SELECT ${columns} FROM keys WHERE hash = ? OR previous_hash = ?`);
-	const all = db.prepare(`SELECT ${columns} FROM keys ORDER BY created_at, rowid`);
+	const select = db.prepare(`SELECT ${KEY_COLUMNS} FROM keys WHERE hash = ? OR previous_hash = ?`);
+	const all = db.prepare(`SELECT ${KEY_COLUMNS} FROM keys ORDER BY created_at, rowid`);
 	const used = db.prepare(
 		"UPDATE keys SET last_used_at = ?, last_used_address = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
 	);
@@ -66,52 +62,12 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 	};
 }
 
-function keyFrom(values: Value[]): KeyRow {
-	const [
-		id,
-		hash,
-		name,
-		scopes,
-		endpoints,
-		createdAt,
-		expiresAt,
-		lastUsedAt,
-		lastUsedAddress,
-		previousHash,
-		until,
-	] = values as [
-		string,
-		string,
-		string,
-		string,
-		string | null,
-		number,
-		number | null,
-		number | null,
-		string | null,
-		string | null,
-		number | null,
-	];
-	return {
-		id,
-		hash,
-		name,
-		scopes: JSON.parse(scopes) as string[],
-		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
-		createdAt,
-		expiresAt: expiresAt ?? undefined,
-		lastUsedAt: lastUsedAt ?? undefined,
-		lastUsedAddress: lastUsedAddress ?? undefined,
-		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
-	};
-}
-
 export function openTokens({ db }: UnitOfWork): DialectHandlers<"tokens"> {
 	const replace = db.prepare(
 		"INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)",
 	);
-	const select = db.prepare("SELECT endpoint, worker, created_at FROM tokens WHERE hash = ?");
-	const all = db.prepare("SELECT hash, endpoint, worker, created_at FROM tokens");
+	const select = db.prepare(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE hash = ?`);
+	const all = db.prepare(`SELECT ${TOKEN_COLUMNS} FROM tokens`);
 	const remove = db.prepare("DELETE FROM tokens WHERE worker = ?");
 	return {
 		put({ hash, endpoint, worker, createdAt }) {
@@ -120,21 +76,10 @@ export function openTokens({ db }: UnitOfWork): DialectHandlers<"tokens"> {
 
 		find({ hash }) {
 			const found = select.get(hash);
-			if (!found) return undefined;
-			const [endpoint, worker, createdAt] = found as [string, string | null, number];
-			return { hash, endpoint, worker: worker ?? undefined, createdAt };
+			return found && tokenFrom(found);
 		},
 
-		list: () =>
-			all.all().map((values) => {
-				const [hash, endpoint, worker, createdAt] = values as [
-					string,
-					string,
-					string | null,
-					number,
-				];
-				return { hash, endpoint, worker: worker ?? undefined, createdAt };
-			}),
+		list: () => all.all().map(tokenFrom),
 
 		remove({ worker }) {
 			remove.run(worker);

@@ -8,7 +8,7 @@ import type { DueDelivery } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
-import { DELIVERY_COLUMNS, deliveryFrom } from "./rows/deliveries.ts";
+import { DELIVERY_COLUMNS, deliveryFrom } from "../table-rows.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import { RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";

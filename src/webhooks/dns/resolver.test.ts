@@ -7,8 +7,7 @@ import { dnsServer } from "../../../test/support/dns-server.ts";
 import type { DnsAnswer, DnsServer } from "../../../test/support/dns-server.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { folder } from "../../../test/support/service.ts";
-import { parseHosts } from "./hosts-file.ts";
-import { candidates, parseSearch } from "./resolv-conf.ts";
+import { candidates, parseHosts, parseSearch } from "./system-files.ts";
 import { hostResolver } from "./resolver.ts";
 import type { ResolverOptions } from "./resolver.ts";
 

@@ -8,8 +8,7 @@ import { readFileSync, statSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "../../clock.ts";
 import type { Address, Resolve } from "../target.ts";
-import { parseHosts } from "./hosts-file.ts";
-import { candidates, parseSearch } from "./resolv-conf.ts";
+import { candidates, parseHosts, parseSearch } from "./system-files.ts";
 
 /** Longest lookup, ms. */
 const LOOKUP_MS = 5000;

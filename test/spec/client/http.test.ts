@@ -1,34 +1,9 @@
 /** Section 7 at the level of HTTP: paths, methods and ids. All answers are JSON. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { call, startService } from "../../support/service.ts";
 import { expectError, submitted } from "../hand-worker.ts";
-import { rawConnection, requestText } from "../raw-http.ts";
-import type { RawAnswer } from "../raw-http.ts";
-
-let service: TestService;
-let job: string;
-beforeAll(async () => {
-	service = await startService({ endpoints: { ep: {} } });
-	job = await submitted(service, "ep");
-});
-afterAll(() => service.end());
-afterEach(async () => {
-	expect((await call(service.url, "/v2/ep/health")).status).toBe(200);
-});
-
-const AUTH = { Authorization: `Bearer ${KEY}` };
-
-/** Sends bytes on a connection of their own, and answers the first answer. */
-async function raw(bytes: string | Uint8Array, head = false): Promise<RawAnswer> {
-	const connection = await rawConnection(service.url);
-	connection.write(bytes);
-	try {
-		return await connection.answer({ head });
-	} finally {
-		connection.socket.destroy();
-	}
-}
+import { requestText } from "../raw-http.ts";
+import { AUTH, job, raw, service } from "./raw-service.ts";
 
 describe("paths", () => {
 	it.each([

@@ -2,36 +2,11 @@
  * Section 7 below HTTP: bytes that are not well-formed, and connections that end in the middle. All
  * answers are JSON, and the service goes on.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { expectError, submitted } from "../hand-worker.ts";
+import { describe, expect, it } from "vitest";
+import { KEY, call } from "../../support/service.ts";
+import { expectError } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
-import type { RawAnswer } from "../raw-http.ts";
-
-let service: TestService;
-let job: string;
-beforeAll(async () => {
-	service = await startService({ endpoints: { ep: {} } });
-	job = await submitted(service, "ep");
-});
-afterAll(() => service.end());
-afterEach(async () => {
-	expect((await call(service.url, "/v2/ep/health")).status).toBe(200);
-});
-
-const AUTH = { Authorization: `Bearer ${KEY}` };
-
-/** Sends bytes on a connection of their own, and answers the first answer. */
-async function raw(bytes: string | Uint8Array, head = false): Promise<RawAnswer> {
-	const connection = await rawConnection(service.url);
-	connection.write(bytes);
-	try {
-		return await connection.answer({ head });
-	} finally {
-		connection.socket.destroy();
-	}
-}
+import { AUTH, job, raw, service } from "./raw-service.ts";
 
 describe("bytes that are not well-formed HTTP", () => {
 	it.each<[string, string | Uint8Array]>([

@@ -1,53 +1,13 @@
 /**
  * Section 8, rates over HTTP: each operation's budget, and what a response reports about it (D24).
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../../src/core/limits.ts";
 import type { LimitedOperation } from "../../../src/core/limits.ts";
 import { ROUTES } from "../../../src/http/routes.ts";
-import type { ManualClock } from "../../support/manual-clock.ts";
-import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { endWith, endpointsByName } from "../hand-worker.ts";
+import { call } from "../../support/service.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
-
-/** Every limit of an operation is small: two in 10 s, two at once. */
-const SMALL = {
-	limits: Object.fromEntries(
-		LIMITED_OPERATIONS.map((operation) => [operation, { per10s: 2, concurrent: 2 }]),
-	),
-	workersMax: 0,
-};
-const AT_ONCE = {
-	limits: Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, { concurrent: 2 }])),
-};
-
-const small = endpointsByName(40, SMALL);
-const AUTH = { Authorization: KEY };
-
-let clock: ManualClock;
-let service: TestService;
-beforeAll(async () => {
-	clock = manualClock();
-	service = await startService({
-		endpoints: {
-			...small.settings,
-			plain: {},
-			off: { limits: "off" },
-			held: AT_ONCE,
-			hung: AT_ONCE,
-			cut: AT_ONCE,
-			left: AT_ONCE,
-			streams: AT_ONCE,
-			events: AT_ONCE,
-			piped: AT_ONCE,
-			burst: { limits: { status: { per10s: 30, concurrent: "off" } } },
-		},
-		clock,
-	});
-});
-afterAll(() => endWith(service, clock));
+import { AUTH, clock, service, small } from "./limited-service.ts";
 
 /** Rows with a limit, as the service has them. */
 const ROWS = ROUTES.flatMap((route) =>

@@ -1,42 +1,12 @@
 /** `/v1/endpoints/{endpoint}/jobs`: lists, and one job with its timeline (D39). */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { endWith, endpointsByName, expectError, handWorker, submitted } from "../hand-worker.ts";
-import { operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
-
-const clock = manualClock();
-const unused = endpointsByName(30, { retention: { run: 60_000, records: 600_000 } });
-const launched = (code: string, rest: object = {}): object => ({
-	launcher: { type: "process", command: [process.execPath, "-e", code] },
-	stopGraceMs: 0,
-	...rest,
-});
-const HANGS = "setInterval(() => {}, 1000)";
-let service: TestService;
-let admin: Operator;
-let ep: string;
-beforeAll(async () => {
-	const launching = {
-		none: launched(HANGS, { workersMax: 0 }),
-		slow: launched(HANGS),
-		broken: launched("process.exit(3)"),
-		rare: launched(HANGS),
-		graphic: launched(HANGS, { gpusPerWorker: 1 }),
-	};
-	service = await startService({ endpoints: { ...unused.settings, ...launching }, clock });
-	admin = operator(service);
-});
-beforeEach(() => void (ep = unused.next()));
-afterAll(() => endWith(service, clock));
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/service.ts";
+import { expectError, handWorker, submitted } from "../hand-worker.ts";
+import { admin, clock, ep, job, service } from "./job-service.ts";
 
 /** Time goes on, so that what follows has a moment of its own. */
 const later = (): Promise<void> => clock.advance(100);
 const iso = (ms: number): string => new Date(ms).toISOString();
-const job = (id: string, endpoint = ep): Promise<any> =>
-	admin.seen(`/endpoints/${endpoint}/jobs/${id}`);
 const jobs = (query = ""): Promise<any> => admin.seen(`/endpoints/${ep}/jobs${query}`);
 const idsOf = async (query = ""): Promise<string[]> =>
 	(await jobs(query)).jobs.map(({ id }: { id: string }) => id);

@@ -1,41 +1,11 @@
 /** Why a job waits, as `/v1/endpoints/{endpoint}/jobs/{job}` reports it (D29). */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { REASON_CODES } from "../../../src/core/timeline.ts";
-import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
+import { call } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
-import type { TestService } from "../../support/service.ts";
-import { endWith, endpointsByName, handWorker, statusOf, submitted } from "../hand-worker.ts";
-import { operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { handWorker, statusOf, submitted } from "../hand-worker.ts";
+import { admin, clock, ep, job, service } from "./job-service.ts";
 
-const clock = manualClock();
-const unused = endpointsByName(30, { retention: { run: 60_000, records: 600_000 } });
-const launched = (code: string, rest: object = {}): object => ({
-	launcher: { type: "process", command: [process.execPath, "-e", code] },
-	stopGraceMs: 0,
-	...rest,
-});
-const HANGS = "setInterval(() => {}, 1000)";
-let service: TestService;
-let admin: Operator;
-let ep: string;
-beforeAll(async () => {
-	const launching = {
-		none: launched(HANGS, { workersMax: 0 }),
-		slow: launched(HANGS),
-		broken: launched("process.exit(3)"),
-		rare: launched(HANGS),
-		graphic: launched(HANGS, { gpusPerWorker: 1 }),
-	};
-	service = await startService({ endpoints: { ...unused.settings, ...launching }, clock });
-	admin = operator(service);
-});
-beforeEach(() => void (ep = unused.next()));
-afterAll(() => endWith(service, clock));
-
-const job = (id: string, endpoint = ep): Promise<any> =>
-	admin.seen(`/endpoints/${endpoint}/jobs/${id}`);
 /** How a job comes to wait for each reason; answers endpoint and job. */
 const WAITS: Record<
 	(typeof REASON_CODES)[number],

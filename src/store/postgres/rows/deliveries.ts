@@ -1,13 +1,10 @@
 /** Webhook deliveries as rows (D21). */
-import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
+import type { NewDelivery } from "../../../core/delivery.ts";
 import type { NumberedDelivery } from "../../operations/steps.ts";
+import { deliveryFrom } from "../../table-rows.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner, Value } from "../connection/statement.ts";
-
-/** Columns as {@link deliveryFrom} reads them. */
-export const DELIVERY_COLUMNS =
-	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
 // Numbered in the given order.
 const INSERT = statement(`
@@ -50,29 +47,8 @@ export async function eraseDeliveries(
 	await run(ERASE, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
 }
 
-export function deliveryFrom(values: Value[]): NumberedDelivery {
-	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
-		number,
-		string,
-		string,
-		string,
-		string,
-		DeliveryState,
-		string,
-		number,
-		number,
-		number | null,
-	];
-	return {
-		number,
-		id,
-		endpoint,
-		job,
-		url: JSON.parse(url) as string,
-		state,
-		tries: JSON.parse(tries) as DeliveryTry[],
-		used,
-		createdAt,
-		dueAt: dueAt ?? undefined,
-	};
+/** URLs are stored as JSON: PostgreSQL's text has no NUL. */
+export function deliveryOf(values: Value[]): NumberedDelivery {
+	const delivery = deliveryFrom(values);
+	return { ...delivery, url: JSON.parse(delivery.url) as string };
 }

@@ -1,13 +1,10 @@
 /** Webhook deliveries, with bodies in their own table (D21). */
-import type { DeliveryState, DeliveryTry, NewDelivery } from "../../../core/delivery.ts";
+import type { NewDelivery } from "../../../core/delivery.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { NumberedDelivery } from "../../operations/steps.ts";
+import { DELIVERY_COLUMNS, deliveryFrom } from "../../table-rows.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
-
-/** The columns of a {@link NumberedDelivery} in the order of {@link deliveryFrom}. */
-export const DELIVERY_COLUMNS =
-	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
@@ -76,33 +73,5 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 			dropBody(number);
 			remove.run(number);
 		},
-	};
-}
-
-/** A delivery from the values of {@link DELIVERY_COLUMNS}. */
-export function deliveryFrom(values: Value[]): NumberedDelivery {
-	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
-		number,
-		string,
-		string,
-		string,
-		string,
-		DeliveryState,
-		string,
-		number,
-		number,
-		number | null,
-	];
-	return {
-		number,
-		id,
-		endpoint,
-		job,
-		url,
-		state,
-		tries: JSON.parse(tries) as DeliveryTry[],
-		used,
-		createdAt,
-		dueAt: dueAt ?? undefined,
 	};
 }

@@ -1,54 +1,10 @@
 /** /openai/* (D32): failures of the job and refusals, in OpenAI's form. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
-import { begun, endWith, endpointsByName, handWorker, submitted } from "../../hand-worker.ts";
-import type { HandWorker, Taken } from "../../hand-worker.ts";
+import { describe, expect, it } from "vitest";
+import { KEY, call } from "../../../support/service.ts";
+import { begun, submitted } from "../../hand-worker.ts";
 import { asTimePasses, ask, expectOpenAIError } from "./answers.ts";
+import { BODY, BOTH, answered, clock, ep, path, service, worker } from "./completions.ts";
 import { rawConnection, requestText } from "../../raw-http.ts";
-
-const clock = manualClock();
-// Results are kept long, because the time of these tests may run ahead of their disk.
-const unused = endpointsByName(60, {
-	executionTimeoutMs: 10_000,
-	retention: { runsync: 3_600_000 },
-});
-let service: TestService;
-let ep: string;
-let path: string;
-let worker: HandWorker;
-beforeAll(async () => {
-	service = await startService({
-		endpoints: {
-			...unused.settings,
-			full: { limits: { queue: 0 } },
-			busy: { limits: { openai: { per10s: 1 } } },
-			usual: {},
-		},
-		clock,
-	});
-});
-beforeEach(async () => {
-	ep = unused.next();
-	path = `/v2/${ep}/openai/v1/chat/completions`;
-	worker = await handWorker(service, ep);
-});
-afterAll(() => endWith(service, clock));
-
-const BODY = { model: "m", messages: [] };
-/** Each way of asking. */
-const BOTH = [[BODY], [{ ...BODY, stream: true }]] as const;
-
-/** Sends a request, has the worker do `work` with its job, and answers what came of it. */
-async function answered(
-	work: (job: Taken) => Promise<void>,
-	init: Parameters<typeof call>[2] = { body: BODY },
-): ReturnType<typeof call> {
-	const answer = call(service.url, path, init);
-	await work((await worker.take())!);
-	return await answer;
-}
 
 describe("failures of the job", () => {
 	const vllm =

@@ -1,53 +1,21 @@
 /** /openai/* (D32): a request is a job, and its answer is the job's result. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../../support/manual-clock.ts";
 import { call, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
-import { endWith, endpointsByName, handWorker, statusOf } from "../../hand-worker.ts";
-import type { HandWorker, Taken } from "../../hand-worker.ts";
+import { handWorker, statusOf } from "../../hand-worker.ts";
+import type { Taken } from "../../hand-worker.ts";
 import { ask, expectOpenAIError, nextArrival } from "./answers.ts";
-
-const clock = manualClock();
-// Results are kept long, because the time of these tests may run ahead of their disk.
-const unused = endpointsByName(60, {
-	executionTimeoutMs: 10_000,
-	retention: { runsync: 3_600_000 },
-});
-let service: TestService;
-let ep: string;
-let path: string;
-let worker: HandWorker;
-beforeAll(async () => {
-	service = await startService({
-		endpoints: {
-			...unused.settings,
-			full: { limits: { queue: 0 } },
-			busy: { limits: { openai: { per10s: 1 } } },
-			usual: {},
-		},
-		clock,
-	});
-});
-beforeEach(async () => {
-	ep = unused.next();
-	path = `/v2/${ep}/openai/v1/chat/completions`;
-	worker = await handWorker(service, ep);
-});
-afterAll(() => endWith(service, clock));
-
-const BODY = { model: "m", messages: [] };
-/** Each way of asking. */
-const BOTH = [[BODY], [{ ...BODY, stream: true }]] as const;
-
-/** Sends a request, has the worker do `work` with its job, and answers what came of it. */
-async function answered(
-	work: (job: Taken) => Promise<void>,
-	init: Parameters<typeof call>[2] = { body: BODY },
-): ReturnType<typeof call> {
-	const answer = call(service.url, path, init);
-	await work((await worker.take())!);
-	return await answer;
-}
+import {
+	BODY,
+	BOTH,
+	answered,
+	clock,
+	ep,
+	path,
+	service,
+	useEndpoint,
+	worker,
+} from "./completions.ts";
 
 describe("the job", () => {
 	it("D32, D5: its input holds the route and the body's text, byte for byte", async () => {
@@ -67,26 +35,30 @@ describe("the job", () => {
 	});
 
 	it("protocol C.1: a GET has a route and no openai_input", async () => {
-		path = `/v2/${ep}/openai/v1/models`;
-		const answer = await answered(async ({ id, input }) => {
-			expect(input).toEqual({ openai_route: "/v1/models" });
-			await worker.done(id, { output: [{ object: "list", data: [] }] });
-		}, {});
+		const answer = await answered(
+			async ({ id, input }) => {
+				expect(input).toEqual({ openai_route: "/v1/models" });
+				await worker.done(id, { output: [{ object: "list", data: [] }] });
+			},
+			{},
+			`/v2/${ep}/openai/v1/models`,
+		);
 		expect(answer).toMatchObject({ status: 200, json: { object: "list", data: [] } });
 	});
 
 	it("D32: any route goes through, also under /sdk/v2; the query does not", async () => {
-		path = `/sdk/v2/${ep}/openai/v1/a%20b/%22c/?x=1`;
-		await answered(async ({ id, input }) => {
-			expect(input.openai_route).toBe('/v1/a b/"c/');
-			await worker.done(id, { output: {} });
-		});
+		await answered(
+			async ({ id, input }) => {
+				expect(input.openai_route).toBe('/v1/a b/"c/');
+				await worker.done(id, { output: {} });
+			},
+			{ body: BODY },
+			`/sdk/v2/${ep}/openai/v1/a%20b/%22c/?x=1`,
+		);
 	});
 
 	it("D32, D9: its result is kept like that of a sync job, and its id is in x-request-id", async () => {
-		ep = "usual";
-		path = `/v2/${ep}/openai/v1/embeddings`;
-		worker = await handWorker(service, ep);
+		await useEndpoint("usual", "embeddings");
 		const answer = await answered(({ id }) => worker.done(id, { output: { a: 1 } }));
 		const id = answer.headers.get("x-request-id")!;
 		expect(await statusOf(service, ep, id)).toMatchObject({

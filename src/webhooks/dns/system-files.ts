@@ -1,4 +1,23 @@
-/** `/etc/resolv.conf`: the search domains, which c-ares does not apply to single queries. Pure. */
+/**
+ * The resolver's files, pure: `/etc/hosts` has addresses of names that no server knows, such as
+ * those of a container; `/etc/resolv.conf` the search domains, which c-ares does not apply to
+ * single queries.
+ */
+import { isIP } from "node:net";
+
+/** Addresses by lower-case name, in the order of the file. */
+export function parseHosts(text: string): Map<string, string[]> {
+	const table = new Map<string, string[]>();
+	for (const line of text.split("\n")) {
+		const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
+		if (isIP(address) === 0) continue;
+		for (const name of names) {
+			const key = name.toLowerCase();
+			table.set(key, [...(table.get(key) ?? []), address]);
+		}
+	}
+	return table;
+}
 
 export interface SearchRules {
 	domains: string[];

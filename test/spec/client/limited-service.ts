@@ -1,0 +1,45 @@
+/** A service whose endpoints have small limits, shared by the tests of section 8 (D24). */
+import { afterAll, beforeAll } from "vitest";
+import { LIMITED_OPERATIONS } from "../../../src/core/limits.ts";
+import type { ManualClock } from "../../support/manual-clock.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+import { KEY, startService } from "../../support/service.ts";
+import type { TestService } from "../../support/service.ts";
+import { endWith, endpointsByName } from "../hand-worker.ts";
+
+/** Every limit of an operation is small: two in 10 s, two at once. */
+const SMALL = {
+	limits: Object.fromEntries(
+		LIMITED_OPERATIONS.map((operation) => [operation, { per10s: 2, concurrent: 2 }]),
+	),
+	workersMax: 0,
+};
+const AT_ONCE = {
+	limits: Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, { concurrent: 2 }])),
+};
+
+export const small = endpointsByName(40, SMALL);
+export const AUTH = { Authorization: KEY };
+
+export let clock: ManualClock;
+export let service: TestService;
+beforeAll(async () => {
+	clock = manualClock();
+	service = await startService({
+		endpoints: {
+			...small.settings,
+			plain: {},
+			off: { limits: "off" },
+			held: AT_ONCE,
+			hung: AT_ONCE,
+			cut: AT_ONCE,
+			left: AT_ONCE,
+			streams: AT_ONCE,
+			events: AT_ONCE,
+			piped: AT_ONCE,
+			burst: { limits: { status: { per10s: 30, concurrent: "off" } } },
+		},
+		clock,
+	});
+});
+afterAll(() => endWith(service, clock));
