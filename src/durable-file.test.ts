@@ -18,7 +18,7 @@ import fs, {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { createFile, flushFile, makeFolder, replaceFile } from "./durable-file.ts";
+import { createFile, flushFile, makeFolder, openToOthers, replaceFile } from "./durable-file.ts";
 import type { FileOperations } from "./durable-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-durable-"));
@@ -225,3 +225,17 @@ it.skipIf(!STRACE)(
 		expect(calls).toEqual(["fsync", "link", "fsync folder"]);
 	},
 );
+
+it.each([
+	[0o700, undefined],
+	[0o755, "read"],
+	[0o701, "read"],
+	[0o770, "write"],
+	[0o777, "write"],
+	[0o1777, "read"],
+] as const)("D34: what others may do in a folder of mode %o: %s", (mode, found) => {
+	chmodSync(place, mode);
+	expect(openToOthers(place)).toBe(found);
+	expect(openToOthers(join(place, "none"))).toBeUndefined();
+	chmodSync(place, 0o700);
+});

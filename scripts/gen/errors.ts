@@ -10,6 +10,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	bad_request: "Correct the fields in `details`, all at once.",
 	bad_query: "Correct the parameter in `details`.",
 	bad_http: "Check the client or the proxy: the request is not valid HTTP.",
+	https_only: "Use https:// in the address; proxies too.",
 	unauthorized:
 		"Check the key, its scope and its endpoints. Without a valid key an unknown endpoint is 401 too.",
 	worker_unauthorized: "Start the worker with new variables. Refused polls are answered after 5 s.",

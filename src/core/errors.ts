@@ -19,6 +19,10 @@ export const ERRORS = {
 		sentence: "The query parameter {name} is {value}; it must be {bound}.",
 	},
 	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
+	https_only: {
+		status: 400,
+		sentence: "This port speaks https only: begin the address with https://.",
+	},
 	unauthorized: {
 		status: 401,
 		sentence: "{why} Send the header 'Authorization: Bearer <API key>'.",

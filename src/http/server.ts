@@ -6,7 +6,7 @@ import { ApiError, errorBody } from "../core/errors.ts";
 import { connections } from "./connections.ts";
 import { requests } from "./requests.ts";
 import type { RequestOptions } from "./requests.ts";
-import { serverFor } from "./tls.ts";
+import { plainSocketOf, serverFor } from "./tls.ts";
 
 /**
  * Longer than workers reuse idle connections: no result is sent into a closing one (protocol B.6),
@@ -19,6 +19,9 @@ const HEADERS_LIMIT = 128 * 1024;
 
 /** Errors of connections that have not become encrypted. */
 const NO_TLS = /^ERR_(?:SSL|TLS)_/;
+
+/** The handshake began with a request. */
+const PLAIN_HTTP = "ERR_SSL_HTTP_REQUEST";
 
 /** A running server. */
 export interface HttpServer {
@@ -80,6 +83,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	server.requestTimeout = 300_000;
 	server.on("connection", open.add);
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+		const plain = error.code === PLAIN_HTTP ? plainSocketOf(socket) : undefined;
+		if (plain?.writable) return refuseSocket(plain, new ApiError("https_only"));
 		if (error.code === "ECONNRESET" || NO_TLS.test(error.code ?? "") || !socket.writable)
 			return void socket.destroy();
 		refuseSocket(

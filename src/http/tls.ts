@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import type { RequestListener, Server, ServerOptions } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
+import type { Socket } from "node:net";
 import { readCertificate } from "../certificate.ts";
 import type { TlsFiles } from "../certificate.ts";
 import type { Clock } from "../clock.ts";
@@ -40,6 +41,7 @@ export function serverFor(
 		{ ...options, ...readCertificate(files, clock.wall()).options, handshakeTimeout: HANDSHAKE_MS },
 		handle,
 	);
+	server.on("connection", rememberPlain);
 	server.prependListener("request", ({ headers: { host = "" } }, response) => {
 		if (!LOCALHOST.test(host)) response.setHeader(...HSTS);
 	});
@@ -66,6 +68,22 @@ export function serverFor(
 		},
 		stop: checks.stop,
 	};
+}
+
+/** Connections below TLS by their other end: a failed handshake reports only the one above. */
+const plain = new Map<string, Socket>();
+
+const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+function rememberPlain(socket: Socket): void {
+	const end = endOf(socket);
+	plain.set(end, socket);
+	socket.once("close", () => plain.delete(end));
+}
+
+/** The connection below one whose handshake failed, for an answer without TLS. */
+export function plainSocketOf(socket: Socket): Socket | undefined {
+	return plain.get(endOf(socket));
 }
 
 /** Changes when one of the files does. */

@@ -145,8 +145,28 @@ describe("a webhook's POST", () => {
 				more();
 			},
 		});
-		expect(await sender().send(huge.url)).toEqual({ status: 200 });
+		expect(await sender().send(huge.url)).toMatchObject({ status: 200 });
 		expect(written).toBeLessThan(32 * 1024 * 1024);
+	});
+
+	it("D21: keeps the first 256 bytes of the answer, printable, a cut character left out", async () => {
+		const answers = [
+			"",
+			"no  such\n\tjob",
+			`\u001b[31m${"\u0000"}x\u202e`,
+			`a${"\u00e9".repeat(200)}`,
+		];
+		const { url } = await receiver({
+			reply: (_, number) => (response) => response.writeHead(410).end(answers[number]),
+		});
+		const kept: unknown[] = [];
+		for (let n = 0; n < answers.length; n += 1) kept.push(await sender().send(url));
+		expect(kept).toEqual([
+			{ status: 410 },
+			{ status: 410, answer: "no such job" },
+			{ status: 410, answer: "?[31m?x?" },
+			{ status: 410, answer: `a${"\u00e9".repeat(127)}` },
+		]);
 	});
 
 	it("spec 6: a receiver that hangs up, does not listen, or does not speak HTTP has not answered", async () => {

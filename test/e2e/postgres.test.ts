@@ -214,6 +214,12 @@ describe("sluice serve", () => {
 		);
 		expect(seen).toContain("SLUICE_SERVICE_ID");
 		expect(seen).not.toMatch(new RegExp(`${password}|${SECRET}|${KEY}`));
+		// With --store the password is on the command line, until the service runs.
+		if (process.platform === "linux") {
+			const words = readFileSync(`/proc/${first.child.pid}/cmdline`, "utf8");
+			expect(words).toMatch(/^sluice serve/);
+			expect(words).not.toContain(password);
+		}
 		const half = await run(first, "words", { until: "later" });
 		const { worker } = await started(here, half);
 		await first.end("SIGKILL");

@@ -40,6 +40,8 @@ interface Served {
 	url: string | undefined;
 	/** What it refused with. */
 	refused: string;
+	/** Its log. */
+	said(): string;
 	end(): Promise<void>;
 }
 
@@ -94,6 +96,7 @@ function place(test: TestContext): Place {
 			return {
 				url: found === "over" ? undefined : found[1],
 				refused: found === "over" ? running.stderr() : "",
+				said: running.stderr,
 				async end() {
 					running.end();
 					await running.ended;
@@ -341,4 +344,25 @@ it("D34: what a server with PostgreSQL keeps is its owner's alone, also if it wa
 	mkdirSync(theirs, { mode: 0o755 });
 	openDataFolder(theirs).close();
 	expect([mode(theirs), mode(join(theirs, "server.db"))]).toEqual([0o755, 0o600]);
+});
+
+it("D34, D36: a folder in which others can replace files is reported at the start and by doctor", async (test) => {
+	const { path, serve } = place(test);
+	const data = join(path, "data");
+	mkdirSync(data);
+	for (const [bits, level, message] of [
+		[0o700, undefined, ""],
+		[0o755, "warning", "can list"],
+		[0o777, "problem", "can replace"],
+	] as const) {
+		chmodSync(data, bits);
+		const service = await serve();
+		expect(service.said().includes("folder.writable"), String(bits)).toBe(bits === 0o777);
+		await service.end();
+		const env = { SLUICE_STORE: `sqlite:${join(data, "s.db")}` };
+		const { stdout } = await sluice(test, ["doctor", "--json"], { cwd: path, env });
+		const found = JSON.parse(stdout).findings.find(({ check }: any) => check === "folder");
+		expect(found?.level).toBe(level);
+		expect(found?.message ?? "").toContain(message);
+	}
 });

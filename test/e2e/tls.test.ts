@@ -13,7 +13,8 @@ import { manualClock } from "../support/manual-clock.ts";
 import { startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";
-import { folder, KEY, nextEvent } from "../support/service.ts";
+import { folder, KEY, nextEvent, spawnService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { sluice } from "./command.ts";
 
 /** A certificate of its own authority for localhost and 127.0.0.1. */
@@ -89,7 +90,11 @@ it("D34: serves https only, from TLS 1.2 on, and asks browsers to stay with it",
 	await expect(
 		ask(url, { ca: readFileSync(certificate(path, "two").cert, "utf8") }),
 	).rejects.toThrow(/self-signed|unable to verify/);
-	await expect(fetch(url.replace("https:", "http:"))).rejects.toThrow();
+	const plain = await fetch(`${url.replace("https:", "http:")}/v1/keys`);
+	expect([plain.status, await plain.json()]).toEqual([
+		400,
+		{ error: expect.stringContaining("speaks https only"), code: "https_only" },
+	]);
 	const { port } = new URL(url);
 	const old = connect({ port: Number(port), ca, maxVersion: "TLSv1.1", minVersion: "TLSv1.1" });
 	await expect(
@@ -114,6 +119,28 @@ it("D34: a renewed certificate is used within a minute; of files that do not fit
 	await clock.advance(60_000);
 	await reloaded;
 	expect((await ask(url, { ca: cert })).name).toBe("two");
+});
+
+it("D34: a service as a process reads the files at once on SIGHUP, and goes on when they do not fit", async (test) => {
+	const at = folder();
+	test.onTestFinished(at.remove);
+	const [files, renewed] = [certificate(at.path, "one"), certificate(at.path, "two")];
+	const service = await spawnService({
+		in: at,
+		endpoints: {},
+		env: { SLUICE_TLS_CERT: files.cert, SLUICE_TLS_KEY: files.key },
+	});
+	test.onTestFinished(() => void service.end("SIGKILL"));
+	const [former, cert] = [files.cert, renewed.cert].map((path) => readFileSync(path, "utf8"));
+	writeFileSync(files.cert, cert!);
+	service.child.kill("SIGHUP");
+	await until("the report", () => service.stderr().includes("does not belong to the certificate"));
+	expect((await ask(service.url, { ca: former! })).name).toBe("one");
+	writeFileSync(files.key, readFileSync(renewed.key));
+	service.child.kill("SIGHUP");
+	await until("the new files", () => service.stderr().includes("was read again"));
+	expect((await ask(service.url, { ca: cert! })).name).toBe("two");
+	expect(await service.end()).toBe(0);
 });
 
 it("D34: files that cannot be used are refused with a sentence", (test) => {

@@ -3,14 +3,17 @@
  * table has.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/core/errors.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
-import { KEY, call, startService } from "../support/service.ts";
+import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";
+import { KEY, call, folder, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
 import { untilTrue } from "../support/until.ts";
@@ -109,6 +112,20 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 	bad_request: () => get("/v2/open/run", { text: "{}" }),
 	bad_query: () => get("/v2/open/runsync?wait=soon", { body: { input: {} } }),
 	bad_http: () => raw("NONSENSE\r\n\r\n"),
+	async https_only() {
+		const place = folder();
+		const [cert, key] = [join(place.path, "cert"), join(place.path, "key")];
+		writeFileSync(cert, RECEIVER_CERTIFICATE);
+		writeFileSync(key, RECEIVER_KEY);
+		const env = { SLUICE_TLS_CERT: cert, SLUICE_TLS_KEY: key };
+		const encrypted = await startService({ endpoints: {}, in: place, env });
+		try {
+			return await call(encrypted.url.replace("https:", "http:"), "/v1/endpoints");
+		} finally {
+			await encrypted.end();
+			place.remove();
+		}
+	},
 	unauthorized: () => get("/v2/open/health", { key: "wrong-key-0123456789" }),
 	worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
 	console_link_over: () => get("/console/session", { key: null, body: { link: "none" } }),

@@ -208,7 +208,7 @@ export async function spawnService(q: {
 	const url = await new Promise<string>((resolve, reject) => {
 		createInterface({ input: child.stdout }).on("line", (line) => {
 			said += `${line}\n`;
-			const match = /http:\/\/\S+/.exec(line);
+			const match = /https?:\/\/\S+/.exec(line);
 			if (match) resolve(match[0]);
 		});
 		void exited.then(([code]) => reject(new Error(`the service ended with ${code}: ${errors}`)));

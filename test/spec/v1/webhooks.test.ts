@@ -19,7 +19,8 @@ beforeAll(async () => {
 	received = [];
 	receiver = createServer((req, res) => {
 		received.push(String(req.headers["webhook-id"]));
-		req.resume().on("end", () => res.writeHead(req.url?.startsWith("/held") ? 500 : 200).end());
+		const body = req.url?.startsWith("/answers") ? "internal page" : "";
+		req.resume().on("end", () => res.writeHead(req.url?.startsWith("/held") ? 500 : 200).end(body));
 	});
 	await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
 	hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
@@ -189,4 +190,14 @@ describe("receivers that fail", () => {
 		await again;
 		expectError(await admin.post(path.replace("127", "128")), 404, "receiver_not_found");
 	});
+});
+
+it("D21: shows what a receiver answered to admin keys only", async () => {
+	const { job } = await delivered("a", "/answers");
+	const path = `/webhooks?job=${job}`;
+	expect((await admin.seen(path)).deliveries[0].tries).toMatchObject([
+		{ status: 200, answer: "internal page" },
+	]);
+	for (const key of [keys.write, keys.read])
+		expect(JSON.stringify(await key.seen(path))).not.toContain("internal");
 });
