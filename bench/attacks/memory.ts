@@ -2,8 +2,8 @@
  * A service in a cgroup of 512 MiB under all attacks on its memory at once, from one process each:
  * unread answers of 60 MB with a read key, partial uploads with a write key, and unfinished headers
  * and unread pipelined answers without a key. Prints JSON: whether it lives, its memory, and what
- * another client's `/runsync` takes meanwhile. `node bench/attacks/memory.ts [CHECKOUT] [seconds]`,
- * both built. Needs root and a cgroup of memory (v1 or v2).
+ * another client's `/runsync` takes meanwhile. `node bench/attacks/memory.ts [CHECKOUT] [seconds]
+ * [attacks]`, both built; `attacks`: some of `unread,uploads,headers,pipelined`. Needs root and a cgroup of memory (v1 or v2).
  */
 import {
 	existsSync,
@@ -24,10 +24,12 @@ import { peakMb } from "../memory-of.ts";
 import { end } from "../processes.ts";
 import type { startService as Start, startWorker as Work } from "../processes.ts";
 
-const [checkout = ".", seconds = "20"] = process.argv.slice(2);
+const [checkout = ".", seconds = "20", only] = process.argv.slice(2);
 const LIMIT = 512 * 1024 * 1024;
 const RESULT_BYTES = 60_000_000;
 const COUNTS = { unread: 24, uploads: 60, headers: 4000, pipelined: 40 };
+type Attack = keyof typeof COUNTS;
+const attacks = new Set((only?.split(",") ?? Object.keys(COUNTS)) as Attack[]);
 
 const { KEY, startService, startWorker } = (await import(
 	pathToFileURL(join(resolve(checkout), "bench/processes.ts")).href
@@ -96,7 +98,9 @@ const seen: Record<string, number> = {};
 let over = false;
 
 /** Keeps so many connections that send this and read nothing; each is opened again when it closes. */
-function attack(url: string, count: number, bytes: Buffer): void {
+function attack(url: string, name: Attack, bytes: Buffer): void {
+	if (!attacks.has(name)) return;
+	const count = COUNTS[name];
 	const { hostname, port } = new URL(url);
 	const open = (): void => {
 		if (over) return;
@@ -126,12 +130,12 @@ const requestOf = (lines: string[], body = ""): Buffer =>
 function attackAll(url: string, keys: { read: string; write: string }, job: string): void {
 	attack(
 		url,
-		COUNTS.unread,
+		"unread",
 		requestOf([`GET /v2/noop/status/${job} HTTP/1.1`, "Host: a", `Authorization: ${keys.read}`]),
 	);
 	attack(
 		url,
-		COUNTS.uploads,
+		"uploads",
 		requestOf(
 			[
 				"POST /v2/noop/runsync HTTP/1.1",
@@ -144,15 +148,17 @@ function attackAll(url: string, keys: { read: string; write: string }, job: stri
 	);
 	attack(
 		url,
-		COUNTS.headers,
-		Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(117_000)}`),
+		"headers",
+		Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(60_000)}`),
 	);
 	attack(
 		url,
-		COUNTS.pipelined,
+		"pipelined",
 		Buffer.from("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2000)),
 	);
 }
+
+const serving = (): boolean => service.child.exitCode === null && service.child.signalCode === null;
 
 /** Another client's `/runsync` until the time is over. */
 async function probe(
@@ -163,7 +169,7 @@ async function probe(
 	const ms: number[] = [];
 	let failed = 0;
 	const one = async (): Promise<void> => {
-		while (performance.now() < until) {
+		while (performance.now() < until && serving()) {
 			const began = performance.now();
 			try {
 				const answer = await fetch(`${url}/v2/noop/runsync`, {
@@ -204,7 +210,7 @@ try {
 	attackAll(url, keys, job);
 	const attacked = await probe(url, keys.other, performance.now() + Number(seconds) * 1000);
 	over = true;
-	const alive = service.child.exitCode === null && service.child.signalCode === null;
+	const alive = serving();
 	const at = (values: number[], part: number): number | null =>
 		values.length === 0 ? null : Math.round(values[Math.floor(values.length * part)]! * 10) / 10;
 	process.stdout.write(
@@ -214,7 +220,7 @@ try {
 				...machine(),
 				checkout,
 				limitMb: LIMIT / 2 ** 20,
-				...COUNTS,
+				attacks: Object.fromEntries([...attacks].map((name) => [name, COUNTS[name]])),
 				alive,
 				ended: service.child.signalCode ?? service.child.exitCode,
 				cgroupPeakMb: group.peakMb(),
@@ -236,7 +242,7 @@ try {
 } finally {
 	over = true;
 	for (const socket of sockets) socket.destroy();
-	await end(worker);
+	await end(worker, "SIGKILL");
 	await end(service.child, "SIGKILL");
 	group.remove();
 	rmSync(folder, { recursive: true, force: true });

@@ -129,7 +129,7 @@ export const ERRORS = {
 	headers_too_large: {
 		status: 431,
 		sentence:
-			"The request line and headers are over 16 KB together (of workers: 128 KB), or over 1000 " +
+			"The request line and headers are over 16 KB together (of workers: 64 KB), or over 1000 " +
 			"lines; send fewer or shorter ones.",
 	},
 	request_timeout: {

@@ -6,8 +6,9 @@ import type { Socket } from "node:net";
 import type { BudgetMeters } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
 
-/** Time between two counts of unfinished headers, ms. */
-const CHECK_MS = 250;
+/** Time between two counts of unfinished headers, ms, and new connections between two. */
+const CHECK_MS = 50;
+const CHECK_CONNECTIONS = 32;
 
 /** A connection with a valid key or token may have so many times the pipelined requests. */
 const KNOWN_FACTOR = 4;
@@ -38,6 +39,7 @@ export function connections(o: {
 	/** Requests without an answer so far. */
 	const waiting = new Map<Socket, number>();
 	let checking = false;
+	let unchecked = 0;
 
 	function forget(socket: Socket): void {
 		if (!all.delete(socket)) return;
@@ -54,6 +56,7 @@ export function connections(o: {
 
 	/** Closes the connections with most unfinished headers until the others fit. */
 	function check(): void {
+		unchecked = 0;
 		const unfinished = [...unidentified].map(
 			([socket, mark]) => [socket, socket.bytesRead - mark] as const,
 		);
@@ -91,6 +94,7 @@ export function connections(o: {
 			all.add(socket);
 			unidentified.set(socket, 0);
 			socket.once("close", () => forget(socket));
+			if ((unchecked += 1) >= CHECK_CONNECTIONS) check();
 			void checkWhileAny();
 		},
 

@@ -15,7 +15,7 @@ import { plainSocketOf, serverFor } from "./tls.ts";
 const KEEP_ALIVE_MS = 75_000;
 
 /** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
-const HEADERS_LIMIT = 128 * 1024;
+const HEADERS_LIMIT = 64 * 1024;
 
 /** Errors of connections that have not become encrypted. */
 const NO_TLS = /^ERR_(?:SSL|TLS)_/;

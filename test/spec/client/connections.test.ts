@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.end());
 
-const long = "x".repeat(100_000);
+const long = "x".repeat(60_000);
 
 it("D41: connections with long unfinished headers are closed, those with a key stay", async () => {
 	const known = await rawConnection(service.url);
@@ -30,7 +30,7 @@ it("D41: connections with long unfinished headers are closed, those with a key s
 	expect((await known.answer()).status).toBe(200);
 	const { headers } = service.engine.budgets;
 	const unfinished = await Promise.all(
-		Array.from({ length: 30 }, () => rawConnection(service.url)),
+		Array.from({ length: 40 }, () => rawConnection(service.url)),
 	);
 	for (const each of unfinished) each.write(`GET / HTTP/1.1\r\nHost: a\r\nX: ${long}`);
 	await untilTrue(() => headers.spent >= 20);
