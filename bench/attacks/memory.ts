@@ -146,11 +146,7 @@ function attackAll(url: string, keys: { read: string; write: string }, job: stri
 			" ".repeat(19_900_000),
 		),
 	);
-	attack(
-		url,
-		"headers",
-		Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(60_000)}`),
-	);
+	attack(url, "headers", Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(60_000)}`));
 	attack(
 		url,
 		"pipelined",
