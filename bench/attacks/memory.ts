@@ -3,7 +3,8 @@
  * unread answers of 60 MB with a read key, partial uploads with a write key, and unfinished headers
  * and unread pipelined answers without a key. Prints JSON: whether it lives, its memory, and what
  * another client's `/runsync` takes meanwhile. `node bench/attacks/memory.ts [CHECKOUT] [seconds]
- * [attacks]`, both built; `attacks`: some of `unread,uploads,headers,pipelined`. Needs root and a cgroup of memory (v1 or v2).
+ * [attacks]`, both built; `attacks`: some of `unread,uploads,headers,pipelined`. Needs root
+ * and a cgroup of memory (v1 or v2).
  */
 import {
 	existsSync,
