@@ -213,4 +213,8 @@ export const RULES: readonly Rule[] = [
 		id: "D42",
 		says: "Changes by administrators are recorded in an append-only audit log.",
 	},
+	{
+		id: "D43",
+		says: "What jobs have stored is bounded in bytes, for each endpoint, each stream and the whole store.",
+	},
 ];

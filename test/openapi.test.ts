@@ -171,8 +171,14 @@ describe("errors in /openapi.json", () => {
 			"too_many_at_once",
 			"memory_share",
 			"queue_full",
+			"quota_full",
 		]);
-		expect(codes("run", "503")).toEqual(["memory_spent", "store_unavailable", "outcome_unknown"]);
+		expect(codes("run", "503")).toEqual([
+			"memory_spent",
+			"store_full",
+			"store_unavailable",
+			"outcome_unknown",
+		]);
 		expect(codes("status", "404")).toEqual(["endpoint_not_found", "job_not_found"]);
 		expect(codes("status", "413")).toEqual([]);
 		expect(codes("jobDone", "404")).toEqual(["endpoint_not_found"]);

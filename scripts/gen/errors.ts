@@ -42,10 +42,13 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	management_busy: "Wait for some of your own requests to end.",
 	memory_share: "Read answers to the end, and send fewer large requests at once.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
+	quota_full:
+		"Wait until results have expired, lower `retention`, or raise `limits.storedMb` of the endpoint.",
 	draining: "Repeat it: another server or the next start continues.",
 	internal: "Search the log for the reference, and report the fault.",
 	not_ready: "Use another server, or repeat it after `Retry-After`.",
 	store_unavailable: "Send it again after `Retry-After`; nothing was accepted.",
+	store_full: "Wait until results have expired, lower `retention`, or raise `budgets.stored`.",
 	memory_spent: "Wait for `Retry-After`. If it persists, raise `budgets.memory`.",
 	outcome_unknown: "Check whether it was done, or send it again with the same `Idempotency-Key`.",
 };

@@ -76,8 +76,7 @@ export function loadConfig(
 			optionValue(sources, option, problems, file),
 		]),
 	) as unknown as Values;
-	// A value of another type is among the problems.
-	const store = storeAddress(String(values.store), cwd);
+	const store = storeAddress(values.store, cwd);
 	if (store.kind === "postgres" && values.secret === undefined)
 		problems.push(
 			"SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all " +

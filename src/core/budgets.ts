@@ -101,6 +101,16 @@ export const BUDGETS = {
 		beyond:
 			"`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
 	},
+	stored: {
+		unit: "bytes",
+		default: 64 * 1024 ** 3,
+		minimum: 64 * 1024 ** 2,
+		maximum: 2 ** 50,
+		description:
+			"Inputs, results and chunks of all jobs in the store, as of the last 15 s, beyond half of it 2 s. " +
+			"Of one endpoint: its setting `limits.storedMb`.",
+		beyond: "Submissions are 503 `store_full` until less is stored.",
+	},
 	pipelined: {
 		unit: "count",
 		default: 256,
@@ -133,6 +143,17 @@ export const BUDGETS = {
 		maximum: 10_000,
 		description: "Requests in flight under `/v1` of one key; `used`: of all keys.",
 		beyond: "They are answered 429 `management_busy`.",
+	},
+	managementTime: {
+		unit: "ms",
+		default: 150,
+		minimum: 10,
+		maximum: 1000,
+		description:
+			"Time in each second for which calls of one key under `/v1`, `/metrics`, `/requests` and " +
+			"`/purge-queue`, and its reads of results from 64 KiB on, may run; two seconds' worth at once. " +
+			"As much for documents and files of the console to one address.",
+		beyond: "They run one after the other, as time is left.",
 	},
 	memory: {
 		unit: "bytes",

@@ -2,7 +2,13 @@
  * Schema of endpoint settings (D27, D35) for `sluice.yaml`, `/v1`, the console and the reference.
  * The launchers add the `launcher` schema (`src/endpoint-settings.ts`).
  */
-import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "./limits.ts";
+import {
+	DEFAULT_LIMITS,
+	LIMITED_OPERATIONS,
+	STORED_MB,
+	STREAM_CHUNKS,
+	STREAM_MB,
+} from "./limits.ts";
 import type { LimitedOperation } from "./limits.ts";
 import type { Schema } from "./schema.ts";
 import { NO_CONTROLS } from "./text.ts";
@@ -83,6 +89,15 @@ const LIMITS: Schema = {
 						"Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax " +
 						"where that is more.",
 				}),
+				storedMb: wholeOrOff({
+					default: STORED_MB,
+					description:
+						"Submissions are refused while the endpoint's inputs, results and chunks have more megabytes.",
+				}),
+				streamMb: wholeOrOff({
+					default: STREAM_MB,
+					description: `A job fails whose chunks have more megabytes, or are more than ${STREAM_CHUNKS}.`,
+				}),
 				...Object.fromEntries(
 					LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)]),
 				),
@@ -94,7 +109,8 @@ const LIMITS: Schema = {
 		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
 		"which may be off. What is not named keeps its default.",
 	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
-	"x-message": "must be off, or an object of operations to { per10s, concurrent } and queue.",
+	"x-message":
+		"must be off, or an object of operations to { per10s, concurrent }, queue, storedMb and streamMb.",
 };
 
 const ENV: Schema = {

@@ -2,7 +2,7 @@
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Schedule } from "./delivery.ts";
 import type { Fault } from "./errors.ts";
-import { LIMITED_OPERATIONS } from "./limits.ts";
+import { LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB } from "./limits.ts";
 import type { LimitedOperation } from "./limits.ts";
 import { check, isAbsent, isObject, withDefaults } from "./schema.ts";
 import type { Schema } from "./schema.ts";
@@ -14,10 +14,12 @@ export interface LauncherSettings {
 	type: string;
 }
 
+/** Numbers that hold for an endpoint as a whole (D23, D43). */
+const WHOLE_LIMITS = ["queue", "storedMb", "streamMb"] as const;
+
 /** Overrides of the limits in spec 8 (D24, D35). */
-export type LimitChanges = { queue?: number | "off" } & Partial<
-	Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>
->;
+export type LimitChanges = Partial<Record<(typeof WHOLE_LIMITS)[number], number | "off">> &
+	Partial<Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>>;
 
 /** Endpoint settings, RunPod's and Sluice's (D27, D35). Times in ms unless noted. */
 export interface Endpoint {
@@ -107,12 +109,11 @@ function readLauncher({ type, ...settings }: LauncherSettings): LauncherSettings
 
 /** `false` becomes `off`; absent and `null` members are dropped. */
 function readLimits(raw: unknown): Endpoint["limits"] {
-	const { queue, ...operations } = isObject(raw) ? raw : {};
 	if (!isObject(raw)) return "off";
 	const limits: LimitChanges = {};
-	if (!isAbsent(queue)) limits.queue = numberOrOff(queue);
+	for (const name of WHOLE_LIMITS) if (!isAbsent(raw[name])) limits[name] = numberOrOff(raw[name]);
 	for (const operation of LIMITED_OPERATIONS) {
-		const given = operations[operation];
+		const given = raw[operation];
 		if (!isObject(given)) continue;
 		const { per10s, concurrent } = given;
 		limits[operation] = {
@@ -168,6 +169,20 @@ export function settingsOf(endpoint: Endpoint): ShownSettings {
 export function queueBound(endpoint: Endpoint): number | undefined {
 	if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
 	return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);
+}
+
+/** Bytes that the endpoint's jobs may have stored (D43); undefined: no bound. */
+export function storedBound({ limits }: Endpoint): number | undefined {
+	const megabytes = limits === "off" ? "off" : (limits.storedMb ?? STORED_MB);
+	return megabytes === "off" ? undefined : megabytes * 2 ** 20;
+}
+
+/** What a job's chunks may have (D43); undefined: no bound. */
+export function streamBound({
+	limits,
+}: Pick<Endpoint, "limits">): { bytes: number; chunks: number } | undefined {
+	const megabytes = limits === "off" ? "off" : (limits.streamMb ?? STREAM_MB);
+	return megabytes === "off" ? undefined : { bytes: megabytes * 2 ** 20, chunks: STREAM_CHUNKS };
 }
 
 /** Retention of a result after the end, ms (D9). */

@@ -177,6 +177,14 @@ export const ERRORS = {
 			"with exponential backoff, or raise workersMax.",
 		retryAfter: 5,
 	},
+	quota_full: {
+		status: 429,
+		sentence:
+			"The jobs of endpoint '{endpoint}' have {stored} MB of inputs, results and chunks stored, and this " +
+			"input has {size} MB; its limit limits.storedMb is {limit} MB. Submit when results have expired, " +
+			"lower retention, or raise limits.storedMb.",
+		retryAfter: 5,
+	},
 	draining: {
 		status: 429,
 		sentence: "This server is shutting down and sends no more jobs to workers.",
@@ -192,6 +200,13 @@ export const ERRORS = {
 		status: 503,
 		sentence: "The store is unavailable ({why}). Nothing was accepted; send it again.",
 		retryAfter: 2,
+	},
+	store_full: {
+		status: 503,
+		sentence:
+			"The jobs of all endpoints have {stored} MB of inputs, results and chunks stored; the budget 'stored' " +
+			"is {limit} MB. Submit when results have expired, lower retention, or raise budgets.stored.",
+		retryAfter: 5,
 	},
 	memory_spent: {
 		status: 503,

@@ -15,6 +15,13 @@ export const LIMITED_OPERATIONS = [
 
 export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 
+/** Inputs, results and chunks of an endpoint's jobs (D43), MB of 1,048,576 bytes. */
+export const STORED_MB = 10_240;
+
+/** Chunks of one job (D43): MB, and their number. */
+export const STREAM_MB = 256;
+export const STREAM_CHUNKS = 1_000_000;
+
 /** Limits of one operation; undefined is unlimited. */
 export interface Limits {
 	/** Requests admitted in any 10 s. */

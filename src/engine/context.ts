@@ -7,6 +7,7 @@ import type { BackgroundTasks } from "../service.ts";
 import type { Store } from "../store/contract/store.ts";
 import type { Calendar } from "./availability/calendar.ts";
 import type { FreeSpace } from "./availability/free-space.ts";
+import type { StoredBytes } from "./availability/stored-bytes.ts";
 import type { RetryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
 
 /** What every domain of the engine is constructed with. */
@@ -25,5 +26,6 @@ export interface EngineContext {
 	budgets: BudgetMeters;
 	retry: RetryWhileUnavailable;
 	space: FreeSpace;
+	stored: StoredBytes;
 	background: BackgroundTasks;
 }

@@ -12,6 +12,7 @@ import { createAccess } from "./access/access.ts";
 import type { SealKeys } from "./access/encryption.ts";
 import type { Engine } from "./api.ts";
 import { createAvailability } from "./availability/availability.ts";
+import { storedBytes } from "./availability/stored-bytes.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { EngineContext } from "./context.ts";
 import { createEndpoints } from "./endpoints/endpoints.ts";
@@ -21,7 +22,7 @@ import { createLimits } from "./limits/limits.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
-import type { ServiceAddresses } from "./workers/worker-spec.ts";
+import type { ServiceAddress } from "./workers/launch.ts";
 import { createWorkers } from "./workers/workers.ts";
 
 export interface EngineOptions {
@@ -63,6 +64,7 @@ export function createEngine(o: EngineOptions): Engine {
 	const { store, events, now, calendar, retry, space } = availability;
 	const background = backgroundTasks((where, error) => events.emit("fault", { where, error }));
 	const { clock, random, budgets } = o;
+	const stored = storedBytes({ clock, jobs: store.jobs, meter: budgets.stored });
 	const context: EngineContext = {
 		clock,
 		now,
@@ -73,10 +75,11 @@ export function createEngine(o: EngineOptions): Engine {
 		budgets,
 		retry,
 		space,
+		stored,
 		background,
 	};
 	const run = hex(random(8));
-	const address = Promise.withResolvers<ServiceAddresses>();
+	const address = Promise.withResolvers<ServiceAddress>();
 
 	// Sessions and keys end by the time of day, also while the machine is suspended.
 	const timeOfDay = (): number => calendar.now();
@@ -128,7 +131,7 @@ export function createEngine(o: EngineOptions): Engine {
 		membership,
 		scaling,
 		sealKeys: o.sealKeys,
-		services: limits.services,
+		services: [...limits.services, stored.service],
 		serviceId: o.serviceId ?? cluster.id,
 		setAddress: address.resolve,
 	});

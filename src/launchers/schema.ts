@@ -4,10 +4,14 @@ import type { LauncherDefinition } from "./definition.ts";
 
 const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** One branch per launcher, discriminated by `type`. */
-export function launcherSchema(launchers: readonly LauncherDefinition[]): Schema {
+/** One branch per launcher, discriminated by `type`. `planned`: not available yet. */
+export function launcherSchema(
+	launchers: readonly LauncherDefinition[],
+	planned: readonly string[],
+): Schema {
 	const types = LIST.format(launchers.map(({ type }) => type));
-	const message = `must be ${types}.`;
+	const unavailable = planned.map((type) => `; ${type} is not available yet`).join("");
+	const message = `must be ${types}${unavailable}.`;
 	return {
 		oneOf: launchers.map(({ type, title, description, managed, settings }) => ({
 			type: "object",

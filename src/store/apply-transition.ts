@@ -7,6 +7,7 @@ import type { NewDelivery } from "../core/delivery.ts";
 import { dueAt, dueEvent, errorOf, lossOf, transition } from "../core/job-transitions.ts";
 import type { EventContext, TransitionStep } from "../core/job-transitions.ts";
 import type { Attempt, Job } from "../core/job.ts";
+import { sizeOf } from "../core/json/json-text.ts";
 import type { JobEvent } from "../core/job-states.ts";
 import { isFinal } from "../core/job-states.ts";
 import type { JobResult } from "../core/job-view.ts";
@@ -23,21 +24,20 @@ export interface TransitionParts<Row extends JobRow> {
 	};
 	records: { update(row: Row, change: Partial<Row>): Row; remove(row: Row): void };
 	attempts: {
-		add(row: Row, past: Attempt): void;
-		/** Ended attempts, oldest first. */
+		add(row: Row, past: Attempt): void /** Ended attempts, oldest first. */;
 		list(row: Row): Attempt[];
 		remove(row: Row): void;
 	};
 	payloads: {
-		setResult(row: Row, result: Result): void;
-		/** Removes input and result. */
+		setResult(row: Row, result: Result): void /** Removes input and result. */;
 		erase(row: Row): void;
 	};
 	/** Drops chunks; returns the cursor after that. */
 	chunks: { drop(row: Row, which: "undelivered" | "all"): number };
 	deliveries: {
-		add(delivery: NewDelivery): void;
-		/** Drops the bodies of a job's deliveries once they are finished. */
+		add(
+			delivery: NewDelivery,
+		): void /** Drops the bodies of a job's deliveries once they are finished. */;
 		erase(job: { endpoint: string; id: string }): void;
 	};
 	signal: (signal: Signal) => void;
@@ -90,6 +90,7 @@ export function openTransitions<Row extends JobRow>({
 		if (taken.ended) deliver({ job: taken.job, ...result });
 		if (taken.closed) attempts.add(row, taken.closed);
 		const cursor = taken.chunks ? chunks.drop(row, taken.chunks) : row.cursor;
+		const outputBytes = taken.clear ? 0 : row.outputBytes + (taken.ended ? bytesOf(result) : 0);
 		const place: Partial<JobRow> = taken.place ? queues.join(row, taken.place) : {};
 		// Without retention, by `?ttl=0` or the endpoint's setting, the webhook's copy is not kept either.
 		if (taken.erase && row.job.retainMs === 0 && row.job.webhook !== undefined)
@@ -99,7 +100,7 @@ export function openTransitions<Row extends JobRow>({
 		else if (taken.clear || taken.from === RUNNING || result.error !== undefined)
 			payloads.setResult(row, result);
 		if (!taken.remove)
-			return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor }));
+			return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor, outputBytes }));
 		attempts.remove(row);
 		records.remove(row);
 		return undefined;
@@ -204,6 +205,10 @@ export function openTransitions<Row extends JobRow>({
 			return projection;
 		},
 	};
+}
+
+function bytesOf({ output = "", error = "" }: Result): number {
+	return sizeOf(output) + error.length;
 }
 
 /** Casts a change common to both dialects to the dialect's row. */

@@ -11,6 +11,14 @@ export interface JobRow {
 	readonly nextChunk: number;
 	/** Number of the next chunk to deliver. */
 	readonly cursor: number;
+	/** Of the input; of the result and all chunks since the submission or a retry. */
+	readonly inputBytes: number;
+	readonly outputBytes: number;
+}
+
+/** What a job counts for its endpoint's `limits.storedMb` (D43). */
+export function storedBytes({ job, inputBytes, outputBytes }: JobRow): number {
+	return job.erased ? 0 : inputBytes + outputBytes;
 }
 
 export interface Result {

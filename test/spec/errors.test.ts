@@ -27,6 +27,7 @@ beforeAll(async () => {
 		endpoints: {
 			ep: { limits: { queue: 0 } },
 			open: {},
+			small: { limits: { storedMb: 0 } },
 			tight: { limits: { cancel: { per10s: 1 }, requests: { concurrent: 0 } } },
 		},
 		settings: { budgets: { memory: 64 * 1024 * 1024 } },
@@ -262,6 +263,16 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		await again();
 		await get("/v2/open/purge-queue", { method: "POST" });
 		return await again();
+	},
+	quota_full: () => get("/v2/small/run", { body: { input: {} } }),
+	async store_full() {
+		const { stored } = service.engine.budgets;
+		stored.hold(stored.limit);
+		try {
+			return await get("/v2/open/run", { body: { input: {} } });
+		} finally {
+			stored.give(stored.limit);
+		}
 	},
 	async queue_full() {
 		await submitted(service, "ep");

@@ -22,6 +22,7 @@ import { purgeCases } from "./purge.ts";
 import { retentionCases } from "./retention.ts";
 import { secretCases } from "./secrets.ts";
 import { sessionCases } from "./sessions.ts";
+import { storedCases } from "./stored-bytes.ts";
 import { signalCases } from "./signals.ts";
 import { webhookReceiverCases } from "./webhook-receivers.ts";
 import { webhookCases } from "./webhooks.ts";
@@ -59,6 +60,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	metrics: metricsCases,
 	secrets: secretCases,
 	signals: signalCases,
+	stored: storedCases,
 	properties: propertyCases,
 };
 

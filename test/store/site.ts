@@ -38,6 +38,7 @@ export type Added = Partial<Submission> & {
 	input?: JsonText;
 	now?: number;
 	queueBound?: number;
+	storedBound?: number;
 	idempotency?: Idempotency;
 };
 
@@ -80,12 +81,20 @@ export function siteOf(store: Store) {
 		store,
 		endpoint,
 
-		insert({ input = '{"a":1}', now = T0, queueBound, idempotency, ...submission }: Added = {}) {
+		insert({
+			input = '{"a":1}',
+			now = T0,
+			queueBound,
+			storedBound,
+			idempotency,
+			...submission
+		}: Added = {}) {
 			return store.jobs.insert({
 				submission: submissionOf(submission),
 				input,
 				now,
 				queueBound,
+				storedBound,
 				idempotency,
 			});
 		},

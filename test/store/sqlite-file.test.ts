@@ -203,7 +203,11 @@ it("D40: calls that need a damaged page are refused with the reason and the way 
 	for (let n = 0; n < 100; n += 1) ids.push((await site.add({ input })).id);
 	await first.close();
 	const bytes = readFileSync(path);
-	bytes.fill(0xff, bytes.length / 2, bytes.length * 0.75);
+	// Only pages of inputs: those of the rows are read at the start.
+	const half = 4096 * Math.floor(bytes.length / 8192);
+	for (let at = half; at < half * 1.5; at += 4096)
+		if (bytes.toString("latin1", at + 100, at + 4096) === "x".repeat(3996))
+			bytes.fill(0xff, at, at + 4096);
 	writeFileSync(path, bytes);
 	const store = await open(path);
 	const answers = await Promise.allSettled(

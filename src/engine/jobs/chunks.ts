@@ -1,7 +1,12 @@
 /** A worker posts a chunk of a job's stream (D7). */
+import { streamBound } from "../../core/endpoint.ts";
 import { isJobId } from "../../ids.ts";
+import { megabytes } from "../availability/stored-bytes.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import type { JobDeps } from "./job-deps.ts";
+import { report } from "./report.ts";
+
+type Deps = Parameters<typeof report>[0] & Pick<JobDeps, "endpoints">;
 
 /** To be called with whether the response to the post was written. */
 export type Acknowledge = (written: boolean) => void;
@@ -11,7 +16,7 @@ export type Acknowledge = (written: boolean) => void;
  * workers that number them. A post that is repeated because its response was lost is stored once.
  */
 export async function addChunks(
-	d: Pick<JobDeps, "store" | "now" | "events" | "retry" | "waiters" | "cluster">,
+	d: Deps & Pick<JobDeps, "cluster">,
 	q: {
 		worker: Worker;
 		id: string;
@@ -41,7 +46,7 @@ export async function addChunks(
 
 /** `unsure`: the response to the last post may not have arrived, so an equal text is a repeat. */
 async function append(
-	d: Pick<JobDeps, "store" | "now" | "events" | "retry" | "waiters">,
+	d: Deps,
 	q: {
 		worker: Worker;
 		id: string;
@@ -55,6 +60,7 @@ async function append(
 	const drop = (why: "missing" | "state" | "stale"): void =>
 		d.events.emit("report.dropped", { endpoint, id, worker: worker.id, why });
 	if (!isJobId(id)) return drop("missing");
+	const bound = streamBound(d.endpoints.get(endpoint));
 	const added = await d.retry(
 		(attempt) =>
 			d.store.chunks.append({
@@ -63,10 +69,26 @@ async function append(
 				worker: worker.id,
 				chunks: q.pieces,
 				unlessLast: q.unsure || attempt.unsure,
+				bound,
 				now: d.now(),
 			}),
 		{ bytes: q.pieces.reduce((sum, piece) => sum + piece.length, 0), signal: q.signal },
 	);
 	if (added.ok) d.waiters.notify(id);
+	else if (added.why === "full") await failOver(d, q, bound);
 	else drop(added.why);
+}
+
+/** Fails the job and stops its run: chunks that were dropped would be a wrong result (D43). */
+async function failOver(
+	d: Deps,
+	{ worker, id, signal }: { worker: Worker; id: string; signal?: AbortSignal },
+	{ bytes = 0, chunks = 0 }: { bytes?: number; chunks?: number } = {},
+): Promise<void> {
+	const error =
+		`The job's stream has more than ${megabytes(bytes)} MB or ${chunks} chunks, which is all that is kept. ` +
+		"Stream fewer or larger chunks, put large data into storage, or raise limits.streamMb of the endpoint.";
+	const ended = { kind: "end", on: "fail", error, restart: false } as const;
+	await report(d, { worker, id, report: ended, ...(signal && { signal }) });
+	d.workers.stopSignals.request({ endpoint: worker.endpoint, id, worker: worker.id, failed: true });
 }

@@ -3,13 +3,15 @@
  * same commit.
  */
 import type { Endpoint } from "../../core/endpoint.ts";
-import { DEFAULT_TTL_MS, queueBound, retentionOf } from "../../core/endpoint.ts";
+import { DEFAULT_TTL_MS, queueBound, retentionOf, storedBound } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Job, Operation } from "../../core/job.ts";
 import type { JobResult } from "../../core/job-view.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 import type { SubmissionOptions } from "../../core/submission.ts";
 import type { JobDeps } from "./job-deps.ts";
+import { megabytes } from "../availability/stored-bytes.ts";
 import { resultAfter, statusSync } from "./status.ts";
 import type { Caller } from "./wait.ts";
 
@@ -29,20 +31,23 @@ export interface SubmitRequest {
 	stored?: () => void;
 }
 
-type Deps = Pick<JobDeps, "store" | "now" | "events" | "space" | "dispatch" | "access">;
+type Deps = Pick<JobDeps, "store" | "now" | "events" | "space" | "stored" | "dispatch" | "access">;
 
 /** How long an idempotency key is remembered, ms (D14). */
 const KEY_KEPT_MS = 86_400_000;
 
 /**
  * Queues the job and returns it, or the job of an earlier submission under the same key. Throws
- * `store_unavailable` while its disk is almost full (D41), `queue_full` (D23),
+ * `store_unavailable` while its disk is almost full (D41), `store_full`, `quota_full` (D43), `queue_full` (D23),
  * `idempotency_reused`, `idempotency_expired` (D14).
  */
 export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, wish, id } = q;
 	d.space.admit();
+	const size = sizeOf(q.input);
+	d.stored.admit(size);
 	const bound = queueBound(endpoint);
+	const most = storedBound(endpoint);
 	const inserted = d.store.jobs.insert({
 		submission: {
 			id,
@@ -60,6 +65,7 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 		input: q.input,
 		now: d.now(),
 		queueBound: bound,
+		storedBound: most,
 		...(q.idempotency ? { idempotency: { ...q.idempotency, keptMs: KEY_KEPT_MS } } : {}),
 	});
 	// Before the insert is committed: the claim joins its batch and runs after it.
@@ -71,6 +77,13 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	if (!answer.ok) {
 		if (answer.why === "full")
 			throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });
+		if (answer.why === "stored")
+			throw new ApiError("quota_full", {
+				endpoint: endpoint.id,
+				stored: megabytes(answer.stored),
+				size: megabytes(size),
+				limit: megabytes(most ?? 0),
+			});
 		if (answer.why === "key_reused") throw new ApiError("idempotency_reused");
 		throw new ApiError("idempotency_expired", {
 			fate: answer.state === undefined ? "was removed" : `ended as ${answer.state}, has expired`,

@@ -17,6 +17,8 @@ export interface Metrics extends Pick<MetricHistory, "history" | "totals" | "sto
 	health(endpoint: string): ReturnType<typeof health>;
 	/** Every endpoint with its counts. */
 	snapshots(): Promise<EndpointSnapshot[]>;
+	/** Bytes of inputs, results and chunks by endpoint (D43). */
+	stored: EngineContext["store"]["jobs"]["stored"];
 	/** Sends changes of all endpoints. */
 	listen: LiveFeed["listen"];
 	/** Removes all listeners. */
@@ -43,6 +45,7 @@ export function createMetrics(d: Deps): Metrics {
 	return {
 		health: (endpoint) => health(d, endpoint),
 		snapshots,
+		stored: d.store.jobs.stored,
 		history: history.history,
 		totals: history.totals,
 		storeMs: history.storeMs,

@@ -20,6 +20,8 @@ interface Run {
 	endpoint: string;
 	id: string;
 	worker: string;
+	/** The service has failed the job: the store does not name it among those to stop. */
+	failed?: boolean;
 }
 
 export interface StopSignals {
@@ -71,11 +73,11 @@ export function stopSignals(d: {
 			.map(([id]) => id);
 	}
 
-	function request({ endpoint, id, worker: workerId }: Run): void {
+	function request({ endpoint, id, worker: workerId, failed = false }: Run): void {
 		const worker = d.registry.get({ endpoint, id: workerId });
 		if (!worker || worker.stopping.has(id)) return;
 		ended.delete(nameOf({ endpoint, id, worker: workerId }));
-		worker.stopping.set(id, { since: d.now() });
+		worker.stopping.set(id, { since: d.now(), failed });
 		worker.knownIdle = false;
 		releaseJob(worker, id, d.now());
 		d.events.emit("stop.sent", { endpoint, id, worker: workerId });
@@ -96,8 +98,8 @@ export function stopSignals(d: {
 		for (const name of ended) if (!open.has(name)) ended.delete(name);
 		if (worker) {
 			const { id: workerId, endpoint, stopping } = worker;
-			for (const [id, { since }] of stopping)
-				if (since < asked && !open.has(nameOf({ endpoint, id, worker: workerId })))
+			for (const [id, { since, failed }] of stopping)
+				if (!failed && since < asked && !open.has(nameOf({ endpoint, id, worker: workerId })))
 					stopping.delete(id);
 		}
 		for (const run of runs) if (!ended.has(nameOf(run))) request(run);

@@ -58,7 +58,7 @@ export interface Worker {
 	/** Jobs handed to it and not reported. */
 	readonly held: RotatingMap<string, HeldJob>;
 	/** Jobs that it must stop, of earlier attempts or cancelled. */
-	readonly stopping: Map<string, { since: EpochMs; sentAt?: EpochMs }>;
+	readonly stopping: Map<string, { since: EpochMs; failed: boolean; sentAt?: EpochMs }>;
 	/**
 	 * The store has nothing open for it beside `held`: while that is empty, a ping or take without jobs
 	 * need not ask it. False after any sign of a job that another server handed to it.

@@ -27,6 +27,7 @@ export async function metrics(call: Call): Promise<void> {
 		throw error;
 	});
 	const pending = present && (await engine.webhooks.pending());
+	const stored = present && (await engine.metrics.stored());
 	const totals = [...engine.metrics.totals()].filter(
 		([endpoint]) => engine.endpoints.has(endpoint) && sees(endpoint),
 	);
@@ -44,6 +45,14 @@ export async function metrics(call: Call): Promise<void> {
 			samples: [[{}, Number(present !== undefined)]],
 		},
 		...ofPresent(present?.filter(({ endpoint }) => sees(endpoint.id)) ?? []),
+		{
+			name: "sluice_stored_bytes",
+			type: "gauge",
+			help: "Inputs, results and chunks of jobs in the store.",
+			samples: (stored ?? [])
+				.filter(({ endpoint }) => engine.endpoints.has(endpoint) && sees(endpoint))
+				.map(({ endpoint, bytes }) => [{ endpoint }, bytes] as const),
+		},
 		...ofTotals(totals),
 		{
 			name: "sluice_store_seconds",

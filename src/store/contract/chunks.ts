@@ -19,7 +19,7 @@ export interface ChunkStore {
 	/**
 	 * Adds chunks in order and renews the lease. `stale` when the worker does not hold the job,
 	 * `missing` when it never did. With `unlessLast`, chunks equal to the last stored ones are
-	 * dropped as a repeat.
+	 * dropped as a repeat. `full` when the job would have more than `bound` then.
 	 */
 	append(q: {
 		endpoint: string;
@@ -27,8 +27,9 @@ export interface ChunkStore {
 		worker: string;
 		chunks: readonly string[];
 		unlessLast: boolean;
+		bound?: { bytes: number; chunks: number } | undefined;
 		now: number;
-	}): Promise<{ ok: true; repeat: boolean } | { ok: false; why: "missing" | "stale" }>;
+	}): Promise<{ ok: true; repeat: boolean } | { ok: false; why: "missing" | "stale" | "full" }>;
 	/** Chunks from number `from`; does not move the cursor. Undefined for an unknown job. */
 	read(q: {
 		endpoint: string;

@@ -33,6 +33,7 @@ export interface Idempotency {
 export type InsertResult =
 	| { ok: true; job: Job; repeated?: true }
 	| QueueFull
+	| { ok: false; why: "stored"; stored: number }
 	| { ok: false; why: "key_reused" }
 	| { ok: false; why: "key_expired"; state?: JobState };
 
@@ -91,14 +92,16 @@ export interface Running {
 export interface JobStore {
 	/**
 	 * Adds a job at the back of its queue; the store then owns the blocks of a large input. `full`
-	 * when more than `queueBound` jobs already wait (D23). A known key is checked before the bound,
-	 * and is stored only with the job that it created.
+	 * when more than `queueBound` jobs already wait (D23), `stored` when the endpoint's jobs would have
+	 * more than `storedBound` bytes of inputs, results and chunks (D43). A known key is checked before
+	 * the bounds, and is stored only with the job that it created.
 	 */
 	insert(q: {
 		submission: Submission;
 		input: JsonText;
 		now: number;
 		queueBound?: number | undefined;
+		storedBound?: number | undefined;
 		idempotency?: Idempotency | undefined;
 	}): Promise<InsertResult>;
 	/**
@@ -115,10 +118,12 @@ export interface JobStore {
 	counts(q: { endpoint: string; now: number }): Promise<Counts>;
 	/** Counts of every endpoint that ever had a job. */
 	allCounts(q: { now: number }): Promise<{ endpoint: string; counts: Counts }[]>;
+	/** Inputs, results and chunks of each endpoint's jobs, bytes (D43). */
+	stored(): Promise<{ endpoint: string; bytes: number }[]>;
 	/** Waiting jobs, except low priority, and since when the oldest waits (D20, D27). */
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**
-	 * Gives up to `limit` jobs to a worker, in queue order, low priority last, with inputs of at most
+	 * Gives up to `limit` jobs to a worker, oldest first, low priority last, with inputs of at most
 	 * `maxBytes` characters in total (but at least one job). Skips lapsed jobs and those fenced from
 	 * this worker.
 	 */

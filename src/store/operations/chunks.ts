@@ -29,6 +29,15 @@ function visible<Row extends JobRow>(
 	};
 }
 
+/** Whether the chunks do not fit any more (D43). */
+function isOver(
+	{ nextChunk, outputBytes }: JobRow,
+	{ chunks, bytes, bound }: Pick<Query<"chunks.append">, "chunks" | "bound"> & { bytes: number },
+): boolean {
+	if (bound === undefined) return false;
+	return nextChunk + chunks.length > bound.chunks || outputBytes + bytes > bound.bytes;
+}
+
 export const append: SharedOperation<"chunks.append"> = {
 	kind: "write",
 	reads: readsJob,
@@ -38,18 +47,22 @@ export const append: SharedOperation<"chunks.append"> = {
 		return row && chunks.length > 0 ? { lastChunks: { row, count: chunks.length } } : undefined;
 	},
 
-	apply(unit, { endpoint, id, worker, chunks, unlessLast, now }) {
+	apply(unit, q) {
+		const { endpoint, id, worker, chunks, unlessLast, now } = q;
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return { ok: false, why: "missing" };
 		if (!holds(row, worker))
 			return { ok: false, why: hadJob(unit, row, worker) ? "stale" : "missing" };
 		const last = unlessLast && chunks.length > 0 ? unit.chunks.last(row, chunks.length) : undefined;
 		const repeat = last?.every((text, index) => text === chunks[index]) ?? false;
+		const bytes = chunks.reduce((sum, text) => sum + text.length, 0);
+		if (!repeat && isOver(row, { ...q, bytes })) return { ok: false, why: "full" };
 		if (!repeat)
 			chunks.forEach((text, index) => unit.chunks.insert(row, row.nextChunk + index, text));
 		unit.records.update(row, {
 			job: unit.transitions.renewed(row.job, now),
 			nextChunk: row.nextChunk + (repeat ? 0 : chunks.length),
+			outputBytes: row.outputBytes + (repeat ? 0 : bytes),
 		});
 		unit.notifyOthers({ kind: "chunks", endpoint, id });
 		return { ok: true, repeat };

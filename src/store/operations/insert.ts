@@ -1,5 +1,6 @@
 /** Submission of a job (D14, D23). */
 import { newJob } from "../../core/job.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
 import type { JobRow } from "../row.ts";
 import type { InsertResult } from "../contract/jobs.ts";
 import type { Query, SharedOperation } from "./operation.ts";
@@ -51,7 +52,7 @@ export const insert: SharedOperation<"jobs.insert"> = {
 	},
 
 	apply(unit, q) {
-		const { submission, input, now, queueBound, idempotency } = q;
+		const { submission, input, now, queueBound, storedBound, idempotency } = q;
 		const { endpoint } = submission;
 		const key = keyOf(q);
 		const use = key && unit.idempotency.find(key, now);
@@ -60,8 +61,12 @@ export const insert: SharedOperation<"jobs.insert"> = {
 				? repeated(unit, { endpoint, id: use.job }, now)
 				: { ok: false, why: "key_reused" };
 		if (isFull(unit, { endpoint, bound: queueBound, now })) return { ok: false, why: "full" };
+		const inputBytes = sizeOf(input);
+		const stored = storedBound === undefined ? 0 : unit.storedBytes(endpoint);
+		if (storedBound !== undefined && stored + inputBytes > storedBound)
+			return { ok: false, why: "stored", stored };
 		const job = newJob(submission, now);
-		unit.payloads.setInput(unit.records.insert(job), input);
+		unit.payloads.setInput(unit.records.insert(job, inputBytes), input);
 		unit.notifyOthers({ kind: "queued", endpoint, id: job.id });
 		if (key && idempotency)
 			unit.idempotency.put(

@@ -55,6 +55,7 @@ describe("operations", () => {
 			"jobs.get",
 			"jobs.counts",
 			"jobs.allCounts",
+			"jobs.stored",
 			"jobs.waiting",
 			"jobs.list",
 			"jobs.record",

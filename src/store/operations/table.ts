@@ -18,6 +18,7 @@ export const OPERATIONS = {
 	"jobs.get": jobs.get,
 	"jobs.counts": perDialect("fresh"),
 	"jobs.allCounts": perDialect("fresh"),
+	"jobs.stored": perDialect("read"),
 	"jobs.waiting": perDialect("fresh"),
 	"jobs.claim": perDialect("claim"),
 	"jobs.report": jobs.report,

@@ -74,7 +74,7 @@ export interface ReadUnit<Row extends JobRow> {
 export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	records: ReadUnit<Row>["records"] & {
 		/** Adds a waiting job at the back of its queue, and counts it. */
-		insert(job: Job): Row;
+		insert(job: Job, inputBytes: number): Row;
 		update(row: Row, change: Partial<JobRow>): Row;
 		/** Jobs that run on a worker as stored: a deadline may have passed. */
 		runningOn(worker: WorkerKey): Row[];
@@ -115,6 +115,8 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	 * How many jobs of the endpoint wait. Settles passed deadlines first, until at most `most` wait.
 	 */
 	waiting(q: { endpoint: string; now: number; most: number }): number;
+	/** Inputs, results and chunks of the endpoint's jobs, bytes (D43). */
+	storedBytes(endpoint: string): number;
 	/** Sends a signal to other servers that share the store. */
 	notifyOthers(signal: Signal): void;
 }

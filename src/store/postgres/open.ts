@@ -116,6 +116,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 			unstopped: open(reads.own.unstopped),
 			counts: open(reads.own.counts),
 			allCounts: open(reads.own.allCounts),
+			stored: open(reads.own.stored),
 			waiting: open(reads.own.waiting),
 			list: open(openList({ database, sweeps })),
 			cancelAll: open(sweeps.cancelAll),

@@ -24,6 +24,11 @@ const UNCOUNT = statement(
 	"UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1",
 );
 
+/** In the first slot, whose connection may be another one. */
+const UNSTORED = statement(`
+  UPDATE queue_counts SET stored_bytes = stored_bytes - $2 WHERE endpoint = $1
+    AND slot = (SELECT min(slot) FROM queue_counts WHERE endpoint = $1)`);
+
 const DIRTY = statement(
 	"SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint",
 );
@@ -35,7 +40,7 @@ const REMOVE = statement(`
       AND epoch < $3 ORDER BY rank LIMIT $4 FOR UPDATE
   ), removed AS (
     DELETE FROM jobs USING chosen WHERE jobs.endpoint = chosen.endpoint AND jobs.id = chosen.id
-      RETURNING jobs.endpoint, jobs.id, past, next_chunk
+      RETURNING jobs.endpoint, jobs.id, past, next_chunk, input_bytes + output_bytes AS bytes
   ), without_attempts AS (
     DELETE FROM attempts USING removed WHERE removed.past
       AND attempts.endpoint = removed.endpoint AND attempts.job = removed.id
@@ -43,7 +48,7 @@ const REMOVE = statement(`
     DELETE FROM chunks USING removed WHERE removed.next_chunk > 0
       AND chunks.endpoint = removed.endpoint AND chunks.job = removed.id
   )
-  SELECT count(*) FROM removed`);
+  SELECT count(*), sum(bytes)::int8 FROM removed`);
 
 /** Marks a queue's waiting jobs as purged, in its own transaction. Returns how many. */
 export async function purge(
@@ -82,15 +87,21 @@ async function removeFrom(
 	limit: number,
 ): Promise<boolean> {
 	let left = limit;
-	for (const [endpoint, epoch] of dirty) {
+	const stored: [endpoint: Value, bytes: number][] = [];
+	for (const [endpoint = null, epoch = null] of dirty) {
 		for (const low of [false, true]) {
-			const { rows } = await run(REMOVE, [endpoint ?? null, low, epoch ?? null, left]);
-			left -= Number(rows[0]?.[0]);
-			if (left <= 0) return true;
+			if (left <= 0) break;
+			const { rows } = await run(REMOVE, [endpoint, low, epoch, left]);
+			const [removed = 0, bytes = 0] = (rows[0] ?? []).map(Number);
+			stored.push([endpoint, bytes]);
+			left -= removed;
 		}
-		await run(CLEANED, [endpoint ?? null, epoch ?? null]);
+		if (left <= 0) break;
+		await run(CLEANED, [endpoint, epoch]);
 	}
-	return false;
+	// Last, as in other transactions: counts are locked after jobs.
+	for (const [endpoint, bytes] of stored) if (bytes > 0) await run(UNSTORED, [endpoint, bytes]);
+	return left <= 0;
 }
 
 /** Removes expired idempotency keys in steps (D14). */

@@ -58,6 +58,9 @@ const ALL_SUMS = statement(`
   SELECT endpoint, sum(in_queue)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8,
     sum(retried)::int8
   FROM queue_counts GROUP BY endpoint`);
+const STORED = statement(
+	"SELECT endpoint, sum(stored_bytes)::int8 FROM queue_counts GROUP BY endpoint",
+);
 const ALL_DUE = statement(`
   SELECT endpoint FROM queues WHERE EXISTS (
     SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND due_at <= $1
@@ -84,7 +87,7 @@ const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1
 /** Reads of one job that all dialects share, and those specific to PostgreSQL. */
 export interface Reads {
 	shared<N extends SharedReadName>(name: N, q: Query<N>): Promise<Answer<N>>;
-	own: Pick<JobStore, "running" | "unstopped" | "counts" | "allCounts" | "waiting">;
+	own: Pick<JobStore, "running" | "unstopped" | "counts" | "allCounts" | "stored" | "waiting">;
 }
 
 /** Rows per query. */
@@ -217,6 +220,14 @@ export function openReads({
 					counts: { inQueue, inProgress, completed, failed, retried },
 				};
 			});
+		},
+
+		async stored() {
+			const { rows } = await read.run(STORED);
+			return rows.map(([endpoint, bytes]) => ({
+				endpoint: String(endpoint),
+				bytes: Number(bytes),
+			}));
 		},
 
 		async waiting(q) {

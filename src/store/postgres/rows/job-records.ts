@@ -14,6 +14,7 @@ import { flags, numbers, texts as textArray } from "../connection/arrays.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Queues } from "./queues.ts";
 import { RUNNING, WAITING } from "../../states.ts";
+import { storedBytes } from "../../row.ts";
 import { isPurged, keyOf } from "./row.ts";
 import type { JobKey, WorkerKey } from "../../operations/unit-of-work.ts";
 import type { Queue, Row } from "./row.ts";
@@ -21,7 +22,9 @@ import { statement } from "../connection/statement.ts";
 import type { Runner, Statement, Value } from "../connection/statement.ts";
 import type { Payloads } from "./payloads.ts";
 
-type RowChange = Partial<Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "reader">>;
+type RowChange = Partial<
+	Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "outputBytes" | "reader">
+>;
 
 type Column = Pick<JobColumn, "name" | "type"> & {
 	value: (row: Row) => string | number | boolean | undefined;
@@ -36,6 +39,7 @@ const ofJob = ({ name, type, member }: JobColumn): Column => ({
 /** Columns that never change after the insert. */
 const FIXED: readonly Column[] = [
 	{ name: "number", type: "int8", value: (row) => row.number },
+	{ name: "input_bytes", type: "int8", value: (row) => row.inputBytes },
 	...FIXED_OF_JOB.map(ofJob),
 ];
 
@@ -45,6 +49,7 @@ const CHANGING: readonly Column[] = [
 	{ name: "epoch", type: "int8", value: (row) => row.epoch },
 	{ name: "next_chunk", type: "int8", value: (row) => row.nextChunk },
 	{ name: "cursor", type: "int8", value: (row) => row.cursor },
+	{ name: "output_bytes", type: "int8", value: (row) => row.outputBytes },
 	{ name: "reader", type: "text", value: ({ reader }) => reader?.reader },
 	{ name: "reader_end", type: "int8", value: ({ reader }) => reader?.end },
 	{ name: "reader_session", type: "int8", value: ({ reader }) => reader?.session },
@@ -206,10 +211,11 @@ export function openRecords({
 		now: (row: Row): Row | undefined => tracked.get(keyOf(row.job))?.row,
 
 		/** Adds a waiting job at the back of its queue and counts it. */
-		insert(job: Job): Row {
+		insert(job: Job, inputBytes: number): Row {
 			const queue = queues.of(job.endpoint);
 			const rank = queues.nextBack(queue, job.queuedAt);
 			queues.added(queue, job.lowPriority);
+			queues.stored(queue, inputBytes);
 			const row: Row = {
 				job,
 				queue,
@@ -218,6 +224,8 @@ export function openRecords({
 				epoch: queue.epoch,
 				nextChunk: 0,
 				cursor: 0,
+				inputBytes,
+				outputBytes: 0,
 			};
 			tracked.set(keyOf(job), { row, stored: false, changed: true });
 			return row;
@@ -226,12 +234,14 @@ export function openRecords({
 		/** Changes a row and returns the new one. */
 		update(row: Row, change: RowChange): Row {
 			const next: Row = { ...row, ...change };
+			queues.stored(row.queue, storedBytes(next) - storedBytes(row));
 			const known = tracked.get(keyOf(row.job));
 			tracked.set(keyOf(row.job), { row: next, stored: known?.stored ?? true, changed: true });
 			return next;
 		},
 
 		remove(row: Row): void {
+			queues.stored(row.queue, -storedBytes(row));
 			const known = tracked.get(keyOf(row.job));
 			tracked.set(keyOf(row.job), { row: undefined, stored: known?.stored ?? true, changed: true });
 		},
@@ -313,6 +323,8 @@ export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Ro
 		epoch: number("epoch"),
 		nextChunk: number("next_chunk"),
 		cursor: number("cursor"),
+		inputBytes: number("input_bytes"),
+		outputBytes: number("output_bytes"),
 		reader:
 			typeof reader === "string"
 				? { reader, end: number("reader_end"), session: number("reader_session") }

@@ -7,7 +7,7 @@ import { countsOf } from "../../../core/job-transitions.ts";
 import type { TransitionStep } from "../../../core/job-transitions.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import type { RankAllocator } from "./rank-allocator.ts";
-import { noCounts } from "./row.ts";
+import { noChange, noCounts } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
@@ -31,7 +31,7 @@ const READ = statement(`
   LEFT JOIN queues ON queues.endpoint = given.endpoint
   CROSS JOIN LATERAL (
     SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8,
-      sum(failed)::int8, sum(retried)::int8
+      sum(failed)::int8, sum(retried)::int8, sum(stored_bytes)::int8
     FROM queue_counts WHERE queue_counts.endpoint = given.endpoint
   ) AS sums`);
 
@@ -40,16 +40,18 @@ const ADD = statement(
 );
 
 const COUNT = statement(`
-  INSERT INTO queue_counts AS counted (endpoint, slot, in_queue, in_queue_low, in_progress, completed, failed, retried)
-  SELECT endpoint, $2::int8, in_queue, in_queue_low, in_progress, completed, failed, retried
-  FROM unnest($1::text[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[])
-    AS changed (endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried)
+  INSERT INTO queue_counts AS counted (endpoint, slot, in_queue, in_queue_low, in_progress, completed,
+    failed, retried, stored_bytes)
+  SELECT endpoint, $2::int8, in_queue, in_queue_low, in_progress, completed, failed, retried, stored_bytes
+  FROM unnest($1::text[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[])
+    AS changed (endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried, stored_bytes)
   ON CONFLICT (endpoint, slot) DO UPDATE SET
     in_queue = counted.in_queue + excluded.in_queue,
       in_queue_low = counted.in_queue_low + excluded.in_queue_low,
       in_progress = counted.in_progress + excluded.in_progress,
     completed = counted.completed + excluded.completed, failed = counted.failed + excluded.failed,
-      retried = counted.retried + excluded.retried`);
+      retried = counted.retried + excluded.retried,
+    stored_bytes = counted.stored_bytes + excluded.stored_bytes`);
 
 /** What a server remembers of each queue between transactions to read less. Hints only. */
 export interface QueueMemory {
@@ -128,7 +130,8 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 			purgedTo: 0,
 			counts: noCounts(),
 			lowInQueue: 0,
-			change: { ...noCounts(), lowInQueue: 0 },
+			storedBytes: 0,
+			change: noChange(),
 			due: false,
 		};
 		byEndpoint.set(endpoint, queue);
@@ -145,7 +148,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 		for (const name of Object.keys(change) as (keyof Queue["change"])[]) {
 			const by = change[name] ?? 0;
 			queue.change[name] += by;
-			if (name === "lowInQueue") queue.lowInQueue += by;
+			if (name === "lowInQueue" || name === "storedBytes") queue[name] += by;
 			else queue.counts[name] += by;
 		}
 	}
@@ -184,6 +187,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 				completed,
 				failed,
 				retried,
+				bytes,
 				due,
 			] of rows) {
 				const queue = of(String(endpoint));
@@ -191,6 +195,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 				queue.epoch = Number(epoch);
 				queue.purgedTo = Number(purgedTo);
 				queue.lowInQueue = Number(low);
+				queue.storedBytes = Number(bytes);
 				Object.assign(queue.counts, {
 					inQueue: Number(inQueue),
 					inProgress: Number(inProgress),
@@ -217,6 +222,11 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 
 		added(queue: Queue, lowPriority: boolean): void {
 			count(queue, { inQueue: 1, lowInQueue: Number(lowPriority) });
+		},
+
+		/** Counts bytes that a job stores more, or less. */
+		stored(queue: Queue, bytes: number): void {
+			if (bytes !== 0) count(queue, { storedBytes: bytes });
 		},
 
 		moved({ queue }: Row, { on, from, job }: TransitionStep): void {
@@ -256,10 +266,11 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 					column("completed"),
 					column("failed"),
 					column("retried"),
+					column("storedBytes"),
 				]),
 			);
 			for (const { endpoint, counts } of changed) memories.of(endpoint).waiting = counts.inQueue;
-			for (const { change } of changed) Object.assign(change, noCounts(), { lowInQueue: 0 });
+			for (const { change } of changed) Object.assign(change, noChange());
 			return writes;
 		},
 

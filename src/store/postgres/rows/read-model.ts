@@ -10,7 +10,7 @@ import { attemptsFrom } from "./attempts.ts";
 import { undelivered } from "./chunk-rows.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
 import { COLUMNS, rowOf } from "./job-records.ts";
-import { isPurged, noCounts } from "./row.ts";
+import { isPurged, noChange, noCounts } from "./row.ts";
 import type { Queue, Row } from "./row.ts";
 import type { Value } from "../connection/statement.ts";
 import { readResult } from "./payloads.ts";
@@ -40,7 +40,8 @@ export function readModelFrom([epoch, input, output, error, ...values]: Value[])
 		purgedTo: 0,
 		counts: noCounts(),
 		lowInQueue: 0,
-		change: { ...noCounts(), lowInQueue: 0 },
+		storedBytes: 0,
+		change: noChange(),
 		due: false,
 	});
 	const row = rowOf(values, queueOf);

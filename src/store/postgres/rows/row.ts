@@ -20,6 +20,11 @@ export interface ServerReservation extends Reservation {
 	readonly session: number;
 }
 
+export interface QueueChange extends Counts {
+	lowInQueue: number;
+	storedBytes: number;
+}
+
 export interface Queue {
 	readonly endpoint: string;
 	/** Whether it has a row in `queues`. */
@@ -32,8 +37,10 @@ export interface Queue {
 	readonly counts: Counts;
 	/** Waiting low-priority jobs, part of `counts.inQueue` (D20). */
 	lowInQueue: number;
-	/** This transaction's changes to `counts` and `lowInQueue`. */
-	readonly change: Counts & { lowInQueue: number };
+	/** Inputs, results and chunks of its jobs (D43). */
+	storedBytes: number;
+	/** This transaction's changes to `counts`, `lowInQueue` and `storedBytes`. */
+	readonly change: QueueChange;
 	/** A deadline of one of its jobs may have passed unsettled. */
 	due: boolean;
 }
@@ -50,4 +57,8 @@ export function isPurged({ job, queue, epoch }: Row): boolean {
 
 export function noCounts(): Counts {
 	return { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
+}
+
+export function noChange(): QueueChange {
+	return { ...noCounts(), lowInQueue: 0, storedBytes: 0 };
 }

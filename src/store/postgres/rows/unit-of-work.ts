@@ -141,6 +141,8 @@ export function openUnitOfWork({
 		/** Number of waiting jobs; the operation's follow-up has settled due ones. */
 		waiting: ({ endpoint }: { endpoint: string }): number => queues.of(endpoint).counts.inQueue,
 
+		storedBytes: (endpoint: string): number => queues.of(endpoint).storedBytes,
+
 		/** Writes all changes since the last flush in one round trip. */
 		flush,
 

@@ -59,6 +59,9 @@ export function openCounts({
 			}));
 		},
 
+		stored: (): Answer<"jobs.stored"> =>
+			[...queues.all()].map(({ endpoint, storedBytes }) => ({ endpoint, bytes: storedBytes })),
+
 		waiting({ endpoint, now }: Query<"jobs.waiting">): Answer<"jobs.waiting"> {
 			due.freshen(now);
 			const queue = queues.find(endpoint);

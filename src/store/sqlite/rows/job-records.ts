@@ -9,12 +9,13 @@ import type { Queues } from "./queues.ts";
 import { CHANGING, FIXED, jobReader, jobWriter, namesOf } from "../../job-columns.ts";
 import type { Conversion } from "../../job-columns.ts";
 import { rowCache } from "./row-cache.ts";
+import { storedBytes } from "../../row.ts";
 import { isPurged } from "./row.ts";
 import type { Row } from "./row.ts";
 import { RUNNING, WAITING } from "../../states.ts";
 
 /** The members of a row that may change. */
-type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor">>;
+type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor" | "outputBytes">>;
 
 export type Records = ReturnType<typeof openRecords>;
 
@@ -22,16 +23,19 @@ export type Records = ReturnType<typeof openRecords>;
 const KEPT_ROWS = 2048;
 
 /** Changing columns that are no member of the job, in the order of {@link changing}. */
-const OWN = ["rank", "next_chunk", "cursor"] as const;
+const OWN = ["rank", "next_chunk", "cursor", "output_bytes"] as const;
 const CHANGING_NAMES = [...namesOf(CHANGING), ...OWN];
 
 /** Columns as read and inserted. */
-const NAMES = ["seq", "id", "queue", ...namesOf(FIXED), ...CHANGING_NAMES];
+const NAMES = ["seq", "id", "queue", "input_bytes", ...namesOf(FIXED), ...CHANGING_NAMES];
 const COLUMNS = NAMES.join(", ");
 
-const [SEQ, QUEUE, RANK, NEXT_CHUNK, CURSOR] = ["seq", "queue", ...OWN].map((name) =>
-	NAMES.indexOf(name),
-) as [number, number, number, number, number];
+const [SEQ, QUEUE, INPUT_BYTES, RANK, NEXT_CHUNK, CURSOR, OUTPUT_BYTES] = [
+	"seq",
+	"queue",
+	"input_bytes",
+	...OWN,
+].map((name) => NAMES.indexOf(name)) as [number, number, number, number, number, number, number];
 
 const write: Conversion = ({ type, nullable }, value) =>
 	type === "bool" ? `Number(${value})` : nullable ? `${value} ?? null` : value;
@@ -41,9 +45,9 @@ const jobOf = jobReader(NAMES, ({ type, nullable }, value) =>
 	type === "bool" ? `${value} === 1` : nullable ? `${value} ?? undefined` : value,
 );
 
-function changing({ job, rank, nextChunk, cursor }: Row): Value[] {
+function changing({ job, rank, nextChunk, cursor, outputBytes }: Row): Value[] {
 	const values = changingOf(job);
-	values.push(rank, nextChunk, cursor);
+	values.push(rank, nextChunk, cursor, outputBytes);
 	return values;
 }
 
@@ -86,7 +90,14 @@ export function openRecords({
 		for (const row of rows) {
 			const { job } = row;
 			row.queue.unwritten[job.lowPriority ? 1 : 0].delete(row.seq);
-			insertRow.run(row.seq, job.id, row.queue.number, ...fixedOf(job), ...changing(row));
+			insertRow.run(
+				row.seq,
+				job.id,
+				row.queue.number,
+				row.inputBytes,
+				...fixedOf(job),
+				...changing(row),
+			);
 		}
 	}
 
@@ -141,12 +152,22 @@ export function openRecords({
 		 * Adds a waiting job at the back of its queue and counts it. Only {@link Records.prepare}
 		 * queries find it (R2).
 		 */
-		insert(job: Job): Row {
+		insert(job: Job, inputBytes: number): Row {
 			const queue = queues.of(job.endpoint);
 			const rank = queues.nextBack();
 			queues.added(queue, job.lowPriority);
+			queues.stored(queue, inputBytes);
 			lastSeq += 1;
-			const row: Row = { seq: lastSeq, job, queue, rank, nextChunk: 0, cursor: 0 };
+			const row: Row = {
+				seq: lastSeq,
+				job,
+				queue,
+				rank,
+				nextChunk: 0,
+				cursor: 0,
+				inputBytes,
+				outputBytes: 0,
+			};
 			noted(job.dueAt);
 			return hold(row);
 		},
@@ -171,6 +192,7 @@ export function openRecords({
 		/** Writes the columns that differ and returns the new row. */
 		update(row: Row, change: RowChange): Row {
 			const after: Row = { ...row, ...change };
+			queues.stored(row.queue, storedBytes(after) - storedBytes(row));
 			if (after.job.endedAt === undefined) noted(after.job.dueAt);
 			// R3: a row that moves to the back is written after the new rows.
 			if (after.rank !== row.rank) flush();
@@ -191,6 +213,8 @@ export function openRecords({
 
 		remove({ seq }: { seq: number }): void {
 			flush();
+			const stored = at(seq);
+			queues.stored(stored.queue, -storedBytes(stored));
 			deleteRow.run(seq);
 			const row = cache.bySeq(seq);
 			if (row) cache.remove(row);
@@ -213,5 +237,7 @@ function rowOf(values: Value[], queues: Queues): Row {
 		rank: Number(values[RANK]),
 		nextChunk: Number(values[NEXT_CHUNK]),
 		cursor: Number(values[CURSOR]),
+		inputBytes: Number(values[INPUT_BYTES]),
+		outputBytes: Number(values[OUTPUT_BYTES]),
 	};
 }

@@ -17,11 +17,11 @@ export function openQueues(db: Database) {
 	const insert = db.prepare("INSERT INTO queues (number, endpoint) VALUES (?, ?)");
 	const update = db.prepare(
 		`UPDATE queues SET in_queue = ?, in_queue_low = ?, in_progress = ?, completed = ?, failed = ?,
-			retried = ? WHERE number = ?`,
+			retried = ?, stored_bytes = ? WHERE number = ?`,
 	);
 	const select = db.prepare(
 		`SELECT number, endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried,
-			purged_from, purged_to FROM queues`,
+			purged_from, purged_to, stored_bytes FROM queues`,
 	);
 	const mark = db.prepare("UPDATE queues SET purged_from = ?, purged_to = ? WHERE number = ?");
 	const ends = db.prepare(
@@ -46,10 +46,23 @@ export function openQueues(db: Database) {
 		return select
 			.all()
 			.map(
-				([number, endpoint, inQueue, low, inProgress, completed, failed, retried, from, to]) => ({
+				([
+					number,
+					endpoint,
+					inQueue,
+					low,
+					inProgress,
+					completed,
+					failed,
+					retried,
+					from,
+					to,
+					bytes,
+				]) => ({
 					number: Number(number),
 					endpoint: String(endpoint),
 					lowInQueue: Number(low),
+					storedBytes: Number(bytes),
 					counts: {
 						inQueue: Number(inQueue),
 						inProgress: Number(inProgress),
@@ -118,6 +131,7 @@ export function openQueues(db: Database) {
 				endpoint,
 				counts: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 },
 				lowInQueue: 0,
+				storedBytes: 0,
 				purged: NO_RANKS,
 				changed: false,
 				fronts: 0,
@@ -143,6 +157,13 @@ export function openQueues(db: Database) {
 		added(queue: Queue, lowPriority: boolean): void {
 			queue.counts.inQueue += 1;
 			if (lowPriority) queue.lowInQueue += 1;
+			touch(queue);
+		},
+
+		/** Counts bytes that a job stores more, or less. */
+		stored(queue: Queue, bytes: number): void {
+			if (bytes === 0) return;
+			queue.storedBytes += bytes;
 			touch(queue);
 		},
 
@@ -195,6 +216,7 @@ export function openQueues(db: Database) {
 					counts.completed,
 					counts.failed,
 					counts.retried,
+					queue.storedBytes,
 					queue.number,
 				);
 				queue.changed = false;

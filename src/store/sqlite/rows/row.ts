@@ -17,6 +17,8 @@ export interface Queue {
 	readonly counts: Counts;
 	/** Waiting jobs of low priority, part of `counts.inQueue` (D20). */
 	lowInQueue: number;
+	/** Inputs, results and chunks of its jobs (D43). */
+	storedBytes: number;
 	/** Counts have unwritten changes of this transaction. */
 	changed: boolean;
 	/** Ranks whose waiting jobs were purged; their rows may still be stored (D11). */

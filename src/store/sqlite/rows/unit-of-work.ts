@@ -143,6 +143,7 @@ export function openUnitOfWork(
 		large,
 		signal,
 		waiting,
+		storedBytes: (endpoint: string): number => queues.find(endpoint)?.storedBytes ?? 0,
 		/** No other server shares the store. */
 		notifyOthers(): void {},
 

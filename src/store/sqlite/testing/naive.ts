@@ -66,7 +66,8 @@ export function contents(db: Database): Record<string, Value[][]> {
 	return {
 		jobs: all(
 			`SELECT id, endpoint, state, attempt, worker, losses, returns, jobs.missed, queued_at, started_at,
-				ended_at, lease_until, retain_ms, erased, due_at, next_chunk, cursor, error, typeof(input),
+				ended_at, lease_until, retain_ms, erased, due_at, next_chunk, cursor, input_bytes,
+				output_bytes, error, typeof(input),
 				iif(typeof(output) = 'text', octet_length(output), typeof(output))
 			FROM jobs JOIN queues ON number = queue LEFT JOIN results USING (seq) LEFT JOIN inputs USING (seq)
 			ORDER BY id`,
@@ -77,7 +78,7 @@ export function contents(db: Database): Record<string, Value[][]> {
 			ORDER BY endpoint, low_priority, rank`,
 		),
 		queues: all(
-			`SELECT endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried
+			`SELECT endpoint, in_queue, in_queue_low, in_progress, completed, failed, retried, stored_bytes
 			FROM queues ORDER BY endpoint`,
 		),
 		attempts: all(

@@ -35,6 +35,7 @@ const insert: Codec<Args<"insert">, Outcome<"insert">> = {
 		"input",
 		"now",
 		"queueBound",
+		"storedBound",
 		"idempotency",
 		...SUBMISSION_MEMBERS.map((member) => `submission.${member}`),
 	),
