@@ -18,7 +18,8 @@ export interface Load {
 /** The request that is repeated. */
 export interface Shot {
 	url: string;
-	body: string;
+	/** Of a POST; absent: a GET. */
+	body?: string;
 	headers: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +30,7 @@ end
 `;
 
 /**
- * Repeats a POST over `connections` for `seconds`. Needs `wrk` on PATH (Debian package of that
+ * Repeats a request over `connections` for `seconds`. Needs `wrk` on PATH (Debian package of that
  * name).
  */
 export async function shoot(
@@ -44,7 +45,13 @@ export async function shoot(
 		);
 		writeFileSync(
 			script,
-			[`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`, ...lines, REPORT].join("\n"),
+			[
+				...(body === undefined
+					? []
+					: [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`]),
+				...lines,
+				REPORT,
+			].join("\n"),
 		);
 		const { stdout } = await run("wrk", [
 			"-t1",

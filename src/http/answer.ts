@@ -1,12 +1,15 @@
 /** Answers of any size: counted while they wait for their client, which must read (D41). */
-import type { Job } from "../core/job.ts";
 import { jobView } from "../core/job-view.ts";
 import type { JobResult } from "../core/job-view.ts";
 import type { JsonPieces } from "../core/json/json-text.ts";
 import { sizeOf } from "../core/json/json-text.ts";
+import { principalOf } from "./auth.ts";
 import type { Call } from "./call.ts";
 import { FREE_BYTES, hold, holdNow } from "./memory/call-memory.ts";
 import { json } from "./reply.ts";
+
+/** Time of the store and the event loop for the bytes of a large answer (D41), ms. */
+const MS_PER_BYTE = 1 / 2 ** 20;
 
 /** Sends JSON text when the caller may hold it. */
 export async function answer(
@@ -18,6 +21,7 @@ export async function answer(
 	if (size > FREE_BYTES) {
 		await hold(call, size);
 		mustRead(call);
+		call.turn?.charge(size * MS_PER_BYTE);
 	}
 	json(call.res, text, headers);
 }
@@ -43,12 +47,12 @@ export function withOutput(call: Call, found: JobResult): JobResult | Promise<Jo
 	mustRead(call);
 	const waiting = hold(call, size);
 	if (!waiting && found.outputBytes === undefined) return found;
-	return readOutput(call, found.job, waiting);
+	return readOutput(call, found, waiting);
 }
 
 async function readOutput(
 	call: Call,
-	{ endpoint, id }: Job,
+	{ job: { endpoint, id }, outputBytes }: Pick<JobResult, "job" | "outputBytes">,
 	waiting: Promise<void> | undefined,
 ): Promise<JobResult> {
 	if (waiting) {
@@ -57,6 +61,8 @@ async function readOutput(
 		await waiting;
 		if (!named) call.res.removeHeader("x-request-id");
 	}
+	if (!call.turn && outputBytes !== undefined)
+		await call.pace.spend(principalOf(call).keyId, outputBytes * MS_PER_BYTE);
 	const read = await call.engine.jobs.result({ endpoint, id });
 	holdNow(call, outputSize(read));
 	return read;

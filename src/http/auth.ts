@@ -42,6 +42,8 @@ export async function identify(
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
+	if (!may(principal, scope, call.params.endpoint || undefined))
+		await call.pace.spend(principal.keyId, 0);
 	permit(principal, scope, call.params.endpoint || undefined);
 	call.principal = principal;
 }
@@ -77,8 +79,8 @@ export function principalOf({ principal }: Call): Principal {
 	return principal;
 }
 
-/** Throws 401 if the worker's token is not valid for it. */
-export async function admitWorker(call: Call): Promise<void> {
+/** Sets `worker`; throws 401 if the token is not valid for it. */
+export async function identifyWorker(call: Call): Promise<void> {
 	const { endpoint, worker } = call.params;
 	const token = presented(call);
 	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
@@ -95,11 +97,6 @@ export async function admitWorker(call: Call): Promise<void> {
 		);
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
-}
-
-/** Sets `worker`, which counts as seen now. */
-export function recordWorker(call: Call): void {
-	const { endpoint, worker } = call.params;
 	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });
 }
 

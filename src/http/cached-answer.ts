@@ -1,4 +1,8 @@
-/** Answers that clients may keep: in the best accepted coding; 304 if the client has them. */
+/**
+ * Answers that clients may keep: in the best accepted coding; 304 if the client has them. They need
+ * no key, so the address pays for their time (D41).
+ */
+import { networkOf } from "../engine/access/failures.ts";
 import type { Call } from "./call.ts";
 
 export type Coding = "br" | "gzip";
@@ -12,12 +16,16 @@ export interface Cacheable {
 	packed: ReadonlyMap<Coding, Buffer>;
 }
 
+/** Time of the event loop for the bytes of an answer, ms. */
+const SEND_MS_PER_BYTE = 0.5 / 2 ** 20;
+
 /** `vary`: what the content depends on besides the coding. Node omits the body for HEAD. */
-export function sendCacheable(
-	{ req, res }: Call,
+export async function sendCacheable(
+	call: Call,
 	{ tag, pieces, packed }: Cacheable,
 	{ headers, vary = [] }: { headers: readonly string[]; vary?: readonly string[] },
-): void {
+): Promise<void> {
+	const { req, res, caller } = call;
 	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = req.headers;
 	const coding = (["br", "gzip"] as const).find(
 		(each) => packed.has(each) && takes(accepted, each),
@@ -30,13 +38,17 @@ export function sendCacheable(
 		...headers,
 		...(depends.length > 0 ? ["Vary", depends.join(", ")] : []),
 	];
-	if (has.split(",").some((each) => each.trim().replace(/^W\//, "") === etag)) {
+	const isKnown = has.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
+	const body = coding === undefined ? pieces : [packed.get(coding)!];
+	const size = body.reduce((sum, piece) => sum + piece.length, 0);
+	const owner = `files to ${networkOf(req.socket)}`;
+	await call.pace.spend(owner, isKnown ? 0 : size * SEND_MS_PER_BYTE);
+	if (caller.disconnected) return;
+	if (isKnown) {
 		res.writeHead(304, kept);
 		res.end();
 		return;
 	}
-	const body = coding === undefined ? pieces : [packed.get(coding)!];
-	const size = body.reduce((sum, piece) => sum + piece.length, 0);
 	res.writeHead(200, [
 		...kept,
 		"Content-Length",

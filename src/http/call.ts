@@ -6,7 +6,7 @@ import type { Principal } from "../engine/access/keys.ts";
 import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { MemoryShares } from "./memory/shares.ts";
-import type { ScanQueue } from "./v1/paced.ts";
+import type { Pace, Turn } from "./pace.ts";
 import type { Bundle } from "./console/bundle.ts";
 
 /** Path parameters are decoded; absent ones are "". */
@@ -33,7 +33,9 @@ export interface Call {
 	/** On worker routes. */
 	worker?: Worker;
 	memory: MemoryShares;
-	scans: ScanQueue;
+	pace: Pace;
+	/** Of a paced route while its handler runs. */
+	turn?: Turn;
 	/** Bytes held of `memory`. */
 	held?: number;
 	/** Releases the concurrency slot (D24). */
@@ -58,7 +60,7 @@ export function drained(call: Call): Promise<void> {
 	const { req, res } = call;
 	if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();
 	req.socket.setTimeout(call.engine.budgets.writeTimeout.limit);
-	return new Promise((resolve) => {
+	const end = new Promise<void>((resolve) => {
 		const ends = [
 			[res, "drain"],
 			[res, "close"],
@@ -71,4 +73,10 @@ export function drained(call: Call): Promise<void> {
 		};
 		for (const [emitter, event] of ends) emitter.once(event, done);
 	});
+	return outside(call, end);
+}
+
+/** A wait that takes no time of the service (D41). */
+export function outside<T>({ turn }: Call, wait: Promise<T>): Promise<T> {
+	return turn ? turn.outside(wait) : wait;
 }

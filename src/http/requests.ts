@@ -8,13 +8,13 @@ import { RotatingSet } from "../core/rotating-map.ts";
 import type { Engine } from "../engine/api.ts";
 import type { Admission } from "../engine/limits/admission.ts";
 import type { EventBus } from "../events.ts";
+import { StoreUnavailable } from "../store/contract/store.ts";
 import {
 	REFUSED_POLL_MS,
 	REFUSED_GUESS_MS,
 	delayRefusal,
 	identify,
-	admitWorker,
-	recordWorker,
+	identifyWorker,
 	principalOf,
 } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
@@ -26,12 +26,11 @@ import type { CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
 import { releaseAll } from "./memory/call-memory.ts";
 import { memoryShares } from "./memory/shares.ts";
+import { pace } from "./pace.ts";
 import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import type { Route } from "./route.ts";
-import { scanQueue } from "./v1/paced.ts";
 import { ROUTES } from "./routes.ts";
 import { isAudited, recordAction } from "./v1/audit-api.ts";
-import { answeredByScaler } from "./v1/other-servers.ts";
 
 /** Maximum time to read and discard a refused body, ms. */
 const DISCARD_MS = 30_000;
@@ -43,7 +42,7 @@ const HEADERS_LIMIT = 16 * 1024;
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 /** 5xx that are no fault of the service. */
-const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent"]);
+const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent", "store_full"]);
 
 const NO_PARAMS: Readonly<PathParams> = {
 	endpoint: "",
@@ -89,7 +88,7 @@ export function requests(o: RequestOptions): Requests {
 		clock: o.clock,
 		waitMs: o.engine.budgets.memoryWait.limit,
 	});
-	const scans = scanQueue(o.clock);
+	const paces = pace({ clock: o.clock, meter: o.engine.budgets.managementTime });
 	/** Requests in flight under `/v1` by key. */
 	const management = new Map<string, number>();
 	let draining = false;
@@ -120,7 +119,7 @@ export function requests(o: RequestOptions): Requests {
 			engine: o.engine,
 			maxBody: 0,
 			memory,
-			scans,
+			pace: paces,
 			queryText,
 			publicUrl,
 			bundle: consoleBundle,
@@ -148,9 +147,7 @@ export function requests(o: RequestOptions): Requests {
 	async function serve(call: Call, route: Route): Promise<void> {
 		call.maxBody = route.maxBody;
 		if (route.access === "worker") {
-			await admitWorker(call);
-			if (call.req.method === "GET" && (await answeredByScaler(call))) return;
-			recordWorker(call);
+			await identifyWorker(call);
 			o.connections.identified(call.req.socket);
 		} else if (route.access !== "anyone") {
 			await identify(call, route.access, route.changes);
@@ -166,9 +163,24 @@ export function requests(o: RequestOptions): Requests {
 			// Synchronous on a single server: avoid the await.
 			if (admission) admit(call, admission instanceof Promise ? await admission : admission);
 		}
-		const answer = await route.handle(call);
+		const answer = route.paced ? await inTurn(call, route) : await route.handle(call);
 		if (isAudited(call, route)) await recordAction(call, route, { result: "ok", answer });
 		if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
+	}
+
+	/** In the turn of its key (D41). */
+	async function inTurn(call: Call, route: Route): Promise<unknown> {
+		call.turn = await call.pace.enter(principalOf(call).keyId);
+		try {
+			// The client has left while its call waited.
+			if (call.caller.disconnected) throw new ApiError("request_timeout");
+			return await route.handle(call);
+		} catch (error) {
+			call.turn.end(error instanceof StoreUnavailable);
+			throw error;
+		} finally {
+			call.turn.end();
+		}
 	}
 
 	/** `/v1` has no limits by endpoint: one key has so many requests in flight there (D41). */

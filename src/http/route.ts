@@ -10,6 +10,8 @@ export type Handler<R extends RouteDefinition> = (
 
 export interface Route extends Operation {
 	handle: (call: Call) => unknown;
+	/** Its calls are charged to the key (D41). */
+	paced: boolean;
 	/** Whether a GET has side effects: with a session it must show its origin (D31). */
 	changes?: ((call: Call) => boolean) | undefined;
 }

@@ -1,6 +1,7 @@
 /** All served operations: definitions of `src/api` with handlers. */
 import { OPERATIONS } from "../api/operations.ts";
 import type { Definition, OperationName } from "../api/operations.ts";
+import type { Access } from "../api/route.ts";
 import * as client from "./client/client-api.ts";
 import { delivers, stream } from "./client/stream-api.ts";
 import * as site from "./console/console-api.ts";
@@ -100,8 +101,24 @@ const CHANGES: Partial<Record<OperationName, Route["changes"]>> = {
 	openai: () => true,
 };
 
+/** Operations of clients on single jobs: bounded by the limits of their endpoint (D24), not paced. */
+const UNPACED: ReadonlySet<OperationName> = new Set([
+	"run",
+	"runsync",
+	"status",
+	"statusSync",
+	"stream",
+	"cancel",
+	"retry",
+	"openai",
+	"health",
+]);
+
+const WITHOUT_KEY: ReadonlySet<Access> = new Set(["anyone", "worker"]);
+
 export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({
 	...operation,
 	handle: HANDLERS[operation.definition],
+	paced: !UNPACED.has(operation.definition) && !WITHOUT_KEY.has(operation.access),
 	changes: CHANGES[operation.definition],
 }));

@@ -34,6 +34,8 @@ export interface LogQuery {
 	/** Sends new lines until the worker has exited or `left`. */
 	follow: boolean;
 	left: AbortSignal;
+	/** Runs the waits for new lines. */
+	outside?: <T>(wait: Promise<T>) => Promise<T>;
 }
 
 /** Reads only as fast as the caller iterates. Throws `worker_not_found`. */
@@ -60,6 +62,7 @@ async function* entries(
 	q: LogQuery,
 	from: number,
 ): AsyncGenerator<LogEntry[]> {
+	const { outside = (wait) => wait } = q;
 	let quietMs = 0;
 	for (let at = from; !q.left.aborted; ) {
 		// Checked before reading, so that the last lines of an ending worker are read.
@@ -77,7 +80,7 @@ async function* entries(
 		}
 		if (!part.end) continue;
 		if (!continues) return;
-		await d.clock.sleep(POLL_MS, q.left);
+		await outside(d.clock.sleep(POLL_MS, q.left));
 		quietMs += POLL_MS;
 	}
 }

@@ -38,7 +38,7 @@ const NOT_BUILT = `<!doctype html>
 /** GET /console/. */
 export async function page(call: Call): Promise<void> {
 	const found = (await call.bundle.files())?.get(INDEX);
-	if (found) sendFile(call, found);
+	if (found) await sendFile(call, found);
 	else
 		send(call, { type: "text/html; charset=utf-8", bytes: Buffer.from(NOT_BUILT) }, [
 			"Cache-Control",
@@ -50,7 +50,7 @@ export async function page(call: Call): Promise<void> {
 export async function file(call: Call): Promise<void> {
 	const { path, params } = call;
 	const found = (await call.bundle.files())?.get(params.rest);
-	if (found) return sendFile(call, found);
+	if (found) return await sendFile(call, found);
 	if (params.rest.includes("."))
 		throw new ApiError("path_not_found", {
 			method: call.req.method ?? "",
@@ -86,8 +86,11 @@ function redirect({ res }: Call, to: string): void {
 	res.end();
 }
 
-function sendFile(call: Call, { type, tag, hashed, bytes, packed }: BundleFile): void {
-	sendCacheable(
+async function sendFile(
+	call: Call,
+	{ type, tag, hashed, bytes, packed }: BundleFile,
+): Promise<void> {
+	await sendCacheable(
 		call,
 		{ tag, pieces: [bytes], packed },
 		{

@@ -47,18 +47,18 @@ function build(): NonNullable<typeof built> {
 }
 
 /** GET /openapi.json. */
-export function openapi(call: Call): void {
-	sendCacheable(call, build().document([addressOf(call)]), {
+export async function openapi(call: Call): Promise<void> {
+	await sendCacheable(call, build().document([addressOf(call)]), {
 		headers: ["Content-Type", "application/json", ...KEPT],
 		vary: VARY,
 	});
 }
 
 /** GET /docs; `?endpoint=` sets the endpoint in examples. */
-export function docs(call: Call): void {
+export async function docs(call: Call): Promise<void> {
 	const requested = query(call).get("endpoint") ?? EXAMPLE_ENDPOINT;
 	const endpoint = check(ENDPOINT_ID, requested).length === 0 ? requested : EXAMPLE_ENDPOINT;
-	sendCacheable(call, build().page([escaped(addressOf(call)), endpoint]), {
+	await sendCacheable(call, build().page([escaped(addressOf(call)), endpoint]), {
 		headers: [
 			"Content-Type",
 			"text/html; charset=utf-8",

@@ -52,9 +52,7 @@ export async function list(call: Call): Promise<void> {
 	const page = { cursor: valueOf(call, CURSOR), limit: valueOf(call, LIMIT) };
 	const { jobs, next } =
 		id === undefined
-			? await call.scans.run(principalOf(call).keyId, () =>
-					engine.jobs.list({ endpoint: params.endpoint, filter, erased, ...page }),
-				)
+			? await engine.jobs.list({ endpoint: params.endpoint, filter, erased, ...page })
 			: { jobs: await one(call, { id, filter, erased }) };
 	const now = engine.now();
 	const texts = jobs.map((each) =>

@@ -2,7 +2,7 @@
 import { FOLLOW, JOB_FILTER, TAIL } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/worker-logs.ts";
-import { drained } from "../call.ts";
+import { drained, outside } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
@@ -26,6 +26,7 @@ export async function logs(call: Call): Promise<void> {
 			job: valueOf(call, JOB_FILTER),
 			follow: valueOf(call, FOLLOW),
 			left: left.signal,
+			outside: (wait) => outside(call, wait),
 		})
 		.catch(async (error: unknown) => {
 			const elsewhere = error instanceof ApiError && error.code === "worker_not_found";

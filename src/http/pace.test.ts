@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { budgetMeters } from "../budgets.ts";
+import { budgetLimits } from "../core/budgets.ts";
+import { pace } from "./pace.ts";
+
+/** 250 ms in a second, of which 500 are full. */
+function paced(): {
+	clock: ReturnType<typeof manualClock>;
+	paces: ReturnType<typeof pace>;
+	/** Runs calls of `ms` each one after the other until the time is over; how many ended. */
+	flood: (owner: string, ms: number, forMs: number) => Promise<number>;
+} {
+	const clock = manualClock();
+	const meter = budgetMeters(budgetLimits({ managementTime: 250 })).managementTime;
+	const paces = pace({ clock, meter });
+	return {
+		clock,
+		paces,
+		async flood(owner, ms, forMs) {
+			const until = clock.now() + forMs;
+			let ended = 0;
+			const lanes = Array.from({ length: 16 }, async () => {
+				while (clock.now() < until) {
+					const turn = await paces.enter(owner);
+					await clock.sleep(ms);
+					turn.end();
+					ended += 1;
+				}
+			});
+			await clock.advance(forMs);
+			void Promise.all(lanes);
+			return ended;
+		},
+	};
+}
+
+describe("the pace of management calls", () => {
+	it("D41: calls of one key run for a quarter of the time, those of another key do not wait", async () => {
+		const { clock, paces, flood } = paced();
+		await paces.spend("greedy", 499);
+		const began = clock.now();
+		const ended = await flood("greedy", 20, 10_000);
+		expect(ended).toBeGreaterThan(100);
+		expect(ended * 20).toBeLessThanOrEqual(0.25 * 10_000 + 100);
+		const turn = paces.enter("other").then((each) => ({ each, at: clock.now() }));
+		await clock.advance(0);
+		const { each, at } = await turn;
+		expect(at).toBe(began + 10_000);
+		each.end();
+	});
+
+	it("D41: calls within the budget run at once, side by side", async () => {
+		const { clock, paces } = paced();
+		const turns = await Promise.all(Array.from({ length: 16 }, () => paces.enter("console")));
+		await clock.advance(200);
+		for (const turn of turns) turn.end();
+		const before = clock.now();
+		(await paces.enter("console")).end();
+		expect(clock.now()).toBe(before);
+	});
+
+	it("D41: time outside is not charged, and neither is what the store kept waiting", async () => {
+		const { clock, paces } = paced();
+		const turn = await paces.enter("slow client");
+		const outside = turn.outside(clock.sleep(60_000));
+		await clock.advance(60_000);
+		await outside;
+		turn.end();
+		const before = clock.now();
+		(await paces.enter("slow client")).end();
+		expect(clock.now()).toBe(before);
+
+		const kept = await paces.enter("outage");
+		await clock.advance(60_000);
+		kept.end(true);
+		const next = paces.enter("outage");
+		await clock.advance(2);
+		(await next).end();
+	});
+
+	it("D41: the longest debt is paid in seconds: a suspended machine locks no key out", async () => {
+		const { clock, paces } = paced();
+		const turn = await paces.enter("suspended");
+		await clock.leap(86_400_000);
+		turn.end();
+		let entered = false;
+		void paces.enter("suspended").then(() => (entered = true));
+		await clock.advance(11_000);
+		expect(entered).toBe(false);
+		await clock.advance(1001);
+		expect(entered).toBe(true);
+	});
+
+	it("D41: what was spent is paid by the next call", async () => {
+		const { clock, paces } = paced();
+		await paces.spend("large", 499);
+		await paces.spend("large", 250);
+		let entered = false;
+		void paces.enter("large").then(() => (entered = true));
+		await clock.advance(990);
+		expect(entered).toBe(false);
+		await clock.advance(20);
+		expect(entered).toBe(true);
+	});
+});
