@@ -85,8 +85,12 @@ export const serve: Action = {
 };
 
 function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string {
-	const { url, firstKey, consoleLink, endpoint } = service;
+	const { url, firstKey, consoleLink, endpoint, readOnly } = service;
 	const lines = [`Sluice listens on ${url}`];
+	if (readOnly !== undefined)
+		lines.push(
+			`READ-ONLY: ${readOnly} Status and results are answered, submissions are 503 until there is room.`,
+		);
 	if (consoleLink !== undefined) lines.push(`Console: ${consoleLink} ${LINK_NOTE}`);
 	if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
 	if (endpoint === undefined)

@@ -19,6 +19,8 @@ export type ServiceMessage =
 			consoleLink: string | undefined;
 			/** An endpoint id for an example. */
 			endpoint: string | undefined;
+			/** Why the store can only be read. */
+			readOnly: string | undefined;
 	  }
 	| { kind: "failed"; reason: string };
 
@@ -47,6 +49,9 @@ log({
 	level: config.logLevel,
 	format: config.logFormat === "auto" ? (isatty(2) ? "text" : "json") : config.logFormat,
 });
+let readOnly: string | undefined;
+events.on("store.away", ({ why }) => (readOnly = why));
+events.on("store.back", () => (readOnly = undefined));
 try {
 	const app = await startApp(config, { clock: systemClock, events, env: process.env });
 	parentPort?.on("message", (command: ServiceCommand) => {
@@ -60,6 +65,7 @@ try {
 		firstKey,
 		consoleLink,
 		endpoint: config.endpoints[0]?.id ?? [...engine.endpoints.all()][0]?.endpoint.id,
+		readOnly,
 	});
 } catch (error) {
 	send({ kind: "failed", reason: startFailure(error) });

@@ -236,18 +236,42 @@ describe("a full disk", () => {
 
 	const noTmpfs = TMPFS.missing === undefined ? "" : ` (not here: ${TMPFS.missing})`;
 	it.skipIf(TMPFS.missing !== undefined)(
-		`lets the service not start, with a sentence and exit 1${noTmpfs}`,
-		{ timeout: 40_000 },
+		`D40: at the start: reads and results are answered, submissions are 503, until there is room${noTmpfs}`,
+		{ timeout: 60_000 },
 		async (test) => {
-			const { disk, serve, service } = await setting(test, TMPFS);
-			const id = await run(service, "theirs", { until: "allowed" });
-			await service.end("SIGKILL");
+			const { place, disk, serve, service } = await setting(test, TMPFS);
+			place.allow("now");
+			const done = await run(service, "theirs", { until: "now", size: 50_000 });
+			expect(await ended(service, "theirs", done)).toMatchObject({ status: "COMPLETED" });
+			const running = await run(service, "theirs", { until: "allowed" });
+			await started(place, running);
+			// Then the log has no room that could be written again.
+			await service.end();
 			disk.fill(service);
-			await expect(serve()).rejects.toThrow(
-				/ended with 1: The service could not start: \S+sluice\.db cannot be written: database or disk is full\.$/m,
+
+			const full = await serve();
+			expect(full.stdout()).toMatch(/^READ-ONLY: \S+sluice\.db cannot be written: .*full/m);
+			expect(full.stderr()).toContain("the store cannot be written");
+			const ready = await call(full.url, "/readyz", { key: null });
+			expect(ready).toMatchObject({ status: 503, json: { code: "store_unavailable" } });
+			expect(ready.json.error).toContain("database or disk is full");
+			const job = await jobAt(full, "theirs", done);
+			expect(job.output.padding).toHaveLength(50_000);
+			expect(await jobAt(full, "theirs", running)).toHaveProperty("id", running);
+			const list = await call(full.url, "/v1/endpoints/theirs/jobs");
+			expect(list.json.jobs.map(({ id }: { id: string }) => id).toSorted()).toEqual(
+				[done, running].toSorted(),
 			);
-			disk.free(service);
-			expect(await jobAt(await serve(), "theirs", id)).toHaveProperty("id", id);
+			const { answer } = await refusal(full, {});
+			expect(answer).toMatchObject({ status: 503, json: { code: "store_unavailable" } });
+
+			disk.free(full);
+			await until("the service to be ready", async () => {
+				return (await call(full.url, "/readyz", { key: null })).status === 200;
+			});
+			place.allow("allowed");
+			expect(await ended(full, "theirs", running)).toMatchObject({ status: "COMPLETED" });
+			await run(full, "theirs", {});
 		},
 	);
 });

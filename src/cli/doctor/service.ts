@@ -111,10 +111,13 @@ async function readyFinding(base: string): Promise<Finding> {
 	if (typeof ready !== "string" && ready.status === 200)
 		return ok("service", `The service at ${base} is ready.`);
 	const reason = typeof ready === "string" || ready.error === undefined ? "." : `: ${ready.error}`;
+	const code = typeof ready === "string" ? undefined : (ready.json as { code?: unknown })?.code;
 	return problem(
 		"service",
 		`The service at ${base} is running but not ready${reason}`,
-		"It is stopping, or its store is not writable: see its log.",
+		code === "store_unavailable"
+			? "Free space on the store's disk, or make it reachable: the service then continues."
+			: "It is stopping, or its store is not writable: see its log.",
 	);
 }
 

@@ -226,8 +226,10 @@ export function apiKeys(d: {
 				: (await d.store.list()).find(
 						({ scopes, expiresAt = Infinity }) => scopes.includes("admin") && d.now() < expiresAt,
 					)?.id,
-		makeFirst: async () =>
-			own ? undefined : (await add({ name: "first key", scopes: ["admin"] }, true))?.key,
+		async makeFirst() {
+			if (own || (await d.store.list()).length > 0) return undefined;
+			return (await add({ name: "first key", scopes: ["admin"] }, true))?.key;
+		},
 		async create({ name, scopes, endpoints, expiresAt }) {
 			const only = endpoints ? { endpoints: [...endpoints] } : {};
 			const made = await add({ name, scopes: [...scopes], ...only, expiresAt }, false);

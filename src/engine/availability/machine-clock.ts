@@ -7,6 +7,7 @@ import { loop } from "../../service.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { ClockStep, LastSeen } from "../../store/contract/time.ts";
 import { stepRecord } from "./calendar.ts";
+import { unlessFull } from "./read-only-start.ts";
 import { SEEN_MS, SUSPEND_MS } from "./job-clock.ts";
 import type { JobClock, JobClockDeps } from "./job-clock.ts";
 import { suspensions } from "./suspensions.ts";
@@ -88,7 +89,8 @@ export function machineClock({
 			observed = lastSeen ? Math.round(lastSeen.at + downtime(lastSeen)) : clock.wall();
 			base = observed - observedLocal;
 			observe();
-			await save();
+			// Otherwise the loop repeats it.
+			await unlessFull(save());
 		},
 		fault: () => undefined,
 		services: [

@@ -8,6 +8,7 @@ import { readEndpoint } from "../../endpoint-settings.ts";
 import { hex } from "../../ids.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { Service } from "../../service.ts";
+import { unlessFull } from "../availability/read-only-start.ts";
 import type { Encryption } from "../access/encryption.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
@@ -70,6 +71,7 @@ export function createEndpoints(d: Deps): Endpoints {
 	/** A refresh that has not begun: it will read whatever was changed until then. */
 	let pendingRefresh: Promise<void> | undefined;
 	let searchedAt: LocalMs = -Infinity;
+	const unstored: Endpoint[] = [];
 
 	function parse(id: string, settings: unknown): Endpoint {
 		const found = readEndpoint(id, settings);
@@ -115,6 +117,15 @@ export function createEndpoints(d: Deps): Endpoints {
 		return pendingRefresh;
 	}
 
+	/** As configured, on a disk that was full at the start. */
+	async function storeConfigured(): Promise<void> {
+		for (let next; (next = unstored[0]); unstored.shift()) await put(next);
+	}
+
+	d.events.on("store.back", () => {
+		if (unstored.length > 0)
+			d.background.run("storing the configured endpoints", inTurn(storeConfigured));
+	});
 	const refresh = (): void => d.background.run("reading endpoints", refreshNow());
 	d.events.on("store.back", refresh);
 	d.events.on("hints.lost", refresh);
@@ -183,7 +194,8 @@ export function createEndpoints(d: Deps): Endpoints {
 			),
 		async load(configured) {
 			await reload();
-			for (const endpoint of configured) await registry.put(endpoint, d.now());
+			for (const endpoint of configured)
+				if (!(await unlessFull(registry.put(endpoint, d.now())))) unstored.push(endpoint);
 		},
 		reseal: () => inTurn(registry.reseal),
 		refresh,

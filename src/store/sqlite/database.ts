@@ -6,7 +6,10 @@ import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import { fileIdentity } from "./file-identity.ts";
 import type { FileIdentity } from "./file-identity.ts";
-import { hasLog, markFile, missingLog, needsLog } from "./file-header.ts";
+import { hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
+
+/** Of `auto_vacuum`: free pages can be returned (`vacuum.ts`). */
+export const INCREMENTAL = 2;
 
 /** A column value or a parameter. */
 export type Value = string | number | null | Uint8Array;
@@ -48,12 +51,11 @@ class MissingLog extends Error {}
 const BUSY_TIMEOUT_MS = 2000;
 
 /**
- * Exclusive lock: a second service is refused, and the WAL index needs no shared memory. Every
- * commit is flushed (D17). Free pages can be returned (`vacuum.ts`). Page cache 8 MB; checkpoint after 16 MB of WAL.
+ * After the exclusive lock: with it a second service is refused, and the WAL index needs no shared
+ * memory, for which a full disk has no room. Every commit is flushed (D17). Page cache 8 MB;
+ * checkpoint after 16 MB of WAL.
  */
 const PRAGMAS = `
-  PRAGMA auto_vacuum = INCREMENTAL;
-  PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA cache_size = -8192;
@@ -78,6 +80,9 @@ export function openDatabase({ path, maxPages, acceptMissingLog }: DatabaseOptio
 	});
 	let identity: FileIdentity;
 	try {
+		db.exec("PRAGMA locking_mode = EXCLUSIVE");
+		// To set it again would be a write.
+		if (header(db, "auto_vacuum") !== INCREMENTAL) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
 		db.exec(PRAGMAS);
 		if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${maxPages}`);
 		// The first read opens the log.

@@ -25,7 +25,10 @@ export function hasLog(path: string): boolean {
 	}
 }
 
-function header(db: DatabaseSync, member: "application_id" | "user_version"): unknown {
+export function header(
+	db: DatabaseSync,
+	member: "application_id" | "user_version" | "auto_vacuum",
+): unknown {
 	return Object.values(db.prepare(`PRAGMA ${member}`).get() ?? {})[0];
 }
 

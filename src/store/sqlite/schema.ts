@@ -28,6 +28,9 @@ function targetOf(db: Database): MigrationTarget {
 			return number("SELECT count(*) FROM sqlite_schema") === 0 ? "empty" : "other";
 		},
 		async prepare() {
+			// Not written again: a full disk would refuse it.
+			const tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'";
+			if (number("PRAGMA application_id") === APPLICATION_ID && number(tables) === 1) return;
 			inTransaction(db, () => {
 				db.exec(
 					`PRAGMA application_id = ${APPLICATION_ID};

@@ -2,6 +2,7 @@
  * Returns free pages to the file system in small steps while the database thread is idle, so that
  * the file shrinks after a purge (D41).
  */
+import { INCREMENTAL } from "./database.ts";
 import type { Database } from "./database.ts";
 
 /** Pages of one step: some ms. */
@@ -12,8 +13,6 @@ const KEPT_PAGES = 4096;
 
 /** A larger file of an earlier version is converted by `sluice migrate --compact` only, bytes. */
 const CONVERTED_BYTES = 64 * 2 ** 20;
-
-const INCREMENTAL = 2;
 
 export interface Vacuum {
 	/** Returns some free pages; false when none are left to return. */
