@@ -1,6 +1,7 @@
 /** `/openai/*` (D32): the job for a request and the body for its result. JSON text is kept (D5). */
 import { scanJson } from "../json/json-scan.ts";
-import { asOne, cut, piecesOf, stringOf } from "../json/json-text.ts";
+import { splitOutput } from "../json/chunk-split.ts";
+import { asOne, BLOCK_BYTES, cut, piecesOf, sizeOf, stringOf } from "../json/json-text.ts";
 import type { JsonBlocks, JsonText } from "../json/json-text.ts";
 import type { SubmissionOptions } from "../submission.ts";
 
@@ -86,10 +87,30 @@ function isList(blocks: JsonBlocks): boolean {
 export function* resultAsChunks(output: JsonText | undefined): Generator<string | undefined> {
 	if (output === undefined) return;
 	if (typeof output === "string") yield* elementsOf(output) ?? [output];
-	else if (!isList(output)) yield stringOf(output);
+	else if (!isList(output)) yield* piecesOfValue(output);
 	else
 		for (const element of elementsIn(output))
-			yield element === undefined ? element : stringOf(element).trim();
+			if (element === undefined) yield element;
+			else yield* piecesOfValue(element);
+}
+
+/** A value; a large string as several that follow each other, undefined between them. */
+function* piecesOfValue(blocks: JsonBlocks): Generator<string | undefined> {
+	const first = blocks.flatMap((block) => block.find((byte) => byte > SPACE) ?? [])[0];
+	if (first !== QUOTE || sizeOf(blocks) <= BLOCK_BYTES) return yield stringOf(blocks).trim();
+	const text = new Uint8Array(sizeOf(blocks));
+	let size = 0;
+	for (const block of blocks) {
+		text.set(block, size);
+		size += block.length;
+	}
+	const start = text.indexOf(QUOTE);
+	const steps = splitOutput(text.subarray(start, text.lastIndexOf(QUOTE) + 1), BLOCK_BYTES);
+	let step = steps.next();
+	for (; !step.done; step = steps.next()) yield;
+	const split = step.value;
+	for (const piece of split.ok ? split.pieces : [stringOf(blocks).trim()])
+		yield* [piece, undefined];
 }
 
 /** The `output` of a stored chunk, `{"output":...,"metrics":...}`. */

@@ -3,6 +3,7 @@ import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import { isFinal } from "../../core/job-states.ts";
+import { BLOCK_BYTES } from "../../core/json/json-text.ts";
 import {
 	failureBody,
 	failureByEnd,
@@ -36,7 +37,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	async function send(piece: string): Promise<void> {
 		if (!res.headersSent) res.writeHead(200, EVENT_STREAM);
 		if (piece === "") res.flushHeaders();
-		else if (!res.write(piece)) await drained(call);
+		for (const part of slicesOf(piece)) if (!res.write(part)) await drained(call);
 	}
 
 	function fail(failure: OpenAIFailure): void {
@@ -96,7 +97,10 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 				await hold(call, 0);
 				if (isFinal(found.state)) {
 					if (now.job.state !== "COMPLETED") fail(failureOfJob(now));
-					else if (res.headersSent || (await sendResult(now))) res.end(text.end());
+					else if (res.headersSent || (await sendResult(now))) {
+						await send(text.end());
+						res.end();
+					}
 					return true;
 				}
 				if (res.headersSent && found.chunks.length === 0) await send(text.comment());
@@ -113,6 +117,16 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		const removed = error instanceof ApiError && error.code === "job_not_found";
 		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
 		return false;
+	}
+}
+
+/** A large text in parts that the client reads one after the other. */
+function* slicesOf(text: string): Generator<string> {
+	for (let at = 0, end = 0; at < text.length; at = end) {
+		end = Math.min(at + BLOCK_BYTES, text.length);
+		// Not between the halves of a character.
+		if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
+		yield text.slice(at, end);
 	}
 }
 

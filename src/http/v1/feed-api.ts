@@ -2,7 +2,7 @@
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
 import { permit, principalNow, principalOf } from "../auth.ts";
-import { connected } from "../call.ts";
+import { connected, drained } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
@@ -22,6 +22,7 @@ export async function feed(call: Call): Promise<void> {
 	}
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	if (caller.disconnected) return;
+	let unread: Promise<undefined> | undefined;
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
 	caller.onDisconnect = engine.metrics.listen({
@@ -29,8 +30,10 @@ export async function feed(call: Call): Promise<void> {
 		endpoint,
 		intervalMs,
 		send(overview) {
-			// Slow readers miss intermediate states.
-			if (!connected(call) || res.writableNeedDrain) return false;
+			// Slow readers miss intermediate states; those that read nothing are closed.
+			if (connected(call) && res.writableNeedDrain)
+				unread ??= drained(call).then(() => (unread = undefined));
+			if (!connected(call) || unread) return false;
 			const event = `event: overview\ndata: ${overview}\n\n`;
 			res.write(overview === undefined ? ": nothing new\n\n" : event);
 			return true;

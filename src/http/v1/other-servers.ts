@@ -1,8 +1,8 @@
-/** Forwards requests about workers of other servers. */
+/** Forwards a request about another server's worker to each other server until one answers. */
 import { request as httpRequest } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { pipeline } from "node:stream/promises";
+import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
 
 /** Marks a forwarded request, which is not forwarded again. */
@@ -13,13 +13,7 @@ const SENT = ["authorization", "accept", "last-event-id"] as const;
 /** Also with a console session (D31): its cookie is bound to the page's host. */
 const SENT_WITH_COOKIE = ["cookie", "sluice-page-token", "origin", "host"] as const;
 /** Returned response headers. */
-const RETURNED = [
-	"content-type",
-	"cache-control",
-	"x-accel-buffering",
-	"retry-after",
-	"sluice-job-done-batch",
-] as const;
+const RETURNED = ["content-type", "cache-control", "x-accel-buffering"] as const;
 
 /** Forwards a request without a body; false if no server answered 200. */
 export async function answeredElsewhere(call: Call): Promise<boolean> {
@@ -32,55 +26,36 @@ export async function answeredElsewhere(call: Call): Promise<boolean> {
 			answer?.resume();
 			continue;
 		}
-		await passOn(answer, res);
+		res.writeHead(
+			200,
+			Object.fromEntries(
+				RETURNED.flatMap((name) =>
+					answer.headers[name] === undefined ? [] : [[name, answer.headers[name]]],
+				),
+			),
+		);
+		res.flushHeaders();
+		call.turn?.end();
+		// A disconnect on one side ends the other; a client that reads nothing is cut off.
+		res.once("close", () => answer.destroy());
+		try {
+			for await (const part of answer) if (!res.write(part)) await drained(call);
+			res.end();
+		} catch {
+			res.destroy();
+		}
 		return true;
 	}
 	return false;
 }
 
-/**
- * Has the server that scales the worker's endpoint answer a poll or a ping; false if that is this
- * one, or it does not answer.
- */
-export async function answeredByScaler(call: Call): Promise<boolean> {
-	const { engine, req, res, caller, params } = call;
-	if (req.headers[FORWARDED] !== undefined) return false;
-	const url = engine.workers.scaledAt(params.endpoint);
-	if (url === undefined) return false;
-	const left = new AbortController();
-	caller.onDisconnect = () => left.abort();
-	const answer = await ask(url, call, left.signal).catch(() => undefined);
-	caller.onDisconnect = undefined;
-	if (!answer) return caller.disconnected;
-	await passOn(answer, res);
-	return true;
-}
-
-/** A disconnect on one side ends the other. */
-async function passOn(answer: IncomingMessage, res: ServerResponse): Promise<void> {
-	const headers = RETURNED.flatMap((name) =>
-		answer.headers[name] === undefined ? [] : [[name, answer.headers[name]]],
-	);
-	res.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
-	res.flushHeaders();
-	await pipeline(answer, res).catch(() => {});
-}
-
-function ask(
-	url: string,
-	{ req, path, queryText }: Call,
-	signal?: AbortSignal,
-): Promise<IncomingMessage> {
+function ask(url: string, { req, path, queryText }: Call): Promise<IncomingMessage> {
 	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
 	const headers: Record<string, string> = { [FORWARDED]: "1" };
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {
-		send(
-			`${url}${path}?${queryText}`,
-			{ method: req.method, headers, ...(signal && { signal }) },
-			resolve,
-		)
+		send(`${url}${path}?${queryText}`, { method: req.method, headers }, resolve)
 			.on("error", reject)
 			.end();
 	});
