@@ -10,7 +10,7 @@ const ON_BOTH_STORES = [
 	"client/jobs",
 	"client/{purge,retention,retry,states}",
 	"client/{stream,stream-events}",
-	"client/webhooks/{security,webhooks}",
+	"client/webhooks/{security,settings,webhooks}",
 	"worker/{access,clock,fence,lease,outage}",
 	"worker/{results,results-together}",
 ];
