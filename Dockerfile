@@ -1,4 +1,5 @@
 # The service as an image. The base needs Node 24 or newer: docker build --build-arg BASE=my-registry/node:24 -t sluice .
+# `npm run pin-base` pins it to the digest that its tag has now, here and in compose.yaml.
 ARG BASE=node:24-slim
 
 FROM ${BASE} AS build
