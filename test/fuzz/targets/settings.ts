@@ -222,8 +222,9 @@ export const CONFIG = target({
 		for (const [index = 0, byFlag, text = ""] of options) {
 			const option = OPTION_LIST[natural(index) % OPTION_LIST.length]!;
 			if (option === OPTIONS.config || option === OPTIONS.secret) continue;
-			if (byFlag && option.flag !== undefined) flags[option.flag] = text;
-			else env[option.env] = text;
+			// A mutation may have made another value of it; a system has only texts.
+			if (byFlag && option.flag !== undefined) flags[option.flag] = String(text);
+			else env[option.env] = String(text);
 		}
 		const loaded = loadConfig({ flags, env, cwd: "/srv", readFile: () => file });
 		if (!loaded.ok) {
