@@ -92,6 +92,17 @@ describe("a large result in blocks", () => {
 		);
 	});
 
+	it.each(["a text", "the only text of a list"])("D41: %s is cut into short ones", (kind) => {
+		const text = 'é😀"\\\n'.repeat(200_000);
+		const output = kind === "a text" ? text : [text];
+		const pieces = [...resultAsChunks(inBlocks(JSON.stringify(output), 262_144))].flatMap(
+			(each) => each ?? [],
+		);
+		expect(pieces.length).toBeGreaterThan(5);
+		for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(262_144);
+		expect(pieces.map((piece) => JSON.parse(piece) as string).join("")).toBe(text);
+	});
+
 	it("D41: is searched in slices of one block", () => {
 		const blocks = inBlocks(`[${JSON.stringify("x".repeat(10_000))}]`, 1000);
 		expect([...resultAsChunks(blocks)].filter((each) => each === undefined)).toHaveLength(10);

@@ -4,6 +4,8 @@ import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { KEY, call, folder, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { atOnce, endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
+import { untilTrue } from "../../support/until.ts";
+import { requestText, stalledReader } from "../raw-http.ts";
 import { keyWith, operator } from "../operator.ts";
 
 /** The beginning of a minute. */
@@ -197,4 +199,26 @@ it("D39: ends of the half hour before a start are reported after it", async () =
 		await time.advance(120_000);
 		await atOnce(time, here.end());
 	}
+});
+
+it("D41: a client that reads nothing is cut off after writeTimeout", async () => {
+	const many = Array.from({ length: 400 }, (_, n) => [`e${n}`, { name: "n".repeat(190) }]);
+	const wide = await startService({
+		endpoints: Object.fromEntries(many),
+		settings: { budgets: { writeTimeout: 1000 } },
+		clock,
+	});
+	onTestFinished(() => endWith(wide, clock));
+	const { management } = wide.engine.budgets;
+	const socket = await stalledReader(
+		wide.url,
+		requestText({ method: "GET", path: "/v1/feed", headers: { Authorization: KEY } }),
+	);
+	onTestFinished(() => void socket.destroy());
+	expect(management.used).toBe(1);
+	for (let changes = 0; management.used > 0 && changes < 100; changes += 1) {
+		await submitted(wide, "e0");
+		await clock.advance(1000);
+	}
+	await untilTrue(() => management.used === 0);
 });

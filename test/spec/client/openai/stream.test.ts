@@ -55,6 +55,12 @@ async function lastError(answer: OpenAnswer): Promise<any> {
 }
 
 describe("what goes out", () => {
+	it("D41, D5: a large text result arrives unchanged", async () => {
+		const text = `data: ${"é😀".repeat(500_000)}\n\n`;
+		await worker.done(id, { output: text });
+		expect(await (await asking.answer).rest()).toBe(text + DONE);
+	});
+
 	it("D32: text goes out as the worker makes it, and the answer begins with the first of it", async () => {
 		let begun = false;
 		void asking.answer.then(() => (begun = true));
