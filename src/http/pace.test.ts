@@ -50,11 +50,15 @@ describe("the pace of management calls", () => {
 		each.end();
 	});
 
-	it("D41: calls within the budget run at once, side by side", async () => {
+	it("D41: calls within the budget run at once, four side by side", async () => {
 		const { clock, paces } = paced();
-		const turns = await Promise.all(Array.from({ length: 16 }, () => paces.enter("console")));
+		const turns = await Promise.all(Array.from({ length: 4 }, () => paces.enter("console")));
+		let fifth = false;
+		const last = paces.enter("console").finally(() => (fifth = true));
 		await clock.advance(200);
+		expect(fifth).toBe(false);
 		for (const turn of turns) turn.end();
+		(await last).end();
 		const before = clock.now();
 		(await paces.enter("console")).end();
 		expect(clock.now()).toBe(before);

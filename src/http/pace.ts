@@ -1,7 +1,7 @@
 /**
  * Time that management calls of one caller take of the store and the event loop (D41). An account
- * fills by the budget and is charged while any call of its owner runs, once for all of them. With
- * nothing left the calls run one after the other as the account fills.
+ * fills by the budget and is charged while any call of its owner runs, once for up to four of them.
+ * With nothing left the calls run one after the other as the account fills.
  */
 import type { BudgetMeter } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
@@ -10,6 +10,9 @@ import type { LocalMs } from "../core/time.ts";
 /** A full account, and the deepest debt, in budgets of a second. */
 const MOST = 2;
 const DEEPEST = 12;
+
+/** Calls of one owner at once: what the first ones cost is known when they have ended. */
+const SIDE_BY_SIDE = 4;
 
 /** What no handler sees of a request: parsing, authentication, writing; ms. */
 const REQUEST_MS = 0.25;
@@ -82,6 +85,7 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 	async function letIn(account: Account): Promise<void> {
 		while (account.waiting.length > 0 && !account.sleeping) {
 			settle(account);
+			if (account.running >= SIDE_BY_SIDE) return;
 			if (account.balance > 0 || (account.balance === 0 && account.running === 0)) {
 				account.running += 1;
 				change(account, -REQUEST_MS);
