@@ -153,7 +153,10 @@ export async function startApp(
 		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;
 		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;
 		// A load balancer could route calls to any server; launched workers must call their own.
-		await engine.start({ url: (shared ? config.advertiseUrl : config.publicUrl) ?? url });
+		await engine.start({
+			url: (shared ? config.advertiseUrl : config.publicUrl) ?? url,
+			sharedUrl: config.publicUrl ?? config.advertiseUrl ?? url,
+		});
 		events.emit("service.listening", { url });
 		const { close, reload } = server;
 		return {

@@ -79,6 +79,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "clock.ts", "node"],
 	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
 	"launchers/": ["launchers/", "core/", "clock.ts", "node"],
+	"launchers/kubernetes/": ["launchers/", "core/", "clock.ts", "node", "undici", "yaml"],
 	"webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
 	...engineRows(),
 	// Types of TypeBox only: nothing of it is loaded.

@@ -22,7 +22,7 @@ import { createLimits } from "./limits/limits.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
-import type { ServiceAddress } from "./workers/launch.ts";
+import type { ServiceAddresses } from "./workers/worker-spec.ts";
 import { createWorkers } from "./workers/workers.ts";
 
 export interface EngineOptions {
@@ -79,7 +79,7 @@ export function createEngine(o: EngineOptions): Engine {
 		background,
 	};
 	const run = hex(random(8));
-	const address = Promise.withResolvers<ServiceAddress>();
+	const address = Promise.withResolvers<ServiceAddresses>();
 
 	// Sessions and keys end by the time of day, also while the machine is suspended.
 	const timeOfDay = (): number => calendar.now();

@@ -79,8 +79,8 @@ export function principalOf({ principal }: Call): Principal {
 	return principal;
 }
 
-/** Sets `worker`; throws 401 if the token is not valid for it. */
-export async function identifyWorker(call: Call): Promise<void> {
+/** Throws 401 if the worker's token is not valid for it. */
+export async function admitWorker(call: Call): Promise<void> {
 	const { endpoint, worker } = call.params;
 	const token = presented(call);
 	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
@@ -97,6 +97,11 @@ export async function identifyWorker(call: Call): Promise<void> {
 		);
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
+}
+
+/** Sets `worker`, which counts as seen now. */
+export function recordWorker(call: Call): void {
+	const { endpoint, worker } = call.params;
 	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });
 }
 

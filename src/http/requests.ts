@@ -14,7 +14,8 @@ import {
 	REFUSED_GUESS_MS,
 	delayRefusal,
 	identify,
-	identifyWorker,
+	admitWorker,
+	recordWorker,
 	principalOf,
 } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
@@ -31,6 +32,7 @@ import { json, quotaHeaders, refusalOf, refuse } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 import { isAudited, recordAction } from "./v1/audit-api.ts";
+import { answeredByScaler } from "./v1/other-servers.ts";
 
 /** Maximum time to read and discard a refused body, ms. */
 const DISCARD_MS = 30_000;
@@ -147,7 +149,9 @@ export function requests(o: RequestOptions): Requests {
 	async function serve(call: Call, route: Route): Promise<void> {
 		call.maxBody = route.maxBody;
 		if (route.access === "worker") {
-			await identifyWorker(call);
+			await admitWorker(call);
+			if (call.req.method === "GET" && (await answeredByScaler(call))) return;
+			recordWorker(call);
 			o.connections.identified(call.req.socket);
 		} else if (route.access !== "anyone") {
 			await identify(call, route.access, route.changes);

@@ -40,6 +40,11 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	 */
 	readonly settings: Pick<Schema, "properties" | "required">;
 	/**
+	 * Every server reaches the platform. Where several share a store, the one that scales an endpoint
+	 * adopts the workers of the one before; they call `publicUrl`.
+	 */
+	readonly shared?: boolean;
+	/**
 	 * The platform places workers on machines: `gpusPerWorker` is a number for it (`WorkerSpec.gpuCount`),
 	 * and no GPUs of this machine are assigned.
 	 */

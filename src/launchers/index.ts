@@ -3,12 +3,10 @@ import type { LauncherSettings } from "../core/endpoint.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
+import { KUBERNETES } from "./kubernetes/index.ts";
 import { PROCESS } from "./process/index.ts";
 
-export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, EXTERNAL];
-
-/** Rejected as not available yet. */
-export const PLANNED_TYPES: readonly string[] = ["kubernetes"];
+export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, KUBERNETES, EXTERNAL];
 
 function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);
@@ -17,6 +15,11 @@ function definitionOf(type: string): LauncherDefinition | undefined {
 /** Whether Sluice starts and stops the workers. */
 export function isManaged(type: string): boolean {
 	return definitionOf(type)?.managed ?? true;
+}
+
+/** Whether another server can take its workers over. */
+export function isShared(type: string): boolean {
+	return definitionOf(type)?.shared ?? false;
 }
 
 /** Whether GPUs of this machine are assigned to its workers. */

@@ -54,6 +54,12 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
  */
 export type Handle = Readonly<Record<string, string | number>>;
 
+/** An endpoint whose workers a server starts. */
+export interface EndpointWorkers {
+	id: string;
+	settings: LauncherSettings;
+}
+
 /** `code` and `signal` are the operating system's; absent if unknown. */
 export interface Exit {
 	workerId: string;
@@ -104,14 +110,21 @@ export interface Launcher {
 	 * Ends what carries `serviceId` but was not started or adopted here; returns the number of
 	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store,
 	 * adopted or not; if empty, this may wait for the first `start`, so that an unused platform is
-	 * not called.
+	 * not called. `endpoints`: those of this launcher that this server scales; one that is `shared`
+	 * leaves the workers of others alone.
 	 */
-	removeStrays(q: { serviceId: string; recorded: readonly string[] }): Promise<number>;
+	removeStrays(q: {
+		serviceId: string;
+		recorded: readonly string[];
+		endpoints: readonly EndpointWorkers[];
+	}): Promise<number>;
 	/**
 	 * Called exactly once per started or adopted worker that ends, for any reason, after everything
 	 * it started has ended; never after `close`.
 	 */
 	onExit(listener: (exit: Exit) => void): void;
+	/** `shared` ones: another server scales the endpoint. Its workers run on, watched no more. */
+	release?(endpoint: string): void;
 	/**
 	 * For platforms with a queue, or that end workers unasked. Called when something changed, also
 	 * while `start` is in progress; never after the exit or after `close`.

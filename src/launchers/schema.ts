@@ -4,14 +4,10 @@ import type { LauncherDefinition } from "./definition.ts";
 
 const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** One branch per launcher, discriminated by `type`. `planned`: not available yet. */
-export function launcherSchema(
-	launchers: readonly LauncherDefinition[],
-	planned: readonly string[],
-): Schema {
+/** One branch per launcher, discriminated by `type`. */
+export function launcherSchema(launchers: readonly LauncherDefinition[]): Schema {
 	const types = LIST.format(launchers.map(({ type }) => type));
-	const unavailable = planned.map((type) => `; ${type} is not available yet`).join("");
-	const message = `must be ${types}${unavailable}.`;
+	const message = `must be ${types}.`;
 	return {
 		oneOf: launchers.map(({ type, title, description, managed, settings }) => ({
 			type: "object",

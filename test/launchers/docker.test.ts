@@ -173,7 +173,9 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			expect(await launcher.adopt("worker", foreign)).toBe(false);
 			expect(await launcher.list()).toEqual([]);
 			await launcher.stop("worker", 0);
-			expect(await launcher.removeStrays({ serviceId, recorded: ["worker"] })).toBe(0);
+			expect(await launcher.removeStrays({ serviceId, recorded: ["worker"], endpoints: [] })).toBe(
+				0,
+			);
 			expect(said).toHaveLength(2);
 		});
 	});
@@ -285,7 +287,9 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 				const second = open();
 				expect(await second.launcher.adopt(kept.workerId, handle)).toBe(true);
 				const recorded = [kept.workerId];
-				expect(await second.launcher.removeStrays({ serviceId: mine, recorded })).toBe(1);
+				expect(
+					await second.launcher.removeStrays({ serviceId: mine, recorded, endpoints: [] }),
+				).toBe(1);
 				expect(
 					await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId))),
 				).toEqual([1, 0, 1]);

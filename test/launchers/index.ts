@@ -30,6 +30,8 @@ export interface Subject {
 	reused(handle: Handle): Handle;
 	/** Whether the platform reports the exit code of a worker that another launcher started. */
 	reportsAdopted?: true;
+	/** Whether a worker is started by a queue: what is wrong with it shows at its exit. */
+	queues?: true;
 }
 
 /** The exits a launcher reports from now on, in order, and a wait for the first of one worker. */
@@ -213,9 +215,16 @@ export function conformance(name: string, subject: Subject): void {
 		});
 
 		it("says in a sentence why a worker cannot start", async () => {
-			const { launcher } = open();
+			const { launcher, exits } = open();
 			const spec = subject.spec("runs");
 			Object.assign(spec.settings, { command: ["no-such-command-anywhere"] });
+			if (subject.queues) {
+				await launcher.start(spec);
+				const { reason } = await exits.next(spec.workerId);
+				expect(reason).toMatchObject({ code: "config", crash: true });
+				expect(reason?.message).toMatch(/no-such-command-anywhere/);
+				return;
+			}
 			await expect(launcher.start(spec)).rejects.toThrow(
 				/cannot start a worker of endpoint "sample": .*no-such-command-anywhere/,
 			);

@@ -43,9 +43,9 @@ describe("a new launcher", () => {
 			expect.stringMatching(/launcher\.partition must be text of at most 20 characters\.$/),
 			expect.stringContaining("launcher.size "),
 		]);
-		const unknown = loaded({ type: "kubernetes" });
+		const unknown = loaded({ type: "nomad" });
 		expect(!unknown.ok && unknown.problems[0]).toMatch(
-			"must be process, docker, external or pretend; kubernetes is not available yet.",
+			/must be process, docker, kubernetes, .* or pretend\.$/,
 		);
 	});
 

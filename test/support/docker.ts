@@ -16,6 +16,11 @@ export async function docker(...args: string[]): Promise<string> {
 	return (await promisify(execFile)("docker", args)).stdout.trim();
 }
 
+/** With the daemon at this address. */
+export async function dockerAt(host: string, ...args: string[]): Promise<string> {
+	return await docker("--host", host, ...args);
+}
+
 /** Why tests with containers cannot run here; undefined where they can. */
 export const noDocker: string | undefined = await reason();
 
@@ -36,9 +41,10 @@ export function titled(title: string): string {
 	return noDocker === undefined ? title : `${title} (skipped: ${noDocker})`;
 }
 
-/** Makes the image if it is not there. */
-export async function makeImage(): Promise<void> {
-	if ((await docker("images", "--quiet", IMAGE)) !== "") return;
+/** Makes the image if it is not there. `host`: another daemon than the default one. */
+export async function makeImage(host?: string): Promise<void> {
+	const where = host === undefined ? [] : ["--host", host];
+	if ((await docker(...where, "images", "--quiet", IMAGE)) !== "") return;
 	const root = mkdtempSync(join(tmpdir(), "sluice-image-"));
 	try {
 		for (const [program, place] of [
@@ -53,7 +59,8 @@ export async function makeImage(): Promise<void> {
 				put(root, library, library);
 		}
 		mkdirSync(join(root, "tmp"), { mode: 0o1777 });
-		execFileSync("sh", ["-c", `tar -C "$0" -cf - . | docker import - "$1"`, root, IMAGE]);
+		const command = `root=$0; image=$1; shift; tar -C "$root" -cf - . | docker "$@" import - "$image"`;
+		execFileSync("sh", ["-c", command, root, IMAGE, ...where]);
 	} finally {
 		rmSync(root, { recursive: true, force: true });
 	}

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Service } from "../../service.ts";
 import type { SealKeys } from "../access/encryption.ts";
-import type { ServiceAddress } from "../workers/launch.ts";
+import type { ServiceAddresses } from "../workers/worker-spec.ts";
 import type { Domains } from "./domains.ts";
 import { catchUp } from "./catch-up.ts";
 import {
@@ -28,9 +28,9 @@ export interface Lifecycle {
 	prepare(endpoints: readonly Endpoint[]): Promise<void>;
 	/**
 	 * Takes over workers and starts the services. `url` is what launched workers call: where several
-	 * servers share a store, that of this server.
+	 * servers share a store, that of this server; `sharedUrl`: those on platforms that all reach.
 	 */
-	start(q: { url: string }): Promise<void>;
+	start(q: { url: string; sharedUrl: string }): Promise<void>;
 	/**
 	 * Ends waits and polls, gives running jobs `drainMs`, requeues the rest, stops managed workers
 	 * (D34).
@@ -45,7 +45,7 @@ interface Deps extends Domains {
 	serviceId: string | undefined;
 	sealKeys: SealKeys;
 	/** To be called once the address is known: launching waits for it. */
-	setAddress: (address: ServiceAddress) => void;
+	setAddress: (addresses: ServiceAddresses) => void;
 }
 
 export function createLifecycle(d: Deps): Lifecycle {
@@ -79,8 +79,12 @@ export function createLifecycle(d: Deps): Lifecycle {
 		async prepare(configured) {
 			({ othersAlive } = await loadState(d, configured));
 		},
-		async start({ url }) {
-			d.setAddress({ url, serviceId: d.serviceId ?? (await store.identity()) });
+		async start({ url, sharedUrl }) {
+			const storeId = await store.identity();
+			d.setAddress({
+				own: { url, serviceId: d.serviceId ?? storeId },
+				shared: { url: sharedUrl, serviceId: storeId },
+			});
 			await workers.launcher.restore();
 			d.scaling.replaceOutdated();
 			await recallStops(d, { othersAlive });
@@ -97,6 +101,7 @@ export function createLifecycle(d: Deps): Lifecycle {
 			await d.scaling.loop.stop();
 			const othersContinue = cluster.others();
 			drainWorkers(d);
+			if (othersContinue) workers.launcher.releaseAll();
 			await membership.leave();
 			if (cluster.shared) await forgetReported(d);
 			await waitUntilIdle(d, { othersAlive: othersContinue, ms: drainMs });

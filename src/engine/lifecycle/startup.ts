@@ -1,5 +1,6 @@
 /** What a server takes over at its start: endpoints, workers, and the jobs they run (D16, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
+import { isShared } from "../../launchers/index.ts";
 import { unlessFull } from "../availability/read-only-start.ts";
 import type { Domains } from "./domains.ts";
 
@@ -18,7 +19,8 @@ export async function loadState(
 	if (!othersAlive) await unlessFull(store.jobs.extendAll({ now: now() }));
 	await endpoints.load(configured);
 	for (const row of await store.workers.list())
-		if (row.server === cluster.id) registry.meet({ ...row, ready: false, now: now() });
+		if (row.server === cluster.id && !(cluster.shared && isShared(row.launcher)))
+			registry.meet({ ...row, ready: false, now: now() });
 	for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
 		if (othersAlive && !registry.get({ endpoint, id: worker })) continue;
 		registry

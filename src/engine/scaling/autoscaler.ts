@@ -5,7 +5,7 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
-import { isManaged, usesOwnGpus } from "../../launchers/index.ts";
+import { isManaged, isShared, usesOwnGpus } from "../../launchers/index.ts";
 import type { Exit } from "../../launchers/launcher.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
@@ -63,8 +63,10 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	const lastStartAt = new Map<string, EpochMs>();
 	const starts = new Set<Promise<void>>();
 
-	const scales = ({ id, launcher: { type } }: Endpoint): boolean =>
-		isManaged(type) && cluster.scales(id);
+	const scales = (endpoint: Endpoint): boolean =>
+		isManaged(endpoint.launcher.type) &&
+		cluster.scales(endpoint.id) &&
+		launcher.isComplete(endpoint);
 	const scaled = (): Endpoint[] =>
 		[...endpoints.all()].map(({ endpoint }) => endpoint).filter(scales);
 	const managed = (endpoint: string): Worker[] =>
@@ -152,7 +154,8 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	/** Stops workers that were to finish their jobs first. */
 	function stopRetired(): void {
 		for (const worker of registry.all()) {
-			if (cluster.scalesElsewhere(worker.endpoint))
+			const stays = isShared(worker.launcher) && endpoints.has(worker.endpoint);
+			if (cluster.scalesElsewhere(worker.endpoint) && !stays)
 				launcher.retire(worker, "another server starts the workers of its endpoint");
 			if (worker.retiring !== undefined && worker.held.size === 0 && !launcher.isStopping(worker))
 				stop(worker, worker.retiring);

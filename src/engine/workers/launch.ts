@@ -1,31 +1,23 @@
 /** Starts, takes over and stops managed workers; each is stored before it is counted on (D25, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
 import { hex } from "../../ids.ts";
-import { unlessFull } from "../availability/read-only-start.ts";
-import { isManaged } from "../../launchers/index.ts";
-import type { Exit, Handle, Launcher, Notice } from "../../launchers/launcher.ts";
+import { isManaged, isShared } from "../../launchers/index.ts";
+import type { Exit, Launcher, Notice } from "../../launchers/launcher.ts";
 import type { WorkerTokens } from "../access/worker-tokens.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import { GPUS, LAUNCHED_AS, takeOver } from "./take-over.ts";
+import type { TakeOver } from "./take-over.ts";
 import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
+import type { ServiceAddresses } from "./worker-spec.ts";
 import { endPolls } from "./worker-registry.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
-
-/** Members of a stored handle: numbers of the worker's GPUs, comma separated; its launch hash. */
-const GPUS = "sluiceGpus";
-const LAUNCHED_AS = "sluiceLaunchedAs";
 
 /** From the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
 const POLLS_OUT_MS = 20;
 
-/** Where launched workers find the service. */
-export interface ServiceAddress {
-	/** Address that workers call, without a slash at the end. */
-	url: string;
-	/** Identity of this service, of this server where several share a store: marks what it starts. */
-	serviceId: string;
-}
-
-export interface WorkerLauncher {
+export interface WorkerLauncher extends TakeOver {
 	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
 	start(endpoint: Endpoint, gpus?: readonly number[]): Promise<void>;
 	/** No more jobs, polls ended, a signal, and after `graceMs` killed. */
@@ -34,8 +26,6 @@ export interface WorkerLauncher {
 	retire(worker: Worker, why: string): void;
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
 	reportBusy(worker: Worker): void;
-	/** Takes over running workers of earlier runs at this address, stops the rest. */
-	restore(): Promise<void>;
 	/** Whether the worker is being stopped, or is to be. */
 	isLeaving(worker: Worker): boolean;
 	isStopping(worker: Worker): boolean;
@@ -49,9 +39,9 @@ export interface LauncherDeps
 	/** By type. */
 	launchers: ReadonlyMap<string, Launcher>;
 	/** Known once the service listens: nothing is launched before. */
-	address: Promise<ServiceAddress>;
-	/** Id of this server, where several share a store. */
-	server: string | undefined;
+	address: Promise<ServiceAddresses>;
+	endpoints: Pick<Endpoints, "all" | "has">;
+	cluster: Pick<Cluster, "id" | "shared" | "scales">;
 }
 
 export function workerLauncher(d: LauncherDeps): WorkerLauncher {
@@ -111,13 +101,14 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 
 	async function launch(endpoint: Endpoint, worker: Worker, launcher: Launcher): Promise<void> {
 		const { id, gpus } = worker;
-		const { url, serviceId } = await d.address;
+		const addresses = await d.address;
+		const { url, serviceId } = isShared(endpoint.launcher.type) ? addresses.shared : addresses.own;
 		const row = {
 			id,
 			endpoint: endpoint.id,
 			launcher: endpoint.launcher.type,
 			url,
-			server: d.server,
+			server: d.cluster.id,
 			createdAt: worker.createdAt,
 		};
 		const launchedAs = launchHash(endpoint);
@@ -169,33 +160,7 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
 	}
 
-	async function restoreWorker(
-		row: Awaited<ReturnType<typeof store.workers.list>>[number],
-		url: string,
-	): Promise<void> {
-		const launcher = d.launchers.get(row.launcher);
-		const worker = registry.meet({ ...row, ready: false, now: d.now() });
-		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
-		if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
-			worker.draining = true;
-			await exited({ workerId: row.id, lastOutput: "" });
-			return;
-		}
-		worker.gpus = String(handle[GPUS] ?? "")
-			.split(",")
-			.filter((gpu) => gpu !== "")
-			.map(Number);
-		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
-		// It called the service that ran here before.
-		registry.seen(worker, d.now());
-		if (row.url === url)
-			d.events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
-		else
-			await stop(worker, {
-				why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`,
-				graceMs: 0,
-			});
-	}
+	const others = takeOver({ ...d, exited, stop });
 
 	return {
 		async start(endpoint, gpus = []) {
@@ -223,19 +188,9 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			worker.reportedBusy = busy;
 			d.launchers.get(worker.launcher)?.setBusy?.(worker.id, busy);
 		},
-		async restore() {
-			const { url, serviceId } = await d.address;
-			// Workers of other servers are theirs.
-			const rows = (await store.workers.list()).filter(({ server }) => server === d.server);
-			for (const row of rows) {
-				// What the store still has of an exited worker is removed at the next start.
-				await unlessFull(restoreWorker(row, url));
-			}
-			for (const [name, launcher] of d.launchers) {
-				const recorded = rows.filter((row) => row.launcher === name).map(({ id }) => id);
-				await launcher.removeStrays({ serviceId, recorded });
-			}
-		},
+		restore: others.restore,
+		isComplete: others.isComplete,
+		releaseAll: others.releaseAll,
 		isLeaving,
 		isStopping: ({ id }) => stopping.has(id),
 		async close() {

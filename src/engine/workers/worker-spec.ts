@@ -8,6 +8,22 @@ import type { WorkerSpec } from "../../launchers/launcher.ts";
 /** Bytes of the random end of a launched worker's id. */
 export const WORKER_ID_BYTES = 6;
 
+/** Where launched workers find the service. */
+export interface ServiceAddress {
+	/** Address that workers call, without a slash at the end. */
+	url: string;
+	/** Identity of this service, or of this server where only that finds the workers: marks them. */
+	serviceId: string;
+}
+
+/** Of launched workers, by where they run. */
+export interface ServiceAddresses {
+	/** Beside this server. */
+	own: ServiceAddress;
+	/** On a platform that all servers reach: of all of them together. */
+	shared: ServiceAddress;
+}
+
 /** Whether this is the id of a launched worker of the endpoint, running or not. */
 export function isWorkerOf(endpoint: string, worker: string): boolean {
 	return (

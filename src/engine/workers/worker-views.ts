@@ -106,8 +106,8 @@ export function workerViews(d: Deps): WorkerViews {
 			for (const facts of workers.get(endpoint)?.values() ?? []) {
 				const own = found.get(facts.id);
 				if (!isManaged(facts.launcher) && d.now() - facts.seenAt >= FORGET_MS) continue;
-				if (!own || (!isManaged(own.launcher) && own.seenAt < facts.seenAt))
-					found.set(facts.id, facts);
+				const isNewer = own && (isManaged(facts.launcher) || own.seenAt < facts.seenAt);
+				if (!own || (!isManaged(own.launcher) && isNewer)) found.set(facts.id, facts);
 			}
 		}
 		return found;

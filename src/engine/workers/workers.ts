@@ -2,9 +2,11 @@
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import { workerEnv } from "../../core/workers/worker-env.ts";
 import { hex } from "../../ids.ts";
+import { isShared } from "../../launchers/index.ts";
 import type { WorkerLogs } from "../../launchers/launcher.ts";
 import type { Service } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { SCALE } from "../cluster/cluster-state.ts";
 import type { ServerSources } from "../cluster/cluster-state.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -35,6 +37,11 @@ export interface Workers {
 	views(endpoint: string): Promise<WorkerView[]>;
 	/** Why an endpoint lacks workers (D29). */
 	reason(endpoint: string): WorkerReason | undefined;
+	/**
+	 * Address of the other server that scales an endpoint on a shared platform: it must see the polls
+	 * and pings of its workers, which may reach any server.
+	 */
+	scaledAt(endpoint: string): string | undefined;
 	/** Ids of jobs that the worker must stop; none when the poll has timed out. */
 	pollStops(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
 	/** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
@@ -58,7 +65,7 @@ export interface WorkerDomain extends Workers {
 
 interface Deps
 	extends EngineContext,
-		Omit<LauncherDeps, keyof EngineContext | "registry" | "server"> {
+		Omit<LauncherDeps, keyof EngineContext | "registry" | "cluster" | "endpoints"> {
 	cluster: Cluster;
 	endpoints: Endpoints;
 	workerLogs: WorkerLogs;
@@ -69,7 +76,7 @@ interface Deps
 export function createWorkers(d: Deps): WorkerDomain {
 	const { clock, now, store, cluster, endpoints, background } = d;
 	const registry = workerRegistry(d.events);
-	const launcher = workerLauncher({ ...d, registry, server: cluster.id });
+	const launcher = workerLauncher({ ...d, registry });
 	const problems = startProblems();
 	const views = workerViews({
 		registry,
@@ -126,7 +133,14 @@ export function createWorkers(d: Deps): WorkerDomain {
 			});
 			return workerEnv({ url, endpoint, worker, token, leaseMs });
 		},
+		scaledAt(endpoint) {
+			if (!cluster.shared || cluster.scales(endpoint) || !endpoints.has(endpoint)) return undefined;
+			if (!isShared(endpoints.get(endpoint).launcher.type)) return undefined;
+			return cluster.members().find(({ self, leads }) => !self && leads.includes(SCALE + endpoint))
+				?.url;
+		},
 		movable(endpoint) {
+			if (endpoints.has(endpoint) && isShared(endpoints.get(endpoint).launcher.type)) return "free";
 			const managed = [...registry.of(endpoint)].filter((worker) => worker.managed);
 			if (managed.length === 0) return "free";
 			return managed.every(({ ready, held }) => ready && held.size === 0) ? "idle" : "busy";

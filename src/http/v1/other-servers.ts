@@ -1,6 +1,6 @@
-/** Forwards a request about another server's worker to each other server until one answers. */
+/** Forwards requests about workers of other servers. */
 import { request as httpRequest } from "node:http";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
@@ -13,11 +13,17 @@ const SENT = ["authorization", "accept", "last-event-id"] as const;
 /** Also with a console session (D31): its cookie is bound to the page's host. */
 const SENT_WITH_COOKIE = ["cookie", "sluice-page-token", "origin", "host"] as const;
 /** Returned response headers. */
-const RETURNED = ["content-type", "cache-control", "x-accel-buffering"] as const;
+const RETURNED = [
+	"content-type",
+	"cache-control",
+	"x-accel-buffering",
+	"retry-after",
+	"sluice-job-done-batch",
+] as const;
 
 /** Forwards a request without a body; false if no server answered 200. */
 export async function answeredElsewhere(call: Call): Promise<boolean> {
-	const { engine, req, res, caller } = call;
+	const { engine, req, caller } = call;
 	if (req.headers[FORWARDED] !== undefined) return false;
 	for (const { self, url } of engine.cluster.members()) {
 		if (self || caller.disconnected) continue;
@@ -26,36 +32,63 @@ export async function answeredElsewhere(call: Call): Promise<boolean> {
 			answer?.resume();
 			continue;
 		}
-		res.writeHead(
-			200,
-			Object.fromEntries(
-				RETURNED.flatMap((name) =>
-					answer.headers[name] === undefined ? [] : [[name, answer.headers[name]]],
-				),
-			),
-		);
-		res.flushHeaders();
-		call.turn?.end();
-		// A disconnect on one side ends the other; a client that reads nothing is cut off.
-		res.once("close", () => answer.destroy());
-		try {
-			for await (const part of answer) if (!res.write(part)) await drained(call);
-			res.end();
-		} catch {
-			res.destroy();
-		}
+		await passOn(answer, call);
 		return true;
 	}
 	return false;
 }
 
-function ask(url: string, { req, path, queryText }: Call): Promise<IncomingMessage> {
+/**
+ * Has the server that scales the worker's endpoint answer a poll or a ping; false if that is this
+ * one, or it does not answer.
+ */
+export async function answeredByScaler(call: Call): Promise<boolean> {
+	const { engine, req, caller, params } = call;
+	if (req.headers[FORWARDED] !== undefined) return false;
+	const url = engine.workers.scaledAt(params.endpoint);
+	if (url === undefined) return false;
+	const left = new AbortController();
+	caller.onDisconnect = () => left.abort();
+	const answer = await ask(url, call, left.signal).catch(() => undefined);
+	caller.onDisconnect = undefined;
+	if (!answer) return caller.disconnected;
+	await passOn(answer, call);
+	return true;
+}
+
+/** A disconnect on one side ends the other; a client that reads nothing is cut off. */
+async function passOn(answer: IncomingMessage, call: Call): Promise<void> {
+	const { res } = call;
+	const headers = RETURNED.flatMap((name) =>
+		answer.headers[name] === undefined ? [] : [[name, answer.headers[name]]],
+	);
+	res.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
+	res.flushHeaders();
+	call.turn?.end();
+	res.once("close", () => answer.destroy());
+	try {
+		for await (const part of answer) if (!res.write(part)) await drained(call);
+		res.end();
+	} catch {
+		res.destroy();
+	}
+}
+
+function ask(
+	url: string,
+	{ req, path, queryText }: Call,
+	signal?: AbortSignal,
+): Promise<IncomingMessage> {
 	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
 	const headers: Record<string, string> = { [FORWARDED]: "1" };
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {
-		send(`${url}${path}?${queryText}`, { method: req.method, headers }, resolve)
+		send(
+			`${url}${path}?${queryText}`,
+			{ method: req.method, headers, ...(signal && { signal }) },
+			resolve,
+		)
 			.on("error", reject)
 			.end();
 	});

@@ -1,7 +1,8 @@
 /** What the daemon is asked for, without a daemon. */
 import { describe, expect, it } from "vitest";
 import { workerEnv } from "../../core/workers/worker-env.ts";
-import { containerOptions, loopbackOf } from "./container-options.ts";
+import { loopbackOf } from "../loopback.ts";
+import { containerOptions } from "./container-options.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import type { DockerSettings } from "./settings.ts";
 

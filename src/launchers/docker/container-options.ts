@@ -1,5 +1,6 @@
 /** A worker's container in terms of the Docker Engine API (D25). Pure. */
 import type { WorkerSpec } from "../launcher.ts";
+import { loopbackOf } from "../loopback.ts";
 import type { DockerSettings } from "./settings.ts";
 
 /** The machine's host name inside a container. */
@@ -80,14 +81,6 @@ export function containerOptions(
 			...(devices.length === 0 ? {} : { DeviceRequests: devices }),
 		},
 	};
-}
-
-/** The port of a loopback address, unreachable from a container with its own network. */
-export function loopbackOf(url: string): { port: number } | undefined {
-	const { hostname, port, protocol } = new URL(url);
-	if (hostname !== "localhost" && hostname !== "[::1]" && !hostname.startsWith("127."))
-		return undefined;
-	return { port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
 /** Rewrites service addresses to be reachable from the container. */

@@ -1,6 +1,6 @@
 /** The network of a container, from which it must reach the service. */
 import { connect } from "node:net";
-import { loopbackOf } from "./container-options.ts";
+import { loopbackOf } from "../loopback.ts";
 import type { ContainerContext } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";

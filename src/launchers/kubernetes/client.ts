@@ -1,0 +1,159 @@
+/** Calls of the Kubernetes API (docs/decisions/0037-kubernetes-client.md). */
+import { Agent } from "undici";
+import type { Dispatcher } from "undici";
+import type { Connection } from "./credentials.ts";
+import type { Credentials } from "./exec-plugin.ts";
+
+/** For an answer to an ordinary call, and for the begin of a stream, ms. */
+const CALL_MS = 10_000;
+/** A watch ends on the server before; a silent network is noticed by TCP keep-alive, ms. */
+const STREAM_MS = 600_000;
+/** Most connections: a watch, and one for each log that is followed. */
+const CONNECTIONS = 2000;
+
+export interface Call {
+	query?: Record<string, string>;
+	body?: unknown;
+	/** Of `body`; `application/json` by default. */
+	type?: string;
+	timeoutMs?: number;
+	signal?: AbortSignal;
+}
+
+/** Calls reject with {@link Refusal}, or another Error if the API server did not answer. */
+export interface KubernetesClient {
+	readonly server: string;
+	readonly namespace: string;
+	call<T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, q?: Call): Promise<T>;
+	stream(path: string, q: Call): Promise<AsyncIterable<Buffer>>;
+	close(): Promise<void>;
+}
+
+/** An error answer of the API server. */
+export class Refusal extends Error {
+	readonly status: number;
+	/** Such as `AlreadyExists`. */
+	readonly reason: string;
+
+	constructor(status: number, reason: string, message: string) {
+		super(message);
+		this.status = status;
+		this.reason = reason;
+	}
+}
+
+export function kubernetesClient(connection: Connection): KubernetesClient {
+	const { server, namespace } = connection;
+	let agent: { cert: string | undefined; agent: Agent } | undefined;
+
+	/** A plugin may return another certificate. */
+	function agentOf({ cert, key }: Credentials): Agent {
+		if (agent && agent.cert === cert) return agent.agent;
+		void agent?.agent.close();
+		const made = new Agent({
+			connections: CONNECTIONS,
+			keepAliveTimeout: 20_000,
+			connect: {
+				timeout: CALL_MS,
+				rejectUnauthorized: !connection.insecure,
+				...(connection.ca !== undefined && { ca: connection.ca }),
+				...(connection.serverName !== undefined && { servername: connection.serverName }),
+				...(cert !== undefined && { cert }),
+				...(key !== undefined && { key }),
+			},
+		});
+		agent = { cert, agent: made };
+		return made;
+	}
+
+	/** The credentials are renewed once if the server refuses them. */
+	async function answer(
+		method: Dispatcher.HttpMethod,
+		path: string,
+		q: Call & { bodyTimeout: number },
+		renew = false,
+	): Promise<Dispatcher.ResponseData> {
+		const credentials = await connection.credentials(renew);
+		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
+		const response = await agentOf(credentials).request({
+			origin: server,
+			method,
+			path: q.query ? `${path}?${String(new URLSearchParams(q.query))}` : path,
+			headers: {
+				accept: "application/json, */*",
+				...(text !== undefined && { "content-type": q.type ?? "application/json" }),
+				...(credentials.token !== undefined && { authorization: `Bearer ${credentials.token}` }),
+			},
+			headersTimeout: q.timeoutMs ?? CALL_MS,
+			bodyTimeout: q.bodyTimeout,
+			...(text !== undefined && { body: text }),
+			...(q.signal && { signal: q.signal }),
+		});
+		if (response.statusCode < 400) return response;
+		const refusal = await refusalOf(response);
+		if (refusal.status === 401 && !renew) return await answer(method, path, q, true);
+		throw refusal;
+	}
+
+	return {
+		server,
+		namespace,
+		async call<T>(method: Dispatcher.HttpMethod, path: string, q: Call = {}) {
+			const bodyTimeout = q.timeoutMs ?? CALL_MS;
+			const { body } = await answer(method, path, { ...q, bodyTimeout });
+			return (await body.json()) as T;
+		},
+		stream: async (path, q) => (await answer("GET", path, { ...q, bodyTimeout: STREAM_MS })).body,
+		async close() {
+			await agent?.agent.destroy();
+		},
+	};
+}
+
+async function refusalOf({ statusCode, body }: Dispatcher.ResponseData): Promise<Refusal> {
+	const text = await body.text();
+	try {
+		const { message = text, reason = "" } = JSON.parse(text) as {
+			message?: string;
+			reason?: string;
+		};
+		return new Refusal(statusCode, reason, message);
+	} catch {
+		return new Refusal(statusCode, "", text.trim() || `HTTP ${statusCode}`);
+	}
+}
+
+/** The HTTP status of an error answer; undefined if the API server did not answer. */
+export function statusOf(error: unknown): number | undefined {
+	return error instanceof Refusal ? error.status : undefined;
+}
+
+/** Why a call failed, for the operator. */
+export function sentenceOf(error: unknown, server: string): string {
+	const { code = "", message } = error as NodeJS.ErrnoException;
+	const status = statusOf(error);
+	if (status === 401)
+		return `the API server at ${server} does not accept the credentials (${message})`;
+	if (status === 403) return `${message}; 'sluice doctor' shows which rights are missing`;
+	if (status !== undefined) return message;
+	if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/.test(code))
+		return `the API server at ${server} does not answer (${code})`;
+	return message;
+}
+
+/** Lines of a stream with their ends; the last one may lack it. */
+export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
+	let left: Buffer = Buffer.alloc(0);
+	for await (const chunk of stream) {
+		const bytes = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
+		const lines: Buffer[] = [];
+		let at = 0;
+		for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, at)) {
+			lines.push(bytes.subarray(at, end + 1));
+			at = end + 1;
+		}
+		left = bytes.subarray(at);
+		if (lines.length > 0) yield lines;
+	}
+	if (left.length > 0) yield [left];
+}

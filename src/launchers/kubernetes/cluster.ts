@@ -1,0 +1,112 @@
+/** One namespace of one cluster: its Pods of this service, and the calls that change them. */
+import type { Clock } from "../../clock.ts";
+import type { LocalMs } from "../../core/time.ts";
+import { kubernetesClient, statusOf } from "./client.ts";
+import type { KubernetesClient } from "./client.ts";
+import { connectionOf } from "./credentials.ts";
+import type { Env } from "./exec-plugin.ts";
+import type { Json } from "./merge.ts";
+import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./names.ts";
+import type { Pod } from "./pod-status.ts";
+import { podWatch } from "./pod-watch.ts";
+import type { PodWatch } from "./pod-watch.ts";
+
+/** Where Pods of a service are; members of handles. */
+export interface Place {
+	context?: string | undefined;
+	namespace?: string | undefined;
+	/** Hash of the service's id, as in the labels. */
+	service: string;
+}
+
+export interface PodName {
+	name: string;
+	uid: string;
+}
+
+export interface Cluster {
+	readonly namespace: string;
+	readonly client: KubernetesClient;
+	readonly watch: PodWatch;
+	create(pod: Json): Promise<PodName>;
+	createSecret(secret: Json): Promise<void>;
+	/** No error if it is missing, or another one has its name. 0: at once, without its node. */
+	remove(pod: PodName, graceSeconds: number): Promise<void>;
+	/** Marks a Pod as one whose node must stay, or removes the mark. */
+	setBusy(pod: PodName, busy: boolean): Promise<void>;
+	/** Messages of what recently happened to Pods, by uid, the last one each. */
+	events(): Promise<Map<string, PodEvent>>;
+	close(): void;
+}
+
+export interface PodEvent {
+	reason: string;
+	message: string;
+}
+
+interface EventList {
+	items: (PodEvent & { involvedObject: { uid?: string }; lastTimestamp?: string | null })[];
+}
+
+export function openCluster(
+	place: Place,
+	q: {
+		env: Env;
+		clock: Clock;
+		onPod: (pod: Pod, present: boolean) => void;
+		onSynced: (began: LocalMs) => void;
+		onError: (error: unknown) => void;
+	},
+): Cluster {
+	const client = kubernetesClient(connectionOf(q.env, { context: place.context, clock: q.clock }));
+	const namespace = place.namespace ?? client.namespace;
+	const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+	const selector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.service}=${place.service}`;
+	const watch = podWatch({ ...q, client, namespace, selector });
+
+	return {
+		namespace,
+		client,
+		watch,
+		async create(pod) {
+			const { metadata } = await client.call<Pod>("POST", `${root}/pods`, { body: pod });
+			return { name: metadata.name, uid: metadata.uid };
+		},
+		async createSecret(secret) {
+			await client.call("POST", `${root}/secrets`, { body: secret });
+		},
+		async remove({ name, uid }, gracePeriodSeconds) {
+			const body = {
+				apiVersion: "v1",
+				kind: "DeleteOptions",
+				gracePeriodSeconds,
+				...(uid !== "" && { preconditions: { uid } }),
+			};
+			await client.call("DELETE", `${root}/pods/${name}`, { body }).catch((error: unknown) => {
+				if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
+			});
+		},
+		async setBusy({ name }, busy) {
+			const annotations = Object.fromEntries(
+				Object.entries(BUSY_ANNOTATIONS).map(([key, value]) => [key, busy ? value : null]),
+			);
+			await client.call("PATCH", `${root}/pods/${name}`, {
+				type: "application/merge-patch+json",
+				body: { metadata: { annotations } },
+			});
+		},
+		async events() {
+			const { items } = await client.call<EventList>("GET", `${root}/events`, {
+				query: { fieldSelector: "involvedObject.kind=Pod", limit: "500" },
+			});
+			const sorted = items.toSorted((a, b) =>
+				(a.lastTimestamp ?? "").localeCompare(b.lastTimestamp ?? ""),
+			);
+			return new Map(sorted.map((event) => [event.involvedObject.uid ?? "", event]));
+		},
+		close() {
+			watch.stop();
+			void client.close();
+		},
+	};
+}

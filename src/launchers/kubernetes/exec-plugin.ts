@@ -1,0 +1,102 @@
+/** Credentials of a kubeconfig's `exec` plugin: a program prints them as an ExecCredential. */
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+import type { Clock } from "../../clock.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a request needs besides its address. */
+export interface Credentials {
+	token?: string;
+	/** PEM. */
+	cert?: string;
+	key?: string;
+}
+
+export interface ExecConfig {
+	apiVersion?: string;
+	command: string;
+	args?: string[] | null;
+	env?: { name: string; value: string }[] | null;
+	installHint?: string;
+}
+
+interface ExecCredential {
+	status?: {
+		token?: string;
+		clientCertificateData?: string;
+		clientKeyData?: string;
+		expirationTimestamp?: string;
+	};
+}
+
+/** Time that a plugin gets; it runs without a terminal, ms. */
+const PLUGIN_MS = 30_000;
+/** Renewed so long before they expire, ms. */
+const EARLY_MS = 60_000;
+const MAX_OUTPUT = 1024 * 1024;
+
+/** Kept until they expire or the server refuses them; concurrent calls share a run. */
+export function execPlugin(
+	config: ExecConfig,
+	q: { folder: string; clock: Clock; env: Env },
+): (renew?: boolean) => Promise<Credentials> {
+	let kept: { credentials: Credentials; until: number } | undefined;
+	let running: Promise<Credentials> | undefined;
+
+	async function fetchNew(): Promise<Credentials> {
+		const { status } = JSON.parse(await outputOf(config, q)) as ExecCredential;
+		const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};
+		if (token === undefined && cert === undefined)
+			throw new Error(
+				`the credential plugin ${config.command} returned neither token nor certificate`,
+			);
+		const credentials = {
+			...(token !== undefined && { token }),
+			...(cert !== undefined && { cert }),
+			...(key !== undefined && { key }),
+		};
+		const expires = Date.parse(status?.expirationTimestamp ?? "");
+		kept = { credentials, until: Number.isNaN(expires) ? Infinity : expires - EARLY_MS };
+		return credentials;
+	}
+
+	return async (renew = false) => {
+		if (!renew && kept && q.clock.wall() < kept.until) return kept.credentials;
+		return await (running ??= fetchNew().finally(() => (running = undefined)));
+	};
+}
+
+/** A command with a slash is relative to the kubeconfig; others are found in PATH. */
+function outputOf(
+	{ command, args, env, apiVersion, installHint }: ExecConfig,
+	q: { folder: string; env: Env },
+): Promise<string> {
+	const info = {
+		apiVersion: apiVersion ?? "client.authentication.k8s.io/v1",
+		kind: "ExecCredential",
+		spec: { interactive: false },
+	};
+	const added = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
+	const child = spawn(command.includes("/") ? resolve(q.folder, command) : command, args ?? [], {
+		env: { ...q.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+		stdio: ["ignore", "pipe", "pipe"],
+		timeout: PLUGIN_MS,
+	});
+	const texts = { stdout: "", stderr: "" };
+	for (const name of ["stdout", "stderr"] as const)
+		child[name].setEncoding("utf8").on("data", (part: string) => {
+			if (texts[name].length < MAX_OUTPUT) texts[name] += part;
+		});
+	return new Promise((done, fail) => {
+		const failed = (why: string): void => {
+			const hint = installHint === undefined ? "" : `; ${installHint.trim()}`;
+			fail(new Error(`the credential plugin ${command} failed: ${why}${hint}`));
+		};
+		child.once("error", (error) => failed(error.message));
+		child.once("close", (code, signal) => {
+			if (code === 0) done(texts.stdout);
+			else failed(`${signal ?? `exit code ${code}`} ${texts.stderr.trim().slice(-500)}`.trim());
+		});
+	});
+}

@@ -1,0 +1,18 @@
+/** Workers as Pods of a Kubernetes cluster, k3s included (D25). */
+import type { LauncherDefinition } from "../definition.ts";
+import { SETTINGS } from "./settings.ts";
+import type { KubernetesSettings } from "./settings.ts";
+
+export const KUBERNETES: LauncherDefinition<KubernetesSettings> = {
+	type: "kubernetes",
+	title: "A Pod on Kubernetes",
+	description:
+		"Workers are Pods of the cluster that the service runs in, or that KUBECONFIG names; created when " +
+		"jobs arrive and deleted when none are left.",
+	managed: true,
+	shared: true,
+	placesGpus: true,
+	settings: SETTINGS,
+	create: async (dependencies) => (await import("./launcher.ts")).kubernetesLauncher(dependencies),
+	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
+};

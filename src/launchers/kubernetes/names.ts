@@ -1,0 +1,69 @@
+/** Names, labels and annotations of what the launcher creates (D25). Pure. */
+import { hash } from "node:crypto";
+import type { WorkerSpec } from "../launcher.ts";
+
+/** The container of the worker, which a template may change by this name. */
+export const CONTAINER = "worker";
+
+export const LABELS = {
+	managedBy: "app.kubernetes.io/managed-by",
+	service: "sluice/service",
+	endpoint: "sluice/endpoint",
+	worker: "sluice/worker",
+	spec: "sluice/spec",
+} as const;
+
+export const MANAGED_BY = "sluice";
+
+/** Ids as they are: labels have at most 63 characters of few kinds. */
+export const ANNOTATIONS = { endpoint: "sluice/endpoint-id", worker: "sluice/worker-id" } as const;
+
+/** While a worker holds jobs: neither autoscaler may remove its node. */
+export const BUSY_ANNOTATIONS: Readonly<Record<string, string>> = {
+	"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+	"karpenter.sh/do-not-disrupt": "true",
+};
+
+const SLUG_LENGTH = 40;
+
+/** Of the Pod and its Secret: DNS-1123, at most 63 characters. */
+export function podName({ endpoint, serviceId, workerId }: WorkerIds): string {
+	return [MANAGED_BY, slug(endpoint), shortHash(`${serviceId} ${workerId}`)]
+		.filter((part) => part !== "")
+		.join("-");
+}
+
+type WorkerIds = Pick<WorkerSpec, "endpoint" | "serviceId" | "workerId">;
+
+export function labelsOf(spec: WorkerIds, specHash: string): Record<string, string> {
+	return {
+		[LABELS.managedBy]: MANAGED_BY,
+		[LABELS.service]: shortHash(spec.serviceId),
+		[LABELS.endpoint]: shortHash(spec.endpoint),
+		[LABELS.worker]: shortHash(spec.workerId),
+		[LABELS.spec]: specHash,
+	};
+}
+
+export function annotationsOf({ endpoint, workerId }: WorkerIds): Record<string, string> {
+	return { [ANNOTATIONS.endpoint]: endpoint, [ANNOTATIONS.worker]: workerId };
+}
+
+/** Selects the Pods of a service. */
+export function selectorOf(serviceId: string): string {
+	return `${LABELS.managedBy}=${MANAGED_BY},${LABELS.service}=${shortHash(serviceId)}`;
+}
+
+/** 12 hex digits: valid in names and labels. */
+export function shortHash(text: string): string {
+	return hash("sha256", text, "hex").slice(0, 12);
+}
+
+/** Lower case letters, digits and single hyphens inside. */
+function slug(text: string): string {
+	return text
+		.toLowerCase()
+		.replaceAll(/[^a-z0-9]+/g, "-")
+		.slice(0, SLUG_LENGTH)
+		.replaceAll(/^-|-$/g, "");
+}

@@ -1,0 +1,130 @@
+/** The Pod and the Secret of a worker (D25). Pure. */
+import type { WorkerSpec } from "../launcher.ts";
+import { isObject, merged } from "./merge.ts";
+import type { Json } from "./merge.ts";
+import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, podName, shortHash } from "./names.ts";
+import { GPU_RESOURCE } from "./settings.ts";
+import type { KubernetesSettings } from "./settings.ts";
+
+type Spec = WorkerSpec<KubernetesSettings>;
+
+/** Neither token nor `env`: many may read Pods, few Secrets. */
+export function podOf(spec: Spec): Json {
+	const name = podName(spec);
+	const { podTemplate = {} } = spec.settings;
+	const pod = merged({ metadata: {}, spec: podSpec(spec, name) }, podTemplate);
+	const metadata = isObject(pod["metadata"]) ? pod["metadata"] : {};
+	const labels = labelsOf(spec, shortHash(JSON.stringify(spec.settings)));
+	return {
+		...pod,
+		apiVersion: "v1",
+		kind: "Pod",
+		// The launcher finds its Pods by these.
+		metadata: {
+			...merged(metadata, { labels, annotations: annotationsOf(spec) }),
+			name,
+		},
+		spec: { ...(pod["spec"] as Json), restartPolicy: "Never" },
+	};
+}
+
+/** Removed with its Pod by the cluster's garbage collection. */
+export function secretOf(spec: Spec, pod: { name: string; uid: string }): Json {
+	return {
+		apiVersion: "v1",
+		kind: "Secret",
+		type: "Opaque",
+		immutable: true,
+		metadata: {
+			name: pod.name,
+			labels: labelsOf(spec, shortHash(JSON.stringify(spec.settings))),
+			annotations: { [ANNOTATIONS.worker]: spec.workerId },
+			ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid }],
+		},
+		stringData: { ...spec.env },
+	};
+}
+
+/** Whether Pods share the network of their node, so that they reach a service on its loopback. */
+export function usesHostNetwork({ podTemplate }: KubernetesSettings): boolean {
+	const template = podTemplate?.["spec"];
+	return isObject(template) && template["hostNetwork"] === true;
+}
+
+function podSpec(spec: Spec, secret: string): Json {
+	const { settings, stopGraceMs, gpuCount } = spec;
+	const { runAsUser, imagePullSecrets, serviceAccount, gpuResource = GPU_RESOURCE } = settings;
+	const mounts = [...volumesOf(settings), ...sharedMemory(settings)];
+	return {
+		automountServiceAccountToken: false,
+		enableServiceLinks: false,
+		// An init process that forwards signals and reaps; the worker would be process 1 otherwise.
+		shareProcessNamespace: true,
+		terminationGracePeriodSeconds: Math.max(1, Math.ceil(stopGraceMs / 1000)),
+		securityContext: {
+			runAsNonRoot: runAsUser !== 0,
+			...(runAsUser !== undefined && { runAsUser }),
+			seccompProfile: { type: "RuntimeDefault" },
+		},
+		...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
+		...(imagePullSecrets && { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
+		...(gpuCount > 0 && { tolerations: [{ key: gpuResource, operator: "Exists" }] }),
+		containers: [container(spec, secret, mounts)],
+		...(mounts.length > 0 && { volumes: mounts.map(({ volume }) => volume) }),
+	};
+}
+
+function container({ settings, gpuCount }: Spec, secret: string, mounts: readonly Mount[]): Json {
+	const { image, command, imagePullPolicy, gpuResource = GPU_RESOURCE } = settings;
+	const { requests, limits } = settings.resources ?? {};
+	return {
+		name: CONTAINER,
+		image,
+		...(command && { args: command.map(literal) }),
+		...(imagePullPolicy && { imagePullPolicy }),
+		envFrom: [{ secretRef: { name: secret } }],
+		resources: {
+			...(requests && { requests: { ...requests } }),
+			...((limits || gpuCount > 0) && {
+				limits: { ...limits, ...(gpuCount > 0 && { [gpuResource]: gpuCount }) },
+			}),
+		},
+		securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+		...(mounts.length > 0 && { volumeMounts: mounts.map(({ mount }) => mount) }),
+	};
+}
+
+/** Kubernetes replaces `$(NAME)` by a variable, and `$$` by a dollar sign. */
+function literal(text: string): string {
+	return text.replaceAll("$", () => "$$");
+}
+
+interface Mount {
+	volume: Json;
+	mount: Json;
+}
+
+function volumesOf({ volumes = [] }: KubernetesSettings): Mount[] {
+	return volumes.map((text, index) => {
+		const [source = "", mountPath = "", mode] = text.split(":");
+		const name = `volume-${index}`;
+		const readOnly = mode === "ro";
+		return {
+			volume: source.startsWith("/")
+				? { name, hostPath: { path: source } }
+				: { name, persistentVolumeClaim: { claimName: source, ...(readOnly && { readOnly }) } },
+			mount: { name, mountPath, ...(readOnly && { readOnly }) },
+		};
+	});
+}
+
+function sharedMemory({ shmSize }: KubernetesSettings): Mount[] {
+	if (shmSize === undefined) return [];
+	const name = "shared-memory";
+	return [
+		{
+			volume: { name, emptyDir: { medium: "Memory", sizeLimit: shmSize } },
+			mount: { name, mountPath: "/dev/shm" },
+		},
+	];
+}

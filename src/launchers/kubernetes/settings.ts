@@ -1,0 +1,155 @@
+/** The `launcher` settings for workers in Pods. */
+import type { Schema } from "../../core/schema.ts";
+import type { LauncherDefinition } from "../definition.ts";
+import type { Json } from "./merge.ts";
+
+export interface KubernetesSettings {
+	type: "kubernetes";
+	image: string;
+	/** Replaces the image's CMD. */
+	command?: string[];
+	namespace?: string;
+	/** Of the kubeconfig. */
+	context?: string;
+	imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
+	imagePullSecrets?: string[];
+	imagePullTries?: number;
+	resources?: { requests?: Quantities; limits?: Quantities };
+	gpuResource?: string;
+	/** `source:path` or `source:path:ro`; the source is a claim or an absolute path of the node. */
+	volumes?: string[];
+	shmSize?: string;
+	runAsUser?: number;
+	serviceAccount?: string;
+	podTemplate?: Json;
+}
+
+export type Quantities = Record<string, string | number>;
+
+/** Pulls of a missing image until the worker counts as failed. */
+export const IMAGE_PULL_TRIES = 3;
+export const GPU_RESOURCE = "nvidia.com/gpu";
+
+const NAME = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
+const QUANTITY = "^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$";
+
+const QUANTITIES: Schema = {
+	type: "object",
+	additionalProperties: {
+		oneOf: [
+			{ type: "string", pattern: QUANTITY },
+			{ type: "number", minimum: 0 },
+		],
+		"x-message": "must be a quantity such as 500m, 2 or 8Gi.",
+	},
+};
+
+export const SETTINGS: LauncherDefinition["settings"] = {
+	required: ["image"],
+	properties: {
+		image: {
+			type: "string",
+			pattern: "^\\S{1,255}$",
+			title: "Image",
+			description: "Image of the worker; the nodes pull it.",
+			examples: ["registry.example.com/my-worker:1.0"],
+			"x-message": "must be the name of an image, such as registry.example.com/my-worker:1.0.",
+		},
+		command: {
+			type: "array",
+			minItems: 1,
+			items: { type: "string", "x-message": "must be text; put quotes around a number." },
+			title: "Command",
+			description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
+			"x-message":
+				"must be a list of the command and its arguments, such as [python, -u, handler.py].",
+		},
+		namespace: {
+			type: "string",
+			pattern: NAME,
+			title: "Namespace",
+			description: "Namespace of the Pods; by default that of the credentials.",
+			examples: ["jobs"],
+			"x-message": "must be the name of a namespace, such as jobs.",
+		},
+		context: {
+			type: "string",
+			minLength: 1,
+			description: "Context of the kubeconfig; by default the current one.",
+		},
+		imagePullPolicy: {
+			enum: ["Always", "IfNotPresent", "Never"],
+			description: "When nodes pull the image; by default Kubernetes' own rule.",
+		},
+		imagePullSecrets: {
+			type: "array",
+			items: { type: "string", pattern: NAME },
+			description: "Names of Secrets in the namespace with credentials for the registry.",
+			"x-message": "must be a list of the names of Secrets, such as [registry].",
+		},
+		imagePullTries: {
+			type: "integer",
+			minimum: 1,
+			maximum: 20,
+			default: IMAGE_PULL_TRIES,
+			description: "Failed pulls after which the worker counts as failed.",
+		},
+		resources: {
+			type: "object",
+			additionalProperties: false,
+			properties: { requests: QUANTITIES, limits: QUANTITIES },
+			description:
+				"Resources that it requests and may use at most, such as { requests: { cpu: 500m }, limits: " +
+				"{ memory: 8Gi } }. GPUs follow from gpusPerWorker.",
+			"x-message":
+				"must be { requests: ..., limits: ... } with quantities such as { memory: 8Gi }.",
+		},
+		gpuResource: {
+			type: "string",
+			pattern: "^[a-z0-9.-]+/[A-Za-z0-9._-]+$",
+			default: GPU_RESOURCE,
+			description:
+				"Resource that stands for one GPU of gpusPerWorker: nvidia.com/gpu, amd.com/gpu, or a MIG profile.",
+			"x-message": "must be the name of a resource, such as nvidia.com/gpu.",
+		},
+		volumes: {
+			type: "array",
+			items: {
+				type: "string",
+				pattern: "^[^:]+:/[^:]*(:(ro|rw))?$",
+				"x-message": "must be source:/path or source:/path:ro.",
+			},
+			description:
+				"Volumes it sees, as source:/path or source:/path:ro: a PersistentVolumeClaim by its name, or a " +
+				"folder of the node by its absolute path. Models belong to /runpod-volume.",
+			"x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
+		},
+		shmSize: {
+			type: "string",
+			pattern: QUANTITY,
+			description: "Size of /dev/shm in memory, such as 2Gi; by default the 64 MiB of the runtime.",
+			"x-message": "must be a quantity such as 512Mi or 2Gi.",
+		},
+		runAsUser: {
+			type: "integer",
+			minimum: 0,
+			maximum: 2 ** 31 - 1,
+			description:
+				"User number of the worker, by default that of the image, which must not be root. 0 permits " +
+				"root; a namespace with the restricted standard refuses it.",
+		},
+		serviceAccount: {
+			type: "string",
+			pattern: NAME,
+			description: "Service account of the Pods; its token is not mounted.",
+		},
+		podTemplate: {
+			type: "object",
+			description:
+				"Merged over the Pod: node selector, affinity, runtime class, sidecars, anything else. The " +
+				"worker's container is named worker; null removes a member.",
+			examples: [{ spec: { nodeSelector: { "gpu.model": "a100" } } }],
+			"x-message": "must be a part of a Pod, such as { spec: { nodeSelector: { disk: ssd } } }.",
+		},
+	},
+};

@@ -1,0 +1,283 @@
+/** The kubernetes launcher with a real cluster: the common contract, and what only Pods do. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { systemClock as clock } from "../../src/clock.ts";
+import { findings } from "../../src/launchers/kubernetes/doctor.ts";
+import { kubernetesLauncher } from "../../src/launchers/kubernetes/launcher.ts";
+import { BUSY_ANNOTATIONS, podName } from "../../src/launchers/kubernetes/names.ts";
+import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
+import type { KubernetesSettings } from "../../src/launchers/kubernetes/settings.ts";
+import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
+import { logPath } from "../../src/launchers/log-files.ts";
+import { IMAGE, makeImage } from "../support/docker.ts";
+import {
+	DOCKER,
+	LAUNCHER,
+	namespace,
+	noKubernetes,
+	ON_NODE,
+	processesOfPod,
+	titledKubernetes,
+} from "../support/kubernetes.ts";
+import type { Namespace } from "../support/kubernetes.ts";
+import { until } from "../support/until.ts";
+import { conformance, exitsOf } from "./index.ts";
+import { SCRIPTS } from "./sample-workers.ts";
+
+const root = mkdtempSync(join(tmpdir(), "sluice-kubernetes-"));
+const logDir = join(root, "logs");
+const serviceId = `test-${randomUUID()}`;
+const ENV = { KUBECONFIG: LAUNCHER };
+const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
+
+type Spec = WorkerSpec<KubernetesSettings>;
+
+describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launcher"), () => {
+	const opened: Launcher[] = [];
+	let place: Namespace;
+	let foreign: Handle;
+
+	function script(text: string, change: Partial<KubernetesSettings> = {}): Spec {
+		const workerId = `worker-${randomUUID()}`;
+		mkdirSync(join(root, workerId));
+		return {
+			workerId,
+			endpoint: "sample",
+			env: { PATH: "/bin", PIDS: join(root, workerId) },
+			serviceId,
+			settings: {
+				type: "kubernetes",
+				image: IMAGE,
+				namespace: place.name,
+				command: ["sh", "-c", text],
+				imagePullPolicy: "Never",
+				volumes: [`${root}:${root}`],
+				// The image has no user, and the folder is of root.
+				runAsUser: 0,
+				podTemplate: ON_NODE,
+				...change,
+			},
+			url: "http://127.0.0.1:9",
+			gpus: [],
+			gpuCount: 0,
+			stopGraceMs: 1000,
+		};
+	}
+
+	function open(): {
+		launcher: Launcher;
+		exits: ReturnType<typeof exitsOf>;
+		notices: Notice[];
+		said: string[];
+	} {
+		const said: string[] = [];
+		const log = (message: string): void => void said.push(message);
+		const launcher = kubernetesLauncher({ clock, logDir, serviceEnv: ENV, log });
+		opened.push(launcher);
+		const notices: Notice[] = [];
+		launcher.onNotice!((notice) => notices.push(notice));
+		return { launcher, exits: exitsOf(launcher), notices, said };
+	}
+
+	const podOf = async (spec: Spec): Promise<Pod> =>
+		await place.admin.call<Pod>("GET", place.path("pods", podName(spec)));
+
+	beforeAll(async () => {
+		place = await namespace(`sluice-${randomUUID().slice(0, 8)}`);
+		await makeImage(DOCKER);
+		const { launcher } = open();
+		const spec = { ...script(SCRIPTS.runs), serviceId: `${serviceId}-other` };
+		foreign = await launcher.start(spec);
+	}, 120_000);
+	afterEach(async () => {
+		for (const launcher of opened.splice(0)) await launcher.close();
+	});
+	afterAll(async () => {
+		await place?.remove();
+		rmSync(root, { recursive: true, force: true });
+	}, 60_000);
+
+	conformance("kubernetes", {
+		open: () => kubernetesLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
+		spec: (behaviour) => script(SCRIPTS[behaviour]),
+		ready: (spec) =>
+			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
+		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
+		processes: (spec) => processesOfPod(podName(spec)),
+		reused: () => foreign,
+		reportsAdopted: true,
+		queues: true,
+	});
+
+	it("D25: neither token nor variables are in the Pod; its Secret is removed with it", async () => {
+		const { launcher, exits } = open();
+		const spec = script('[ "${#TOKEN}" = 5 ] && exit 0', { shmSize: "32Mi" });
+		await launcher.start({ ...spec, env: { ...spec.env, TOKEN: "a=b c" } });
+		const pod = await podOf(spec);
+		expect(JSON.stringify(pod)).not.toContain("a=b c");
+		expect(pod.metadata).toMatchObject({
+			labels: { "app.kubernetes.io/managed-by": "sluice" },
+			annotations: { "sluice/worker-id": spec.workerId, "sluice/endpoint-id": "sample" },
+		});
+		expect(await exits.next(spec.workerId)).toMatchObject({ code: 0 });
+		await until("the Secret is removed", async () =>
+			place.admin.call("GET", place.path("secrets", podName(spec))).then(
+				() => false,
+				() => true,
+			),
+		);
+		expect((await place.pods()).map(({ metadata: { name } }) => name)).not.toContain(podName(spec));
+	});
+
+	describe("reasons", () => {
+		it("D29: an image that is missing is given up, with the node's message", async () => {
+			const { launcher, exits } = open();
+			const spec = script("", { image: "no-such-image:1" });
+			await launcher.start(spec);
+			const { reason } = await exits.next(spec.workerId);
+			expect(reason).toMatchObject({ code: "image_pull", crash: true });
+			expect(reason!.message).toMatch(/no-such-image:1.*not present/);
+		});
+
+		it("D29: an image that cannot be pulled is given up after so many tries", async () => {
+			const { launcher, exits, notices } = open();
+			const image = "localhost:9/no-such-image:1";
+			const spec = script("", { image, imagePullPolicy: "Always", imagePullTries: 2 });
+			await launcher.start(spec);
+			const id = spec.workerId;
+			const { reason } = await until("it is given up", () => exits.of(id)[0], 60_000);
+			expect(reason).toMatchObject({ code: "image_pull", crash: true });
+			expect(notices).toContainEqual(
+				expect.objectContaining({ state: "waiting", code: "image_pull" }),
+			);
+		}, 90_000);
+
+		it("D29: one that no node can take waits, with the scheduler's message", async () => {
+			const { launcher, notices } = open();
+			const spec = { ...script(SCRIPTS.runs, { gpuResource: "example.com/gpu" }), gpuCount: 3 };
+			await launcher.start(spec);
+			await until("it waits", () => notices.length > 0);
+			expect(notices[0]).toMatchObject({
+				workerId: spec.workerId,
+				state: "waiting",
+				code: "unschedulable",
+				message: expect.stringMatching(/0\/1 nodes.*Insufficient example.com\/gpu/),
+			});
+			await launcher.stop(spec.workerId, 0);
+		});
+
+		it("D29: one that uses too much memory, with its limit", async () => {
+			const { launcher, exits } = open();
+			const spec = script("", {
+				command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"],
+				resources: { limits: { memory: "96Mi" } },
+			});
+			await launcher.start(spec);
+			expect(await exits.next(spec.workerId)).toMatchObject({
+				code: 137,
+				reason: { code: "out_of_memory", message: expect.stringContaining("96Mi"), crash: true },
+			});
+		});
+
+		it("D28: a Pod that something else deletes is one of a drained node, and no crash", async () => {
+			const { launcher, exits, notices } = open();
+			const spec = script(SCRIPTS.drains);
+			await launcher.start(spec);
+			await until("it is ready", () => readdirSync(folder(spec)).includes("ready"));
+			await until(
+				"its node reports it",
+				async () => (await podOf(spec)).status?.phase === "Running",
+			);
+			await place.admin.call("DELETE", place.path("pods", podName(spec)));
+			const exit = await exits.next(spec.workerId);
+			expect(notices.at(-1)).toMatchObject({ state: "ending", code: "node_drained" });
+			expect(exit).toMatchObject({ code: 5, reason: { code: "node_drained", crash: false } });
+		});
+	});
+
+	it("D28: while it holds jobs, no autoscaler may remove its node", async () => {
+		const { launcher } = open();
+		const spec = script(SCRIPTS.runs);
+		await launcher.start(spec);
+		const annotations = async (): Promise<Record<string, string>> =>
+			(await podOf(spec)).metadata.annotations ?? {};
+		launcher.setBusy!(spec.workerId, true);
+		await until(
+			"it is marked",
+			async () =>
+				Object.entries(await annotations()).filter(
+					([key, value]) => BUSY_ANNOTATIONS[key] === value,
+				).length === 2,
+		);
+		launcher.setBusy!(spec.workerId, false);
+		await until("it is not marked", async () =>
+			Object.keys(await annotations()).every((key) => !(key in BUSY_ANNOTATIONS)),
+		);
+		await launcher.stop(spec.workerId, 0);
+	});
+
+	it("D34: Pods that no service recorded are deleted, those of others are not", async () => {
+		const own = { serviceId: `${serviceId}-strays` };
+		const first = open();
+		const kept = { ...script(SCRIPTS.runs), ...own };
+		const lost = { ...script(SCRIPTS.runs), ...own };
+		const elsewhere = { ...script(SCRIPTS.runs), ...own, endpoint: "another" };
+		const [handle] = [await first.launcher.start(kept)];
+		for (const spec of [lost, elsewhere]) {
+			await first.launcher.start(spec);
+			await until("it is ready", () => readdirSync(folder(spec)).includes("ready"));
+		}
+		await first.launcher.close();
+		const { launcher } = open();
+		expect(await launcher.adopt(kept.workerId, handle)).toBe(true);
+		const endpoints = [{ id: "sample", settings: kept.settings }];
+		const strays = { ...own, recorded: [kept.workerId], endpoints };
+		expect(await launcher.removeStrays(strays)).toBe(1);
+		await until("it ends", async () => (await processesOfPod(podName(lost))) === 0);
+		expect(await processesOfPod(podName(elsewhere)), "another server's").toBe(1);
+		expect(await launcher.list()).toEqual([kept.workerId]);
+	});
+
+	it("D34: what is written meanwhile is in the log of the adopted worker, each line once", async () => {
+		const first = open();
+		const spec = script(
+			'i=0; while [ ! -e "$PIDS/release" ]; do i=$((i+1)); echo "line $i"; sleep 0.01; done; echo end',
+		);
+		const handle = await first.launcher.start(spec);
+		const log = logPath(logDir, spec.workerId);
+		await until("lines are copied", () => readFileSync(log, "utf8").includes("line 10\n"));
+		await first.launcher.close();
+		const second = open();
+		const before = readFileSync(log, "utf8").length;
+		expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+		await until("lines are copied again", () => readFileSync(log, "utf8").length > before + 200);
+		writeFileSync(join(folder(spec), "release"), "");
+		expect(await second.exits.next(spec.workerId)).toMatchObject({
+			code: 0,
+			lastOutput: expect.stringMatching(/end$/),
+		});
+		const text = readFileSync(log, "utf8");
+		const numbers = [...text.matchAll(/line (\d+)/g)].map((match) => Number(match[1]));
+		expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+	});
+
+	it("D36: sluice doctor names each right that is missing, and absent registry Secrets", async () => {
+		const check = async (settings: Partial<KubernetesSettings>): Promise<string[]> => {
+			const launcher = { type: "kubernetes", image: IMAGE, ...settings } as const;
+			const found = await findings([{ id: "sample", launcher }], ENV);
+			return found.map(({ level, message }) => `${level}: ${message}`);
+		};
+		expect(await check({ namespace: place.name, imagePullSecrets: ["registry"] })).toEqual([
+			expect.stringMatching(/^ok: All rights in namespace sluice-/),
+			expect.stringMatching(/^problem: Secret registry, .* does not exist in namespace sluice-/),
+		]);
+		expect(await check({ namespace: "default" })).toEqual([
+			expect.stringMatching(
+				/^problem: These rights are missing in namespace default .*: create pods, .*, list events; 'sample' cannot/,
+			),
+		]);
+	});
+});

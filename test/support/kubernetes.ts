@@ -1,0 +1,114 @@
+/**
+ * A real Kubernetes for tests, where there is one: `SLUICE_TEST_KUBERNETES` is a folder with
+ * `admin.kubeconfig`, `launcher.kubeconfig` of a user `launcher` without rights, and `docker.sock`
+ * of the daemon that runs the containers of its only node, on this machine. Nothing is pulled.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { systemClock } from "../../src/clock.ts";
+import { kubernetesClient } from "../../src/launchers/kubernetes/client.ts";
+import type { KubernetesClient } from "../../src/launchers/kubernetes/client.ts";
+import { connectionOf } from "../../src/launchers/kubernetes/credentials.ts";
+import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
+import { RIGHTS } from "../../src/launchers/kubernetes/rights.ts";
+import { dockerAt } from "./docker.ts";
+
+const FOLDER = process.env["SLUICE_TEST_KUBERNETES"];
+
+/** Why tests with Pods cannot run here; undefined where they can. */
+export const noKubernetes =
+	FOLDER === undefined ? "SLUICE_TEST_KUBERNETES names no cluster" : undefined;
+
+/** The title of a suite, with the reason why it does not run. */
+export function titledKubernetes(title: string): string {
+	return noKubernetes === undefined ? title : `${title} (skipped: ${noKubernetes})`;
+}
+
+export const ADMIN = join(FOLDER ?? "", "admin.kubeconfig");
+export const LAUNCHER = join(FOLDER ?? "", "launcher.kubeconfig");
+export const DOCKER = `unix://${join(FOLDER ?? "", "docker.sock")}`;
+
+/** Pods without a network of their own: the cluster has no network plugin. */
+export const ON_NODE = { spec: { hostNetwork: true } } as const;
+
+export function clientOf(kubeconfig: string): KubernetesClient {
+	return kubernetesClient(connectionOf({ KUBECONFIG: kubeconfig }, { clock: systemClock }));
+}
+
+export interface Namespace {
+	name: string;
+	admin: KubernetesClient;
+	/** Path of one of its objects, or of all of a kind. */
+	path(kind: string, name?: string): string;
+	pods(): Promise<Pod[]>;
+	remove(): Promise<void>;
+}
+
+/** A new namespace, in which the user `launcher` has the documented rights. */
+export async function namespace(name: string): Promise<Namespace> {
+	const admin = clientOf(ADMIN);
+	const path = (kind: string, object?: string): string =>
+		`/api/v1/namespaces/${name}/${kind}${object === undefined ? "" : `/${object}`}`;
+	await admin.call("POST", "/api/v1/namespaces", { body: { metadata: { name } } });
+	const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}`;
+	const metadata = { name: "sluice" };
+	const rules = RIGHTS.map(({ resource, verbs }) => ({
+		apiGroups: [""],
+		resources: [resource],
+		verbs,
+	}));
+	await admin.call("POST", `${rbac}/roles`, { body: { metadata, rules } });
+	await admin.call("POST", `${rbac}/rolebindings`, {
+		body: {
+			metadata,
+			roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "sluice" },
+			subjects: [{ kind: "User", name: "launcher", apiGroup: "rbac.authorization.k8s.io" }],
+		},
+	});
+	const pods = async (): Promise<Pod[]> =>
+		(await admin.call<{ items: Pod[] }>("GET", path("pods"))).items;
+	return {
+		name,
+		admin,
+		path,
+		pods,
+		async remove() {
+			for (const {
+				metadata: { name: pod },
+			} of await pods())
+				await admin
+					.call("DELETE", path("pods", pod), { body: { gracePeriodSeconds: 0 } })
+					.catch(() => {});
+			await admin.call("DELETE", `/api/v1/namespaces/${name}`);
+			await admin.close();
+		},
+	};
+}
+
+/** How many processes run in the containers of a Pod, without the pauses of scripts. */
+export async function processesOfPod(pod: string): Promise<number> {
+	const filters = [
+		`label=io.kubernetes.pod.name=${pod}`,
+		"label=io.kubernetes.container.name=worker",
+	];
+	const ids = await dockerAt(DOCKER, "ps", "-q", ...filters.flatMap((each) => ["--filter", each]));
+	let count = 0;
+	for (const id of ids.split("\n").filter((each) => each !== "")) {
+		const rows = await dockerAt(DOCKER, "top", id, "-eo", "pid,args").catch(() => "");
+		const commands = rows
+			.split("\n")
+			.slice(1)
+			.map((row) => row.replace(/^\s*\d+\s+/, ""));
+		count += commands.filter((each) => !/^(sleep 0|\/pause)/.test(each)).length;
+	}
+	return count;
+}
+
+/** The address of the cluster's API server. */
+export function serverOf(kubeconfig: string): string {
+	const { clusters } = parse(readFileSync(kubeconfig, "utf8")) as {
+		clusters: { cluster: { server: string } }[];
+	};
+	return clusters[0]!.cluster.server;
+}
