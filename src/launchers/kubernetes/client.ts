@@ -1,6 +1,5 @@
 /** Calls of the Kubernetes API (docs/decisions/0037-kubernetes-client.md). */
-import { Agent } from "undici";
-import type { Dispatcher } from "undici";
+import type { Agent, Dispatcher } from "undici";
 import type { Connection } from "./credentials.ts";
 import type { Credentials } from "./exec-plugin.ts";
 
@@ -47,10 +46,12 @@ export function kubernetesClient(connection: Connection): KubernetesClient {
 	let agent: { cert: string | undefined; agent: Agent } | undefined;
 
 	/** A plugin may return another certificate. */
-	function agentOf({ cert, key }: Credentials): Agent {
+	async function agentOf({ cert, key }: Credentials): Promise<Agent> {
+		// Most services use no cluster.
+		const undici = await import("undici");
 		if (agent && agent.cert === cert) return agent.agent;
 		void agent?.agent.close();
-		const made = new Agent({
+		const made = new undici.Agent({
 			connections: CONNECTIONS,
 			keepAliveTimeout: 20_000,
 			connect: {
@@ -75,7 +76,7 @@ export function kubernetesClient(connection: Connection): KubernetesClient {
 	): Promise<Dispatcher.ResponseData> {
 		const credentials = await connection.credentials(renew);
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
-		const response = await agentOf(credentials).request({
+		const response = await (await agentOf(credentials)).request({
 			origin: server,
 			method,
 			path: q.query ? `${path}?${String(new URLSearchParams(q.query))}` : path,
