@@ -92,7 +92,7 @@ export interface Events {
 		lastOutput: string;
 		reason?: ExitReason;
 	};
-	/** A worker could not be started; the next attempt is after `retryMs`. */
+	/** A worker could not be started, crashed or is unhealthy; the next start is after `retryMs`. */
 	"worker.failed": { endpoint: string; reason: string; retryMs: number };
 	/** Two processes poll with one worker id; the later one was refused (D26). */
 	"worker.duplicate": { endpoint: string; worker: string };

@@ -4,7 +4,7 @@ import { openEvents } from "./event-stream.ts";
 import { whileVisible } from "./visible.ts";
 
 /**
- * `off`: nothing was asked for, `over`: it onEvent its end, `lost`: it broke and is tried again,
+ * `off`: nothing was asked for, `over`: it reached its end, `lost`: it broke and is tried again,
  * `refused`: it cannot be had.
  */
 export type EventsState = "off" | "open" | "over" | "lost" | "refused";

@@ -31,7 +31,7 @@ export function forget(id: string): void {
 	publish({ endpoints: feed.endpoints?.filter((endpoint) => endpoint.id !== id) });
 }
 
-/** The first event of a connection contains all endpoints. */
+/** Every event contains all endpoints. */
 function onOverview(data: string): void {
 	const update = JSON.parse(data) as { at: string | number; endpoints: Overview[] };
 	publish({ endpoints: inOrder(update.endpoints), at: new Date(update.at).getTime(), live: true });

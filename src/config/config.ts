@@ -76,7 +76,8 @@ export function loadConfig(
 			optionValue(sources, option, problems, file),
 		]),
 	) as unknown as Values;
-	const store = storeAddress(values.store, cwd);
+	// A value of another type is among the problems.
+	const store = storeAddress(String(values.store), cwd);
 	if (store.kind === "postgres" && values.secret === undefined)
 		problems.push(
 			"SLUICE_SECRET must be set when the store is PostgreSQL, to the same text on all " +

@@ -27,7 +27,7 @@ export const FINAL_STATES = [
  * - `start`: begins an attempt, with lease and deadline
  * - `settle`: sets the end and the result's expiry
  * - `front` / `back`: queues the job at that end, with a new ttl
- * - `loss`: counts a loss, and a retry
+ * - `loss`: counts a loss, and a retry if the job is queued again
  * - `close`: moves the running attempt into the history
  * - `clear`: removes output, error, chunks, cursor and losses
  * - `stop`: asks the worker to stop

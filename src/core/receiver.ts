@@ -36,7 +36,7 @@ export const LONGEST_PAUSE_MS = 600_000;
 /** Failed deliveries, beside the time, after which a receiver is disabled. */
 export const DISABLE_AFTER_FAILED = 10;
 
-export interface Attempt {
+export interface ReceiverAttempt {
 	/** Absent without an answer. */
 	status?: number | undefined;
 	/** Why it failed. */
@@ -51,7 +51,7 @@ export interface Attempt {
 /** The standing after an attempt; undefined if it succeeded. */
 export function afterAttempt(
 	before: ReceiverStanding | undefined,
-	{ status, reason, last, disableAfterMs, now }: Attempt,
+	{ status, reason, last, disableAfterMs, now }: ReceiverAttempt,
 ): ReceiverStanding | undefined {
 	if (status === 200) return undefined;
 	const unanswered = status === undefined ? (before?.unanswered ?? 0) + 1 : 0;

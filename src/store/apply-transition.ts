@@ -24,20 +24,21 @@ export interface TransitionParts<Row extends JobRow> {
 	};
 	records: { update(row: Row, change: Partial<Row>): Row; remove(row: Row): void };
 	attempts: {
-		add(row: Row, past: Attempt): void /** Ended attempts, oldest first. */;
+		add(row: Row, past: Attempt): void;
+		/** Ended attempts, oldest first. */
 		list(row: Row): Attempt[];
 		remove(row: Row): void;
 	};
 	payloads: {
-		setResult(row: Row, result: Result): void /** Removes input and result. */;
+		setResult(row: Row, result: Result): void;
+		/** Removes input and result. */
 		erase(row: Row): void;
 	};
 	/** Drops chunks; returns the cursor after that. */
 	chunks: { drop(row: Row, which: "undelivered" | "all"): number };
 	deliveries: {
-		add(
-			delivery: NewDelivery,
-		): void /** Drops the bodies of a job's deliveries once they are finished. */;
+		add(delivery: NewDelivery): void;
+		/** Drops the bodies of a job's deliveries once they are finished. */
 		erase(job: { endpoint: string; id: string }): void;
 	};
 	signal: (signal: Signal) => void;

@@ -80,7 +80,7 @@ it("D30, D26: other servers are notified of keys and tokens that end, and of not
 	expect((await keys.list()).map(({ name }) => name)).toEqual(["odd \u0000 \ud800"]);
 	await keys.remove({ id: "key-1", now: T0 });
 	await tokens.remove({ worker: "w" });
-	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
+	expect([here.own, here.others]).toEqual([[], [{ kind: "access" }, { kind: "access" }]]);
 });
 
 it("D31: other servers are notified of sessions that end, and of nothing else", async (test) => {
@@ -94,7 +94,7 @@ it("D31: other servers are notified of sessions that end, and of nothing else", 
 	expect(here.others).toEqual([]);
 	await sessions.remove({ id: "session-1" });
 	await sessions.removeAll({});
-	expect([here.own, here.others]).toEqual([[], [{ kind: "keys" }, { kind: "keys" }]]);
+	expect([here.own, here.others]).toEqual([[], [{ kind: "access" }, { kind: "access" }]]);
 });
 
 it("D39: other servers are notified when an endpoint changes, and of its tokens when it is forgotten", async (test) => {
@@ -113,7 +113,7 @@ it("D39: other servers are notified when an endpoint changes, and of its tokens 
 	expect(await signalsOf(() => endpoints.remove({ id: "a" }))).toEqual(["endpoints"]);
 	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([
 		"endpoints",
-		"keys",
+		"access",
 	]);
 	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
 	expect(here.own).toEqual([]);

@@ -13,7 +13,7 @@ import { printEvents, workerLine } from "./log-lines.ts";
 import type { DevState } from "./state.ts";
 import type { DevTarget } from "./target.ts";
 import { devWorker } from "./worker-process.ts";
-import type { Crash, DevWorker, WorkerRegistry } from "./worker-process.ts";
+import type { Crash, DevWorker, DevWorkers } from "./worker-process.ts";
 
 /** A running service; the worker starts at the first `restart`. */
 export interface DevSession {
@@ -84,7 +84,7 @@ function workerRegistry(
 	{ engine, url }: App,
 	events: EventBus,
 	{ endpoint, state }: { endpoint: string; state: DevState },
-): WorkerRegistry {
+): DevWorkers {
 	const worked = new Set<string>();
 	events.on("job.started", ({ worker }) => void worked.add(worker));
 	const find = (id: string) => [...engine.workers.of(endpoint)].find((worker) => worker.id === id);

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import type { Clock } from "../../clock.ts";
 import type { DevTarget } from "./target.ts";
 
-export interface WorkerRegistry {
+export interface DevWorkers {
 	/** Variables for a new worker, including `RUNPOD_POD_ID`. */
 	newWorker(): Promise<Record<string, string>>;
 	/** Requeues the worker's jobs; returns their number. */
@@ -35,7 +35,7 @@ export interface Crash {
 interface Options {
 	target: DevTarget;
 	env: Readonly<Record<string, string>>;
-	registry: WorkerRegistry;
+	registry: DevWorkers;
 	clock: Clock;
 	onLine: (text: string) => void;
 	onCrash: (crash: Crash) => void;

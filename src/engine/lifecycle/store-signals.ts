@@ -20,7 +20,7 @@ export function listenToStore(d: Domains): () => void {
 				return d.jobs.onChunks(signal.id);
 			case "endpoints":
 				return d.endpoints.refresh();
-			case "keys":
+			case "access":
 				return d.access.forgetCached();
 			case "servers":
 				return d.membership.nudge();

@@ -54,7 +54,8 @@ interface Budget {
 
 /** Admission on one server. `now`: ms since the epoch. */
 export function admission(now: () => EpochMs): {
-	admit: (q: AdmissionRequest) => Admission | undefined /** Budgets in memory. */;
+	admit: (q: AdmissionRequest) => Admission | undefined;
+	/** Budgets in memory. */
 	readonly size: number;
 } {
 	const budgets = new Map<string, Budget>();

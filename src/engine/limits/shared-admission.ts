@@ -94,7 +94,8 @@ export function sharedAdmission({
 	events,
 }: SharedAdmissionDeps): {
 	admit: Admit;
-	loop: Loop /** Budgets in memory. */;
+	loop: Loop;
+	/** Budgets in memory. */
 	readonly size: number;
 } {
 	const budgets = new Map<string, Budget>();

@@ -1,4 +1,4 @@
-/** How long no worker of an endpoint is started after one that exited before it worked (D28, D29). */
+/** How long no worker of an endpoint is started after a crash or a failed start (D28, D29). */
 import type { EpochMs } from "../../core/time.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";

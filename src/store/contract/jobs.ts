@@ -123,7 +123,7 @@ export interface JobStore {
 	/** Waiting jobs, except low priority, and since when the oldest waits (D20, D27). */
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**
-	 * Gives up to `limit` jobs to a worker, oldest first, low priority last, with inputs of at most
+	 * Gives up to `limit` jobs to a worker, in queue order, low priority last, with inputs of at most
 	 * `maxBytes` characters in total (but at least one job). Skips lapsed jobs and those fenced from
 	 * this worker.
 	 */

@@ -53,11 +53,11 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A hint (rule 8). `queued`: a job waits again, after `worker` lost it. `purged`: the waiting jobs
- * of an endpoint were removed. `delivery`: a webhook is due. The last five only arrive from other
- * servers: chunks were added to a job, or its stream is free again; endpoints, keys,
- * sessions or worker tokens changed; a server started, left or freed leases; `lost`: hints may be missing, and every
- * waiter must read the store.
+ * A hint (rule 8). `queued`: a job waits; `worker`, if one lost it. `purged`: the waiting jobs of an
+ * endpoint were removed. `delivery`: a webhook is due. `lost`: hints may be missing, and every
+ * waiter must read the store. The others only arrive from other servers: chunks were added to a
+ * job, or its stream is free again; endpoints changed; keys, sessions or worker tokens (`access`)
+ * changed; a server started, left or freed leases.
  */
 export type Signal =
 	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined }
@@ -67,7 +67,7 @@ export type Signal =
 	| { kind: "delivery" }
 	| { kind: "chunks"; endpoint: string; id: string }
 	| { kind: "endpoints" }
-	| { kind: "keys" }
+	| { kind: "access" }
 	| { kind: "servers" }
 	| { kind: "lost" };
 

@@ -20,7 +20,7 @@ export function current<Row extends JobRow>(
 	return row?.job.erased ? undefined : row;
 }
 
-/** Whether the worker runs the job now (contract rule 7). */
+/** Whether the worker runs the job now (D16). */
 export function holds(row: JobRow, worker: string): boolean {
 	return row.job.state === RUNNING && row.job.worker === worker;
 }

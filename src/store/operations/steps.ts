@@ -62,7 +62,7 @@ export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
 }
 
 /** A pending delivery after a try. */
-export function afterTry<Row extends DeliveryRow>(
+export function recordTry<Row extends DeliveryRow>(
 	row: Row,
 	{ tried, state, dueAt }: Query<"webhooks.tried">,
 ): Row {

@@ -87,7 +87,7 @@ export function openEndpoints({
 				return "removed";
 			});
 			if (outcome === "removed")
-				for (const kind of ["endpoints", "keys"] as const) notifyOthers({ kind });
+				for (const kind of ["endpoints", "access"] as const) notifyOthers({ kind });
 			return outcome !== "kept";
 		},
 	};

@@ -72,7 +72,7 @@ export function openKeys({
 				await run(REMOVE_SESSIONS, [id]);
 				return rotated;
 			});
-			if (count > 0) notifyOthers({ kind: "keys" });
+			if (count > 0) notifyOthers({ kind: "access" });
 			return count > 0;
 		},
 
@@ -86,7 +86,7 @@ export function openKeys({
 					for (const each of [REMOVE, REMOVE_SESSIONS]) await run(each, [id]);
 				return found;
 			});
-			if (outcome === "removed") notifyOthers({ kind: "keys" });
+			if (outcome === "removed") notifyOthers({ kind: "access" });
 			return outcome;
 		},
 	};
@@ -128,7 +128,7 @@ export function openTokens({
 
 		async remove({ worker }) {
 			const { count } = await write((run) => run.run(REMOVE_TOKENS, [worker]));
-			if (count > 0) notifyOthers({ kind: "keys" });
+			if (count > 0) notifyOthers({ kind: "access" });
 		},
 	};
 }

@@ -56,14 +56,14 @@ export function openSessions({
 		async remove({ id }) {
 			if (!isStorable(id)) return false;
 			const { count } = await write((run) => run.run(REMOVE, [id]));
-			if (count > 0) notifyOthers({ kind: "keys" });
+			if (count > 0) notifyOthers({ kind: "access" });
 			return count > 0;
 		},
 
 		async removeAll({ keyId, except }) {
 			if (!isStorable(keyId ?? "")) return 0;
 			const { count } = await write((run) => run.run(REMOVE_ALL, [keyId ?? null, except ?? null]));
-			if (count > 0) notifyOthers({ kind: "keys" });
+			if (count > 0) notifyOthers({ kind: "access" });
 			return count;
 		},
 	};

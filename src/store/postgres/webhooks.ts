@@ -2,7 +2,7 @@
 import type { DeliveryState } from "../../core/delivery.ts";
 import { afterAttempt } from "../../core/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
-import { afterTry, withoutNumber } from "../operations/steps.ts";
+import { recordTry, withoutNumber } from "../operations/steps.ts";
 import type { Signal } from "../contract/store.ts";
 import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
@@ -152,7 +152,7 @@ export function openWebhooks({
 			const { after, resumed } = await write(async ({ run }) => {
 				const [found] = (await run(PENDING, [q.id])).rows;
 				if (!found) return {};
-				const { id, endpoint, tries, used, state, dueAt } = afterTry(deliveryOf(found), q);
+				const { id, endpoint, tries, used, state, dueAt } = recordTry(deliveryOf(found), q);
 				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
 				if (!counts) return {};
 				const receiver = String(found.at(-1));

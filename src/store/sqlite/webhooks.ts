@@ -2,7 +2,7 @@
 import type { DeliveryState } from "../../core/delivery.ts";
 import { afterAttempt } from "../../core/receiver.ts";
 import type { ReceiverRow } from "../../core/receiver.ts";
-import { afterTry, withoutNumber } from "../operations/steps.ts";
+import { recordTry, withoutNumber } from "../operations/steps.ts";
 import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DueDelivery } from "../contract/webhooks.ts";
 import { bytesOf } from "./rows/blocks.ts";
@@ -131,7 +131,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 		tried({ counts, ...q }) {
 			const row = deliveries.find(q.id);
 			if (row?.state !== "pending") return undefined;
-			const after = afterTry(row, q);
+			const after = recordTry(row, q);
 			deliveries.update(after);
 			const [receiver, erase] = receiverOfDelivery.get(row.number) as [string, number];
 			if (erase === 1 && after.state !== "pending") deliveries.dropBody(row.number);

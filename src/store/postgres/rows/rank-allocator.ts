@@ -8,8 +8,8 @@
 const PER_MS = 2048;
 
 /** The rank `ms` earlier than a rank at the back. */
-export function earlier(place: number, ms: number): number {
-	return place - ms * PER_MS;
+export function earlier(rank: number, ms: number): number {
+	return rank - ms * PER_MS;
 }
 
 export interface RankAllocator {
