@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { systemClock } from "../../src/clock.ts";
-import { kubernetesClient } from "../../src/launchers/kubernetes/client.ts";
+import { kubernetesClient, linesOf } from "../../src/launchers/kubernetes/client.ts";
 import type { KubernetesClient } from "../../src/launchers/kubernetes/client.ts";
 import { connectionOf } from "../../src/launchers/kubernetes/credentials.ts";
 import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
@@ -111,4 +111,30 @@ export function serverOf(kubeconfig: string): string {
 		clusters: { cluster: { server: string } }[];
 	};
 	return clusters[0]!.cluster.server;
+}
+
+/** Most Pods that existed at any moment from now on, as the API server's watch reports it. */
+export async function podCount({
+	admin,
+	path,
+}: Namespace): Promise<{ most(): number; end(): void }> {
+	const left = new AbortController();
+	const present = new Set<string>();
+	let most = 0;
+	const stream = await admin.stream(path("pods"), {
+		query: { watch: "true" },
+		signal: left.signal,
+	});
+	async function follow(): Promise<void> {
+		for await (const lines of linesOf(stream)) {
+			for (const line of lines) {
+				const { type, object } = JSON.parse(line.toString("utf8")) as { type: string; object: Pod };
+				if (type === "DELETED") present.delete(object.metadata.uid);
+				else present.add(object.metadata.uid);
+				most = Math.max(most, present.size);
+			}
+		}
+	}
+	follow().catch(() => {});
+	return { most: () => most, end: () => left.abort() };
 }
