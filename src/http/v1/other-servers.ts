@@ -1,6 +1,6 @@
 /** Forwards requests about workers of other servers. */
 import { request as httpRequest } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { drained } from "../call.ts";
 import type { Call } from "../call.ts";
