@@ -8,11 +8,14 @@ COPY package.json package-lock.json ./
 # What the packages' own scripts would bring is for tests only.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm run build && npm run --silent sbom > sbom.cdx.json && npm prune --omit=dev --ignore-scripts
 
 FROM ${BASE}
 WORKDIR /app
-COPY --from=build /app/package.json ./
+LABEL org.opencontainers.image.title=Sluice \
+      org.opencontainers.image.description="Self-hosted serverless job endpoints" \
+      org.opencontainers.image.licenses=Apache-2.0
+COPY --from=build /app/package.json /app/sbom.cdx.json /app/LICENSE ./
 COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist
 COPY --from=build /app/node_modules node_modules
@@ -20,7 +23,9 @@ COPY --from=build /app/node_modules node_modules
 RUN mkdir -m 700 /data && chown 1000:1000 /data
 VOLUME /data
 USER 1000:1000
+# Runs with a read-only root file system: only /data is written.
 ENV SLUICE_HOST=0.0.0.0 SLUICE_STORE=sqlite:/data/sluice.db SLUICE_DATA_DIR=/data
 EXPOSE 8080
+HEALTHCHECK --interval=5s --timeout=5s --start-period=30s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SLUICE_PORT || 8080}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/bin/sluice.js"]
 CMD ["serve"]
