@@ -109,6 +109,35 @@ export const ENDPOINT_METRICS = route({
 	query: [FROM, TO, STEP],
 });
 
+export const DEMAND = {
+	type: "object",
+	required: ["wanted", "waiting", "running", "oldestWaitSeconds"],
+	properties: {
+		wanted: {
+			...COUNT,
+			description:
+				"Workers that the endpoint should have, from workersMin to workersMax: one for scalerValue jobs " +
+				"with REQUEST_COUNT, else for each waiting or running job.",
+		},
+		waiting: { ...COUNT, description: "Waiting jobs without those of low priority; 0 if paused." },
+		running: COUNT,
+		oldestWaitSeconds: { ...COUNT, description: "Wait of the oldest one; 0 without any." },
+	},
+} as const;
+
+export const ENDPOINT_DEMAND = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/demand",
+	access: "read",
+	name: "endpointDemand",
+	summary: "How many workers the endpoint wants, for autoscalers outside of Sluice such as KEDA.",
+	answer: {
+		description: "The demand. While the store is unavailable the answer is 503, never 0.",
+		schema: DEMAND,
+		example: { wanted: 3, waiting: 2, running: 1, oldestWaitSeconds: 4 },
+	},
+});
+
 export const ENDPOINT_FILTER = text("endpoint", 64, "Only this endpoint.");
 export const INTERVAL = whole("interval", {
 	minimum: 1,

@@ -15,7 +15,7 @@ import {
 	sdkRoute,
 } from "./jobs.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
-import { ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
+import { DEMAND, ENDPOINT_DEMAND, ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
 import type { RouteDefinition } from "./route.ts";
 import type { JsonSchema } from "./schema.ts";
 import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
@@ -39,6 +39,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Worker: WORKER,
 	Server: SERVER,
 	Metrics: METRICS,
+	Demand: DEMAND,
 	Bulk: BULK,
 	JobSummary: JOB_SUMMARY,
 	JobDetail: JOB_DETAIL,
@@ -55,6 +56,7 @@ const OTHER_ROUTES = [
 	...ENDPOINT_ROUTES,
 	...WORKER_ADMIN_ROUTES,
 	ENDPOINT_METRICS,
+	ENDPOINT_DEMAND,
 	FEED,
 	...JOB_RECORD_ROUTES,
 	...WEBHOOK_ROUTES,

@@ -61,6 +61,7 @@ const HANDLERS: Handlers = {
 	workerLogs: logs.logs,
 	stopWorker: workers.stop,
 	endpointMetrics: metrics.metrics,
+	endpointDemand: metrics.demand,
 	feed: liveFeed.feed,
 	listJobs: jobs.list,
 	getJob: jobs.get,

@@ -16,7 +16,7 @@ vi.mock("../../src/launchers/index.ts", async (original) => {
 	return registry;
 });
 
-const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "busy"];
+const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "stuck", "busy"];
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
@@ -174,6 +174,22 @@ describe("an exit with the platform's reason", () => {
 			message: "Workers exit before taking a job: it used more than 64Mi.",
 		});
 	});
+});
+
+it("D28: a worker whose platform did not respond to its stop is stopped later", async () => {
+	const { worker, id } = await launched("stuck");
+	await completed("stuck", id);
+	const failed = service.next("fault");
+	state.reachable = false;
+	await call(service.url, `/v1/endpoints/stuck/workers/${worker}/stop`, { method: "POST" });
+	await advanceUntil(clock, () => calls.includes(`stop ${worker}`), 500);
+	expect(await failed).toMatchObject({ where: `stopping ${worker}` });
+	const exited = service.next("worker.exited", (facts) => facts.worker === worker);
+	state.reachable = true;
+	let isOver = false;
+	void exited.then(() => (isOver = true));
+	await advanceUntil(clock, () => isOver, 500);
+	expect(await workers("stuck")).toEqual([]);
 });
 
 it("D28: the launcher learns when a worker holds a job, and when it holds none", async () => {

@@ -4,6 +4,8 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
+import { demand } from "./demand.ts";
+import type { Demand } from "./demand.ts";
 import { endpointSnapshots } from "./endpoint-snapshots.ts";
 import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
 import { health } from "./health.ts";
@@ -15,6 +17,8 @@ import { rollingWindow } from "./rolling-window.ts";
 
 export interface Metrics extends Pick<MetricHistory, "history" | "totals" | "storeMs"> {
 	health(endpoint: string): ReturnType<typeof health>;
+	/** How many workers it wants. */
+	demand(endpoint: string): Promise<Demand>;
 	/** Every endpoint with its counts. */
 	snapshots(): Promise<EndpointSnapshot[]>;
 	/** Bytes of inputs, results and chunks by endpoint (D43). */
@@ -29,7 +33,7 @@ export interface Metrics extends Pick<MetricHistory, "history" | "totals" | "sto
 interface Deps extends EngineContext {
 	/** Random, of each start of this server its own. */
 	run: string;
-	endpoints: Pick<Endpoints, "all" | "has">;
+	endpoints: Pick<Endpoints, "all" | "has" | "get" | "paused">;
 	cluster: Pick<Cluster, "leads">;
 	views: Pick<WorkerViews, "of">;
 }
@@ -44,6 +48,7 @@ export function createMetrics(d: Deps): Metrics {
 	});
 	return {
 		health: (endpoint) => health(d, endpoint),
+		demand: (endpoint) => demand(d, endpoint),
 		snapshots,
 		stored: d.store.jobs.stored,
 		history: history.history,

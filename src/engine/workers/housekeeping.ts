@@ -6,11 +6,13 @@ import type { EngineContext } from "../context.ts";
 import type { WorkerLauncher } from "./launch.ts";
 import { silentWorkers } from "./silent-workers.ts";
 import { endPolls } from "./worker-registry.ts";
-import type { WorkerRegistry } from "./worker-registry.ts";
+import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 import { FORGET_MS } from "./worker-views.ts";
 
 /** Time between two checks, ms. */
 const CHECK_MS = 500;
+/** Between two attempts to stop a worker, ms. */
+const STOP_AGAIN_MS = 5000;
 
 interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "background"> {
 	registry: WorkerRegistry;
@@ -35,6 +37,15 @@ export function workerHousekeeping(d: Deps): Loop {
 		}
 	}
 
+	/** Those whose platform did not respond before; their grace is over. */
+	function stopAgain(worker: Worker): void {
+		const { unstopped } = worker;
+		if (!unstopped || d.now() - unstopped.at < STOP_AGAIN_MS) return;
+		worker.unstopped = undefined;
+		const stop = d.launcher.stop(worker, { why: unstopped.why, graceMs: 0 });
+		d.background.run(`stopping ${worker.id}`, stop);
+	}
+
 	d.events.on("endpoint.removed", stopRemoved);
 	d.events.on("endpoints.changed", stopRemoved);
 	d.events.on("endpoint.deleted", ({ endpoint }) => {
@@ -50,6 +61,7 @@ export function workerHousekeeping(d: Deps): Loop {
 			killSilent();
 			for (const worker of registry.all()) {
 				d.launcher.reportBusy(worker);
+				stopAgain(worker);
 				const isPolling = worker.takes + worker.stops > 0;
 				if (!worker.managed && !isPolling && d.now() - worker.seenAt >= FORGET_MS)
 					registry.forget(worker);

@@ -147,7 +147,12 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		if (graceMs > 0) await d.clock.sleep(POLLS_OUT_MS);
 		// The launcher does not know a worker yet that is only just being started.
 		await starts.get(worker.id)?.catch(() => {});
-		await launcher.stop(worker.id, graceMs);
+		try {
+			await launcher.stop(worker.id, graceMs);
+		} catch (error) {
+			worker.unstopped = { why, at: d.now() };
+			throw error;
+		}
 	}
 
 	const isLeaving = (worker: Worker): boolean => worker.draining || stopping.has(worker.id);

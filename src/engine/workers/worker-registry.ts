@@ -47,6 +47,8 @@ export interface Worker {
 	draining: boolean;
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
+	/** A stop of it failed: its platform did not respond. */
+	unstopped?: { why: string; at: EpochMs } | undefined;
 	/** Hash of what it was launched with (see `worker-spec.ts`). */
 	launchedAs?: string;
 	/** GPUs of the machine that are assigned to it. */

@@ -1,6 +1,6 @@
 /** `/v1/endpoints/{endpoint}/metrics`: endpoint history (D39, D40). */
 import { DEFAULT_STEPS, FROM, STEP, TO } from "../../api/metrics.ts";
-import type { ENDPOINT_METRICS } from "../../api/metrics.ts";
+import type { ENDPOINT_DEMAND, ENDPOINT_METRICS } from "../../api/metrics.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { badQuery } from "../../core/errors.ts";
 import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS } from "../../core/metrics/metric-buckets.ts";
@@ -27,4 +27,9 @@ export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METR
 		to,
 	});
 	return { step: found.step, from: isoJobTime(call.engine, found.from), series: found.series };
+}
+
+/** GET .../demand: for those who start workers themselves. */
+export async function demand(call: Call): Promise<AnswerOf<typeof ENDPOINT_DEMAND>> {
+	return await call.engine.metrics.demand(call.params.endpoint);
 }

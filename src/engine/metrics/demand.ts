@@ -1,0 +1,52 @@
+/** How many workers an endpoint wants, for those that start them outside of Sluice (D27). */
+import { desiredWorkers } from "../../core/workers/autoscaling.ts";
+import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+
+export interface Demand {
+	wanted: number;
+	waiting: number;
+	running: number;
+	oldestWaitSeconds: number;
+}
+
+/**
+ * One worker for `scalerValue` jobs with REQUEST_COUNT, else for each job: who starts workers from
+ * outside knows their delays better. Throws as the store does: an outage is not a demand of 0.
+ */
+export async function demand(
+	d: Pick<EngineContext, "store" | "now"> & { endpoints: Pick<Endpoints, "get" | "paused"> },
+	id: string,
+): Promise<Demand> {
+	const endpoint = d.endpoints.get(id);
+	const now = d.now();
+	const [waits, counts] = await Promise.all([
+		d.store.jobs.waiting({ endpoint: id, now }),
+		d.store.jobs.counts({ endpoint: id, now }),
+	]);
+	const { jobs: waiting, oldestQueuedAt = now } = d.endpoints.paused(id) ? { jobs: 0 } : waits;
+	const running = counts.inProgress;
+	const { workersMin, workersMax, scalerType, scalerValue } = endpoint;
+	const wanted = desiredWorkers(
+		{ ...NO_WORKERS, waiting, inProgress: running },
+		{
+			workersMin,
+			workersMax,
+			scalerType: "REQUEST_COUNT",
+			scalerValue: scalerType === "REQUEST_COUNT" ? scalerValue : 1,
+		},
+	);
+	return { wanted, waiting, running, oldestWaitSeconds: Math.round((now - oldestQueuedAt) / 1000) };
+}
+
+const NO_WORKERS = {
+	oldestWaitMs: 0,
+	busy: 0,
+	busyLow: 0,
+	idle: 0,
+	idleFresh: 0,
+	starting: 0,
+	idleTooLong: 0,
+	stopping: 0,
+	sinceStartMs: Infinity,
+};
