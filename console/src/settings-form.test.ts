@@ -92,6 +92,22 @@ describe("the launchers of a new endpoint", () => {
 		).toEqual([
 			["process", true, ["command", "cwd"]],
 			["docker", true, ["image", "command"]],
+			["kubernetes", true, ["image", "command", "namespace"]],
+			[
+				"slurm",
+				true,
+				[
+					"command",
+					"sharedDir",
+					"cwd",
+					"partition",
+					"account",
+					"qos",
+					"timeLimit",
+					"memory",
+					"image",
+				],
+			],
 			["external", false, []],
 		]);
 		expect(of("process").fields[0]).toEqual({

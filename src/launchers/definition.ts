@@ -23,6 +23,8 @@ export interface LauncherDependencies {
 export interface EndpointToCheck<S extends LauncherSettings = LauncherSettings> {
 	id: string;
 	launcher: S;
+	/** Default: 0. */
+	gpusPerWorker?: number;
 }
 
 export interface LauncherDefinition<S extends LauncherSettings = LauncherSettings> {

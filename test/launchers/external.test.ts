@@ -35,7 +35,13 @@ describe("external launcher", () => {
 
 describe("table of launchers", () => {
 	it("D25: makes each launcher under its name", async () => {
-		expect(LAUNCHERS.map(({ type }) => type)).toEqual(["process", "docker", "external"]);
+		expect(LAUNCHERS.map(({ type }) => type)).toEqual([
+			"process",
+			"docker",
+			"kubernetes",
+			"slurm",
+			"external",
+		]);
 		for (const { type, create } of LAUNCHERS)
 			expect((await create({ clock, logDir: tmpdir(), serviceEnv: {}, log() {} })).name).toBe(type);
 	});

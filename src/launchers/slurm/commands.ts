@@ -1,0 +1,93 @@
+/** Calls of Slurm's commands, and their errors as sentences. */
+import { spawn } from "node:child_process";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** A command that does not answer is ended, ms: after Slurm's own timeouts (MessageTimeout, 10 s). */
+const COMMAND_MS = 30_000;
+
+/** What workers inherit through `sbatch`, beside what Slurm sets: no secrets. */
+const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_.*|TZ)$/;
+
+/** What Slurm's commands read; not SLURM_JOB_ID and the like, if the service runs in a job. */
+const CONFIGURATION = /^(SLURM_CONF|SLURM_CONF_SERVER|SLURM_JWT|SBATCH_.*|MUNGE_.*)$/;
+
+/** Fixes the form of what the commands print. */
+const FORMAT = { SLURM_TIME_FORMAT: "standard", LC_ALL: "C" };
+
+/** A failed call. */
+export class SlurmFailure extends Error {
+	/** The answer was lost: what was asked may have been done, or may be done later. */
+	readonly answerLost: boolean;
+
+	constructor(message: string, answerLost: boolean) {
+		super(message);
+		this.answerLost = answerLost;
+	}
+}
+
+/** stdout of a command; rejects with {@link SlurmFailure}. */
+export type RunCommand = (
+	program: string,
+	args: readonly string[],
+	q?: { input?: string; timeoutMs?: number },
+) => Promise<string>;
+
+/** `env`: of the service. */
+export function slurmCommands(env: Env): RunCommand {
+	const kept = Object.entries(env).filter(
+		([name, value]) => value !== undefined && (INHERITED.test(name) || CONFIGURATION.test(name)),
+	) as [string, string][];
+	const inherited = Object.fromEntries(kept);
+	return (program, args, { input = "", timeoutMs = COMMAND_MS } = {}) =>
+		new Promise((resolve, reject) => {
+			// Workers of `sbatch` inherit its locale.
+			const format = program === "sbatch" ? {} : FORMAT;
+			const child = spawn(program, args, {
+				env: { ...inherited, ...format },
+				stdio: ["pipe", "pipe", "pipe"],
+				timeout: timeoutMs,
+				killSignal: "SIGKILL",
+			});
+			let [out, err] = ["", ""];
+			child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+			child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+			child.stdin.on("error", () => {}).end(input);
+			child.once("error", (error) => reject(notStarted(program, error)));
+			child.once("close", (code, signal) => {
+				if (code === 0) resolve(out);
+				else if (signal !== null)
+					reject(new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s`, true));
+				else reject(failureOf(program, err));
+			});
+		});
+}
+
+function notStarted(program: string, error: Error): SlurmFailure {
+	const { code } = error as NodeJS.ErrnoException;
+	return new SlurmFailure(
+		code === "ENOENT"
+			? `the command ${program} was not found: install Slurm's client commands on the service's machine, ` +
+					"or add their folder to its PATH"
+			: `${program} could not be run: ${error.message}`,
+		false,
+	);
+}
+
+/** What a failed command printed, in one line without its name. */
+export function failureOf(program: string, stderr: string): SlurmFailure {
+	const lines = stderr
+		.split("\n")
+		.map((line) => line.replace(/^\w+: (error|fatal): /, "").trim())
+		.filter((line) => line !== "");
+	const text = [...new Set(lines)].join("; ");
+	const refused = /connect failure|connection refused/i.test(text);
+	const answerLost =
+		!refused && /timed out|zero bytes|communication|unexpected message/i.test(text);
+	return new SlurmFailure(
+		refused || answerLost
+			? `Slurm's controller does not answer: ${text}`
+			: `${program}: ${text || "it failed without a message"}`,
+		answerLost,
+	);
+}

@@ -1,0 +1,25 @@
+/** Workers as batch jobs of Slurm (D25). */
+import { resolve } from "node:path";
+import type { LauncherDefinition } from "../definition.ts";
+import { SETTINGS } from "./settings.ts";
+import type { SlurmSettings } from "./settings.ts";
+
+export const SLURM: LauncherDefinition<SlurmSettings> = {
+	type: "slurm",
+	title: "A Slurm job",
+	description:
+		"Workers are batch jobs of Slurm, submitted with sbatch by the service's user when jobs arrive and " +
+		"cancelled when none are left. The nodes must reach the service: set publicUrl.",
+	managed: true,
+	settings: SETTINGS,
+	placesGpus: true,
+	shared: true,
+	keepsWorkers: ["drainBefore"],
+	resolvePaths: (settings, folder) => ({
+		...settings,
+		cwd: resolve(folder, settings.cwd ?? "."),
+		sharedDir: resolve(folder, settings.sharedDir),
+	}),
+	create: async (dependencies) => (await import("./launcher.ts")).slurmLauncher(dependencies),
+	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
+};

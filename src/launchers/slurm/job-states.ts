@@ -1,0 +1,230 @@
+/** What Slurm says about jobs: rows of `squeue`, records of `scontrol` and `sacct`. Pure. */
+import { constants } from "node:os";
+import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
+import type { Exit } from "../launcher.ts";
+
+/** One job of `squeue`. */
+export interface JobRow {
+	id: string;
+	/** Such as RUNNING. */
+	state: string;
+	/** Why it is pending. */
+	reason: string;
+	/** s until its time limit, and the limit; undefined without one. */
+	leftS: number | undefined;
+	limitS: number | undefined;
+	name: string;
+}
+
+/** The end of a job. */
+export interface JobEnd {
+	state: string;
+	/** Exit code and signal of the batch script, as `7:0`; undefined if unknown. */
+	exitCode?: string | undefined;
+	reason?: string | undefined;
+	node?: string | undefined;
+}
+
+/** For `squeue --format`. The name is last: it may contain anything. */
+export const ROW_FORMAT = "%i|%T|%r|%L|%l|%j";
+
+/** Jobs that have not ended; of their processes some may run. */
+const ACTIVE = new Set(
+	(
+		"PENDING CONFIGURING RUNNING COMPLETING SUSPENDED STOPPED RESIZING SIGNALING STAGE_OUT " +
+		"REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD"
+	).split(" "),
+);
+
+/** States in which no process of the job runs yet. */
+const WAITING = new Set(
+	"PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD".split(" "),
+);
+
+/** Reasons of pending jobs that do not pass without a change of settings or by an operator. */
+const UNSCHEDULABLE =
+	/^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNeverSatisfied|FrontEndDown)|NotAllowed|PerJob|launch|held/i;
+
+const EXPLAINED: Readonly<Record<string, string>> = {
+	None: "Slurm has not considered it yet",
+	Resources: "no node has the requested resources free",
+	Priority: "jobs of higher priority are before it",
+	ReqNodeNotAvail: "nodes that it needs are down, drained or reserved",
+	BadConstraints: "no node fits its constraint, GPUs, cores and memory",
+	PartitionConfig: "the partition does not offer what it requests",
+	PartitionNodeLimit: "the partition does not offer what it requests",
+	PartitionTimeLimit: "its time limit is longer than the partition allows",
+	PartitionDown: "the partition is down",
+	PartitionInactive: "the partition is inactive",
+	JobHeldAdmin: "an administrator holds it",
+	JobHeldUser: "it is held: scontrol release",
+	Licenses: "licenses are in use",
+	Reservation: "its reservation has not begun",
+	BeginTime: "its start is deferred",
+	AccountNotAllowed: "the partition does not admit the account",
+};
+
+export function isActive(state: string): boolean {
+	return ACTIVE.has(state);
+}
+
+export function isWaiting(state: string): boolean {
+	return WAITING.has(state);
+}
+
+/** Rows by job id; lines of another form are skipped. */
+export function rowsOf(output: string): Map<string, JobRow> {
+	const rows = new Map<string, JobRow>();
+	for (const line of output.split("\n")) {
+		const [id = "", state = "", reason = "", left = "", limit = "", ...name] = line.split("|");
+		if (!/^\d/.test(id) || name.length === 0) continue;
+		rows.set(id, {
+			id,
+			state,
+			reason,
+			leftS: seconds(left),
+			limitS: seconds(limit),
+			name: name.join("|"),
+		});
+	}
+	return rows;
+}
+
+/** `D-HH:MM:SS`, `HH:MM:SS`, `MM:SS`; undefined for UNLIMITED, NOT_SET, INVALID and the like. */
+export function seconds(duration: string): number | undefined {
+	const match = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$/.exec(duration);
+	if (!match) return undefined;
+	const [days = 0, hours = 0, minutes = 0, rest = 0] = match
+		.slice(1)
+		.map((each) => Number(each ?? 0));
+	return ((days * 24 + hours) * 60 + minutes) * 60 + rest;
+}
+
+/** Why a job does not run yet. */
+export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
+	if (state === "CONFIGURING")
+		return { code: "starting", message: `Slurm prepares the node of job ${id}.` };
+	const [word = ""] = reason.split(/[,: ]/, 1);
+	const explained = EXPLAINED[word];
+	return {
+		code: UNSCHEDULABLE.test(reason) ? "unschedulable" : "queued",
+		message: `Slurm job ${id} is pending: ${reason}${explained ? ` (${explained})` : ""}.`,
+	};
+}
+
+/** Members of a line of `scontrol show job --oneliner`. */
+export function endInRecord(record: string): JobEnd | undefined {
+	const member = (name: string): string | undefined =>
+		new RegExp(`(?:^| )${name}=(\\S+)`).exec(record)?.[1];
+	const state = member("JobState");
+	return state === undefined
+		? undefined
+		: { state, exitCode: member("ExitCode"), reason: member("Reason"), node: member("BatchHost") };
+}
+
+/** For `sacct --format`. */
+export const ACCOUNTING_FORMAT = "State,ExitCode,NodeList";
+
+/** A line of `sacct --parsable2`, such as `CANCELLED by 1000|0:0|node1`. */
+export function endInAccounting(line: string): JobEnd | undefined {
+	const [state = "", exitCode, node] = line.trim().split("|");
+	return state === "" ? undefined : { state: state.split(" ", 1)[0]!, exitCode, node };
+}
+
+/** `memory`: its limit, as configured. */
+export function exitOf(
+	{ state, exitCode = "", reason = "", node }: JobEnd,
+	q: { job: string; memory: string | undefined },
+): Pick<Exit, "code" | "signal" | "reason"> {
+	const job = nameOf(q.job, node);
+	const [code = 0, signal = 0] = exitCode.split(":").map(Number);
+	const how = signal > 0 ? { signal: signalName(signal) } : { code };
+	const because = (
+		code_: ExitReason["code"],
+		crash: boolean,
+		what: string,
+	): { reason: ExitReason } => ({
+		reason: { code: code_, crash, message: `${job} ${what}` },
+	});
+	switch (state) {
+		case "COMPLETED":
+			return { code: 0 };
+		case "FAILED":
+			// As when slurmstepd cannot open the output; a reason of launch alone says nothing.
+			if (code === 0 && signal === 0)
+				return because("start_failed", true, `could not be started: ${reason}.`);
+			return how;
+		case "OUT_OF_MEMORY":
+			return { reason: outOfMemory(job, q.memory) };
+		case "TIMEOUT":
+		case "DEADLINE":
+			return because("time_limit", false, "reached its time limit.");
+		case "PREEMPTED":
+			return because("preempted", false, "was preempted by another job.");
+		case "NODE_FAIL":
+		case "BOOT_FAIL":
+			return because("node_failed", false, `ended because its node failed (${state}).`);
+		case "CANCELLED":
+		case "REVOKED":
+			return because("deleted", false, "was cancelled, not by this service.");
+		default:
+			return because("deleted", false, `is not known to Slurm any more (${state}).`);
+	}
+}
+
+/** What the output says about a failed job; undefined if nothing beyond its exit code. */
+export function faultIn(
+	output: string,
+	q: {
+		job: string;
+		end: JobEnd;
+		memory: string | undefined;
+		/** Set if the worker's variables in this folder were not read. */
+		unreadIn: string | undefined;
+	},
+): ExitReason | undefined {
+	const { end, unreadIn } = q;
+	const job = nameOf(q.job, end.node);
+	if (end.state !== "FAILED") return undefined;
+	if (unreadIn !== undefined)
+		return {
+			code: "volume",
+			crash: true,
+			message:
+				`${job} ended before it read its variables in ${unreadIn}: launcher.sharedDir must be the same ` +
+				"folder on the nodes.",
+		};
+	// Without cgroups (OverMemoryKill) the state does not say so.
+	if (/^slurmstepd.*exceeded job memory limit/im.test(output)) return outOfMemory(job, q.memory);
+	// Of a shell that cannot execute a program, or not find it.
+	if (!/^(126|127):/.test(end.exitCode ?? "")) return undefined;
+	const said = withoutNotes(output).split("\n").at(-1) || "it was not found there";
+	return {
+		code: "config",
+		crash: true,
+		message: `${job} could not run the command: ${said}`,
+	};
+}
+
+/** Without what Slurm itself adds to the output of a job that gets a signal. */
+export function withoutNotes(output: string): string {
+	return output.replaceAll(/^slurmstepd\S*: error: (\*{3}|_\w+:) .*(\n|$)/gm, "").trimEnd();
+}
+
+function outOfMemory(job: string, memory: string | undefined): ExitReason {
+	const limit = memory === undefined ? "its memory" : `its memory, ${memory}`;
+	return {
+		code: "out_of_memory",
+		crash: true,
+		message: `${job} used more than ${limit}: raise launcher.memory.`,
+	};
+}
+
+function nameOf(job: string, node: string | undefined): string {
+	return `Slurm job ${job}${node === undefined ? "" : ` on node ${node}`}`;
+}
+
+function signalName(number: number): string {
+	const found = Object.entries(constants.signals).find(([, value]) => value === number);
+	return found?.[0] ?? `signal ${number}`;
+}

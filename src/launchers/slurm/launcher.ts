@@ -1,0 +1,381 @@
+/**
+ * Runs workers as batch jobs of Slurm, found by their names. They outlive the service (D25, D34).
+ */
+import type { LauncherDependencies } from "../definition.ts";
+import type { Exit, Launcher, Notice, WorkerSpec } from "../launcher.ts";
+import { boundLog, logPath, tail } from "../log-files.ts";
+import { slurmCommands, SlurmFailure } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
+import { exitOf, faultIn, isActive, isWaiting, waitingReason, withoutNotes } from "./job-states.ts";
+import type { JobRow } from "./job-states.ts";
+import { slurmQueue } from "./queue.ts";
+import { batchScript, folderOf, nameOf, ownerIn, sbatchOptions } from "./script.ts";
+import {
+	discardWorker,
+	linkLog,
+	prepareWorker,
+	pruneFolder,
+	removeVariables,
+} from "./shared-folder.ts";
+import type { SlurmSettings } from "./settings.ts";
+
+/** Interval of the query for all jobs, ms; shorter while a worker is being stopped. */
+const QUERY_MS = 5000;
+const STOP_QUERY_MS = 500;
+/** An adoption may use a query of this age, ms. */
+const ADOPT_MS = 2000;
+/** Step of the grace countdown, ms: the delay until a shortened grace takes effect. */
+const STEP_MS = 25;
+/** Limit for a job to end after SIGKILL, ms. */
+const KILL_TIMEOUT_MS = 10_000;
+/** Queries without a job until it counts as ended. */
+const MISSING_QUERIES = 2;
+const DRAIN_BEFORE_S = 300;
+
+/** A watched worker, from start or adoption until its exit is reported. */
+interface Worker {
+	readonly id: string;
+	readonly job: string;
+	/** The job's name: ids are reused. */
+	readonly name: string;
+	readonly folder: string;
+	readonly drainBeforeS: number;
+	readonly memory: string | undefined;
+	/** The step of the job that the worker runs in; absent: its batch script. */
+	readonly step: number | undefined;
+	/** Queries in a row that did not show its job. */
+	missing: number;
+	/** The last notice, as text. */
+	noticed: string;
+	graceLeftMs: number;
+	/** Shared by concurrent stops. */
+	ending: Promise<void> | undefined;
+	/** Aborted when the job has ended. */
+	readonly over: AbortController;
+	/** Resolves when the exit was reported. */
+	readonly reported: PromiseWithResolvers<void>;
+}
+
+/**
+ * The `slurm` launcher (D25). A handle is `{job, name, folder}`, with the settings that it needs while it
+ * is watched. One query shows all jobs; a controller that does not answer changes nothing.
+ */
+export function slurmLauncher({
+	clock,
+	logDir,
+	serviceEnv,
+	log,
+	run = slurmCommands(serviceEnv),
+	queryMs = QUERY_MS,
+}: LauncherDependencies & { run?: RunCommand; queryMs?: number }): Launcher {
+	const queue = slurmQueue({ clock, run });
+	const workers = new Map<string, Worker>();
+	/** Workers whose start is in progress. */
+	const starting = new Set<string>();
+	const exitListeners: ((exit: Exit) => void)[] = [];
+	const noticeListeners: ((notice: Notice) => void)[] = [];
+	let swept: Promise<number> | undefined;
+	/** Jobs of this service and these endpoints that are not watched are cancelled. */
+	let service: string | undefined;
+	const owned = new Set<string>();
+	let watching = false;
+	let wake = new AbortController();
+	let closed = false;
+	let unreachable = false;
+
+	function add(id: string, handle: Record<string, string | number>): void {
+		const { job, name, folder, drainBefore, memory, step } = handle;
+		workers.set(id, {
+			id,
+			job: String(job),
+			name: String(name),
+			folder: String(folder),
+			drainBeforeS: Number(drainBefore ?? DRAIN_BEFORE_S),
+			memory: memory === undefined ? undefined : String(memory),
+			step: step === undefined ? undefined : Number(step),
+			missing: 0,
+			noticed: "",
+			graceLeftMs: Infinity,
+			ending: undefined,
+			over: new AbortController(),
+			reported: Promise.withResolvers(),
+		});
+		if (!watching) void watch();
+	}
+
+	async function watch(): Promise<void> {
+		watching = true;
+		while (workers.size > 0) {
+			wake = new AbortController();
+			await query();
+			const stopping = [...workers.values()].some(({ ending }) => ending);
+			await clock.sleep(stopping ? Math.min(queryMs, STOP_QUERY_MS) : queryMs, wake.signal);
+		}
+		watching = false;
+	}
+
+	async function query(): Promise<void> {
+		// A job that is submitted during the query need not be in its answer.
+		const watched = [...workers.values()];
+		try {
+			const rows = await queue.rows();
+			for (const worker of watched) await update(worker, rows.get(worker.job));
+			await cancelUnknown(rows);
+			unreachable = false;
+		} catch (error) {
+			if (!unreachable) log(`the queue could not be read, trying again: ${sentence(error)}`);
+			unreachable = true;
+		}
+		for (const { id } of watched) boundLog(logPath(logDir, id));
+	}
+
+	async function update(worker: Worker, row: JobRow | undefined): Promise<void> {
+		if (workers.get(worker.id) !== worker) return;
+		const present = row?.name === worker.name;
+		worker.missing = present ? 0 : worker.missing + 1;
+		if (!present && worker.missing < MISSING_QUERIES) return;
+		if (!present || !isActive(row.state)) return await finish(worker, present);
+		notice(worker, row);
+	}
+
+	function notice(worker: Worker, row: JobRow): void {
+		const { id, drainBeforeS } = worker;
+		const { leftS, limitS = Infinity } = row;
+		const next: Notice = isWaiting(row.state)
+			? { workerId: id, state: "waiting", ...waitingReason(row) }
+			: leftS !== undefined && leftS <= Math.min(drainBeforeS, limitS / 2)
+				? {
+						workerId: id,
+						state: "ending",
+						code: "time_limit",
+						message: `Slurm ends its job ${row.id} soon: the time limit is ${limitS} s.`,
+					}
+				: { workerId: id, state: "running" };
+		const text = JSON.stringify(next);
+		if (worker.noticed === text || closed) return;
+		worker.noticed = text;
+		for (const listener of noticeListeners) listener(next);
+	}
+
+	/** `present`: whether the queue shows the job. Throws if the controller does not answer. */
+	async function finish(worker: Worker, present: boolean): Promise<void> {
+		const { id, job, name, folder, memory } = worker;
+		const end = (await queue.endOf(job, name)) ?? { state: present ? "COMPLETED" : "UNKNOWN" };
+		if (workers.get(id) !== worker) return;
+		const { reason, ...how } = exitOf(end, { job, memory });
+		const unread = removeVariables(folder, id);
+		const output = tail(logPath(logDir, id));
+		const unreadIn = unread ? folder : undefined;
+		const why = reason ?? faultIn(output, { job, end, memory, unreadIn });
+		worker.over.abort();
+		workers.delete(id);
+		const stopped = worker.ending !== undefined;
+		const lastOutput = withoutNotes(output);
+		report({ workerId: id, ...how, lastOutput, ...(why && !stopped && { reason: why }) });
+		worker.reported.resolve();
+	}
+
+	function report(exit: Exit): void {
+		if (closed) return;
+		for (const listener of exitListeners) {
+			try {
+				listener(exit);
+			} catch (error) {
+				log(`a listener for the exit of worker ${exit.workerId} failed: ${String(error)}`);
+			}
+		}
+	}
+
+	/** Cancels jobs of this service that are not watched: a lost answer of `sbatch`, a crash. */
+	async function cancelUnknown(rows: Map<string, JobRow>): Promise<number> {
+		const strays = [...rows.values()].filter(({ name, state }) => {
+			const owner = ownerIn(name);
+			return (
+				owner !== undefined &&
+				owner.serviceId === service &&
+				owned.has(owner.endpoint) &&
+				isActive(state) &&
+				state !== "COMPLETING" &&
+				!workers.has(owner.workerId) &&
+				!starting.has(owner.workerId)
+			);
+		});
+		for (const { id } of strays) await queue.kill(id);
+		return strays.length;
+	}
+
+	function sweep(): Promise<number> {
+		swept = queue.rows().then(cancelUnknown);
+		swept.catch(() => (swept = undefined));
+		return swept;
+	}
+
+	/** Joins a stop in progress; the shorter grace applies. */
+	function end(worker: Worker, graceMs: number): Promise<void> {
+		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
+		worker.ending ??= graceThenKill(worker).catch((error: unknown) => {
+			worker.ending = undefined;
+			throw new Error(`worker ${worker.id} could not be ended: ${sentence(error)}`, {
+				cause: error,
+			});
+		});
+		wake.abort();
+		return worker.ending;
+	}
+
+	async function graceThenKill(worker: Worker): Promise<void> {
+		const { job, over } = worker;
+		if (worker.graceLeftMs > 0) await queue.terminate(job, worker.step);
+		wake.abort();
+		while (worker.graceLeftMs > 0 && !over.signal.aborted) {
+			await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), over.signal);
+			worker.graceLeftMs -= STEP_MS;
+		}
+		if (over.signal.aborted) return;
+		await queue.kill(job);
+		wake.abort();
+		await clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
+		// Before its batch script runs, and while it is suspended, a job takes no signal.
+		if (!over.signal.aborted) await queue.cancel(job);
+		await clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
+		if (!over.signal.aborted)
+			throw new Error(`its Slurm job ${job} still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
+	}
+
+	/** Submits the job. If the answer is lost, the queue says whether it was accepted. */
+	async function submit(spec: WorkerSpec<SlurmSettings>): Promise<string> {
+		try {
+			return await queue.submit(sbatchOptions(spec), batchScript(spec));
+		} catch (error) {
+			if (!(error instanceof SlurmFailure) || !error.answerLost) throw error;
+			// The next start sweeps first.
+			swept = undefined;
+			const rows = await queue.rows().catch(() => undefined);
+			const found = [...(rows?.values() ?? [])].find(({ name }) => name === nameOf(spec));
+			if (found && isActive(found.state)) return found.id;
+			throw error;
+		}
+	}
+
+	return {
+		name: "slurm",
+
+		async start(spec: WorkerSpec<SlurmSettings>) {
+			const { workerId, endpoint, settings, serviceId } = spec;
+			if (workers.has(workerId) || starting.has(workerId))
+				throw new Error(`worker ${workerId} already runs`);
+			starting.add(workerId);
+			try {
+				service = serviceId;
+				owned.add(endpoint);
+				await (swept ?? sweep());
+				const folder = folderOf(spec);
+				const running = [...workers.keys(), ...starting];
+				await pruneFolder(folder, { running, logDir, now: clock.wall() });
+				prepareWorker(spec, logDir);
+				const job = await submit(spec).catch((error: unknown) => {
+					discardWorker(spec, logDir);
+					throw error;
+				});
+				const { drainBefore, memory, container } = settings;
+				const handle = {
+					job,
+					name: nameOf(spec),
+					folder,
+					...(container === "pyxis" && { step: 0 }),
+					...(drainBefore !== undefined && { drainBefore }),
+					...(memory !== undefined && { memory }),
+				};
+				add(workerId, handle);
+				return handle;
+			} catch (error) {
+				throw new Error(`cannot start a worker of endpoint "${endpoint}": ${sentence(error)}`, {
+					cause: error,
+				});
+			} finally {
+				starting.delete(workerId);
+			}
+		},
+
+		async adopt(workerId, handle) {
+			const { job, name, folder } = handle;
+			if (typeof job !== "string" || typeof folder !== "string") return false;
+			if (ownerIn(String(name))?.workerId !== workerId) return false;
+			if (workers.get(workerId)?.job === job) return true;
+			try {
+				const row = (await queue.recentRows(ADOPT_MS)).get(job);
+				if (row?.name !== name || !isActive(row!.state)) {
+					removeVariables(folder, workerId);
+					return false;
+				}
+			} catch (error) {
+				// Its pings show whether it runs; the queue decides when it can be read again.
+				log(`worker ${workerId} is adopted without an answer of Slurm: ${sentence(error)}`);
+			}
+			try {
+				linkLog({ folder, workerId, logDir });
+			} catch (error) {
+				log(`the log of worker ${workerId} is not readable here: ${sentence(error)}`);
+			}
+			add(workerId, handle);
+			return true;
+		},
+
+		async stop(workerId, graceMs) {
+			const worker = workers.get(workerId);
+			if (!worker) return;
+			await end(worker, graceMs);
+			await worker.reported.promise;
+		},
+
+		async list() {
+			if (workers.size === 0) return [];
+			const rows = await queue.rows();
+			return [...workers.values()]
+				.filter(({ job }) => isActive(rows.get(job)?.state ?? ""))
+				.map(({ id }) => id);
+		},
+
+		async removeStrays({ serviceId, recorded, endpoints }) {
+			service = serviceId;
+			for (const { id } of endpoints) owned.add(id);
+			swept = undefined;
+			// Most services use no Slurm: do not call it.
+			if (recorded.length === 0) return 0;
+			try {
+				return await sweep();
+			} catch (error) {
+				log(`jobs left behind were not cancelled: ${sentence(error)}`);
+				return 0;
+			}
+		},
+
+		release(endpoint) {
+			owned.delete(endpoint);
+			for (const worker of [...workers.values()])
+				if (ownerIn(worker.name)?.endpoint === endpoint) {
+					workers.delete(worker.id);
+					worker.over.abort();
+					worker.reported.resolve();
+				}
+		},
+
+		onExit(listener) {
+			exitListeners.push(listener);
+		},
+
+		onNotice(listener) {
+			noticeListeners.push(listener);
+		},
+
+		async close() {
+			closed = true;
+			for (const worker of workers.values()) if (!worker.ending) workers.delete(worker.id);
+			wake.abort();
+		},
+	};
+}
+
+function sentence(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

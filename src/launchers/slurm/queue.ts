@@ -1,0 +1,96 @@
+/** The service's jobs in Slurm's queue, and what can be done to one. */
+import type { Clock } from "../../clock.ts";
+import type { RunCommand } from "./commands.ts";
+import {
+	ACCOUNTING_FORMAT,
+	endInAccounting,
+	endInRecord,
+	isActive,
+	ROW_FORMAT,
+	rowsOf,
+} from "./job-states.ts";
+import type { JobEnd, JobRow } from "./job-states.ts";
+
+/** Limit for a command that a stop waits for, ms. */
+const SIGNAL_MS = 10_000;
+
+export interface SlurmQueue {
+	/** All jobs of this user that Slurm knows, ended ones for some minutes. One command. */
+	rows(): Promise<Map<string, JobRow>>;
+	/** As {@link rows}, at most `ms` old. */
+	recentRows(ms: number): Promise<Map<string, JobRow>>;
+	/** Submits a batch script; returns the job's id. */
+	submit(options: readonly string[], script: string): Promise<string>;
+	/** SIGTERM to the worker: the batch script, or a step of it. A pending job is cancelled. */
+	terminate(job: string, step: number | undefined): Promise<void>;
+	/**
+	 * SIGKILL to the batch script and its first step, after which Slurm kills what they started. A
+	 * `scancel` without `--batch` would wait for KillWait, and the node takes no job meanwhile.
+	 */
+	kill(job: string): Promise<void>;
+	/** SIGTERM to everything in the job, and SIGKILL after the cluster's KillWait, 30 s. */
+	cancel(job: string): Promise<void>;
+	/** How the job of this name has ended; undefined if Slurm does not know it any more. */
+	endOf(job: string, name: string): Promise<JobEnd | undefined>;
+}
+
+export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): SlurmQueue {
+	let last: { rows: Map<string, JobRow>; at: number } | undefined;
+
+	async function rows(): Promise<Map<string, JobRow>> {
+		const format = `--format=${ROW_FORMAT}`;
+		const output = await run("squeue", ["--me", "--noheader", "--states=all", format]);
+		last = { rows: rowsOf(output), at: clock.now() };
+		return last.rows;
+	}
+
+	/** A job that has ended, or is ending, takes no signal: no error. */
+	async function cancel(...args: string[]): Promise<void> {
+		try {
+			await run("scancel", args, { timeoutMs: SIGNAL_MS });
+		} catch (error) {
+			if (!/already completing|invalid job id|already completed/i.test(String(error))) throw error;
+		}
+	}
+
+	return {
+		rows,
+		recentRows: async (ms) =>
+			last !== undefined && clock.now() - last.at < ms ? last.rows : await rows(),
+		async submit(options, script) {
+			const output = await run("sbatch", options, { input: script });
+			// `id` or `id;cluster`, below what plugins of the site print.
+			const id = /^(\d+)(;\S*)?$/m.exec(output)?.[1];
+			if (id === undefined) throw new Error(`sbatch answered ${JSON.stringify(output.trim())}`);
+			return id;
+		},
+		async terminate(job, step) {
+			await cancel("--state=PENDING", job);
+			await cancel(
+				...(step === undefined
+					? ["--batch", "--signal=TERM", job]
+					: ["--signal=TERM", `${job}.${step}`]),
+			);
+		},
+		async kill(job) {
+			await cancel("--state=PENDING", job);
+			await cancel("--signal=KILL", `${job}.0`);
+			await cancel("--batch", "--signal=KILL", job);
+		},
+		cancel: (job) => cancel(job),
+		async endOf(job, name) {
+			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch(
+				(error: Error) => {
+					if (/invalid job id/i.test(error.message)) return "";
+					throw error;
+				},
+			);
+			const end = record.includes(` JobName=${name} `) ? endInRecord(record) : undefined;
+			if (end && !isActive(end.state)) return end;
+			// Without accounting this fails.
+			const format = `--format=${ACCOUNTING_FORMAT}`;
+			const args = ["--allocations", "--noheader", "--parsable2", format, `--jobs=${job}`];
+			return await run("sacct", args).then(endInAccounting, () => undefined);
+		},
+	};
+}

@@ -1,0 +1,137 @@
+/** The batch job of a worker: options of `sbatch`, batch script, file of variables. Pure. */
+import { join } from "node:path";
+import type { WorkerSpec } from "../launcher.ts";
+import { logPath } from "../log-files.ts";
+import type { SlurmSettings } from "./settings.ts";
+
+export type SlurmSpec = WorkerSpec<SlurmSettings>;
+
+/** What the batch script ends with when it cannot read the worker's variables (EX_CONFIG). */
+export const NO_VARIABLES = 78;
+
+/** Only these names can be set in a shell. */
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The folder of an endpoint's workers in `sharedDir`: one server at a time writes there. */
+export function folderOf(q: Pick<SlurmSpec, "settings" | "serviceId" | "endpoint">): string {
+	return join(q.settings.sharedDir, `sluice-${q.serviceId}`, q.endpoint);
+}
+
+/** The variables of a worker, until it has read them. */
+export function variablesPath(folder: string, workerId: string): string {
+	return join(folder, `worker-${encodeURIComponent(workerId)}.env`);
+}
+
+/** What the name of a batch job says. */
+export interface JobOwner {
+	serviceId: string;
+	endpoint: string;
+	workerId: string;
+}
+
+/** Marks a batch job: a comment may be replaced by the site's rules. */
+export function nameOf({ serviceId, endpoint, workerId }: JobOwner): string {
+	return `sluice:${serviceId}:${endpoint}:${workerId}`;
+}
+
+/** Undefined for jobs that are not named by {@link nameOf}. */
+export function ownerIn(name: string): JobOwner | undefined {
+	const match = /^sluice:([^:]+):([\w-]+):([\w-]+)$/.exec(name);
+	return match ? { serviceId: match[1]!, endpoint: match[2]!, workerId: match[3]! } : undefined;
+}
+
+/** Those of the settings first: later options win. */
+export function sbatchOptions(spec: SlurmSpec): string[] {
+	const { settings, gpuCount } = spec;
+	const { partition, account, qos, constraint, timeLimit, cpus, memory, gpuType } = settings;
+	const option = (name: string, value: string | number | undefined): string[] =>
+		value === undefined ? [] : [`--${name}=${value}`];
+	return [
+		...(settings.options ?? []),
+		...option("partition", partition),
+		...option("account", account),
+		...option("qos", qos),
+		...option("constraint", constraint),
+		...option("time", timeLimit),
+		...option("cpus-per-task", cpus),
+		...option("mem", memory),
+		...(gpuCount > 0
+			? [`--gres=gpu:${gpuType === undefined ? "" : `${gpuType}:`}${gpuCount}`]
+			: []),
+		...option("chdir", settings.cwd),
+		"--nodes=1",
+		"--ntasks=1",
+		// A worker that ended is replaced by another one, with a token of its own.
+		"--no-requeue",
+		"--export=ALL",
+		"--input=/dev/null",
+		"--open-mode=append",
+		`--output=${logPath(folderOf(spec), spec.workerId)}`,
+		`--job-name=${nameOf(spec)}`,
+		`--comment=Sluice worker ${spec.workerId} of endpoint ${spec.endpoint}, service ${spec.serviceId}`,
+		"--parsable",
+	];
+}
+
+/** Replaces itself by the worker, so that signals reach it and its exit code is the job's. */
+export function batchScript(spec: SlurmSpec): string {
+	const { setup = [] } = spec.settings;
+	return [
+		// Modules of HPC sites are set up by login shells.
+		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/sh",
+		`variables=${quoted(variablesPath(folderOf(spec), spec.workerId))}`,
+		'if [ ! -r "$variables" ]; then',
+		'  echo "The worker\'s variables in $variables cannot be read on $(hostname): sharedDir must be the same folder here and at the service." >&2',
+		`  exit ${NO_VARIABLES}`,
+		"fi",
+		'. "$variables"',
+		'rm -f "$variables"',
+		"unset variables",
+		...setup,
+		`exec ${commandOf(spec).map(quoted).join(" ")}`,
+		"",
+	].join("\n");
+}
+
+/**
+ * A shell reads them: they stand on no command line. Not with `SLUICE_SERVICE_ID`, by which the
+ * process launcher finds strays, on a node that is the service's machine too. Throws an Error for
+ * names that cannot be set.
+ */
+export function variablesFile({ env }: Pick<SlurmSpec, "env">): string {
+	const all = Object.entries(env);
+	const wrong = all.map(([name]) => name).filter((name) => !VARIABLE.test(name));
+	if (wrong.length > 0)
+		throw new Error(
+			`the variables ${wrong.map((each) => JSON.stringify(each)).join(", ")} of env have names that no ` +
+				"shell can set: use letters, digits and _",
+		);
+	return all.map(([name, value]) => `export ${name}=${quoted(value)}\n`).join("");
+}
+
+function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
+	const { command, image, container = "apptainer", volumes = [], cwd } = settings;
+	if (image === undefined) return command;
+	if (container === "pyxis")
+		return [
+			"srun",
+			"--ntasks=1",
+			`--container-image=${image}`,
+			...(volumes.length > 0 ? [`--container-mounts=${volumes.join(",")}`] : []),
+			...command,
+		];
+	return [
+		"apptainer",
+		"exec",
+		...(gpuCount > 0 ? ["--nv"] : []),
+		...volumes.map((volume) => `--bind=${volume}`),
+		...(cwd === undefined ? [] : []),
+		image,
+		...command,
+	];
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+	return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,194 @@
+/** The `launcher` settings for workers as batch jobs of Slurm. */
+import type { Schema } from "../../core/schema.ts";
+import type { LauncherDefinition } from "../definition.ts";
+
+export interface SlurmSettings {
+	type: "slurm";
+	/** The program is found on the node's PATH, or in the image. */
+	command: string[];
+	/** For variables and output of the workers; the same path here and on the nodes. */
+	sharedDir: string;
+	/** Default: the service's. */
+	cwd?: string;
+	partition?: string;
+	account?: string;
+	qos?: string;
+	constraint?: string;
+	/** As `sbatch --time` takes it. */
+	timeLimit?: string;
+	/** s before the time limit. */
+	drainBefore?: number;
+	cpus?: number;
+	/** A number with suffix `K`, `M`, `G` or `T`. */
+	memory?: string;
+	/** As in `gres.conf`, such as a100. */
+	gpuType?: string;
+	image?: string;
+	/** What runs the image; default: apptainer. */
+	container?: "apptainer" | "pyxis";
+	/** `source:/path` or `source:/path:ro`. */
+	volumes?: string[];
+	/** Lines of bash, before the command. */
+	setup?: string[];
+	/** Further options of `sbatch`. */
+	options?: string[];
+}
+
+/** Set by the launcher itself. */
+const OWN_OPTIONS =
+	"job-name|comment|output|error|input|open-mode|export|export-file|parsable|wrap|array|requeue|" +
+	"no-requeue|chdir|nodes|ntasks|hold|wait|test-only|get-user-env|clusters|signal";
+
+/** A name in Slurm's configuration, or a list of them. */
+function name(title: string | undefined, description: string, example: string): Schema {
+	return {
+		type: "string",
+		pattern: "^[A-Za-z0-9_.,-]{1,200}$",
+		...(title !== undefined && { title }),
+		description,
+		examples: [example],
+		"x-message": `must be a name such as ${example}.`,
+	};
+}
+
+export const SETTINGS: LauncherDefinition["settings"] = {
+	required: ["command", "sharedDir"],
+	properties: {
+		command: {
+			type: "array",
+			minItems: 1,
+			items: { type: "string", "x-message": "must be text; put quotes around a number." },
+			title: "Command",
+			description: "Program and arguments, without a shell; with image, inside of it.",
+			examples: [["python3", "-u", "handler.py"]],
+			"x-message":
+				"must be a list of the command and its arguments, such as [python3, -u, handler.py].",
+		},
+		sharedDir: {
+			type: "string",
+			pattern: "^[^\\0\\n%\\\\]{1,1000}$",
+			title: "Shared folder",
+			description:
+				"Folder that this machine and the nodes see under the same path, for the output of workers and, " +
+				"readable by this user only, their variables until a worker has read them. In sluice.yaml " +
+				"relative to that file; elsewhere an absolute path.",
+			examples: ["/home/me/sluice-workers"],
+			"x-message": "must be the path of a directory, without % and \\.",
+		},
+		cwd: {
+			type: "string",
+			minLength: 1,
+			title: "Folder",
+			description:
+				"Working directory on the node. In sluice.yaml relative to that file and by default its folder; " +
+				"elsewhere an absolute path and by default that of the service.",
+			"x-message": "must be the path of a directory.",
+		},
+		partition: name("Partition", "Partition; by default that of the cluster.", "gpu"),
+		account: name("Account", "Account that is charged; by default that of the user.", "lab"),
+		qos: name("QOS", "Quality of service.", "normal"),
+		constraint: {
+			type: "string",
+			pattern: "^[^\\0\\n]{1,500}$",
+			description: "Features that the node must have, as sbatch --constraint takes them.",
+			examples: ["a100|h100"],
+			"x-message": "must be features such as a100, or an expression such as a100|h100.",
+		},
+		timeLimit: {
+			type: "string",
+			pattern: "^([0-9]{1,4}-)?[0-9]{1,6}(:[0-9]{1,2}){0,2}$",
+			title: "Time limit",
+			description:
+				"Longest life of a worker: as sbatch takes it, such as 12:00:00, 2-00:00:00 (days first) or 30 (minutes). By " +
+				"default that of the partition. A worker is replaced before it ends.",
+			examples: ["12:00:00"],
+			"x-message": 'must be a time in quotes, such as "12:00:00", "2-00:00:00" or "30" (minutes).',
+		},
+		drainBefore: {
+			type: "integer",
+			minimum: 5,
+			maximum: 604_800,
+			default: 300,
+			"x-unit": "s",
+			description:
+				"How long before its time limit a worker gets no more jobs and is replaced, at most half of the " +
+				"limit: as long as jobs run. Slurm ends a job that runs longer, and it runs again elsewhere.",
+		},
+		cpus: {
+			type: "integer",
+			minimum: 1,
+			maximum: 4096,
+			description: "Processor cores of each worker (sbatch --cpus-per-task).",
+		},
+		memory: {
+			type: "string",
+			pattern: "^[1-9][0-9]{0,11}[KMGTkmgt]$",
+			title: "Memory",
+			description: "Memory of each worker, with K, M, G or T behind the number.",
+			examples: ["16G"],
+			"x-message": "must be a size such as 16G or 512M.",
+		},
+		gpuType: name(
+			undefined,
+			"Type of the GPUs that gpusPerWorker counts, as the cluster names it.",
+			"a100",
+		),
+		image: {
+			type: "string",
+			pattern: "^\\S{1,1000}$",
+			title: "Image",
+			description:
+				"The command runs in this image: for apptainer a .sif file or docker://name, for pyxis a .sqsh " +
+				"file or name. Without it the command runs on the node itself.",
+			examples: ["/home/me/images/worker.sif"],
+			"x-message": "must be the path or the name of an image.",
+		},
+		container: {
+			enum: ["apptainer", "pyxis"],
+			default: "apptainer",
+			description:
+				"What runs the image: apptainer exec (with --nv for GPUs), or Slurm's plugin pyxis with enroot " +
+				"(srun --container-image). It must be installed on the nodes.",
+			"x-message": "must be apptainer or pyxis.",
+		},
+		volumes: {
+			type: "array",
+			items: {
+				type: "string",
+				pattern: "^[^:,\\0\\n]+:/[^:,\\0\\n]*(:(ro|rw))?$",
+				"x-message": "must be /source:/path or /source:/path:ro.",
+			},
+			description: "Folders of the node that the image sees, as /source:/path or /source:/path:ro.",
+			examples: [["/data/models:/runpod-volume"]],
+			"x-message": "must be a list of /source:/path, each perhaps with :ro behind it.",
+		},
+		setup: {
+			type: "array",
+			items: {
+				type: "string",
+				pattern: "^[^\\0\\n]{1,2000}$",
+				"x-message": "must be one line of text.",
+			},
+			description:
+				"Lines of bash that run on the node before the command, in a login shell, such as module load. " +
+				"They stand in the batch script: put secrets in env.",
+			examples: [["module load cuda/12.4", "source venv/bin/activate"]],
+			"x-message": "must be a list of lines such as [module load cuda/12.4].",
+		},
+		options: {
+			type: "array",
+			maxItems: 50,
+			items: {
+				type: "string",
+				pattern: `^--(?!(?:${OWN_OPTIONS})(?:=|$))[a-z][a-z0-9-]*(=[^\\0\\n]+)?$`,
+				"x-message":
+					"must be one long option of sbatch such as --exclusive or --reservation=name, none that Sluice sets.",
+			},
+			description:
+				"Further options of sbatch, such as --exclusive, --reservation=name or --nice=100. Those of output, " +
+				"environment, name, array and requeue are set by Sluice.",
+			examples: [["--exclusive", "--nice=100"]],
+			"x-message": "must be a list of options such as [--exclusive].",
+		},
+	},
+};

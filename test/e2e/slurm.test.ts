@@ -1,0 +1,283 @@
+/**
+ * A service whose workers are batch jobs of a real Slurm: they come and go with the work, outlive
+ * the service and Slurm's controller, and are never doubled or left behind (D18, D25, D28, D29,
+ * D34).
+ */
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TestContext } from "vitest";
+import { call } from "../support/service.ts";
+import type { ServiceProcess } from "../support/service.ts";
+import { GPUS, noSlurm, startSlurm, titled } from "../support/slurm.ts";
+import type { SlurmCluster } from "../support/slurm.ts";
+import { until, untilFits, within } from "../support/until.ts";
+import { ended, run, site, started, WORKER } from "./site.ts";
+import type { Site } from "./site.ts";
+
+interface Place extends Site {
+	/** An endpoint of this test's own, so that its jobs are known. */
+	id: string;
+	/** Settings of an endpoint whose diary workers are batch jobs. */
+	batch(settings?: object, launcher?: object): Record<string, object>;
+	start(endpoints?: Record<string, object>): Promise<ServiceProcess>;
+}
+
+describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as workers"), () => {
+	let cluster: SlurmCluster;
+	beforeAll(async () => {
+		cluster = await startSlurm();
+	}, 60_000);
+	afterAll(() => cluster.remove());
+
+	function slurmSite(test: TestContext): Place {
+		const place = site(test);
+		const id = `e2e-${randomBytes(4).toString("hex")}`;
+		test.onTestFinished(() => cluster.endJobs(`:${id}:`));
+		return {
+			...place,
+			id,
+			batch: (settings = {}, launcher = {}) => ({
+				[id]: place.launched({
+					launcher: {
+						type: "slurm",
+						command: WORKER,
+						sharedDir: place.folder.path,
+						...launcher,
+					},
+					...settings,
+				}),
+			}),
+			start: (endpoints) =>
+				place.serve({ env: cluster.env, ...(endpoints === undefined ? {} : { endpoints }) }),
+		};
+	}
+
+	const active = async ({ id }: Place) => await cluster.active(`:${id}:`);
+
+	/** The endpoint shows this reason within 15 s. */
+	async function expectReason(
+		service: ServiceProcess,
+		{ id }: Place,
+		expected: { code: string; message: RegExp },
+	): Promise<void> {
+		await untilFits(
+			async () => (await call(service.url, `/v1/endpoints/${id}`)).json.reason,
+			(reason) => reason?.code === expected.code && expected.message.test(reason.message),
+			15_000,
+		);
+	}
+
+	it("D27, D28: starts none until jobs come, grows to workersMax, and leaves none", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(
+			place.batch({ idleTimeout: 1, workersMax: 3, scalerType: "REQUEST_COUNT", scalerValue: 1 }),
+		);
+		expect(await active(place)).toEqual([]);
+		const jobs = [];
+		for (let n = 0; n < 9; n += 1) jobs.push(await run(service, place.id, { until: "allowed" }));
+		await until(
+			"three runs at once",
+			() => place.notes().filter(({ what }) => what === "run").length === 3,
+		);
+		expect(await active(place)).toHaveLength(3);
+		place.allow("allowed");
+		for (const id of jobs)
+			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		await until("the Slurm jobs to end", async () => (await active(place)).length === 0);
+		const workers = place.notes().filter(({ what }) => what === "up" || what === "down");
+		expect(workers.map(({ what }) => what).toSorted(), "each stopped gracefully").toEqual([
+			"down",
+			"down",
+			"down",
+			"up",
+			"up",
+			"up",
+		]);
+		expect(await cluster.jobs(`:${place.id}:`)).toHaveLength(3);
+	});
+
+	it("D18: a cancelled handler that blocks ends with its Slurm job within the grace and 2 s", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch({ workersMax: 1, stopGraceMs: 500 }));
+		const id = await run(service, place.id, { block: 60_000 });
+		await started(place, id);
+		const [job] = await active(place);
+		const next = await run(service, place.id, {});
+		const began = performance.now();
+		await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" });
+		await until("its job to end", async () =>
+			(await active(place)).every((each) => each.id !== job!.id),
+		);
+		expect(performance.now() - began).toBeLessThan(2500);
+		expect(await ended(service, place.id, next)).toMatchObject({ status: "COMPLETED" });
+	});
+
+	it("D34: kill -9 of the service under load: workers are adopted, nothing is lost, none is left", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const settings = { workersMin: 2, workersMax: 2, leaseMs: 4000 };
+		let service = await place.start(place.batch(settings));
+		const jobs: string[] = [];
+		for (let kills = 0; kills < 3; kills += 1) {
+			for (let n = 0; n < 20; n += 1) jobs.push(await run(service, place.id, { n, ms: 50 }));
+			await until("a run in progress", () => place.notes().some(({ id }) => id === jobs.at(-15)));
+			await service.end("SIGKILL");
+			service = await place.start();
+		}
+		for (const id of jobs)
+			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		const counts = jobs.map((id) => place.runs(id).length);
+		expect(counts, "each ran once").toEqual(jobs.map(() => 1));
+		expect(new Set(place.notes().map(({ pid }) => pid)).size, "no worker was replaced").toBe(2);
+		expect(await active(place)).toHaveLength(2);
+		expect(await within("the stop", service.end())).toBe(0);
+		expect(await active(place)).toEqual([]);
+	});
+
+	it("D34: slurmctld is killed and back after 30 s: running jobs go on, no worker is started twice", {
+		timeout: 120_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(
+			place.batch({ workersMax: 2, scalerType: "REQUEST_COUNT", scalerValue: 1, leaseMs: 4000 }),
+		);
+		const first = await run(service, place.id, { until: "allowed" });
+		const { worker } = await started(place, first);
+		await cluster.killController();
+		const outage = sleep(30_000);
+		let second = "";
+		try {
+			second = await run(service, place.id, {});
+			await expectReason(service, place, {
+				code: "start_failed",
+				message: /Slurm's controller does not answer/,
+			});
+			await outage;
+		} finally {
+			await cluster.startController();
+		}
+		expect(place.runs(first)).toHaveLength(1);
+		place.allow("allowed");
+		expect(await ended(service, place.id, first)).toMatchObject({
+			status: "COMPLETED",
+			workerId: worker,
+		});
+		expect(await ended(service, place.id, second)).toMatchObject({ status: "COMPLETED" });
+		expect(place.runs(first)).toHaveLength(1);
+		const names = (await cluster.jobs(`:${place.id}:`)).map(({ name }) => name);
+		expect(new Set(names).size, "one job for each worker").toBe(names.length);
+		expect(await within("the stop", service.end())).toBe(0);
+		await until("no job to be left", async () => (await active(place)).length === 0);
+	});
+
+	describe("D29: the endpoint says within 15 s why it lacks workers", () => {
+		it("a partition that does not exist", async (test) => {
+			const place = slurmSite(test);
+			const service = await place.start(place.batch({ workersMin: 1 }, { partition: "no-such" }));
+			await expectReason(service, place, {
+				code: "start_failed",
+				message: /invalid partition specified: no-such/,
+			});
+		});
+
+		it("a program that crashes", async (test) => {
+			const place = slurmSite(test);
+			const service = await place.start(
+				place.batch({ workersMin: 1 }, { command: ["sh", "-c", "echo no model >&2; exit 3"] }),
+			);
+			await expectReason(service, place, { code: "crashed", message: /with exit code 3/ });
+		});
+
+		it("a program that does not exist", async (test) => {
+			const place = slurmSite(test);
+			const service = await place.start(
+				place.batch({ workersMin: 1 }, { command: ["no-such-program"] }),
+			);
+			await expectReason(service, place, { code: "config", message: /no-such-program/ });
+		});
+
+		it("too little memory", async (test) => {
+			const place = slurmSite(test);
+			const fill = "const all = []; setInterval(() => all.push(Buffer.alloc(2e7, 1)), 20)";
+			const command = [process.execPath, "-e", fill];
+			const service = await place.start(
+				place.batch({ workersMin: 1 }, { command, memory: "100M" }),
+			);
+			await expectReason(service, place, { code: "out_of_memory", message: /its memory, 100M/ });
+		});
+
+		it("GPUs that other jobs have", async (test) => {
+			const place = slurmSite(test);
+			const gpus = `--gres=gpu:${GPUS}`;
+			const other = `--job-name=other:${place.id}:`;
+			await cluster.run("sbatch", gpus, other, "--output=/dev/null", "--wrap=sleep 300");
+			await until("it to run", async () => (await active(place))[0]?.state === "RUNNING");
+			const service = await place.start(place.batch({ workersMin: 1, gpusPerWorker: 1 }));
+			await expectReason(service, place, {
+				code: "queued",
+				message: /is pending: (Resources|Priority)/,
+			});
+			const worker = (await active(place)).find(({ name }) => name.startsWith("sluice"));
+			expect(worker).toMatchObject({ state: "PENDING" });
+			await cluster.run("scancel", `--name=other:${place.id}:`);
+			await until("the worker to be up", () => place.notes().some(({ what }) => what === "up"));
+			await until("the reason to go", async () => {
+				const { json } = await call(service.url, `/v1/endpoints/${place.id}`);
+				return json.reason === undefined || json.reason === null;
+			});
+		});
+	});
+
+	it("D28: before its time limit a worker finishes its job and is replaced", {
+		timeout: 120_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch({ workersMin: 1 }, { timeLimit: "2" }));
+		const id = await run(service, place.id, { until: "allowed" });
+		const { worker } = await started(place, id);
+		const [job] = await active(place);
+		await cluster.run("scontrol", "update", `JobId=${job!.id}`, "TimeLimit=1");
+		await until(
+			"its replacement",
+			() => place.notes().some((note) => note.what === "up" && note.worker !== worker),
+			60_000,
+		);
+		place.allow("allowed");
+		expect(await ended(service, place.id, id)).toMatchObject({
+			status: "COMPLETED",
+			workerId: worker,
+		});
+		await until("the old job to end", async () =>
+			(await active(place)).every((each) => each.id !== job!.id),
+		);
+	});
+
+	it("D36: leaves no variables behind; 'workers logs' shows the output", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const command = [
+			process.execPath,
+			"-e",
+			"console.log('model loaded'); setInterval(() => {}, 1e3)",
+		];
+		const service = await place.start(place.batch({ workersMin: 1 }, { command }));
+		const [{ id: worker }] = await until("the worker", async () => {
+			const { workers } = (await call(service.url, `/v1/endpoints/${place.id}/workers`)).json;
+			return workers.length > 0 && workers;
+		});
+		await until("its output", async () => {
+			const { text } = await call(service.url, `/v1/endpoints/${place.id}/workers/${worker}/logs`);
+			return text.includes("model loaded");
+		});
+		const files = readdirSync(place.folder.path, { recursive: true, encoding: "utf8" });
+		expect(files.filter((name) => name.endsWith(".env"))).toEqual([]);
+	});
+});
