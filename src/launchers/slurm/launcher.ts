@@ -108,7 +108,7 @@ export function slurmLauncher({
 		while (workers.size > 0) {
 			wake = new AbortController();
 			await query();
-			const stopping = [...workers.values()].some(({ ending }) => ending);
+			const stopping = [...workers.values()].some(({ ending }) => ending !== undefined);
 			await clock.sleep(stopping ? Math.min(queryMs, STOP_QUERY_MS) : queryMs, wake.signal);
 		}
 		watching = false;

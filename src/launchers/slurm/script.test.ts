@@ -174,7 +174,7 @@ describe("sbatchOptions", () => {
 	});
 
 	it("refuses options that Sluice sets", () => {
-		const { pattern = "" } = SETTINGS.properties?.["options"]?.items as { pattern?: string };
+		const pattern = SETTINGS.properties?.["options"]?.items?.pattern ?? "";
 		const accepted = ["--exclusive", "--nice=100", "--mail-type=END", "--outputs=x", "--signals"];
 		const refused = [
 			"--output=x",
