@@ -140,7 +140,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	});
 
 	describe("secrets", () => {
-		it("D26: the token is in no command line, job record, batch script or log; its file is private and brief", async () => {
+		it("D26: the token is in no command line, job record, script or log; its file is private and brief", async () => {
 			const { launcher } = open();
 			const spec = script(`${SCRIPTS.runs}`);
 			const { job } = await launcher.start(spec);

@@ -43,7 +43,7 @@ const WAITING = new Set(
 
 /** Reasons of pending jobs that do not pass without a change of settings or by an operator. */
 const UNSCHEDULABLE =
-	/^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNeverSatisfied|FrontEndDown)|NotAllowed|PerJob|launch|held/i;
+	/^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNever)|NotAllowed|PerJob|launch|held/i;
 
 const EXPLAINED: Readonly<Record<string, string>> = {
 	None: "Slurm has not considered it yet",
