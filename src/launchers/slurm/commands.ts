@@ -57,7 +57,12 @@ export function slurmCommands(env: Env): RunCommand {
 			child.once("close", (code, signal) => {
 				if (code === 0) resolve(out);
 				else if (signal !== null)
-					reject(new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s`, true));
+					reject(
+						new SlurmFailure(
+							`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(err)}`,
+							true,
+						),
+					);
 				else reject(failureOf(program, err));
 			});
 		});
@@ -76,18 +81,21 @@ function notStarted(program: string, error: Error): SlurmFailure {
 
 /** What a failed command printed, in one line without its name. */
 export function failureOf(program: string, stderr: string): SlurmFailure {
-	const lines = stderr
-		.split("\n")
-		.map((line) => line.replace(/^\w+: (error|fatal): /, "").trim())
-		.filter((line) => line !== "");
-	const text = [...new Set(lines)].join("; ");
+	const text = linesOf(stderr);
 	const refused = /connect failure|connection refused/i.test(text);
 	const answerLost =
 		!refused && /timed out|zero bytes|communication|unexpected message/i.test(text);
 	return new SlurmFailure(
-		refused || answerLost
-			? `Slurm's controller does not answer: ${text}`
-			: `${program}: ${text || "it failed without a message"}`,
+		refused || answerLost ? `Slurm's controller does not answer: ${text}` : `${program}: ${text}`,
 		answerLost,
 	);
+}
+
+/** Each line once, without the command's name. */
+function linesOf(stderr: string): string {
+	const lines = stderr
+		.split("\n")
+		.map((line) => line.replace(/^\w+: (error|fatal): /, "").trim())
+		.filter((line) => line !== "");
+	return [...new Set(lines)].join("; ") || "it printed nothing";
 }

@@ -36,9 +36,9 @@ export async function findings(endpoints: readonly Endpoint[], env: Env): Promis
 	}
 }
 
-async function findingsOf({ id, launcher }: Endpoint, run: RunCommand): Promise<Finding[]> {
-	const check = `endpoint ${id}`;
-	return [folderFinding(check, launcher), await jobFinding({ id, launcher, check, run })];
+async function findingsOf(endpoint: Endpoint, run: RunCommand): Promise<Finding[]> {
+	const check = `endpoint ${endpoint.id}`;
+	return [folderFinding(check, endpoint.launcher), await jobFinding({ ...endpoint, check, run })];
 }
 
 function folderFinding(check: string, { sharedDir }: SlurmSettings): Finding {
