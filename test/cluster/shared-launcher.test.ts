@@ -1,0 +1,90 @@
+/**
+ * Workers on a platform that all servers reach: one server drives them, any may get their calls, and
+ * another takes them over (D28, D34).
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { LauncherDefinition } from "../../src/launchers/definition.ts";
+import type * as Registry from "../../src/launchers/index.ts";
+import { calls, platform } from "../launchers/pretend/launcher.ts";
+import { servers } from "../support/servers.ts";
+import type { Servers, TestServer } from "../support/servers.ts";
+import { call } from "../support/service.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+import type { TcpProxy } from "../support/tcp-proxy.ts";
+import { until } from "../support/until.ts";
+
+vi.mock("../../src/launchers/index.ts", async (original) => {
+	const registry = await original<typeof Registry>();
+	const { PRETEND } = await import("../launchers/pretend/index.ts");
+	(registry.LAUNCHERS as LauncherDefinition[]).push({ ...PRETEND, shared: true } as never);
+	return registry;
+});
+
+const ID = "pretended";
+const endpoints = {
+	[ID]: {
+		launcher: { type: "pretend", partition: "gpu" },
+		workersMax: 1,
+		idleTimeout: 3600,
+		initTimeoutMs: 1500,
+	},
+};
+
+let group: Servers;
+let front: TcpProxy;
+let leader: TestServer;
+let other: TestServer;
+beforeEach(async () => {
+	group = await servers();
+	front = await tcpProxy(1);
+	const env = { SLUICE_PUBLIC_URL: `http://127.0.0.1:${front.port}` };
+	leader = await group.start({ endpoints, env });
+	await until("it scales the endpoint", () => leader.engine.cluster.scales(ID));
+	other = await group.start({ endpoints, env });
+	// Every call of a worker goes to the server that does not drive it.
+	front.lead(Number(new URL(other.url).port));
+	await until("it knows the other one", () => other.engine.workers.scaledAt(ID) !== undefined);
+});
+afterEach(async () => {
+	await group.end();
+	front.close();
+	for (const { worker } of platform.values()) await worker?.kill();
+	platform.clear();
+	calls.length = 0;
+});
+
+const submit = async (input: object): Promise<string> =>
+	(await call(other.url, `/v2/${ID}/run`, { body: { input } })).json.id;
+const job = async (id: string): Promise<any> =>
+	(await call(other.url, `/v2/${ID}/status/${id}`)).json;
+const completed = (id: string): Promise<any> =>
+	until("the job completes", async () => {
+		const found = await job(id);
+		return found.status === "COMPLETED" && found;
+	});
+
+describe("a shared platform", () => {
+	it("D28: the server that drives a worker sees the polls that reach another one", async () => {
+		const id = await submit({ holdMs: 3000 });
+		await until("it runs", async () => (await job(id)).status === "IN_PROGRESS");
+		const [worker] = (await call(leader.url, `/v1/endpoints/${ID}/workers`)).json.workers;
+		expect(worker).toMatchObject({ launcher: "pretend", state: "running", jobs: [id] });
+		expect(await completed(id)).not.toHaveProperty("retries");
+		expect(calls.filter((each) => each.startsWith("stop"))).toEqual([]);
+		expect([...leader.engine.workers.of(ID)].map((each) => each.ready)).toEqual([true]);
+	});
+
+	it("D34: a server that stops leaves its workers to the other one, with their jobs", async () => {
+		const id = await submit({ holdMs: 6000 });
+		await until("it runs", async () => (await job(id)).status === "IN_PROGRESS");
+		const before = [...platform.keys()];
+		const adopted = other.next("worker.adopted");
+		await leader.stop();
+		await adopted;
+		expect([...platform.keys()]).toEqual(before);
+		expect(await completed(id)).not.toHaveProperty("retries");
+		const second = await completed(await submit({}));
+		expect(second.workerId).toBe((await job(id)).workerId);
+		expect(calls.filter((each) => each.startsWith("stop"))).toEqual([]);
+	});
+});
