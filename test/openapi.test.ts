@@ -140,7 +140,7 @@ describe("/openapi.json", () => {
 
 describe("errors in /openapi.json", () => {
 	it("D3: every code of the table can be met somewhere, and under its own status", () => {
-		const named = new Set<string>(["path_not_found", "method_not_allowed"]);
+		const named = new Set<string>(["path_not_found", "method_not_allowed", "https_only"]);
 		for (const {
 			operation: { responses },
 		} of operations) {

@@ -141,10 +141,12 @@ describe("/docs of a running service", () => {
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
 			// A job that waits cannot be retried, and of an external worker no log is
 			// kept, and it is not ended from here. The example of a sign-in has no real key; at /
-			// machines find nothing, files are those that were built, and no receiver fails.
+			// machines find nothing, files are those that were built, no receiver fails, and nobody
+			// is signed in.
 			const elsewhere =
 				(id === "signIn" && answer.status === 401) ||
-				(["root", "consoleFile", "enableReceiver"].includes(id) && answer.status === 404) ||
+				(["root", "consoleFile", "enableReceiver", "endSession"].includes(id) &&
+					answer.status === 404) ||
 				(id === "stopWorker" && [404, 409].includes(answer.status));
 			if (
 				answer.status >= 300 &&

@@ -63,7 +63,10 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 		if (method !== "HEAD" && status >= 400)
 			same("type", headers["content-type"], "application/json");
 		const route = match(path)?.byMethod.get(method);
-		if (!route || method === "HEAD") return refusedOrHead(method, answer);
+		// Bytes that cannot be parsed have no operation, whatever they look like.
+		const unreadable = status === 400 && headers["connection"] === "close";
+		if (!route || method === "HEAD" || (unreadable && JSON.parse(text).code === "bad_http"))
+			return refusedOrHead(method, answer);
 		const id = operationIdOf(route, method as "GET");
 		const { responses } = operations.get(id)!;
 		const found: Response | undefined = responses[status] ?? responses["default"];

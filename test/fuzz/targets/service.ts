@@ -44,7 +44,12 @@ const onFault = (error: unknown): void => void site?.faults.push(`unhandled: ${f
 
 async function started(): Promise<Site> {
 	const clock = manualClock();
-	const service = await startService({ endpoints: { [BYSTANDER]: {} }, clock });
+	const service = await startService({
+		endpoints: { [BYSTANDER]: {} },
+		// Steps of the clock are not time that calls take.
+		settings: { budgets: { managementTime: 1000 } },
+		clock,
+	});
 	const faults: string[] = [];
 	const { events } = service;
 	events.on("request.failed", ({ status, error }) => {

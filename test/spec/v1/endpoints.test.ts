@@ -66,7 +66,7 @@ describe("POST /v1/endpoints", () => {
 			workersMax: 2,
 			idleTimeout: 0,
 			colour: "blue",
-			launcher: { type: "kubernetes" },
+			launcher: { type: "nomad" },
 			webhookSecret: "short",
 		};
 		const { details } = expectError(await admin.post("/endpoints", bad), 400, "bad_request");
