@@ -141,7 +141,7 @@ describe("/docs of a running service", () => {
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
 			// A job that waits cannot be retried, and of an external worker no log is
 			// kept, and it is not ended from here. The example of a sign-in has no real key; at /
-			// machines find nothing, files are those that were built, no receiver fails, and nobody
+			// machines find nothing, files are those that were built, no receiver fails, and no one
 			// is signed in.
 			const elsewhere =
 				(id === "signIn" && answer.status === 401) ||
