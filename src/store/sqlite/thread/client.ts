@@ -20,7 +20,7 @@ const MOST_WEIGHT = 32_000_000;
  * This many operations are sent before the end of the turn: the thread runs them while this side
  * reads more requests.
  */
-const EARLY_OPS = 48;
+const EARLY_OPS = 16;
 
 interface Waiter {
 	number: number;
