@@ -5,6 +5,7 @@ import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
 import { ORIGIN, QUERY, ROUTE_MATCH, USER_AGENT } from "./requests.ts";
 import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
+import { SLURM_JOBS } from "./slurm.ts";
 import { LOG, OPENAI_ERROR, OPENAI_STREAM, PROMETHEUS, RATE_WINDOW, REPORT } from "./texts.ts";
 
 export const TARGETS: readonly Target[] = [
@@ -29,5 +30,6 @@ export const TARGETS: readonly Target[] = [
 	RATE_WINDOW,
 	PROMETHEUS,
 	LOG,
+	SLURM_JOBS,
 	SERVICE,
 ];
