@@ -67,6 +67,9 @@ export const serve: Action = {
 			workerData: { config: loaded.config },
 			resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
 		});
+		// At a terminal the signal means that it was closed.
+		if (loaded.config.tls && !process.stdin.isTTY)
+			process.on("SIGHUP", () => thread.postMessage("reload" satisfies ServiceCommand));
 		const exited = once(thread, "exit") as Promise<[number]>;
 		const [message] = (await Promise.race([
 			once(thread, "message"),
@@ -75,9 +78,6 @@ export const serve: Action = {
 		if (message.kind === "failed")
 			throw new CliError(`The service could not start: ${message.reason}`, 1);
 		process.stdout.write(banner(message));
-		// At a terminal the signal means that it was closed.
-		if (loaded.config.tls && !process.stdin.isTTY)
-			process.on("SIGHUP", () => thread.postMessage("reload" satisfies ServiceCommand));
 		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
 		const [code] = await exited;
 		return code;

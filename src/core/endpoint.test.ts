@@ -105,7 +105,7 @@ describe("readEndpoint", () => {
 			"launcher.cwd",
 		]);
 		expect(fields({ launcher: "process" })).toEqual(["launcher"]);
-		for (const type of ["kubernetes", "lambda", undefined])
+		for (const type of ["nomad", "lambda", undefined])
 			expect(fields({ launcher: { type } }), type).toEqual(["launcher.type"]);
 	});
 

@@ -85,7 +85,7 @@ describe("sluice serve", () => {
 						workersMax: 2,
 						idleTimeout: 0,
 						leaseMs: 10,
-						launcher: { type: "kubernetes" },
+						launcher: { type: "nomad" },
 					},
 				},
 			}),

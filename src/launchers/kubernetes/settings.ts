@@ -37,7 +37,11 @@ const QUANTITIES: Schema = {
 	type: "object",
 	additionalProperties: {
 		oneOf: [
-			{ type: "string", pattern: QUANTITY },
+			{
+				type: "string",
+				pattern: QUANTITY,
+				"x-message": "must be a quantity such as 500m, 2 or 8Gi.",
+			},
 			{ type: "number", minimum: 0 },
 		],
 		"x-message": "must be a quantity such as 500m, 2 or 8Gi.",
@@ -83,7 +87,11 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 		},
 		imagePullSecrets: {
 			type: "array",
-			items: { type: "string", pattern: NAME },
+			items: {
+				type: "string",
+				pattern: NAME,
+				"x-message": "must be the name of a Secret, such as registry.",
+			},
 			description: "Names of Secrets in the namespace with credentials for the registry.",
 			"x-message": "must be a list of the names of Secrets, such as [registry].",
 		},
@@ -142,6 +150,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			type: "string",
 			pattern: NAME,
 			description: "Service account of the Pods; its token is not mounted.",
+			"x-message": "must be the name of a service account, such as workers.",
 		},
 		podTemplate: {
 			type: "object",
