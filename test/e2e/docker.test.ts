@@ -58,7 +58,7 @@ function dockerSite(test: TestContext): Place {
 }
 
 describe.skipIf(noDocker !== undefined)(titled("a service with containers as workers"), () => {
-	beforeAll(makeImage, 60_000);
+	beforeAll(() => makeImage(), 60_000);
 
 	it("D27, D28: starts none until a job comes, and leaves none after idleTimeout", {
 		timeout: 40_000,
