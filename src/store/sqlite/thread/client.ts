@@ -1,8 +1,8 @@
 /**
  * Client of the database thread. Operations are sent in batches: at the end of this turn of the
- * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, the next ones
- * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T9: see
- * README.md.
+ * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, fewer operations
+ * gather here until its answer; it makes one commit for all that have arrived (decision 0021). T1 to
+ * T9: see README.md.
  */
 import type { Worker } from "node:worker_threads";
 import { LARGE_BYTES } from "../../../core/json/json-text.ts";
@@ -65,7 +65,8 @@ export function connect(thread: Worker): Store {
 		scheduled = true;
 		setImmediate(() => {
 			scheduled = false;
-			send();
+			// Small batches would only queue behind a commit; they leave with its answer.
+			if (sent.length === 0) send();
 		});
 	}
 
