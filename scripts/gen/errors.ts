@@ -40,6 +40,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	too_many_at_once: "Wait for some of your own requests to end.",
 	too_many_failures: "Use a valid key, token or link: those pass.",
 	management_busy: "Wait for some of your own requests to end.",
+	documents_busy: "Wait for some requests of your address to be answered.",
 	memory_share: "Read answers to the end, and send fewer large requests at once.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
 	quota_full:

@@ -149,7 +149,7 @@ export const CONSOLE_ROUTES = [
 				"The file; 304 if the client has it already; 303 to the console if the path has no dot.",
 			media: "application/octet-stream",
 		},
-		errors: ["path_not_found"],
+		errors: ["path_not_found", "documents_busy"],
 	}),
 	route({
 		methods: ["GET", "HEAD"],
@@ -158,6 +158,7 @@ export const CONSOLE_ROUTES = [
 		name: "console",
 		summary: "The web console.",
 		answer: PAGE,
+		errors: ["documents_busy"],
 	}),
 	route({
 		methods: ["GET", "HEAD"],

@@ -96,6 +96,7 @@ export const DOCUMENTATION_ROUTES = [
 				},
 			},
 		},
+		errors: ["documents_busy"],
 	}),
 	route({
 		methods: ["GET"],
@@ -104,5 +105,6 @@ export const DOCUMENTATION_ROUTES = [
 		name: "docs",
 		summary: "The same as an HTML page.",
 		answer: PAGE,
+		errors: ["documents_busy"],
 	}),
 ] as const;

@@ -153,7 +153,9 @@ export const BUDGETS = {
 			"Time in each second for which calls of one key under `/v1`, `/metrics`, `/requests` and " +
 			"`/purge-queue`, and its reads of results from 64 KiB on, may run; two seconds' worth at once. " +
 			"As much for documents and files of the console to one address.",
-		beyond: "They run one after the other, as time is left.",
+		beyond:
+			"They run one after the other, as time is left; more than 256 requests of an address for documents " +
+			"that wait are answered 429 `documents_busy`.",
 	},
 	memory: {
 		unit: "bytes",

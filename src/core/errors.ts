@@ -163,6 +163,13 @@ export const ERRORS = {
 			"Try again when some have ended.",
 		retryAfter: 1,
 	},
+	documents_busy: {
+		status: 429,
+		sentence:
+			"Too many requests for documents or files of the console from this address wait already. " +
+			"Try again when some are answered.",
+		retryAfter: 1,
+	},
 	memory_share: {
 		status: 429,
 		sentence:

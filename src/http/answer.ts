@@ -62,7 +62,7 @@ async function readOutput(
 		if (!named) call.res.removeHeader("x-request-id");
 	}
 	if (!call.turn && outputBytes !== undefined)
-		await call.pace.spend(principalOf(call).keyId, outputBytes * MS_PER_BYTE);
+		await call.pace.spend(principalOf(call).keyId, outputBytes * MS_PER_BYTE, call.caller);
 	const read = await call.engine.jobs.result({ endpoint, id });
 	holdNow(call, outputSize(read));
 	return read;

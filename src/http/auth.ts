@@ -43,7 +43,7 @@ export async function identify(
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
 	if (!may(principal, scope, call.params.endpoint || undefined))
-		await call.pace.spend(principal.keyId, 0);
+		await call.pace.spend(principal.keyId, 0, call.caller);
 	permit(principal, scope, call.params.endpoint || undefined);
 	call.principal = principal;
 }

@@ -2,6 +2,7 @@
  * Answers that clients may keep: in the best accepted coding; 304 if the client has them. They need
  * no key, so the address pays for their time (D41).
  */
+import { ApiError } from "../core/errors.ts";
 import { networkOf } from "../engine/access/failures.ts";
 import type { Call } from "./call.ts";
 
@@ -42,8 +43,9 @@ export async function sendCacheable(
 	const body = coding === undefined ? pieces : [packed.get(coding)!];
 	const size = body.reduce((sum, piece) => sum + piece.length, 0);
 	const owner = `files to ${networkOf(req.socket)}`;
-	await call.pace.spend(owner, isKnown ? 0 : size * SEND_MS_PER_BYTE);
+	const mayAnswer = await call.pace.spend(owner, isKnown ? 0 : size * SEND_MS_PER_BYTE, caller);
 	if (caller.disconnected) return;
+	if (!mayAnswer) throw new ApiError("documents_busy");
 	if (isKnown) {
 		res.writeHead(304, kept);
 		res.end();

@@ -35,10 +35,12 @@ function paced(): {
 	};
 }
 
+const STAYS = { disconnected: false };
+
 describe("the pace of management calls", () => {
 	it("D41: calls of one key run for a quarter of the time, those of another key do not wait", async () => {
 		const { clock, paces, flood } = paced();
-		await paces.spend("greedy", 499);
+		await paces.spend("greedy", 499, STAYS);
 		const began = clock.now();
 		const ended = await flood("greedy", 20, 10_000);
 		expect(ended).toBeGreaterThan(100);
@@ -98,13 +100,27 @@ describe("the pace of management calls", () => {
 
 	it("D41: what was spent is paid by the next call", async () => {
 		const { clock, paces } = paced();
-		await paces.spend("large", 499);
-		await paces.spend("large", 250);
+		await paces.spend("large", 499, STAYS);
+		await paces.spend("large", 250, STAYS);
 		let entered = false;
 		void paces.enter("large").then(() => (entered = true));
 		await clock.advance(990);
 		expect(entered).toBe(false);
 		await clock.advance(20);
 		expect(entered).toBe(true);
+	});
+
+	it("D41: calls whose client has left make room for others; beyond 256 that wait, one is refused", async () => {
+		const { clock, paces } = paced();
+		await paces.spend("address", 1000, STAYS);
+		const leaves = { disconnected: false };
+		const left = Array.from({ length: 100 }, () => paces.spend("address", 1, leaves));
+		const stay = Array.from({ length: 156 }, () => paces.spend("address", 1, STAYS));
+		expect(await paces.spend("address", 1, STAYS)).toBe(false);
+		leaves.disconnected = true;
+		const last = paces.spend("address", 1, STAYS);
+		expect(new Set(await Promise.all(left))).toEqual(new Set([false]));
+		await clock.advance(60_000);
+		expect(new Set(await Promise.all([...stay, last]))).toEqual(new Set([true]));
 	});
 });

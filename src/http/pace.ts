@@ -17,6 +17,9 @@ const SIDE_BY_SIDE = 4;
 /** What no handler sees of a request: parsing, authentication, writing; ms. */
 const REQUEST_MS = 0.25;
 
+/** Calls of one owner that wait to {@link Pace.spend}; beyond, those whose client has left go first. */
+const MOST_WAITING = 256;
+
 /** Accounts above this number are dropped when they are full again. */
 const KEPT_ACCOUNTS = 1000;
 
@@ -30,11 +33,23 @@ export interface Turn {
 	end(forgive?: boolean): void;
 }
 
+/** A client that may leave while its call waits. */
+type Departing = Readonly<{ disconnected: boolean }>;
+
 export interface Pace {
 	/** Resolves when it is the turn of the owner's call. */
 	enter(owner: string): Promise<Turn>;
-	/** Waits like a call, and charges so many ms. */
-	spend(owner: string, ms: number): Promise<void>;
+	/**
+	 * Waits like a call, and charges so many ms; false, without a charge, if too many calls of the
+	 * owner wait already or the caller has left meanwhile.
+	 */
+	spend(owner: string, ms: number, caller: Departing): Promise<boolean>;
+}
+
+interface Waiting {
+	caller: Departing | undefined;
+	/** With whether its turn has come. */
+	resolve: (turn: boolean) => void;
 }
 
 interface Account {
@@ -43,7 +58,7 @@ interface Account {
 	/** As of. */
 	at: LocalMs;
 	running: number;
-	waiting: (() => void)[];
+	waiting: Waiting[];
 	/** Whether {@link letIn} sleeps. */
 	sleeping: boolean;
 }
@@ -89,7 +104,7 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 			if (account.balance > 0 || (account.balance === 0 && account.running === 0)) {
 				account.running += 1;
 				change(account, -REQUEST_MS);
-				account.waiting.shift()!();
+				account.waiting.shift()!.resolve(true);
 			} else if (account.running > 0) return;
 			else {
 				account.sleeping = true;
@@ -105,11 +120,20 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 		void letIn(account);
 	}
 
-	function turnOf(account: Account): Promise<void> {
-		const { promise, resolve } = Promise.withResolvers<void>();
-		account.waiting.push(resolve);
+	function turnOf(account: Account, caller?: Departing): Promise<boolean> {
+		const { promise, resolve } = Promise.withResolvers<boolean>();
+		account.waiting.push({ caller, resolve });
 		void letIn(account);
 		return promise;
+	}
+
+	/** Whether one more may wait. */
+	function hasRoom(account: Account): boolean {
+		if (account.waiting.length < MOST_WAITING) return true;
+		const left = account.waiting.filter(({ caller }) => caller?.disconnected === true);
+		account.waiting = account.waiting.filter((each) => !left.includes(each));
+		for (const { resolve } of left) resolve(false);
+		return account.waiting.length < MOST_WAITING;
 	}
 
 	return {
@@ -140,11 +164,12 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 			};
 		},
 
-		async spend(owner, ms) {
+		async spend(owner, ms, caller) {
 			const account = accountOf(owner);
-			await turnOf(account);
-			change(account, -ms);
+			if (!hasRoom(account) || !(await turnOf(account, caller))) return false;
+			if (!caller.disconnected) change(account, -ms);
 			leave(account);
+			return !caller.disconnected;
 		},
 	};
 }

@@ -232,6 +232,25 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		await untilTrue(() => service.engine.budgets.management.used === 0);
 		return answer;
 	},
+	async documents_busy() {
+		const leaving = new AbortController();
+		const { signal } = leaving;
+		const statuses = new Set<number>();
+		// The clock stands still: the address's time is used up, then calls wait.
+		const request = async (): Promise<void> => {
+			const answer = await fetch(`${service.url}/openapi.json`, { signal });
+			statuses.add(answer.status);
+			await answer.arrayBuffer();
+		};
+		while (!statuses.has(429)) {
+			const calls = Array.from({ length: 50 }, () => request().catch(() => {}));
+			await Promise.race([Promise.all(calls), new Promise((resolve) => setTimeout(resolve, 50))]);
+		}
+		const answer = await get("/openapi.json");
+		leaving.abort();
+		await clock.advance(10_000);
+		return answer;
+	},
 	memory_share: () => secondUpload("/v2/open/run", 10_000_000),
 	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),
