@@ -27,7 +27,10 @@ beforeAll(async () => {
 		executionTimeoutMs: 3_600_000,
 	};
 	service = await startService({
-		endpoints: Object.fromEntries(ENDPOINTS.map((id) => [id, settings])),
+		endpoints: {
+			...Object.fromEntries(ENDPOINTS.map((id) => [id, settings])),
+			unneeded: { ...settings, idleTimeout: 5 },
+		},
 		clock,
 	});
 });
@@ -106,6 +109,16 @@ describe("a worker that waits", () => {
 		expect(clock.now() - runs).toBeGreaterThanOrEqual(10_000);
 		expect(stops).toEqual([expect.stringContaining("initTimeoutMs")]);
 		expect(await endpointReason("late")).toMatchObject({ code: "init_timeout" });
+	});
+
+	it("D28: is stopped when its job is cancelled meanwhile", async () => {
+		state.queueing = true;
+		const { worker, id } = await launched("unneeded");
+		announce.notice({ workerId: worker, state: "waiting", code: "queued", message: "Priority." });
+		const stopped = service.next("worker.stopping", (facts) => facts.worker === worker);
+		await call(service.url, `/v2/unneeded/cancel/${id}`, { method: "POST" });
+		await advanceUntil(clock, () => calls.includes(`stop ${worker}`), 500);
+		expect(await stopped).toMatchObject({ why: "it does not run yet, and no job waits for it" });
 	});
 });
 

@@ -14,6 +14,7 @@ const NOTHING: Sample = {
 	idleFresh: 0,
 	starting: 0,
 	idleTooLong: 0,
+	pendingTooLong: 0,
 	stopping: 0,
 	sinceStartMs: Infinity,
 };
@@ -70,6 +71,12 @@ describe("desiredWorkers", () => {
 			2,
 		],
 		["idle, but not too long", { idle: 2 }, 2],
+		["one is not run by its platform, and nothing waits", { starting: 2, pendingTooLong: 1 }, 1],
+		[
+			"one is not run by its platform, and a job waits",
+			{ waiting: 1, starting: 1, pendingTooLong: 1 },
+			1,
+		],
 		["more busy than the maximum", { busy: 5 }, 5],
 		["more than the maximum, some of them idle", { busy: 2, idle: 3 }, 3],
 		["one on its way out takes a place", { waiting: 1, stopping: 3 }, 0],
@@ -109,17 +116,19 @@ describe("desiredWorkers", () => {
 			idle: fc.nat(20),
 			starting: fc.nat(20),
 			tooLong: fc.nat(20),
+			pending: fc.nat(20),
 			fresh: fc.nat(20),
 			stopping: fc.nat(5),
 			sinceStartMs: fc.oneof(fc.nat(100_000), fc.constant(Infinity)),
 		})
 		.map(
-			({ tooLong, low, wait, fresh, ...seen }): Sample => ({
+			({ tooLong, pending, low, wait, fresh, ...seen }): Sample => ({
 				...seen,
 				idleFresh: Math.min(fresh, seen.idle),
 				oldestWaitMs: seen.waiting > 0 ? wait : 0,
 				busyLow: Math.min(low, seen.busy),
 				idleTooLong: Math.min(tooLong, seen.idle),
+				pendingTooLong: Math.min(pending, seen.starting),
 			}),
 		);
 	const rules = fc
@@ -251,6 +260,7 @@ function run(q: {
 				idleFresh: idle.length,
 				starting,
 				idleTooLong: tooLong.length,
+				pendingTooLong: 0,
 				stopping: 0,
 				sinceStartMs: now - lastStart,
 			},

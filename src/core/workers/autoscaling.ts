@@ -16,6 +16,8 @@ export interface Sample {
 	starting: number;
 	/** Idle workers past their `idleTimeout`. */
 	idleTooLong: number;
+	/** Starting workers that their platform has not run for so long. */
+	pendingTooLong: number;
 	/** Still count for `workersMax`. */
 	stopping: number;
 	/** Time since the last worker start; Infinity before the first. */
@@ -65,8 +67,8 @@ function demand(sample: Sample, rule: ScaleRule, present: number): number {
 	return present + Number(late);
 }
 
-/** Idle workers to stop: none while jobs wait; one stays for bursts while others are busy. */
-function surplus({ waiting, busy, idle, idleTooLong }: Sample): number {
+/** Workers to stop: none while jobs wait; one idle one stays for bursts while others are busy. */
+function surplus({ waiting, busy, idle, idleTooLong, pendingTooLong }: Sample): number {
 	if (waiting > 0) return 0;
-	return Math.min(idleTooLong, busy > 0 ? Math.max(0, idle - 1) : idle);
+	return pendingTooLong + Math.min(idleTooLong, busy > 0 ? Math.max(0, idle - 1) : idle);
 }

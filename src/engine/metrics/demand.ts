@@ -47,6 +47,7 @@ const NO_WORKERS = {
 	idleFresh: 0,
 	starting: 0,
 	idleTooLong: 0,
+	pendingTooLong: 0,
 	stopping: 0,
 	sinceStartMs: Infinity,
 };

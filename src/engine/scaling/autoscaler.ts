@@ -81,9 +81,10 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 		lastStartAt.set(endpoint.id, d.now());
 		const begun = launcher
 			.start(endpoint, assigned)
-			.catch((error: unknown) =>
-				crashes.crashed(endpoint.id, "start_failed", (error as Error).message),
-			)
+			.catch((error: unknown) => {
+				if (cluster.scales(endpoint.id))
+					crashes.crashed(endpoint.id, "start_failed", (error as Error).message);
+			})
 			.finally(() => starts.delete(begun));
 		starts.add(begun);
 	}
@@ -141,13 +142,12 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 			.slice(0, Math.max(0, staying.length - wanted))
 			.filter((worker) => worker.held.size === 0 && !isLeaving(worker));
 		for (const worker of surplus) {
-			const tooLong = worker.ready && now - worker.idleSince >= idleTimeout * 1000;
-			stop(
-				worker,
-				tooLong
-					? `idle for over ${idleTimeout} s`
-					: `there are more than workersMax, which is ${workersMax}`,
-			);
+			const since = worker.ready ? worker.idleSince : worker.createdAt;
+			const tooLong = now - since >= idleTimeout * 1000;
+			const overMax = `there are more than workersMax, which is ${workersMax}`;
+			const isPending = !worker.ready && worker.notice?.state === "waiting";
+			if (tooLong && isPending) stop(worker, "it does not run yet, and no job waits for it");
+			else stop(worker, tooLong && worker.ready ? `idle for over ${idleTimeout} s` : overMax);
 		}
 	}
 

@@ -29,21 +29,28 @@ export function sampleWorkers(
 	const idleMs = idle.map(({ idleSince }) => now - idleSince);
 	const busy = staying.filter((worker) => worker.held.size > 0);
 	const starting = staying.filter((worker) => !worker.ready && worker.held.size === 0);
+	const idleTimeoutMs = endpoint.idleTimeout * 1000;
+	const pending = starting
+		.filter(
+			({ notice, createdAt }) => notice?.state === "waiting" && now - createdAt >= idleTimeoutMs,
+		)
+		.toReversed();
 	const jobs = busy.map(
 		(worker) => [...worker.held.values()].filter(({ lowPriority }) => !lowPriority).length,
 	);
 	return {
 		staying,
-		// The longest idle first, then the last started of those that do not work yet.
-		stoppable: [...idle, ...starting.toReversed()],
+		// Those that their platform does not run first, then the longest idle, then the last started.
+		stoppable: [...new Set([...pending, ...idle, ...starting.toReversed()])],
 		counts: {
 			inProgress: jobs.reduce((sum, each) => sum + each, 0),
 			busy: busy.length,
 			busyLow: jobs.filter((each) => each === 0).length,
 			idle: idle.length,
 			idleFresh: idleMs.filter((ms) => ms <= endpoint.scalerValue * 1000).length,
-			idleTooLong: idleMs.filter((ms) => ms >= endpoint.idleTimeout * 1000).length,
+			idleTooLong: idleMs.filter((ms) => ms >= idleTimeoutMs).length,
 			starting: starting.length,
+			pendingTooLong: pending.length,
 			stopping: managed.length - staying.length,
 			sinceStartMs: now - q.lastStartAt,
 		},
