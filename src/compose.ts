@@ -101,6 +101,7 @@ export async function startApp(
 				const launcher = await create({
 					clock,
 					logDir: join(logs, type),
+					volumeDir: join(config.dataDir, "volumes"),
 					serviceEnv,
 					log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
 				});

@@ -13,6 +13,8 @@ export interface LauncherDependencies {
 	clock: Clock;
 	/** For worker output (`log-files.ts`); created when needed. */
 	logDir: string;
+	/** For named volumes on this machine; created when needed. Default: volumes. */
+	volumeDir?: string;
 	/** Without secrets; for workers on the same machine. */
 	serviceEnv: Readonly<Record<string, string>>;
 	/** For failures that no call can report. */

@@ -122,6 +122,30 @@ describe("process launcher: start", () => {
 		await launcher.close();
 	});
 
+	it("D25: a named volume is a folder beside the logs, at its path by a link, for all workers", async () => {
+		const at = join(samples.root, "runpod-volume");
+		const volumeDir = join(samples.root, "volumes");
+		const launcher = processLauncher({ clock, logDir, volumeDir });
+		const exits = exitsOf(launcher);
+		const volumes = [`models:${at}`];
+		const write = withSettings(samples.script(`echo weights > ${at}/model`), { volumes });
+		await launcher.start(write);
+		await exits.next(write.workerId);
+		const read = withSettings(samples.script(`cat ${at}/model`), { volumes });
+		await launcher.start(read);
+		expect((await exits.next(read.workerId)).lastOutput).toBe("weights");
+		expect(readFileSync(join(volumeDir, "models", "model"), "utf8")).toBe("weights\n");
+
+		const other = withSettings(samples.spec("runs"), { volumes: [`others:${at}`] });
+		await expect(launcher.start(other)).rejects.toThrow(
+			/runpod-volume of launcher.volumes is a link to .*models, not a link to .*others: remove it/,
+		);
+		const nowhere = withSettings(samples.spec("runs"), { volumes: ["models:/proc/models"] });
+		await expect(launcher.start(nowhere)).rejects.toThrow(
+			/a link at \/proc\/models to .*models cannot be created/,
+		);
+	});
+
 	it("refuses a second worker under the same id", async () => {
 		const launcher = open();
 		const spec = samples.spec("runs");

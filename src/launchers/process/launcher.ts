@@ -50,6 +50,7 @@ interface Worker extends Ending {
 export function processLauncher({
 	clock,
 	logDir,
+	volumeDir = "volumes",
 	serviceEnv = {},
 	log = () => {},
 }: Pick<LauncherDependencies, "clock"> & Partial<LauncherDependencies>): Launcher {
@@ -155,7 +156,7 @@ export function processLauncher({
 			const output = logDir === undefined ? "ignore" : openLog(logDir, spec.workerId);
 			try {
 				const env = environmentOf(spec, serviceEnv);
-				const { child, pid } = await spawnWorker({ ...spec, env }, output);
+				const { child, pid } = await spawnWorker({ ...spec, env }, { output, volumeDir });
 				// Not yet reaped by the event loop, so it exists even if already ended.
 				let leader: Identity | undefined;
 				try {

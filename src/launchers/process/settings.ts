@@ -10,6 +10,8 @@ export interface ProcessSettings {
 	/** Name in `/etc/passwd`, or `uid:gid`. */
 	user?: string;
 	limits?: ProcessLimits;
+	/** `name:/path` or `/folder:/path`. */
+	volumes?: string[];
 	/** Variables of the service that workers inherit: `minimal` and a list add to the same few. */
 	inheritEnv?: "all" | "minimal" | string[];
 }
@@ -87,6 +89,19 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 					description: "Size of each file that it writes, its log included, MiB (RLIMIT_FSIZE).",
 				},
 			},
+		},
+		volumes: {
+			type: "array",
+			items: {
+				type: "string",
+				pattern: "^([A-Za-z0-9][A-Za-z0-9_.-]{0,63}|/[^:]*):/[^:]+$",
+				"x-message": "must be name:/path or /folder:/path.",
+			},
+			description:
+				"Folders that workers see at another path, by a symbolic link there, as name:/path or /folder:/path. " +
+				"One with a name is in the data directory (volumes/name). Models belong to /runpod-volume.",
+			examples: [["models:/runpod-volume"]],
+			"x-message": "must be a list of name:/path, such as [models:/runpod-volume].",
 		},
 		inheritEnv: {
 			oneOf: [

@@ -8,6 +8,7 @@ import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
 import type { Confinement } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
 import type { ProcessSettings } from "./settings.ts";
+import { linkVolumes } from "./volumes.ts";
 
 type ProcessSpec = WorkerSpec<ProcessSettings>;
 
@@ -32,14 +33,14 @@ export function environmentOf(
  */
 export async function spawnWorker(
 	spec: ProcessSpec,
-	output: number | "ignore",
+	{ output, volumeDir }: { output: number | "ignore"; volumeDir: string },
 ): Promise<{ child: ChildProcess; pid: number }> {
 	const { command, cwd = "." } = spec.settings;
 	const [file, ...args] = command;
 	if (file === undefined || file === "") throw refusal(spec, "its command is empty");
 	if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
 		throw refusal(spec, `the working directory ${cwd} does not exist`);
-	const { prefix, account } = confined(spec);
+	const { prefix, account } = prepared(spec, volumeDir);
 	let child: ChildProcess;
 	try {
 		const [program = file, ...words] = [...prefix, file, ...args];
@@ -61,9 +62,11 @@ export async function spawnWorker(
 	return { child, pid: child.pid };
 }
 
-function confined(spec: ProcessSpec): Confinement {
+function prepared(spec: ProcessSpec, volumeDir: string): Confinement {
 	try {
-		return confinementOf(spec.settings);
+		const confinement = confinementOf(spec.settings);
+		linkVolumes(spec.settings, { volumeDir, owner: confinement.account });
+		return confinement;
 	} catch (error) {
 		throw refusal(spec, (error as Error).message, error);
 	}

@@ -37,6 +37,7 @@ function spec(settings: Partial<SlurmSettings> = {}, change: Partial<SlurmSpec> 
 		url: "http://10.0.0.1:8080",
 		gpus: [],
 		gpuCount: 0,
+		workersMax: 3,
 		stopGraceMs: 5000,
 		...change,
 	};
@@ -104,6 +105,12 @@ describe("batchScript", () => {
 			"exec 'apptainer' 'exec' '--nv' '--bind=/m:/runpod-volume:ro' '/images/w.sif' 'node' 'worker.js'",
 		],
 		[
+			"apptainer with a named volume",
+			{ image: "/w.sif", volumes: ["models:/runpod-volume"], sharedDir: "/shared" },
+			0,
+			"exec 'apptainer' 'exec' '--bind=/shared/volumes/models:/runpod-volume' '/w.sif' 'node' 'worker.js'",
+		],
+		[
 			"apptainer without GPUs",
 			{ image: "docker://w:1" },
 			0,
@@ -117,6 +124,12 @@ describe("batchScript", () => {
 		],
 	])("runs the command inside an image: %s", (_, settings, gpuCount, line) => {
 		expect(batchScript(spec(settings, { gpuCount })).trimEnd().split("\n").at(-1)).toBe(line);
+	});
+
+	it("refuses volumes without an image, which would have no effect", () => {
+		expect(() => batchScript(spec({ volumes: ["models:/runpod-volume"] }))).toThrow(
+			/^launcher.volumes needs launcher.image: /,
+		);
 	});
 });
 

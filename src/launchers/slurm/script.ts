@@ -111,8 +111,14 @@ export function variablesFile({ env }: Pick<SlurmSpec, "env">): string {
 }
 
 function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
-	const { command, image, container = "apptainer", volumes = [], cwd } = settings;
-	if (image === undefined) return command;
+	const { command, image, container = "apptainer", cwd } = settings;
+	const volumes = volumesOf(settings).map(({ folder, at }) => `${folder}:${at}`);
+	if (image === undefined) {
+		if (volumes.length === 0) return command;
+		throw new Error(
+			"launcher.volumes needs launcher.image: a command on the node itself sees the node's own folders",
+		);
+	}
 	if (container === "pyxis")
 		return [
 			"srun",
@@ -130,6 +136,19 @@ function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
 		image,
 		...command,
 	];
+}
+
+/** Folders of the node, and where the image sees them: `/path` or `/path:ro`. */
+export function volumesOf({
+	volumes = [],
+	sharedDir,
+}: Pick<SlurmSettings, "volumes" | "sharedDir">): { folder: string; at: string; named: boolean }[] {
+	return volumes.map((text) => {
+		const [source = "", ...at] = text.split(":");
+		const named = !source.startsWith("/");
+		const folder = named ? join(sharedDir, "volumes", source) : source;
+		return { folder, at: at.join(":"), named };
+	});
 }
 
 /** As one word of a shell. */

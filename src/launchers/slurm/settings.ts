@@ -155,12 +155,15 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			type: "array",
 			items: {
 				type: "string",
-				pattern: "^[^:,\\0\\n]+:/[^:,\\0\\n]*(:(ro|rw))?$",
-				"x-message": "must be /source:/path or /source:/path:ro.",
+				pattern: "^([A-Za-z0-9][A-Za-z0-9_.-]{0,63}|/[^:,\\0\\n]*):/[^:,\\0\\n]*(:(ro|rw))?$",
+				"x-message": "must be name:/path or /folder:/path, perhaps with :ro behind it.",
 			},
-			description: "Folders of the node that the image sees, as /source:/path or /source:/path:ro.",
-			examples: [["/data/models:/runpod-volume"]],
-			"x-message": "must be a list of /source:/path, each perhaps with :ro behind it.",
+			description:
+				"Folders that the image sees, as name:/path or /folder:/path, perhaps with :ro behind it: one of the " +
+				"node by its absolute path, or one with a name in sharedDir (volumes/name). Models belong to " +
+				"/runpod-volume.",
+			examples: [["models:/runpod-volume"]],
+			"x-message": "must be a list of name:/path, each perhaps with :ro behind it.",
 		},
 		setup: {
 			type: "array",

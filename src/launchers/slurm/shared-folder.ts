@@ -6,7 +6,7 @@ import { closeSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { logPath, openLog, pruneLogs } from "../log-files.ts";
-import { folderOf, variablesFile, variablesPath } from "./script.ts";
+import { folderOf, variablesFile, variablesPath, volumesOf } from "./script.ts";
 import type { SlurmSpec } from "./script.ts";
 
 /** Writes what the job of a worker needs, for this user only. Throws an Error. */
@@ -17,6 +17,8 @@ export function prepareWorker(spec: SlurmSpec, logDir: string): void {
 	try {
 		// An absent shared folder is a mistake, or not mounted: it is not created.
 		mkdirSync(folder, { mode: 0o700, recursive: existsSync(settings.sharedDir) });
+		for (const volume of volumesOf(settings))
+			if (volume.named) mkdirSync(volume.folder, { mode: 0o700, recursive: true });
 		closeSync(openLog(folder, workerId));
 		linkLog({ folder, workerId, logDir });
 		writeFileSync(variablesPath(folder, workerId), variables, { mode: 0o600, flag: "wx" });
