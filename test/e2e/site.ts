@@ -19,6 +19,12 @@ export const WORKER = [
 	fileURLToPath(new URL("workers/diary.ts", import.meta.url)),
 ] as const;
 
+/** The command of a worker with RunPod's wire, without the worker kit. */
+export const WIRE_WORKER = [
+	process.execPath,
+	fileURLToPath(new URL("workers/runpod-wire.ts", import.meta.url)),
+] as const;
+
 /** How a run of the diary worker behaves; all members may be absent. */
 export interface Act {
 	/** Given back in the output. */

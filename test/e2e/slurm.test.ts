@@ -13,7 +13,7 @@ import type { ServiceProcess } from "../support/service.ts";
 import { GPUS, noSlurm, startSlurm, titled } from "../support/slurm.ts";
 import type { SlurmCluster } from "../support/slurm.ts";
 import { until, untilFits, within } from "../support/until.ts";
-import { ended, run, site, started, WORKER } from "./site.ts";
+import { ended, run, site, started, WIRE_WORKER, WORKER } from "./site.ts";
 import type { Site } from "./site.ts";
 
 interface Place extends Site {
@@ -98,6 +98,17 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			"up",
 		]);
 		expect(await cluster.jobs(`:${place.id}:`)).toHaveLength(3);
+	});
+
+	it("D25: a worker with RunPod's wire completes a job, with all that it yields", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch({}, { command: WIRE_WORKER }));
+		const body = { input: { chunks: 3 } };
+		const { json } = await call(service.url, `/v2/${place.id}/run`, { body });
+		const output = [{ n: 0 }, { n: 1 }, { n: 2 }];
+		expect(await ended(service, place.id, json.id)).toMatchObject({ status: "COMPLETED", output });
 	});
 
 	it("D18: a cancelled handler that blocks ends with its Slurm job within the grace and 2 s", {

@@ -58,6 +58,7 @@ function script(
 		url: "http://127.0.0.1:9",
 		gpus: [],
 		gpuCount: 0,
+		workersMax: 3,
 		stopGraceMs: 5000,
 		...change,
 	};
@@ -321,6 +322,32 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	});
 
 	describe("the service dies", () => {
+		it("D34: a job that was submitted while it died, and is accepted after its next start, is cancelled", async () => {
+			const mine = `${serviceId}-late`;
+			const next = open();
+			const strays = { serviceId: mine, recorded: ["any"], endpoints };
+			expect(await next.launcher.removeStrays(strays)).toBe(0);
+			const dead = open();
+			const late = script(SCRIPTS.runs, {}, { serviceId: mine });
+			await dead.launcher.start(late);
+			await dead.launcher.close();
+			await until("it to end", async () => (await cluster.active(mine)).length === 0);
+			expect(pidsOf(late)).toEqual([]);
+		});
+
+		it("D34: one that another server has just submitted is adopted", async () => {
+			const first = open();
+			const second = open();
+			const known = script(SCRIPTS.runs);
+			await second.launcher.start(known);
+			const spec = script(SCRIPTS.runs);
+			await until("a fresh query", async () => (await second.launcher.list()).length === 1);
+			const handle = await first.launcher.start(spec);
+			await first.launcher.close();
+			expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+			for (const { workerId } of [known, spec]) await second.launcher.stop(workerId, 0);
+		});
+
 		it("D34: jobs that no service recorded are cancelled, those of others are not", async () => {
 			const [mine, others] = [`${serviceId}-mine`, `${serviceId}-others`];
 			const first = open();

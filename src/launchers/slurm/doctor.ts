@@ -69,6 +69,7 @@ async function jobFinding(q: Endpoint & { check: string; run: RunCommand }): Pro
 		url: "",
 		gpus: [],
 		gpuCount: q.gpusPerWorker ?? 0,
+		workersMax: 3,
 		stopGraceMs: 0,
 	};
 	try {

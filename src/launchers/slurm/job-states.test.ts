@@ -151,12 +151,14 @@ describe("exitOf", () => {
 	});
 
 	it("reads the accounting", () => {
-		expect(endInAccounting("CANCELLED by 1000|0:15|n1\n")).toEqual({
+		const output = "COMPLETED|0:0|n1|another\nCANCELLED by 1000|0:15|n1|odd|name\n";
+		expect(endInAccounting(output, "odd|name")).toEqual({
 			state: "CANCELLED",
 			exitCode: "0:15",
 			node: "n1",
 		});
-		expect(endInAccounting("\n")).toBeUndefined();
+		expect(endInAccounting(output, "name"), "ids are reused").toBeUndefined();
+		expect(endInAccounting("\n", "")).toBeUndefined();
 		expect(endInRecord("")).toBeUndefined();
 	});
 });

@@ -122,13 +122,17 @@ export function endInRecord(record: string): JobEnd | undefined {
 		: { state, exitCode: member("ExitCode"), reason: member("Reason"), node: member("BatchHost") };
 }
 
-/** For `sacct --format`. */
-export const ACCOUNTING_FORMAT = "State,ExitCode,NodeList";
+/** For `sacct --format`. The name is last: it may contain anything. */
+export const ACCOUNTING_FORMAT = "State,ExitCode,NodeList,JobName";
 
-/** A line of `sacct --parsable2`, such as `CANCELLED by 1000|0:0|node1`. */
-export function endInAccounting(line: string): JobEnd | undefined {
-	const [state = "", exitCode, node] = line.trim().split("|");
-	return state === "" ? undefined : { state: state.split(" ", 1)[0]!, exitCode, node };
+/** From lines of `sacct --parsable2`, such as `CANCELLED by 1000|0:0|node1|name`: ids are reused. */
+export function endInAccounting(output: string, name: string): JobEnd | undefined {
+	for (const line of output.split("\n")) {
+		const [state = "", exitCode, node, ...found] = line.trim().split("|");
+		if (state !== "" && found.join("|") === name)
+			return { state: state.split(" ", 1)[0]!, exitCode, node };
+	}
+	return undefined;
 }
 
 /** `memory`: its limit, as configured. */

@@ -31,6 +31,8 @@ const KILL_TIMEOUT_MS = 10_000;
 /** Queries without a job until it counts as ended. */
 const MISSING_QUERIES = 2;
 const DRAIN_BEFORE_S = 300;
+/** A submission whose answer nobody got may be accepted so much later, ms. */
+const LATE_MS = 60_000;
 
 /** A watched worker, from start or adoption until its exit is reported. */
 interface Worker {
@@ -78,7 +80,10 @@ export function slurmLauncher({
 	/** Jobs of this service and these endpoints that are not watched are cancelled. */
 	let service: string | undefined;
 	const owned = new Set<string>();
+	let scales = (_endpoint: string): boolean => true;
 	let watching = false;
+	/** Until then the queue is read for jobs of lost submissions, also without workers. */
+	let lateUntil = -Infinity;
 	let wake = new AbortController();
 	let closed = false;
 	let unreachable = false;
@@ -105,7 +110,7 @@ export function slurmLauncher({
 
 	async function watch(): Promise<void> {
 		watching = true;
-		while (workers.size > 0) {
+		while (workers.size > 0 || (!closed && clock.now() < lateUntil)) {
 			wake = new AbortController();
 			await query();
 			const stopping = [...workers.values()].some(({ ending }) => ending !== undefined);
@@ -127,6 +132,11 @@ export function slurmLauncher({
 			unreachable = true;
 		}
 		for (const { id } of watched) boundLog(logPath(logDir, id));
+	}
+
+	function expectLate(): void {
+		lateUntil = clock.now() + LATE_MS;
+		if (!watching) void watch();
 	}
 
 	async function update(worker: Worker, row: JobRow | undefined): Promise<void> {
@@ -194,6 +204,7 @@ export function slurmLauncher({
 				owner !== undefined &&
 				owner.serviceId === service &&
 				owned.has(owner.endpoint) &&
+				scales(owner.endpoint) &&
 				isActive(state) &&
 				state !== "COMPLETING" &&
 				!workers.has(owner.workerId) &&
@@ -248,6 +259,7 @@ export function slurmLauncher({
 			return await queue.submit(sbatchOptions(spec), batchScript(spec));
 		} catch (error) {
 			if (!(error instanceof SlurmFailure) || !error.answerLost) throw error;
+			expectLate();
 			// The next start sweeps first.
 			swept = undefined;
 			const rows = await queue.rows().catch(() => undefined);
@@ -303,7 +315,8 @@ export function slurmLauncher({
 			if (ownerIn(String(name))?.workerId !== workerId) return false;
 			if (workers.get(workerId)?.job === job) return true;
 			try {
-				const row = (await queue.recentRows(ADOPT_MS)).get(job);
+				// One that another server has just submitted is in a new answer only.
+				const row = (await queue.recentRows(ADOPT_MS)).get(job) ?? (await queue.rows()).get(job);
 				if (row?.name !== name || !isActive(row!.state)) {
 					removeVariables(folder, workerId);
 					return false;
@@ -336,12 +349,15 @@ export function slurmLauncher({
 				.map(({ id }) => id);
 		},
 
-		async removeStrays({ serviceId, recorded, endpoints }) {
+		async removeStrays({ serviceId, recorded, endpoints, scales: isScaled = () => true }) {
 			service = serviceId;
+			scales = isScaled;
 			for (const { id } of endpoints) owned.add(id);
 			swept = undefined;
 			// Most services use no Slurm: do not call it.
 			if (recorded.length === 0) return 0;
+			// The service may have been killed while sbatch ran, which goes on.
+			expectLate();
 			try {
 				return await sweep();
 			} catch (error) {

@@ -89,8 +89,11 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 			if (end && !isActive(end.state)) return end;
 			// Without accounting this fails.
 			const format = `--format=${ACCOUNTING_FORMAT}`;
-			const args = ["--allocations", "--noheader", "--parsable2", format, `--jobs=${job}`];
-			return await run("sacct", args).then(endInAccounting, () => undefined);
+			const form = ["--allocations", "--duplicates", "--noheader", "--parsable2", format];
+			return await run("sacct", [...form, `--jobs=${job}`]).then(
+				(output) => endInAccounting(output, name),
+				() => undefined,
+			);
 		},
 	};
 }

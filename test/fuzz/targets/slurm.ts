@@ -58,7 +58,8 @@ export const SLURM_JOBS = target({
 		});
 		must(waitingReason(row!).message.endsWith("."), "no sentence");
 		must((seconds(q.printed) ?? 0) >= 0, "a negative duration");
-		for (const end of [endInRecord(q.printed), endInAccounting(q.printed)]) {
+		const accounting = endInAccounting(`${q.printed}|${nameOf(owner)}`, nameOf(owner));
+		for (const end of [endInRecord(q.printed), accounting]) {
 			if (!end) continue;
 			const { reason } = exitOf(end, { job: id, memory: undefined });
 			must(reason === undefined || reason.message.startsWith(`Slurm job ${id}`), "another job");
