@@ -44,6 +44,8 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	gpus: readonly number[];
 	/** How many GPUs it needs, where the platform assigns them (`placesGpus`). */
 	gpuCount: number;
+	/** Most workers of the endpoint at a time, for platforms that can refuse one more. */
+	workersMax: number;
 	/** How long a stopping worker usually gets, ms: for platforms that stop workers unasked. */
 	stopGraceMs: number;
 }
@@ -111,12 +113,14 @@ export interface Launcher {
 	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store,
 	 * adopted or not; if empty, this may wait for the first `start`, so that an unused platform is
 	 * not called. `endpoints`: those of this launcher that this server scales; one that is `shared`
-	 * leaves the workers of others alone.
+	 * leaves the workers of others alone. What it finds later is ended while `scales` says that this
+	 * server does; by default it always does.
 	 */
 	removeStrays(q: {
 		serviceId: string;
 		recorded: readonly string[];
 		endpoints: readonly EndpointWorkers[];
+		scales?: (endpoint: string) => boolean;
 	}): Promise<number>;
 	/**
 	 * Called exactly once per started or adopted worker that ends, for any reason, after everything

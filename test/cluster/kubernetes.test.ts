@@ -3,10 +3,12 @@
  * its Pods, and another one takes them over when it dies (D28, D34).
  */
 import { randomBytes } from "node:crypto";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { TestContext } from "vitest";
 import { ended, run, site, started, WORKER } from "../e2e/site.ts";
+import type { Site } from "../e2e/site.ts";
 import { balancer } from "../support/balancer.ts";
 import { IMAGE, makeImage } from "../support/docker.ts";
 import { freePort } from "../support/free-port.ts";
@@ -20,9 +22,11 @@ import {
 	titledKubernetes,
 } from "../support/kubernetes.ts";
 import type { Namespace } from "../support/kubernetes.ts";
+import { kubernetesProxy } from "../support/kubernetes-proxy.ts";
 import { servers } from "../support/servers.ts";
 import type { Servers } from "../support/servers.ts";
 import { call } from "../support/service.ts";
+import type { ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(new URL(".", import.meta.url))));
@@ -33,24 +37,22 @@ describe.skipIf(noKubernetes !== undefined)(
 	() => {
 		let group: Servers;
 		let pods: Namespace;
-		beforeAll(async () => {
-			await makeImage(DOCKER);
+		beforeAll(() => makeImage(DOCKER), 60_000);
+		beforeEach(async () => {
 			group = await servers();
 			pods = await namespace(`sluice-${randomBytes(4).toString("hex")}`);
-		}, 120_000);
-		afterAll(async () => {
+		}, 60_000);
+		afterEach(async () => {
 			await group?.end();
 			await pods?.remove();
 		}, 60_000);
 
-		it("D34: the leader is killed under load; the other one adopts its Pods, and their jobs go on", {
-			timeout: 120_000,
-		}, async (test) => {
-			const place = site(test);
-			const { path } = place.folder;
-			const ports = [await freePort(), await freePort()];
+		/** Settings of an endpoint with Pods, and what two servers behind one balancer need. */
+		async function frontOf(test: TestContext, place: Site, change: object) {
+			const ports = [await freePort(), await freePort()] as const;
 			const front = await balancer(ports.map((port) => `http://127.0.0.1:${port}`));
 			test.onTestFinished(() => front.close());
+			const { path } = place.folder;
 			const settings = place.launched({
 				launcher: {
 					type: "kubernetes",
@@ -64,21 +66,35 @@ describe.skipIf(noKubernetes !== undefined)(
 				},
 				scalerType: "REQUEST_COUNT",
 				scalerValue: 1,
+				...change,
+			});
+			const env = { KUBECONFIG: LAUNCHER, SLUICE_PUBLIC_URL: front.url };
+			return { ports, settings, env };
+		}
+
+		async function scales(server: ServiceProcess, id: string): Promise<boolean> {
+			const { json } = await call(server.url, "/v1/servers");
+			return json.servers.some(
+				({ self, leads }: { self: boolean; leads: string[] }) =>
+					self && leads.includes(`scale:${id}`),
+			);
+		}
+
+		it("D34: the leader is killed under load; the other one adopts its Pods, and their jobs go on", {
+			timeout: 120_000,
+		}, async (test) => {
+			const place = site(test);
+			const { settings, env, ports } = await frontOf(test, place, {
 				workersMax: 3,
 				idleTimeout: 1,
 			});
-			const env = { KUBECONFIG: LAUNCHER, SLUICE_PUBLIC_URL: front.url };
 			const count = await podCount(pods);
-			const started1 = await group.spawn({ endpoints: { [ID]: settings }, port: ports[0]!, env });
-			const started2 = await group.spawn({ endpoints: { [ID]: settings }, port: ports[1]!, env });
+			const started1 = await group.spawn({ endpoints: { [ID]: settings }, port: ports[0], env });
+			const started2 = await group.spawn({ endpoints: { [ID]: settings }, port: ports[1], env });
 			const both = [started1, started2];
-			const leader = await until("one scales the endpoint", async () => {
-				const { json } = await call(started1.url, "/v1/servers");
-				const found = json.servers.find(({ leads }: { leads: string[] }) =>
-					leads.includes(`scale:${ID}`),
-				);
-				return found && both.find(({ url }) => url === found.url);
-			});
+			const leader = await until("one scales the endpoint", async () =>
+				(await scales(started1, ID)) ? started1 : (await scales(started2, ID)) && started2,
+			);
 			const other = both.find((each) => each !== leader)!;
 
 			const long = [];
@@ -114,6 +130,67 @@ describe.skipIf(noKubernetes !== undefined)(
 				60_000,
 			);
 			expect(count.most()).toBe(3);
+			count.end();
+		});
+
+		it("D28, D34: the leader pauses while it creates a Pod: never more than workersMax, and the next leader's stay", {
+			timeout: 120_000,
+		}, async (test) => {
+			const place = site(test);
+			const id = "paused";
+			const { settings, env, ports } = await frontOf(test, place, {
+				workersMax: 2,
+				idleTimeout: 3600,
+			});
+			const proxy = await kubernetesProxy();
+			test.onTestFinished(() => proxy.close());
+			const kubeconfig = join(place.folder.path, "kubeconfig");
+			proxy.writeKubeconfig(kubeconfig);
+			const endpoints = { [id]: settings };
+			const leader = await group.spawn({
+				endpoints,
+				port: ports[0],
+				env: { ...env, KUBECONFIG: kubeconfig },
+			});
+			await until("it scales the endpoint", () => scales(leader, id));
+			const other = await group.spawn({ endpoints, port: ports[1], env });
+			const count = await podCount(pods);
+			const jobs = [await run(other, id, { until: "go" })];
+			await started(place, jobs[0]!);
+
+			// A creation is on its way; meanwhile another server starts as many Pods as there may be.
+			const held = proxy.holdCreation();
+			jobs.push(await run(other, id, { until: "go" }));
+			const send = await held;
+			leader.child.kill("SIGSTOP");
+			const uids = async (): Promise<string[]> =>
+				(await pods.pods()).map(({ metadata: { uid } }) => uid).toSorted();
+			let before: string[] = [];
+			try {
+				await until("the other one scales the endpoint", () => scales(other, id));
+				await started(place, jobs[1]!);
+				before = await uids();
+				expect(before).toHaveLength(2);
+				expect(await send(), "refused by the API server").toBe(409);
+			} finally {
+				leader.child.kill("SIGCONT");
+			}
+			await until("the first one is back", async () => {
+				const { json } = await call(leader.url, "/v1/servers");
+				return json.servers.length === 2;
+			});
+			// One more each, after both have seen all Pods.
+			place.allow("go");
+			for (let n = 0; n < 4; n += 1) jobs.push(await run(leader, id, { n }));
+			for (const each of jobs) {
+				const job = await ended(other, id, each);
+				expect(job).toMatchObject({ status: "COMPLETED" });
+				expect(job).not.toHaveProperty("retries");
+				expect(place.runs(each)).toHaveLength(1);
+			}
+			expect(await uids()).toEqual(before);
+			expect(count.most()).toBe(2);
+
 			count.end();
 		});
 	},

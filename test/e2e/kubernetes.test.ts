@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
@@ -25,7 +26,7 @@ import { call } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until, within } from "../support/until.ts";
-import { ended, jobAt, run, site, started, WORKER } from "./site.ts";
+import { ended, jobAt, run, site, started, WIRE_WORKER, WORKER } from "./site.ts";
 import type { Site } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -98,6 +99,17 @@ describe.skipIf(noKubernetes !== undefined)(
 			count.end();
 		});
 
+		it("D25: a worker with RunPod's wire completes a job, with all that it yields", {
+			timeout: 60_000,
+		}, async (test) => {
+			const place = await clusterSite(test);
+			const command = ["/bin/node", WIRE_WORKER[1]];
+			const service = await place.begin(place.endpoint({}, { command }));
+			const { json } = await call(service.url, `/v2/${ID}/run`, { body: { input: { chunks: 3 } } });
+			const output = [{ n: 0 }, { n: 1 }, { n: 2 }];
+			expect(await ended(service, ID, json.id)).toMatchObject({ status: "COMPLETED", output });
+		});
+
 		it("D18: cancel of a job that blocks ends its Pod", {
 			timeout: 60_000,
 		}, async (test) => {
@@ -105,13 +117,16 @@ describe.skipIf(noKubernetes !== undefined)(
 			const service = await place.begin(place.endpoint({ stopGraceMs: 1000 }));
 			const id = await run(service, ID, { block: 60_000 });
 			const { worker } = await started(place, id);
-			const [pod = ""] = await place.names();
+			const [pod] = await place.pods.pods();
 			await until("its node reports it", async () =>
 				(await place.pods.pods()).every(({ status }) => status?.phase === "Running"),
 			);
 			const began = performance.now();
 			await call(service.url, `/v2/${ID}/cancel/${id}`, { method: "POST" });
-			await until("its processes have ended", async () => (await processesOfPod(pod)) === 0);
+			await until(
+				"its processes have ended",
+				async () => (await processesOfPod(pod!.metadata.uid)) === 0,
+			);
 			// Kubelets give at least 2 s between SIGTERM and SIGKILL.
 			console.log(`cancel to end: ${Math.round(performance.now() - began)} ms, grace 1000 ms`);
 			await until("the worker is forgotten", async () => {
@@ -150,8 +165,8 @@ describe.skipIf(noKubernetes !== undefined)(
 			count.end();
 		});
 
-		it("D29: running jobs go on while the API server does not answer; none is started twice", {
-			timeout: 90_000,
+		it("D29: the API server does not answer for 30 s: running jobs go on, none is started twice", {
+			timeout: 120_000,
 		}, async (test) => {
 			const place = await clusterSite(test);
 			const count = await podCount(place.pods);
@@ -168,11 +183,14 @@ describe.skipIf(noKubernetes !== undefined)(
 			await started(place, first);
 			proxy.refuse();
 			proxy.cut();
+			const outage = sleep(30_000);
 			const second = await run(service, ID, { n: 2 });
 			await until("a start fails", async () => {
 				const { reason } = (await call(service.url, `/v1/endpoints/${ID}`)).json;
 				return reason?.code === "start_failed" && /does not answer/.test(reason.message);
 			});
+			await outage;
+			expect(place.runs(first)).toHaveLength(1);
 			place.allow("go");
 			expect(await ended(service, ID, first)).toMatchObject({ status: "COMPLETED" });
 			expect(await ended(service, ID, second)).toMatchObject({ status: "COMPLETED" });

@@ -60,6 +60,7 @@ function script(text: string, change: Partial<Spec> = {}): Spec {
 		url: "http://sluice.example:9",
 		gpus: [],
 		gpuCount: 0,
+		workersMax: 3,
 		stopGraceMs: 5000,
 		...change,
 	};

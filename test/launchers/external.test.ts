@@ -16,6 +16,7 @@ describe("external launcher", () => {
 			url: "http://127.0.0.1:9",
 			gpus: [],
 			gpuCount: 0,
+			workersMax: 3,
 			stopGraceMs: 5000,
 		};
 		await expect(externalLauncher().start(spec)).rejects.toThrow(

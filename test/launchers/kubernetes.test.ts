@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import { findings } from "../../src/launchers/kubernetes/doctor.ts";
 import { kubernetesLauncher } from "../../src/launchers/kubernetes/launcher.ts";
-import { BUSY_ANNOTATIONS, podName } from "../../src/launchers/kubernetes/names.ts";
+import { BUSY_ANNOTATIONS, secretName } from "../../src/launchers/kubernetes/names.ts";
 import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
 import type { KubernetesSettings } from "../../src/launchers/kubernetes/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
@@ -20,9 +20,12 @@ import {
 	noKubernetes,
 	ON_NODE,
 	processesOfPod,
+	serverOf,
 	titledKubernetes,
 } from "../support/kubernetes.ts";
 import type { Namespace } from "../support/kubernetes.ts";
+import { kubernetesProxy } from "../support/kubernetes-proxy.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 import { conformance, exitsOf } from "./index.ts";
 import { SCRIPTS } from "./sample-workers.ts";
@@ -63,27 +66,44 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 			url: "http://127.0.0.1:9",
 			gpus: [],
 			gpuCount: 0,
+			workersMax: 50,
 			stopGraceMs: 1000,
 		};
 	}
 
-	function open(): {
+	/** Uids of Pods by their workers. */
+	const uids = new Map<string, string>();
+
+	function makeLauncher(log: (message: string) => void = () => {}, env = ENV): Launcher {
+		const launcher = kubernetesLauncher({ clock, logDir, serviceEnv: env, log });
+		opened.push(launcher);
+		return {
+			...launcher,
+			async start(spec) {
+				const handle = await launcher.start(spec);
+				uids.set(spec.workerId, String(handle["uid"]));
+				return handle;
+			},
+		};
+	}
+
+	const processes = ({ workerId }: WorkerSpec): Promise<number> =>
+		processesOfPod(uids.get(workerId) ?? "");
+
+	function open(env = ENV): {
 		launcher: Launcher;
 		exits: ReturnType<typeof exitsOf>;
 		notices: Notice[];
 		said: string[];
 	} {
 		const said: string[] = [];
-		const log = (message: string): void => void said.push(message);
-		const launcher = kubernetesLauncher({ clock, logDir, serviceEnv: ENV, log });
-		opened.push(launcher);
+		const launcher = makeLauncher((message) => void said.push(message), env);
 		const notices: Notice[] = [];
 		launcher.onNotice!((notice) => notices.push(notice));
 		return { launcher, exits: exitsOf(launcher), notices, said };
 	}
 
-	const podOf = async (spec: Spec): Promise<Pod> =>
-		await place.admin.call<Pod>("GET", place.path("pods", podName(spec)));
+	const podOf = async ({ workerId }: Spec): Promise<Pod> => (await place.podOf(workerId))!;
 
 	beforeAll(async () => {
 		place = await namespace(`sluice-${randomUUID().slice(0, 8)}`);
@@ -101,12 +121,12 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 	}, 60_000);
 
 	conformance("kubernetes", {
-		open: () => kubernetesLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
+		open: () => makeLauncher(),
 		spec: (behaviour) => script(SCRIPTS[behaviour]),
 		ready: (spec) =>
 			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
-		processes: (spec) => processesOfPod(podName(spec)),
+		processes,
 		reused: () => foreign,
 		reportsAdopted: true,
 		queues: true,
@@ -124,12 +144,12 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 		});
 		expect(await exits.next(spec.workerId)).toMatchObject({ code: 0 });
 		await until("the Secret is removed", async () =>
-			place.admin.call("GET", place.path("secrets", podName(spec))).then(
+			place.admin.call("GET", place.path("secrets", secretName(spec))).then(
 				() => false,
 				() => true,
 			),
 		);
-		expect((await place.pods()).map(({ metadata: { name } }) => name)).not.toContain(podName(spec));
+		expect(await place.podOf(spec.workerId)).toBeUndefined();
 	});
 
 	describe("reasons", () => {
@@ -191,7 +211,8 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 				"its node reports it",
 				async () => (await podOf(spec)).status?.phase === "Running",
 			);
-			await place.admin.call("DELETE", place.path("pods", podName(spec)));
+			const { name } = (await podOf(spec)).metadata;
+			await place.admin.call("DELETE", place.path("pods", name));
 			const exit = await exits.next(spec.workerId);
 			expect(notices.at(-1)).toMatchObject({ state: "ending", code: "node_drained" });
 			expect(exit).toMatchObject({ code: 5, reason: { code: "node_drained", crash: false } });
@@ -236,10 +257,67 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 		const endpoints = [{ id: "sample", settings: kept.settings }];
 		const strays = { ...own, recorded: [kept.workerId], endpoints };
 		expect(await launcher.removeStrays(strays)).toBe(1);
-		await until("it ends", async () => (await processesOfPod(podName(lost))) === 0);
-		expect(await processesOfPod(podName(elsewhere)), "another server's").toBe(1);
+		await until("it ends", async () => (await processes(lost)) === 0);
+		expect(await processes(elsewhere), "another server's").toBe(1);
 		expect(await launcher.list()).toEqual([kept.workerId]);
 	});
+
+	it("D34: a Pod whose creation was not answered is deleted", async () => {
+		const proxy = await kubernetesProxy();
+		const kubeconfig = join(root, "kubeconfig-lost");
+		proxy.writeKubeconfig(kubeconfig);
+		const { launcher } = open({ KUBECONFIG: kubeconfig });
+		const spec = { ...script(SCRIPTS.runs), serviceId: `${serviceId}-lost` };
+		proxy.loseAnswer();
+		await expect(launcher.start(spec)).rejects.toThrow("does not answer");
+		expect(await launcher.list()).toEqual([]);
+		await until("it is deleted", async () => (await place.podOf(spec.workerId)) === undefined);
+		proxy.close();
+	});
+
+	it("D34: one that another server has just started is adopted, though the watch lags behind", async () => {
+		const { hostname, port } = new URL(serverOf(LAUNCHER));
+		const proxy = await tcpProxy(Number(port));
+		const kubeconfig = join(root, "kubeconfig-lag");
+		const text = readFileSync(LAUNCHER, "utf8");
+		writeFileSync(kubeconfig, text.replaceAll(`${hostname}:${port}`, `127.0.0.1:${proxy.port}`));
+		const first = open();
+		const second = open({ KUBECONFIG: kubeconfig });
+		const known = script(SCRIPTS.runs);
+		await second.launcher.start(known);
+		proxy.refuse();
+		proxy.cut();
+		const spec = script(SCRIPTS.runs);
+		const handle = await first.launcher.start(spec);
+		await first.launcher.close();
+		expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+		await proxy.pass();
+		expect(new Set(await second.launcher.list())).toEqual(new Set([known.workerId, spec.workerId]));
+		for (const { workerId } of [known, spec]) await second.launcher.stop(workerId, 0);
+		expect(second.exits.of(spec.workerId)).toHaveLength(1);
+		proxy.close();
+	});
+
+	it("D28: no more Pods than workersMax exist, whichever launcher creates them", async () => {
+		const own = { serviceId: `${serviceId}-most`, workersMax: 2 };
+		const [one, two] = [open(), open()];
+		const specs = [0, 0, 0].map(() => ({ ...script(SCRIPTS.runs), ...own }));
+		// Neither takes the Pods of the other one for strays.
+		const endpoints = [{ id: "sample", settings: specs[0]!.settings }];
+		for (const { launcher } of [one, two])
+			await launcher.removeStrays({ ...own, recorded: [], endpoints, scales: () => false });
+		await one.launcher.start(specs[0]!);
+		await two.launcher.start(specs[1]!);
+		const third = two.launcher.start(specs[2]!);
+		await expect(third).rejects.toThrow(/the 2 Pods that workersMax permits exist/);
+		await one.launcher.stop(specs[0]!.workerId, 0);
+		const last = { ...script(SCRIPTS.runs), ...own };
+		await two.launcher.start(last);
+		expect(new Set(await two.launcher.list())).toEqual(
+			new Set([specs[1]!.workerId, last.workerId]),
+		);
+		for (const { workerId } of [specs[1]!, last]) await two.launcher.stop(workerId, 0);
+	}, 40_000);
 
 	it("D34: what is written meanwhile is in the log of the adopted worker, each line once", async () => {
 		const first = open();

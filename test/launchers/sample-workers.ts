@@ -57,6 +57,7 @@ export function sampleWorkers() {
 			url: "http://127.0.0.1:9",
 			gpus: [],
 			gpuCount: 0,
+			workersMax: 3,
 			stopGraceMs: 5000,
 			env: {
 				PATH: process.env["PATH"] ?? "/usr/bin:/bin",

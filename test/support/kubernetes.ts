@@ -10,6 +10,7 @@ import { systemClock } from "../../src/clock.ts";
 import { kubernetesClient, linesOf } from "../../src/launchers/kubernetes/client.ts";
 import type { KubernetesClient } from "../../src/launchers/kubernetes/client.ts";
 import { connectionOf } from "../../src/launchers/kubernetes/credentials.ts";
+import { workerOf } from "../../src/launchers/kubernetes/pod-status.ts";
 import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
 import { RIGHTS } from "../../src/launchers/kubernetes/rights.ts";
 import { dockerAt } from "./docker.ts";
@@ -42,6 +43,8 @@ export interface Namespace {
 	/** Path of one of its objects, or of all of a kind. */
 	path(kind: string, name?: string): string;
 	pods(): Promise<Pod[]>;
+	/** Undefined if there is none. */
+	podOf(workerId: string): Promise<Pod | undefined>;
 	remove(): Promise<void>;
 }
 
@@ -73,6 +76,7 @@ export async function namespace(name: string): Promise<Namespace> {
 		admin,
 		path,
 		pods,
+		podOf: async (workerId) => (await pods()).find((pod) => workerOf(pod) === workerId),
 		async remove() {
 			for (const {
 				metadata: { name: pod },
@@ -87,9 +91,9 @@ export async function namespace(name: string): Promise<Namespace> {
 }
 
 /** How many processes run in the containers of a Pod, without the pauses of scripts. */
-export async function processesOfPod(pod: string): Promise<number> {
+export async function processesOfPod(uid: string): Promise<number> {
 	const filters = [
-		`label=io.kubernetes.pod.name=${pod}`,
+		`label=io.kubernetes.pod.uid=${uid}`,
 		"label=io.kubernetes.container.name=worker",
 	];
 	const ids = await dockerAt(DOCKER, "ps", "-q", ...filters.flatMap((each) => ["--filter", each]));

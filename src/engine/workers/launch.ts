@@ -113,12 +113,19 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		};
 		const launchedAs = launchHash(endpoint);
 		worker.launchedAs = launchedAs;
+		/** A server that was paused may learn late that it does not. */
+		const expectLead = (): void => {
+			if (!d.cluster.scales(endpoint.id))
+				throw new Error(`another server may start the workers of endpoint ${endpoint.id} now`);
+		};
 		try {
 			const token = await d.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
+			expectLead();
 			const handle = await launcher.start(
 				workerSpec({ endpoint, id, token, gpus, url, serviceId }),
 			);
+			expectLead();
 			await store.workers.put({
 				...row,
 				handle: JSON.stringify({

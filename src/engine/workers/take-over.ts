@@ -111,7 +111,8 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 		const launcher = d.launchers.get(endpoint.launcher.type);
 		const recorded = rows.map(({ id }) => id);
 		const { serviceId } = shared;
-		await launcher?.removeStrays({ serviceId, recorded, endpoints: [workersOf(endpoint)] });
+		const endpoints = [workersOf(endpoint)];
+		await launcher?.removeStrays({ serviceId, recorded, endpoints, scales: cluster.scales });
 		if (cluster.scales(endpoint.id)) complete.add(endpoint.id);
 		else release(endpoint.id);
 	}
@@ -148,7 +149,8 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 				if (movesWithLease(name)) continue;
 				const recorded = rows.filter((row) => row.launcher === name).map(({ id }) => id);
 				const { serviceId } = of(name);
-				await launcher.removeStrays({ serviceId, recorded, endpoints: endpointsOf(name) });
+				const endpoints = endpointsOf(name);
+				await launcher.removeStrays({ serviceId, recorded, endpoints, scales: cluster.scales });
 			}
 		},
 		isComplete(endpoint) {

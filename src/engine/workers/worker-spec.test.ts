@@ -34,6 +34,7 @@ describe("workerSpec", () => {
 			serviceId: "store",
 			gpus: [1, 3],
 			gpuCount: 0,
+			workersMax: 3,
 			stopGraceMs: 5000,
 		});
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });

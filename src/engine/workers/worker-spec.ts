@@ -70,6 +70,7 @@ export function workerSpec(q: {
 		url,
 		gpus,
 		gpuCount: endpoint.gpusPerWorker,
+		workersMax: endpoint.workersMax,
 		stopGraceMs: endpoint.stopGraceMs,
 	};
 }

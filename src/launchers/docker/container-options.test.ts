@@ -14,6 +14,7 @@ const spec: WorkerSpec<DockerSettings> = {
 	settings: plain,
 	gpus: [],
 	gpuCount: 0,
+	workersMax: 3,
 	stopGraceMs: 5000,
 	serviceId: "store-1",
 	url,

@@ -129,6 +129,12 @@ export function statusOf(error: unknown): number | undefined {
 	return error instanceof Refusal ? error.status : undefined;
 }
 
+/** The API server did not answer, or is too busy or too young to: another call may succeed. */
+export function isPassing(error: unknown): boolean {
+	const status = statusOf(error);
+	return status === undefined || status === 429 || status >= 500;
+}
+
 /** Why a call failed, for the operator. */
 export function sentenceOf(error: unknown, server: string): string {
 	const { code = "", message } = error as NodeJS.ErrnoException;

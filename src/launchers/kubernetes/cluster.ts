@@ -30,9 +30,11 @@ export interface Cluster {
 	readonly watch: PodWatch;
 	create(pod: Json): Promise<PodName>;
 	createSecret(secret: Json): Promise<void>;
+	/** Without the watch, which may lag behind what another server has done. */
+	find(pod: PodName, timeoutMs: number): Promise<Pod | undefined>;
 	/** No error if it is missing, or another one has its name. 0: at once, without its node. */
 	remove(pod: PodName, graceSeconds: number): Promise<void>;
-	/** Marks a Pod as one whose node must stay, or removes the mark. */
+	/** Marks a Pod as one whose node must stay, or removes the mark. Rejects with 409 if it is another. */
 	setBusy(pod: PodName, busy: boolean): Promise<void>;
 	/** Messages of what recently happened to Pods, by uid, the last one each. */
 	events(): Promise<Map<string, PodEvent>>;
@@ -80,19 +82,26 @@ export function openCluster(
 				apiVersion: "v1",
 				kind: "DeleteOptions",
 				gracePeriodSeconds,
-				...(uid !== "" && { preconditions: { uid } }),
+				preconditions: { uid },
 			};
 			await client.call("DELETE", `${root}/pods/${name}`, { body }).catch((error: unknown) => {
 				if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
 			});
 		},
-		async setBusy({ name }, busy) {
+		async find({ name, uid }, timeoutMs) {
+			const path = `${root}/pods/${name}`;
+			const pod = await client.call<Pod>("GET", path, { timeoutMs }).catch((error: unknown) => {
+				if (statusOf(error) !== 404) throw error;
+			});
+			return pod?.metadata.uid === uid ? pod : undefined;
+		},
+		async setBusy({ name, uid }, busy) {
 			const annotations = Object.fromEntries(
 				Object.entries(BUSY_ANNOTATIONS).map(([key, value]) => [key, busy ? value : null]),
 			);
 			await client.call("PATCH", `${root}/pods/${name}`, {
 				type: "application/merge-patch+json",
-				body: { metadata: { annotations } },
+				body: { metadata: { uid, annotations } },
 			});
 		},
 		async events() {

@@ -7,15 +7,15 @@ import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../launcher.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { loopbackOf } from "../loopback.ts";
-import { sentenceOf, statusOf } from "./client.ts";
+import { Refusal, sentenceOf } from "./client.ts";
 import { openCluster } from "./cluster.ts";
 import type { Cluster, Place, PodEvent, PodName } from "./cluster.ts";
-import { podName, shortHash } from "./names.ts";
+import { podNames, shortHash } from "./names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects.ts";
-import { endpointOf, hasEnded, workerOf } from "./pod-status.ts";
+import { allEnded, endpointOf, hasBegun, hasEnded, workerOf } from "./pod-status.ts";
 import type { Pod } from "./pod-status.ts";
-import { podWorker } from "./pod-worker.ts";
-import type { PodWorker } from "./pod-worker.ts";
+import { BEGIN_MS, podWorker } from "./pod-worker.ts";
+import type { PodWorker, WorkerOptions } from "./pod-worker.ts";
 import { IMAGE_PULL_TRIES } from "./settings.ts";
 import type { KubernetesSettings } from "./settings.ts";
 
@@ -28,6 +28,10 @@ const EXPLAIN_MS = 5000;
 
 /** Of Pods that nothing recorded, s. */
 const STRAY_GRACE_SECONDS = 1;
+
+/** Until a Pod that could not be deleted is tried again, and until names are checked again, ms. */
+const STRAY_RETRY_MS = 5000;
+const CHECK_MS = 250;
 
 /**
  * The `kubernetes` launcher (D25). A handle is the {@link Place} of the Pod with its name, its uid,
@@ -43,6 +47,11 @@ export function kubernetesLauncher({
 	const clusters = new Map<string, Cluster>();
 	/** Ids of the endpoints whose strays are removed: this server starts their workers. */
 	const owned = new Set<string>();
+	let scales = (_endpoint: string): boolean => true;
+	/** Names of Pods that are being created, or wait for their Secrets. */
+	const creating = new Set<string>();
+	/** Uids of strays that are being removed. */
+	const removing = new Set<string>();
 	const exitListeners: ((exit: Exit) => void)[] = [];
 	const noticeListeners: ((notice: Notice) => void)[] = [];
 	const left = new AbortController();
@@ -86,34 +95,58 @@ export function kubernetesLauncher({
 		void sweep(cluster);
 	}
 
-	const isStray = (pod: Pod): boolean =>
-		!closed &&
-		owned.has(endpointOf(pod) ?? "") &&
-		!workers.has(workerOf(pod) ?? "") &&
-		pod.metadata.deletionTimestamp === undefined;
+	/** Nobody's any more; of a Pod that is being deleted, what is left when nothing of it runs. */
+	function isStray(pod: Pod): boolean {
+		const endpoint = endpointOf(pod) ?? "";
+		return (
+			!closed &&
+			owned.has(endpoint) &&
+			scales(endpoint) &&
+			!workers.has(workerOf(pod) ?? "") &&
+			(pod.metadata.deletionTimestamp === undefined || (hasEnded(pod) && allEnded(pod)))
+		);
+	}
 
-	async function removeStray(cluster: Cluster, pod: Pod): Promise<boolean> {
+	/** Repeated after failures. Resolves after the first try. */
+	async function removeStray(cluster: Cluster, pod: Pod, again = false): Promise<void> {
+		const { uid, name } = pod.metadata;
+		if (removing.has(uid)) return;
+		removing.add(uid);
 		try {
+			await settled(cluster, pod);
 			await cluster.remove(pod.metadata, hasEnded(pod) ? 0 : STRAY_GRACE_SECONDS);
-			return true;
 		} catch (error) {
-			// Tried again after the next list.
-			log(`Pod ${pod.metadata.name} was not deleted: ${sentenceOf(error, cluster.client.server)}`);
-			return false;
+			if (!again) log(`Pod ${name} was not deleted: ${sentenceOf(error, cluster.client.server)}`);
+			void clock.sleep(STRAY_RETRY_MS, left.signal).then(() => {
+				const now = cluster.watch.pods.get(uid);
+				if (now && isStray(now)) void removeStray(cluster, now, true);
+			});
+		} finally {
+			removing.delete(uid);
 		}
 	}
 
-	async function sweep(cluster: Cluster): Promise<number> {
-		const strays = [...cluster.watch.pods.values()].filter(isStray);
-		const removed = await Promise.all(strays.map((pod) => removeStray(cluster, pod)));
-		return removed.filter((each) => each).length;
+	/** Not between begin and report of its program: see `BEGIN_MS`. */
+	async function settled(cluster: Cluster, { metadata, spec }: Pod): Promise<void> {
+		if (spec?.nodeName === undefined || metadata.deletionTimestamp !== undefined) return;
+		for (let waitedMs = 0; waitedMs < BEGIN_MS && !closed; waitedMs += CHECK_MS) {
+			const now = cluster.watch.pods.get(metadata.uid);
+			if (!now || hasBegun(now) || hasEnded(now)) return;
+			await clock.sleep(CHECK_MS, left.signal);
+		}
 	}
 
-	function add(id: string, cluster: Cluster, tries: number): PodWorker {
+	/** Returns how many ran. */
+	async function sweep(cluster: Cluster): Promise<number> {
+		const strays = [...cluster.watch.pods.values()].filter(isStray);
+		await Promise.all(strays.map((pod) => removeStray(cluster, pod)));
+		return strays.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
+	}
+
+	function add(q: Pick<WorkerOptions, "id" | "endpoint" | "cluster" | "tries">): PodWorker {
+		const { id } = q;
 		const worker = podWorker({
-			id,
-			cluster,
-			tries,
+			...q,
 			clock,
 			logDir,
 			log,
@@ -121,8 +154,7 @@ export function kubernetesLauncher({
 				if (!closed) for (const listener of noticeListeners) listener(notice);
 			},
 			onExit(end) {
-				workers.delete(id);
-				if (closed) return;
+				if (closed || !forget(worker)) return;
 				const exit = { workerId: id, ...end, lastOutput: tail(logPath(logDir, id)) };
 				for (const listener of exitListeners) listener(exit);
 			},
@@ -131,17 +163,52 @@ export function kubernetesLauncher({
 		return worker;
 	}
 
+	/** Whether it was known. */
+	const forget = (worker: PodWorker): boolean =>
+		workers.get(worker.id) === worker && workers.delete(worker.id);
+
+	/** With the first free one of the names for its endpoint, which then is in `creating`. */
+	async function createPod(spec: WorkerSpec<KubernetesSettings>, cluster: Cluster) {
+		const names = podNames(spec);
+		const refused = new Set<string>();
+		const giveUpAt = clock.now() + START_MS;
+		for (;;) {
+			const used = new Set([...cluster.watch.pods.values()].map(({ metadata }) => metadata.name));
+			for (const worker of workers.values()) used.add(worker.pod()?.name ?? "");
+			const name = names.find((each) => ![used, creating, refused].some((set) => set.has(each)));
+			if (name === undefined) {
+				if (closed || clock.now() >= giveUpAt)
+					throw new Error(
+						`the ${names.length} Pods that workersMax permits exist; some of them are not removed yet`,
+					);
+				await clock.sleep(CHECK_MS, left.signal);
+				refused.clear();
+				continue;
+			}
+			creating.add(name);
+			try {
+				return await cluster.create(podOf(spec, name));
+			} catch (error) {
+				creating.delete(name);
+				if (!(error instanceof Refusal) || error.reason !== "AlreadyExists") throw error;
+				// The watch does not show it yet.
+				refused.add(name);
+			}
+		}
+	}
+
 	async function create(spec: WorkerSpec<KubernetesSettings>): Promise<Handle> {
-		const { context, namespace, imagePullTries = IMAGE_PULL_TRIES } = spec.settings;
+		const { workerId: id, endpoint, settings } = spec;
+		const { context, namespace, imagePullTries: tries = IMAGE_PULL_TRIES } = settings;
 		const place: Place = { context, namespace, service: shortHash(spec.serviceId) };
 		const cluster = clusterAt(place);
 		await cluster.watch.ready(START_MS);
-		const worker = add(spec.workerId, cluster, imagePullTries);
-		const manifest = podOf(spec);
+		const worker = add({ id, endpoint, cluster, tries });
 		let pod: PodName | undefined;
 		try {
-			pod = await cluster.create(manifest);
+			pod = await createPod(spec, cluster);
 			await cluster.createSecret(secretOf(spec, pod));
+			if (workers.get(id) !== worker) throw new Error("another server starts its workers now");
 			worker.begin(pod);
 			return {
 				...(context !== undefined && { context }),
@@ -149,15 +216,17 @@ export function kubernetesLauncher({
 				service: place.service,
 				pod: pod.name,
 				uid: pod.uid,
-				tries: imagePullTries,
+				tries,
 			};
 		} catch (error) {
 			worker.leave();
-			workers.delete(spec.workerId);
-			// Without an answer it may exist: found as a stray later, should this fail too.
-			if (pod || statusOf(error) === undefined)
-				await cluster.remove(pod ?? { name: podName(spec), uid: "" }, 0).catch(() => {});
+			forget(worker);
+			if (pod) await cluster.remove(pod, 0).catch(() => {});
+			// Without an answer it may exist, now or later: the watch shows it.
+			void sweep(cluster);
 			throw error;
+		} finally {
+			if (pod) creating.delete(pod.name);
 		}
 	}
 
@@ -175,6 +244,12 @@ export function kubernetesLauncher({
 			}
 		}
 		explaining = false;
+	}
+
+	/** One that another server has just created may be missing from the watch. */
+	async function found(cluster: Cluster, pod: PodName): Promise<Pod | undefined | "unknown"> {
+		// An API server that does not answer is no exit: the next list shows whether it runs.
+		return await cluster.find(pod, ADOPT_MS).catch(() => "unknown" as const);
 	}
 
 	function sentence(error: unknown): string {
@@ -206,7 +281,7 @@ export function kubernetesLauncher({
 
 		async adopt(workerId, handle) {
 			const { namespace, service, pod: name, uid, context, tries } = handle;
-			if (workers.has(workerId)) return workers.get(workerId)!.is(String(uid));
+			if (workers.has(workerId)) return workers.get(workerId)!.pod()?.uid === uid;
 			if (typeof name !== "string" || typeof uid !== "string") return false;
 			try {
 				const place = {
@@ -219,9 +294,16 @@ export function kubernetesLauncher({
 					() => true,
 					() => false,
 				);
-				const pod = cluster.watch.pods.get(uid);
-				if (isSynced && (!pod || workerOf(pod) !== workerId)) return false;
-				const worker = add(workerId, cluster, Number(tries ?? IMAGE_PULL_TRIES));
+				const seen = cluster.watch.pods.get(uid);
+				const pod = seen ?? (isSynced ? await found(cluster, { name, uid }) : "unknown");
+				if (pod === undefined || (pod !== "unknown" && workerOf(pod) !== workerId)) return false;
+				const endpoint = pod === "unknown" ? undefined : endpointOf(pod);
+				const worker = add({
+					id: workerId,
+					endpoint,
+					cluster,
+					tries: Number(tries ?? IMAGE_PULL_TRIES),
+				});
 				worker.begin({ name, uid });
 				return true;
 			} catch (error) {
@@ -236,8 +318,9 @@ export function kubernetesLauncher({
 
 		list: async () => [...workers.values()].filter((each) => each.runs()).map(({ id }) => id),
 
-		async removeStrays({ serviceId, endpoints }) {
+		async removeStrays({ serviceId, endpoints, scales: isScaled = () => true }) {
 			let removed = 0;
+			scales = isScaled;
 			const service = shortHash(serviceId);
 			const places = new Map<string, Place>();
 			for (const { id, settings } of endpoints) {

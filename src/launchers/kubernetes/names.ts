@@ -24,13 +24,26 @@ export const BUSY_ANNOTATIONS: Readonly<Record<string, string>> = {
 	"karpenter.sh/do-not-disrupt": "true",
 };
 
-const SLUG_LENGTH = 40;
+const SLUG_LENGTH = 38;
 
-/** Of the Pod and its Secret: DNS-1123, at most 63 characters. */
-export function podName({ endpoint, serviceId, workerId }: WorkerIds): string {
-	return [MANAGED_BY, slug(endpoint), shortHash(`${serviceId} ${workerId}`)]
-		.filter((part) => part !== "")
-		.join("-");
+/**
+ * The names that Pods of an endpoint can have, one for each worker that it may have: the API server
+ * accepts no second Pod of a name, whichever server creates it. DNS-1123, at most 63 characters.
+ */
+export function podNames({ endpoint, serviceId, workersMax }: PodNamesOf): string[] {
+	const prefix = joined([MANAGED_BY, slug(endpoint), shortHash(`${serviceId} ${endpoint}`)]);
+	return Array.from({ length: workersMax }, (_, index) => `${prefix}-${index}`);
+}
+
+type PodNamesOf = Pick<WorkerSpec, "endpoint" | "serviceId" | "workersMax">;
+
+/** Of a worker alone: the Secret of the Pod that had its name before may not be removed yet. */
+export function secretName({ endpoint, serviceId, workerId }: WorkerIds): string {
+	return joined([MANAGED_BY, slug(endpoint), shortHash(`${serviceId} ${workerId}`)]);
+}
+
+function joined(parts: readonly string[]): string {
+	return parts.filter((part) => part !== "").join("-");
 }
 
 type WorkerIds = Pick<WorkerSpec, "endpoint" | "serviceId" | "workerId">;
@@ -47,11 +60,6 @@ export function labelsOf(spec: WorkerIds, specHash: string): Record<string, stri
 
 export function annotationsOf({ endpoint, workerId }: WorkerIds): Record<string, string> {
 	return { [ANNOTATIONS.endpoint]: endpoint, [ANNOTATIONS.worker]: workerId };
-}
-
-/** Selects the Pods of a service. */
-export function selectorOf(serviceId: string): string {
-	return `${LABELS.managedBy}=${MANAGED_BY},${LABELS.service}=${shortHash(serviceId)}`;
 }
 
 /** 12 hex digits: valid in names and labels. */

@@ -2,17 +2,16 @@
 import type { WorkerSpec } from "../launcher.ts";
 import { isObject, merged } from "./merge.ts";
 import type { Json } from "./merge.ts";
-import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, podName, shortHash } from "./names.ts";
+import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, secretName, shortHash } from "./names.ts";
 import { GPU_RESOURCE } from "./settings.ts";
 import type { KubernetesSettings } from "./settings.ts";
 
 type Spec = WorkerSpec<KubernetesSettings>;
 
 /** Neither token nor `env`: many may read Pods, few Secrets. */
-export function podOf(spec: Spec): Json {
-	const name = podName(spec);
+export function podOf(spec: Spec, name: string): Json {
 	const { podTemplate = {} } = spec.settings;
-	const pod = merged({ metadata: {}, spec: podSpec(spec, name) }, podTemplate);
+	const pod = merged({ metadata: {}, spec: podSpec(spec) }, podTemplate);
 	const metadata = isObject(pod["metadata"]) ? pod["metadata"] : {};
 	const labels = labelsOf(spec, shortHash(JSON.stringify(spec.settings)));
 	return {
@@ -36,7 +35,7 @@ export function secretOf(spec: Spec, pod: { name: string; uid: string }): Json {
 		type: "Opaque",
 		immutable: true,
 		metadata: {
-			name: pod.name,
+			name: secretName(spec),
 			labels: labelsOf(spec, shortHash(JSON.stringify(spec.settings))),
 			annotations: { [ANNOTATIONS.worker]: spec.workerId },
 			ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid }],
@@ -51,7 +50,7 @@ export function usesHostNetwork({ podTemplate }: KubernetesSettings): boolean {
 	return isObject(template) && template["hostNetwork"] === true;
 }
 
-function podSpec(spec: Spec, secret: string): Json {
+function podSpec(spec: Spec): Json {
 	const { settings, stopGraceMs, gpuCount } = spec;
 	const { runAsUser, imagePullSecrets, serviceAccount, gpuResource = GPU_RESOURCE } = settings;
 	const mounts = [...volumesOf(settings), ...sharedMemory(settings)];
@@ -69,12 +68,13 @@ function podSpec(spec: Spec, secret: string): Json {
 		...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
 		...(imagePullSecrets && { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
 		...(gpuCount > 0 && { tolerations: [{ key: gpuResource, operator: "Exists" }] }),
-		containers: [container(spec, secret, mounts)],
+		containers: [container(spec, mounts)],
 		...(mounts.length > 0 && { volumes: mounts.map(({ volume }) => volume) }),
 	};
 }
 
-function container({ settings, gpuCount }: Spec, secret: string, mounts: readonly Mount[]): Json {
+function container(spec: Spec, mounts: readonly Mount[]): Json {
+	const { settings, gpuCount } = spec;
 	const { image, command, imagePullPolicy, gpuResource = GPU_RESOURCE } = settings;
 	const { requests, limits } = settings.resources ?? {};
 	return {
@@ -82,7 +82,7 @@ function container({ settings, gpuCount }: Spec, secret: string, mounts: readonl
 		image,
 		...(command && { args: command.map(literal) }),
 		...(imagePullPolicy && { imagePullPolicy }),
-		envFrom: [{ secretRef: { name: secret } }],
+		envFrom: [{ secretRef: { name: secretName(spec) } }],
 		resources: {
 			...(requests && { requests: { ...requests } }),
 			...((limits || gpuCount > 0) && {

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
 import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Exit, Notice } from "../launcher.ts";
-import { sentenceOf, statusOf } from "./client.ts";
+import { isPassing, sentenceOf, statusOf } from "./client.ts";
 import type { Cluster, PodEvent, PodName } from "./cluster.ts";
 import { copyOutput } from "./output.ts";
 import {
@@ -26,7 +26,7 @@ const RETRY_MS = 1000;
 /** Beyond the grace, for a Pod to end and for an API server that does not answer, ms. */
 const PATIENCE_MS = 10_000;
 /** From the start of a program until its node reports it, at most, ms. */
-const BEGIN_MS = 2500;
+export const BEGIN_MS = 2500;
 /** For the last lines of output after the end, ms. */
 const OUTPUT_MS = 5000;
 /** The engine reports jobs that an adopted worker holds sooner than this, ms. */
@@ -36,10 +36,10 @@ const TRIES = 3;
 export interface PodWorker {
 	readonly id: string;
 	readonly cluster: Cluster;
-	/** Id of its endpoint; undefined before its Pod was seen. */
+	/** Id of its endpoint; undefined for an adopted one before its Pod was seen. */
 	endpoint(): string | undefined;
-	/** Whether it is this Pod. */
-	is(uid: string): boolean;
+	/** Once it was created. */
+	pod(): PodName | undefined;
 	/** Its Pod exists and is watched from now on. */
 	begin(pod: PodName): void;
 	/** The Pod has changed, or is missing from now on. */
@@ -57,8 +57,9 @@ export interface PodWorker {
 	leave(): void;
 }
 
-export function podWorker(q: {
+export interface WorkerOptions {
 	id: string;
+	endpoint: string | undefined;
 	cluster: Cluster;
 	/** Failed pulls of its image until it is given up. */
 	tries: number;
@@ -67,11 +68,15 @@ export function podWorker(q: {
 	log: (message: string) => void;
 	onNotice: (notice: Notice) => void;
 	onExit: (end: Pick<Exit, "code" | "reason">) => void;
-}): PodWorker {
+}
+
+export function podWorker(q: WorkerOptions): PodWorker {
 	const { id, cluster, clock } = q;
 	let name: PodName | undefined;
 	let begunAt: LocalMs = 0;
 	let last: Pod | undefined;
+	/** It was seen, and is not any more. */
+	let isMissing = false;
 	let isFinishing = false;
 	/** The launcher deletes it, perhaps for a reason of its own. */
 	let asked = false;
@@ -147,7 +152,7 @@ export function podWorker(q: {
 		if (given) return;
 		given = reason;
 		asked = true;
-		void remove(leastGrace()).catch((error: unknown) =>
+		void remove(leastGrace(), Infinity).catch((error: unknown) =>
 			q.log(`the Pod of worker ${id} was not deleted: ${sentenceOf(error, cluster.client.server)}`),
 		);
 	}
@@ -186,13 +191,13 @@ export function podWorker(q: {
 	}
 
 	/** Repeats while the API server does not answer. */
-	async function remove(graceSeconds: number): Promise<void> {
-		for (let waitedMs = 0; name; waitedMs += RETRY_MS) {
+	async function remove(graceSeconds: number, patienceMs = PATIENCE_MS): Promise<void> {
+		for (let waitedMs = 0; name && !left.signal.aborted; waitedMs += RETRY_MS) {
 			try {
 				return await cluster.remove(name, graceSeconds);
 			} catch (error) {
-				if (statusOf(error) !== undefined || waitedMs >= PATIENCE_MS) throw error;
-				await clock.sleep(RETRY_MS);
+				if (!isPassing(error) || waitedMs >= patienceMs) throw error;
+				await clock.sleep(RETRY_MS, left.signal);
 			}
 		}
 	}
@@ -228,7 +233,7 @@ export function podWorker(q: {
 				await cluster.setBusy(name, wanted);
 				busy.marked = wanted;
 			} catch (error) {
-				if (statusOf(error) === 404) break;
+				if (statusOf(error) === 404 || statusOf(error) === 409) break;
 				await clock.sleep(RETRY_MS, left.signal);
 			}
 		}
@@ -238,11 +243,13 @@ export function podWorker(q: {
 	return {
 		id,
 		cluster,
-		endpoint: () => last && endpointOf(last),
-		is: (uid) => name?.uid === uid,
+		endpoint: () => q.endpoint ?? (last && endpointOf(last)),
+		pod: () => name,
 		begin(pod) {
 			name = pod;
 			begunAt = clock.now();
+			// Not before its start has resolved.
+			if (isMissing) return void clock.sleep(0).then(() => finish(last, false));
 			const present = cluster.watch.pods.get(pod.uid);
 			if (!present) return;
 			busy.marked = isBusy(present);
@@ -250,7 +257,10 @@ export function podWorker(q: {
 			if (busy.marked) void clock.sleep(SETTLE_MS, left.signal).then(mark);
 		},
 		seen(pod, present) {
-			if (!name || pod.metadata.uid !== name.uid || isFinishing) return;
+			if (isFinishing || (name && pod.metadata.uid !== name.uid)) return;
+			last = pod;
+			isMissing = !present;
+			if (!name) return;
 			if (present) observe(pod);
 			else finish(pod, false);
 		},
@@ -291,7 +301,10 @@ export function podWorker(q: {
 			busy.wanted = wanted;
 			void mark();
 		},
-		leave: () => left.abort(),
+		leave() {
+			left.abort();
+			reported.resolve();
+		},
 	};
 }
 
