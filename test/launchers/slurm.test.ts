@@ -1,15 +1,5 @@
 /** The slurm launcher with a real Slurm: the common contract, and what only batch jobs do. */
-import { randomUUID } from "node:crypto";
-import {
-	mkdirSync,
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	statSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
@@ -19,62 +9,16 @@ import { slurmCommands, SlurmFailure } from "../../src/launchers/slurm/commands.
 import type { RunCommand } from "../../src/launchers/slurm/commands.ts";
 import { slurmLauncher } from "../../src/launchers/slurm/launcher.ts";
 import { folderOf } from "../../src/launchers/slurm/script.ts";
-import type { SlurmSpec } from "../../src/launchers/slurm/script.ts";
 import type { SlurmSettings } from "../../src/launchers/slurm/settings.ts";
 import { noSlurm, startSlurm, titled } from "../support/slurm.ts";
 import type { SlurmCluster } from "../support/slurm.ts";
 import { until } from "../support/until.ts";
 import { conformance, exitsOf } from "./index.ts";
-import { runs, SCRIPTS } from "./sample-workers.ts";
+import { SCRIPTS } from "./sample-workers.ts";
+import { logDir, pidsOf, ready, release, root, script, serviceId, TOKEN } from "./slurm-workers.ts";
 
 const QUERY_MS = 200;
 const endpoints = [{ id: "sample", settings: { type: "slurm" } }];
-const TOKEN = "token-0123456789";
-
-const root = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
-const logDir = join(root, "logs");
-const serviceId = `test-${randomUUID()}`;
-const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
-
-function script(
-	text: string,
-	settings: Partial<SlurmSettings> = {},
-	change: Partial<SlurmSpec> = {},
-): SlurmSpec {
-	const workerId = `worker-${randomUUID()}`;
-	mkdirSync(join(root, workerId));
-	return {
-		workerId,
-		endpoint: "sample",
-		env: { PIDS: join(root, workerId), RUNPOD_AI_API_KEY: TOKEN },
-		serviceId,
-		settings: {
-			type: "slurm",
-			command: ["sh", "-c", text],
-			sharedDir: root,
-			cwd: root,
-			...settings,
-		},
-		url: "http://127.0.0.1:9",
-		gpus: [],
-		gpuCount: 0,
-		workersMax: 3,
-		stopGraceMs: 5000,
-		...change,
-	};
-}
-
-function pidsOf(spec: WorkerSpec): number[] {
-	return readdirSync(folder(spec))
-		.filter((name) => /^\d+$/.test(name))
-		.map(Number)
-		.filter(runs);
-}
-
-const ready = (spec: WorkerSpec): Promise<true> =>
-	until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready"));
-
-const release = (spec: WorkerSpec): void => writeFileSync(join(folder(spec), "release"), "");
 
 describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	const opened: Launcher[] = [];

@@ -50,13 +50,15 @@ export async function kubernetesProxy(): Promise<KubernetesProxy> {
 		});
 	}
 
-	const server = createServer(async (from, to) => {
+	async function handle(from: IncomingMessage, to: ServerResponse): Promise<void> {
 		const body = Buffer.concat(await Array.fromAsync(from));
 		const hold = holder;
 		if (!hold || !isCreation(from)) return void forward(from, body, to);
 		holder = undefined;
 		hold(() => forward(from, body, to));
-	});
+	}
+
+	const server = createServer((from, to) => void handle(from, to));
 	await once(server.listen(0, "127.0.0.1"), "listening");
 	const { port } = server.address() as AddressInfo;
 
