@@ -95,7 +95,7 @@ export function kubernetesLauncher({
 		void sweep(cluster);
 	}
 
-	/** Nobody's any more; of a Pod that is being deleted, what is left when nothing of it runs. */
+	/** Of no worker any more; of a Pod that is being deleted, once nothing of it runs. */
 	function isStray(pod: Pod): boolean {
 		const endpoint = endpointOf(pod) ?? "";
 		return (

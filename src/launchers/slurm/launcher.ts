@@ -31,7 +31,7 @@ const KILL_TIMEOUT_MS = 10_000;
 /** Queries without a job until it counts as ended. */
 const MISSING_QUERIES = 2;
 const DRAIN_BEFORE_S = 300;
-/** A submission whose answer nobody got may be accepted so much later, ms. */
+/** A submission whose answer was lost may be accepted so much later, ms. */
 const LATE_MS = 60_000;
 
 /** A watched worker, from start or adoption until its exit is reported. */
