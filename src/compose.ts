@@ -94,7 +94,7 @@ export async function startApp(
 		throw error;
 	});
 	const logs = join(config.dataDir, "logs");
-	const serviceEnv = workerBaseEnv(o.env, config.gpus);
+	const serviceEnv = workerBaseEnv(o.env, config);
 	const table = new Map(
 		await Promise.all(
 			LAUNCHERS.map(async ({ type, create }) => {
@@ -103,6 +103,7 @@ export async function startApp(
 					logDir: join(logs, type),
 					volumeDir: join(config.dataDir, "volumes"),
 					serviceEnv,
+					registryLogin: (registry) => engine.access.registries.loginFor(registry),
 					log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
 				});
 				return [type, launcher] as const;
@@ -138,6 +139,7 @@ export async function startApp(
 	let server: HttpServer | undefined;
 	try {
 		await engine.prepare(config.endpoints);
+		await engine.access.registries.load(config.registries);
 		const firstKey = await engine.access.keys.makeFirst();
 		server = await listen({
 			engine,
@@ -196,11 +198,12 @@ function isLoopback(host: string): boolean {
 
 function workerBaseEnv(
 	env: Readonly<Record<string, string | undefined>>,
-	gpus: number,
+	{ gpus, secretVariables }: Pick<Config, "gpus" | "secretVariables">,
 ): Record<string, string> {
 	const base: Record<string, string> = {};
+	const hidden = [...OWN_VARIABLES, ...secretVariables];
 	for (const [name, value] of Object.entries(env))
-		if (value !== undefined && !OWN_VARIABLES.includes(name)) base[name] = value;
+		if (value !== undefined && !hidden.includes(name)) base[name] = value;
 	// If GPUs are assigned, a worker without any must see none.
 	return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
 }

@@ -298,6 +298,8 @@ export const T = {
 			createKey: "Create key",
 			rotateKey: "Rotate key",
 			revokeKey: "Revoke key",
+			putRegistry: "Set registry login",
+			removeRegistry: "Remove registry login",
 			endSession: "End session",
 			endSessions: "End sessions",
 		},

@@ -5,6 +5,7 @@
 import { OPTIONS } from "../../src/config/options.ts";
 import type { Option } from "../../src/config/options.ts";
 import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
+import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/registry-login.ts";
 import { code, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
@@ -62,6 +63,13 @@ publicUrl: http://192.168.1.10:8080
 cors: { origins: ["https://app.example.com"] }
 webhooks: { allowPrivateNetworks: false }
 \`\`\`
+
+## Logins to registries
+
+Under \`registries.<host>\` in \`sluice.yaml\`, for pulls of images; \`docker.io\` is Docker Hub. They
+replace stored ones at each start; others in the store stay.
+
+${schemaTable(REGISTRY_SETTINGS_SCHEMA)}
 
 ## Launchers
 

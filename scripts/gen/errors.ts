@@ -20,6 +20,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	delivery_not_found: "List the deliveries.",
 	receiver_not_found: "List the receivers; it may have answered since.",
 	key_not_found: "List the keys.",
+	registry_not_found: "List the registries.",
 	session_not_found: "List the sessions; it may have ended since.",
 	worker_not_found: "List the workers of the endpoint; logs of ended ones are kept for 24 h.",
 	worker_gone: "List the workers of the endpoint.",

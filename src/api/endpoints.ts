@@ -60,8 +60,8 @@ export const ENDPOINT = {
 		reason: {
 			...WORKER_REASON,
 			description:
-				"Why it lacks workers: they crash, one does not run yet, or, for 10 minutes, the last one " +
-				"ended by a fault. Absent if nothing is known to hinder them.",
+				"Why it lacks workers: they crash, one does not run yet, its image is being pulled, or, for " +
+				"10 minutes, the last one ended by a fault. Absent if nothing is known to hinder them.",
 		},
 	},
 } as const;

@@ -16,6 +16,7 @@ import {
 } from "./jobs.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import { DEMAND, ENDPOINT_DEMAND, ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
+import { REGISTRY, REGISTRY_ROUTES } from "./registries.ts";
 import type { RouteDefinition } from "./route.ts";
 import type { JsonSchema } from "./schema.ts";
 import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
@@ -47,6 +48,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Key: KEY,
 	Principal: PRINCIPAL,
 	NewKey: NEW_KEY,
+	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,
 };
@@ -61,6 +63,7 @@ const OTHER_ROUTES = [
 	...JOB_RECORD_ROUTES,
 	...WEBHOOK_ROUTES,
 	...KEY_ROUTES,
+	...REGISTRY_ROUTES,
 	...SESSION_ROUTES,
 	LIST_AUDIT,
 	LIST_SERVERS,

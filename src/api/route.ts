@@ -15,7 +15,7 @@ export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
 /** Path parameters; `rest`: the remaining path with slashes. */
 export type PathParams = Record<
-	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "rest",
+	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "registry" | "rest",
 	string
 >;
 
@@ -51,7 +51,7 @@ export interface Body {
 }
 
 export interface RouteDefinition {
-	readonly methods: readonly ("GET" | "HEAD" | "POST" | "PATCH" | "DELETE")[];
+	readonly methods: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[];
 	/** `:name` is a parameter; a final `*` the rest of the path. */
 	readonly path: string;
 	readonly access: Access;

@@ -8,6 +8,7 @@ import { endpoints } from "./endpoints.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
+import { registries } from "./registries.ts";
 import { serve } from "./serve.ts";
 import { sessions } from "./sessions.ts";
 import { webhooks } from "./webhooks.ts";
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
 	keys,
 	consoleCommand,
 	sessions,
+	registries,
 	webhooks,
 	audit,
 	migrate,

@@ -16,7 +16,7 @@ export interface ServiceClient {
 	/** Throws {@link CliError} if none is set. */
 	apiKey(): string;
 	request(
-		method: "GET" | "POST" | "PATCH" | "DELETE",
+		method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
 		path: string,
 		body?: unknown,
 	): Promise<ServiceAnswer>;

@@ -13,6 +13,8 @@ describe("loadConfig", () => {
 			store: { kind: "sqlite", path: "/srv/data/sluice.db" },
 			dataDir: "/srv/data",
 			endpoints: [],
+			registries: new Map(),
+			secretVariables: [],
 			publicUrl: undefined,
 			advertiseUrl: undefined,
 			apiKey: undefined,
@@ -308,7 +310,7 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, publicUrl, gpus, cors, webhooks, budgets.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, cors, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

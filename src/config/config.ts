@@ -3,9 +3,11 @@ import { dirname, resolve } from "node:path";
 import { budgetLimits } from "../core/budgets.ts";
 import type { BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoint.ts";
+import type { RegistryLogin } from "../core/registry-login.ts";
 import { isObject } from "../core/schema.ts";
 import { readEndpoint } from "../endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";
+import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile } from "./sources.ts";
 import type { Sources } from "./sources.ts";
@@ -19,6 +21,10 @@ export interface Config {
 	/** Local data: worker output; with PostgreSQL also the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
+	/** Logins to registries of container images, by name (D45). */
+	registries: ReadonlyMap<string, RegistryLogin>;
+	/** Variables with passwords of `registries`, hidden from workers. */
+	secretVariables: readonly string[];
 	/** For workers and snippets; default: the listening address. */
 	publicUrl?: string | undefined;
 	/** PostgreSQL: this server's address for the workers it launches. */
@@ -49,7 +55,11 @@ export interface Config {
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
 /** By the names of {@link OPTIONS}, in their units. */
-interface Values extends Omit<Config, "tls" | "endpoints" | "store" | "drainMs" | "budgets"> {
+interface Values
+	extends Omit<
+		Config,
+		"tls" | "endpoints" | "registries" | "secretVariables" | "store" | "drainMs" | "budgets"
+	> {
 	store: string;
 	drainTimeout: number;
 	tlsCert?: string;
@@ -69,6 +79,7 @@ export function loadConfig(
 		problems.push(`${fileOption.source}: cannot read the file ${path}.`);
 	const file = text === undefined ? {} : parseFile(text, path, problems);
 	const endpoints = readEndpoints(file["endpoints"], path, problems);
+	const registries = readRegistries(file["registries"], { ...sources, path }, problems);
 
 	const values = Object.fromEntries(
 		Object.entries(OPTIONS).map(([name, option]) => [
@@ -101,6 +112,7 @@ export function loadConfig(
 			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,
+			...registries,
 			apiKey,
 			secret,
 			secretPrevious,

@@ -2,6 +2,7 @@
 import { parse } from "yaml";
 import { BUDGETS } from "../core/budgets.ts";
 import type { Budget } from "../core/budgets.ts";
+import { REGISTRY_SETTINGS_SCHEMA } from "../core/registry-login.ts";
 import { check, isAbsent, isObject } from "../core/schema.ts";
 import type { Schema } from "../core/schema.ts";
 import { OPTIONS } from "./options.ts";
@@ -24,6 +25,12 @@ const FILE_SCHEMA: Schema = section({
 		type: "object",
 		description: "Settings by endpoint id.",
 		"x-message": "must be an object of endpoint ids to settings.",
+	},
+	registries: {
+		type: "object",
+		additionalProperties: REGISTRY_SETTINGS_SCHEMA,
+		description: "Logins to registries of container images, by host.",
+		"x-message": "must be an object of registries to their logins.",
 	},
 	publicUrl: OPTIONS.publicUrl.schema,
 	gpus: OPTIONS.gpus.schema,

@@ -56,6 +56,11 @@ export const ERRORS = {
 		status: 404,
 		sentence: "There is no key '{key}'. GET /v1/keys lists those that exist.",
 	},
+	registry_not_found: {
+		status: 404,
+		sentence:
+			"There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
+	},
 	session_not_found: {
 		status: 404,
 		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",

@@ -50,6 +50,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			receiver: "",
 			key: "",
 			session: "",
+			registry: "",
 			rest: "",
 		};
 		let at: Node<R> | undefined = root;

@@ -54,6 +54,7 @@ const NO_PARAMS: Readonly<PathParams> = {
 	receiver: "",
 	key: "",
 	session: "",
+	registry: "",
 	rest: "",
 };
 

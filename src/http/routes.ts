@@ -18,6 +18,7 @@ import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
 import * as logs from "./v1/logs-api.ts";
 import * as metrics from "./v1/metrics-api.ts";
+import * as registries from "./v1/registries-api.ts";
 import * as sessions from "./v1/sessions-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
 import * as workers from "./v1/workers-api.ts";
@@ -76,6 +77,9 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listRegistries: registries.list,
+	putRegistry: registries.put,
+	removeRegistry: registries.remove,
 	listSessions: sessions.list,
 	endSession: sessions.end,
 	endSessions: sessions.endAll,

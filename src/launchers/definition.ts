@@ -6,6 +6,7 @@
 import type { Clock } from "../clock.ts";
 import type { LauncherSettings } from "../core/endpoint.ts";
 import type { Finding } from "../core/finding.ts";
+import type { RegistryLogin } from "../core/registry-login.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Launcher } from "./launcher.ts";
 
@@ -17,6 +18,8 @@ export interface LauncherDependencies {
 	volumeDir?: string;
 	/** Without secrets; for workers on the same machine. */
 	serviceEnv: Readonly<Record<string, string>>;
+	/** User and password for a registry of container images; absent, or undefined: none are set (D45). */
+	registryLogin?: (registry: string) => Promise<RegistryLogin | undefined>;
 	/** For failures that no call can report. */
 	log: (message: string) => void;
 }

@@ -3,6 +3,7 @@ import type { EndpointRow } from "./contract/endpoints.ts";
 import type { ReceiverRow } from "../core/receiver.ts";
 import type { KeyRow } from "./contract/keys.ts";
 import type { MetricsRow } from "./contract/metrics.ts";
+import type { RegistryRow } from "./contract/registries.ts";
 import type { SessionRow } from "./contract/sessions.ts";
 import type { ClockStep } from "./contract/time.ts";
 import type { TokenRow } from "./contract/workers.ts";
@@ -67,6 +68,14 @@ export function sessionValues(row: SessionRow): (string | number | boolean)[] {
 	const { id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt } = row;
 	const { address, client } = row;
 	return [id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client];
+}
+
+/** Columns as {@link registryFrom} reads them. */
+export const REGISTRY_COLUMNS = "registry, username, password, updated_at";
+
+export function registryFrom(values: readonly unknown[]): RegistryRow {
+	const [registry, username, password, updatedAt] = values as [string, string, string, number];
+	return { registry, username, password, updatedAt };
 }
 
 /** Conditions on `audit` and their values; `parameter` is the n-th of them, from 1. */

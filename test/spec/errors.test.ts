@@ -149,6 +149,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
 	key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
 	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
+	registry_not_found: () => get("/v1/registries/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();
 		try {

@@ -80,7 +80,15 @@ async function ask(
 	id: string,
 	q: Partial<
 		Record<
-			"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "route",
+			| "endpoint"
+			| "job"
+			| "worker"
+			| "delivery"
+			| "receiver"
+			| "key"
+			| "session"
+			| "registry"
+			| "route",
 			string
 		>
 	> & {
@@ -288,6 +296,13 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("enableReceiver", { endpoint, receiver });
 	});
 
+	it("D45: registries", async () => {
+		const registry = "registry.example.com";
+		await ask("putRegistry", { registry }, { body: { username: "ci", password: "p" } });
+		expect((await ask("listRegistries")).json.registries).toHaveLength(1);
+		await ask("removeRegistry", { registry });
+	});
+
 	it("D30: keys", async () => {
 		const { id, key } = (
 			await ask("createKey", {}, { body: { name: "a", scopes: ["read"], endpoints: [EP] } })
@@ -349,6 +364,7 @@ describe("D2: refusals are those that the document names", () => {
 		["receiver_not_found", "enableReceiver", { receiver: "none.example" }, {}],
 		["key_not_found", "revokeKey", { key: "1" }, {}],
 		["session_not_found", "endSession", { session: "1" }, {}],
+		["registry_not_found", "removeRegistry", { registry: "none" }, {}],
 		["bad_query", "endSessions", { query: "?key=" }, {}],
 		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
 		["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],

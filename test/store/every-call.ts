@@ -139,6 +139,13 @@ export function everyCall(store: Store): Calls {
 				now,
 			}),
 		"limits.forget": () => limits.forget({ windowMs: 1000, now }),
+		"registries.put": () =>
+			store.registries.put({
+				row: { registry: "r", username: "u", password: "p", updatedAt: now },
+			}),
+		"registries.list": () => store.registries.list(),
+		"registries.remove": () => store.registries.remove({ registry: "none" }),
+		"registries.replace": () => store.registries.replace({ registry: "none", from: "a", to: "b" }),
 		"secrets.jobs": () => store.secrets.jobs({}),
 		"secrets.replaceJob": () => store.secrets.replaceJob({ ...named, from: "a", to: "b" }),
 		"secrets.replaceEndpoint": () =>

@@ -19,6 +19,7 @@ import { metricsCases } from "./metrics.ts";
 import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
+import { registryCases } from "./registries.ts";
 import { retentionCases } from "./retention.ts";
 import { secretCases } from "./secrets.ts";
 import { sessionCases } from "./sessions.ts";
@@ -55,6 +56,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	endpoints: endpointCases,
 	keys: keyCases,
 	sessions: sessionCases,
+	registries: registryCases,
 	webhooks: webhookCases,
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,

@@ -10,6 +10,8 @@ import { failures } from "./failures.ts";
 import type { Failures } from "./failures.ts";
 import { apiKeys } from "./keys.ts";
 import type { ApiKeys } from "./keys.ts";
+import { registries } from "./registries.ts";
+import type { Registries } from "./registries.ts";
 import { sessions } from "./sessions.ts";
 import type { Sessions } from "./sessions.ts";
 import { workerTokens } from "./worker-tokens.ts";
@@ -23,6 +25,8 @@ export interface Access {
 	tokens: WorkerTokens;
 	failures: Failures;
 	audit: AuditLog;
+	/** Logins to registries of container images (D45). */
+	registries: Registries;
 	encryption: Encryption;
 	/** Another server may have changed keys, sessions or tokens: reads each one from the store again. */
 	forgetCached(): void;
@@ -63,6 +67,7 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 			list: () => retry(() => store.tokens.list()),
 		},
 	});
+	const sealing = encryption(sealKeys.keys, d.random);
 	function forgetCached(): void {
 		keys.forgetCached();
 		consoleSessions.forgetCached();
@@ -78,7 +83,8 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 		tokens,
 		failures: failed,
 		audit: auditLog({ ...d, store }),
-		encryption: encryption(sealKeys.keys, d.random),
+		registries: registries({ ...d, store: store.registries, encryption: sealing }),
+		encryption: sealing,
 		forgetCached,
 	};
 }

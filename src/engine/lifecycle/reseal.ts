@@ -70,6 +70,7 @@ export function reseal(d: Deps): Loop[] {
 		// Until then another server may still use the previous key.
 		const settled = !d.cluster.shared || d.clock.now() - readyAt! >= SETTLE_MS;
 		await d.endpoints.reseal();
+		await d.access.registries.reseal();
 		await replaceJobs();
 		if (!settled) return WAIT_MS;
 		await secrets.replaceCheck({ from: checks!.both, to: checks!.after });

@@ -57,6 +57,7 @@ const VALUES = {
 	receiver: "app.example.com",
 	key: "1",
 	session: "1",
+	registry: "registry.example.com",
 	worker: "hello-1a2b3c",
 	address: "192.0.2.1",
 	method: "GET",

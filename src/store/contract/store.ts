@@ -24,6 +24,7 @@ import type { JobStore } from "./jobs.ts";
 import type { KeyStore } from "./keys.ts";
 import type { LimitStore } from "./limits.ts";
 import type { MetricsStore } from "./metrics.ts";
+import type { RegistryStore } from "./registries.ts";
 import type { SecretStore } from "./secrets.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { WebhookStore } from "./webhooks.ts";
@@ -80,6 +81,7 @@ export interface Store {
 	tokens: TokenStore;
 	keys: KeyStore;
 	sessions: SessionStore;
+	registries: RegistryStore;
 	audit: AuditStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;

@@ -19,6 +19,7 @@ export type Group =
 	| "tokens"
 	| "keys"
 	| "sessions"
+	| "registries"
 	| "audit"
 	| "webhooks"
 	| "metrics"

@@ -25,6 +25,7 @@ import { timeoutRunner } from "./connection/timeouts.ts";
 import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
 import { openSecrets } from "./secrets.ts";
+import { openRegistries } from "./registries.ts";
 import { openSessions } from "./sessions.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
@@ -129,6 +130,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		tokens: openTokens({ database, notifyOthers }),
 		keys: openKeys({ database, notifyOthers }),
 		sessions: openSessions({ database, notifyOthers }),
+		registries: openRegistries({ database }),
 		audit: openAudit({ database }),
 		webhooks: openWebhooks({ database, signal, notifyOthers }),
 		metrics: openMetrics({ database }),

@@ -7,6 +7,7 @@ import { openKeys, openTokens } from "../keys.ts";
 import { openMeta } from "../meta.ts";
 import { openMetrics } from "../metrics.ts";
 import { openSecrets } from "../secrets.ts";
+import { openRegistries } from "../registries.ts";
 import { openSessions } from "../sessions.ts";
 import { memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { AllDialectHandlers } from "../../operations/table.ts";
@@ -37,6 +38,7 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 		tokens: openTokens(unit),
 		keys: openKeys(unit),
 		sessions: openSessions(unit),
+		registries: openRegistries(unit),
 		audit: openAudit(unit),
 		webhooks: openWebhooks(unit),
 		metrics: openMetrics(unit),

@@ -1,0 +1,67 @@
+/** Logins to registries of container images (D45, D39). */
+import { REGISTRY_LOGIN_SCHEMA } from "../core/registry-login.ts";
+import { NO_BODY, route } from "./route.ts";
+import { EXAMPLE, MOMENT, TEXT, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const REGISTRY = {
+	type: "object",
+	required: ["registry", "username", "updatedAt"],
+	properties: {
+		registry: { ...TEXT, description: "Its host, perhaps with a port; docker.io: Docker Hub." },
+		username: REGISTRY_LOGIN_SCHEMA.properties.username,
+		updatedAt: { ...MOMENT, description: "When the login was last set." },
+	},
+} as const;
+export type Registry = Static<typeof REGISTRY>;
+
+const REGISTRY_EXAMPLE = {
+	registry: "registry.example.com",
+	username: "ci",
+	updatedAt: EXAMPLE.at,
+};
+
+export const LIST_REGISTRIES = route({
+	methods: ["GET"],
+	path: "/v1/registries",
+	access: "admin",
+	name: "listRegistries",
+	summary: "Registries of container images with a login, without the passwords.",
+	answer: {
+		description: "The registries, by name.",
+		schema: listIn("registries", REGISTRY),
+		example: { registries: [REGISTRY_EXAMPLE] },
+	},
+});
+
+export const PUT_REGISTRY = route({
+	methods: ["PUT"],
+	path: "/v1/registries/:registry",
+	access: "admin",
+	name: "putRegistry",
+	summary: "Sets the login to a registry, which Docker hosts use for pulls of its images.",
+	answer: { description: "The registry.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
+	body: {
+		description: "User and password.",
+		schema: REGISTRY_LOGIN_SCHEMA,
+		example: { username: "ci", password: "…" },
+		checked: true,
+	},
+});
+
+export const REMOVE_REGISTRY = route({
+	methods: ["DELETE"],
+	path: "/v1/registries/:registry",
+	access: "admin",
+	name: "removeRegistry",
+	summary: "Removes the login to a registry.",
+	answer: {
+		description: "The registry before its removal.",
+		schema: REGISTRY,
+		example: REGISTRY_EXAMPLE,
+	},
+	body: NO_BODY,
+	errors: ["registry_not_found"],
+});
+
+export const REGISTRY_ROUTES = [LIST_REGISTRIES, PUT_REGISTRY, REMOVE_REGISTRY] as const;
