@@ -217,4 +217,8 @@ export const RULES: readonly Rule[] = [
 		id: "D43",
 		says: "What jobs have stored is bounded in bytes, for each endpoint, each stream and the whole store.",
 	},
+	{
+		id: "D45",
+		says: "Docker images are pulled by policy, once at a time, with progress and a sentence for each failure; logins to registries are stored encrypted.",
+	},
 ];

@@ -47,6 +47,17 @@ export function bytes(size: number): string {
 	return size < 1e6 ? `${NUMBER.format(size / 1000)} kB` : `${NUMBER.format(size / 1e6)} MB`;
 }
 
+/** A reason with its percentage: `Pulling image a:1, 43 %.` */
+export function withProgress({
+	message,
+	progress,
+}: {
+	message: string;
+	progress?: number | undefined;
+}): string {
+	return progress === undefined ? message : `${message.replace(/\.$/, "")}, ${progress} %.`;
+}
+
 /** How long ago a moment was, or how far it is, in its largest unit. */
 export function ago(at: number, now: number): string {
 	const ms = Math.abs(now - at);

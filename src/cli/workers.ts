@@ -4,6 +4,7 @@ import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { path, queryOf } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
+import { reasonText } from "../core/workers/worker-reason.ts";
 import { printableLines } from "../core/terminal-text.ts";
 
 interface Worker {
@@ -61,13 +62,15 @@ async function endpointIds({ request }: Pick<ServiceClient, "request">): Promise
 
 function row(worker: Worker): (string | undefined)[] {
 	const { endpoint, id, state, launcher, seenAt, jobs, reason } = worker;
-	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(","), reasonText(reason)];
-}
-
-/** Such as "pulling image a:1, 43 %". */
-function reasonText(reason: Worker["reason"]): string | undefined {
-	if (reason?.progress === undefined) return reason?.message;
-	return `${reason.message.replace(/\.$/, "")}, ${reason.progress} %`;
+	return [
+		endpoint,
+		id,
+		state,
+		launcher,
+		shortTime(seenAt),
+		jobs.join(","),
+		reason && reasonText(reason),
+	];
 }
 
 const logs: Action = {

@@ -139,6 +139,15 @@ export interface Launcher {
 	 * changes that last half a second or longer; the launcher retries failures.
 	 */
 	setBusy?(workerId: string, busy: boolean): void;
+	/**
+	 * The endpoints of this launcher that this server scales, whenever they have changed: to bring to
+	 * the platform what their workers will need, such as images. `report`: what an endpoint waits for;
+	 * undefined once it is there.
+	 */
+	prepare?(
+		endpoints: readonly EndpointWorkers[],
+		report: (endpoint: string, reason: WorkerReason | undefined) => void,
+	): void;
 	/** Stops watching; workers keep running, stops in flight continue. */
 	close(): Promise<void>;
 }

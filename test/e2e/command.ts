@@ -25,6 +25,8 @@ export interface Surroundings {
 	cwd: string;
 	env?: Record<string, string | undefined>;
 	node?: readonly string[];
+	/** Its stdin; default: none. */
+	input?: string;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Surroundings {
 export function start(
 	{ onTestFinished }: Pick<TestContext, "onTestFinished">,
 	args: readonly string[],
-	{ cwd, env = {}, node = [process.execPath] }: Surroundings,
+	{ cwd, env = {}, node = [process.execPath], input }: Surroundings,
 ): Running {
 	const [file = "", ...flags] = node;
 	const inherited = Object.fromEntries(
@@ -42,13 +44,14 @@ export function start(
 	const child = spawn(file, [...flags, SLUICE, ...args], {
 		cwd,
 		env: { ...inherited, ...env },
-		stdio: ["ignore", "pipe", "pipe"],
+		stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
 	});
+	child.stdin?.end(input);
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let stdout = "";
 	let stderr = "";
-	child.stdout.on("data", (piece: Buffer) => (stdout += piece.toString()));
-	child.stderr.on("data", (piece: Buffer) => (stderr += piece.toString()));
+	child.stdout?.on("data", (piece: Buffer) => (stdout += piece.toString()));
+	child.stderr?.on("data", (piece: Buffer) => (stderr += piece.toString()));
 	const closed = once(child, "close") as Promise<[number | null]>;
 	return {
 		stdout: () => stdout,

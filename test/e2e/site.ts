@@ -58,6 +58,8 @@ export interface Site {
 		port?: number;
 		args?: readonly string[];
 		env?: Record<string, string>;
+		/** Further members of `sluice.yaml`. */
+		file?: object;
 	}): Promise<ServiceProcess>;
 	/** Starts a diary worker as an operator would, and waits until it is up. */
 	attach(
@@ -115,6 +117,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 				port: q.port ?? port,
 				args: q.args ?? ["--drain-timeout", "0"],
 				...(q.env ? { env: q.env } : {}),
+				...(q.file ? { file: q.file } : {}),
 			});
 			children.push(service.child);
 			port = Number(new URL(service.url).port);

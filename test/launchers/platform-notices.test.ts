@@ -80,7 +80,7 @@ describe("a worker that waits", () => {
 		expect(await workers("wait")).toMatchObject([{ id: worker, state: "initializing", reason }]);
 		expect((await get(`/v1/endpoints/wait/jobs/${id}`)).reason).toEqual({
 			code: "worker_starting",
-			message: `Worker ${worker} does not run yet: Pulling image a:1.`,
+			message: `Worker ${worker} does not run yet: Pulling image a:1, 43 %.`,
 		});
 		announce.notice({ workerId: worker, state: "running" });
 		announce.run(worker);

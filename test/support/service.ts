@@ -176,9 +176,11 @@ export async function spawnService(q: {
 	port?: number;
 	args?: readonly string[];
 	env?: Record<string, string>;
+	/** Further members of `sluice.yaml`. */
+	file?: object;
 }): Promise<ServiceProcess> {
 	const config = join(q.in.path, "sluice.yaml");
-	writeFileSync(config, JSON.stringify({ budgets: ANY_DISK, endpoints: q.endpoints }));
+	writeFileSync(config, JSON.stringify({ budgets: ANY_DISK, endpoints: q.endpoints, ...q.file }));
 	const store = await storeIn(q.in.path);
 	const args = [
 		join(ROOT, "bin/sluice.js"),

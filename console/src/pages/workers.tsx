@@ -2,8 +2,9 @@
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { ask, ofEndpoint } from "../api.ts";
+import { useNow } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
-import { short } from "../format.ts";
+import { short, withProgress } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
@@ -16,8 +17,11 @@ import type { Column } from "../parts/table.tsx";
 import { Ago, Since } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Overview, Worker } from "../shapes.ts";
+import type { Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
+
+/** Between two loads while something is in progress, ms. */
+const PROGRESS_MS = 2000;
 
 interface Row extends Worker {
 	endpoint: string;
@@ -42,6 +46,7 @@ export function WorkersPage({
 	return (
 		<>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{launched ? <Reason id={id} overview={overview} /> : null}
 			{data === undefined ? (
 				failure ? null : (
 					<Loading />
@@ -66,6 +71,32 @@ export function WorkersPage({
 			) : null}
 		</>
 	);
+}
+
+/** Why the endpoint lacks workers. */
+function Reason({ id, overview }: { id: string; overview: Overview | undefined }): ReactNode {
+	const [shown, setShown] = useState(false);
+	const beat = useBeat(shown);
+	const { data } = useLoad(
+		id,
+		async (signal) => {
+			const { reason } = await ask<Endpoint>(ofEndpoint(id), { signal });
+			setShown(reason !== undefined);
+			return { reason };
+		},
+		{ change: `${JSON.stringify(overview?.workers)} ${overview?.queue.inQueue} ${beat}` },
+	);
+	return data?.reason ? (
+		<p className="reason" role="status">
+			{withProgress(data.reason)} <code>{data.reason.code}</code>
+		</p>
+	) : null;
+}
+
+/** Changes while something is in progress. */
+function useBeat(busy: boolean): number {
+	const beat = Math.floor(useNow(PROGRESS_MS) / PROGRESS_MS);
+	return busy ? beat : 0;
 }
 
 /** Those of all endpoints. */
@@ -99,6 +130,8 @@ function useWorkers(
 	ids: readonly string[],
 	counts: Overview | readonly Overview["workers"][] | undefined,
 ): ReturnType<typeof useLoad<Row[]>> {
+	const [waiting, setWaiting] = useState(false);
+	const beat = useBeat(waiting);
 	const load = async (signal: AbortSignal): Promise<Row[]> => {
 		const all = await Promise.all(
 			ids.map(async (endpoint) =>
@@ -107,13 +140,14 @@ function useWorkers(
 				).workers.map((worker) => ({ ...worker, endpoint })),
 			),
 		);
+		setWaiting(all.flat().some(({ reason }) => reason !== undefined));
 		return all.flat();
 	};
 	const change =
 		counts && "queue" in counts
 			? [counts.workers, counts.queue.inProgress, counts.queue.completed]
 			: counts;
-	return useLoad(ids.join(" "), load, { change: JSON.stringify(change) });
+	return useLoad(ids.join(" "), load, { change: `${JSON.stringify(change)} ${beat}` });
 }
 
 function List({
@@ -256,13 +290,7 @@ function StateCell({ state, reason }: Worker): ReactNode {
 	return (
 		<>
 			<Status state={state} />
-			{reason === undefined ? null : (
-				<span className="muted">
-					{" "}
-					{reason.message}
-					{reason.progress === undefined ? null : ` ${reason.progress} %`}
-				</span>
-			)}
+			{reason === undefined ? null : <span className="muted"> {withProgress(reason)}</span>}
 		</>
 	);
 }

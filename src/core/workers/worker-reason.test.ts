@@ -1,10 +1,11 @@
 /** Which reason an endpoint shows. */
 import { describe, expect, it } from "vitest";
-import { reasonOf } from "./worker-reason.ts";
+import { reasonOf, reasonText } from "./worker-reason.ts";
 import type { HeldBack, WorkerReason } from "./worker-reason.ts";
 
 const NOW = 1_000_000;
 const WAITS: WorkerReason = { code: "unschedulable", message: "0/1 nodes are available." };
+const PULLS = { code: "image_pull", message: "Pulling image a:1.", progress: 0 } as const;
 const ENDED = {
 	code: "evicted",
 	message: "the node was low on memory",
@@ -20,6 +21,26 @@ describe("D29: why an endpoint lacks workers", () => {
 			[WAITS],
 			{ code: "out_of_memory", message: "It ended." },
 		],
+		[
+			"a pull that goes on is before the one that failed",
+			{ crashing: "no access", crashCode: "image_pull" },
+			[WAITS, PULLS],
+			PULLS,
+		],
+		["not before another crash", { crashing: "x" }, [PULLS], { code: "crashed", message: "X." }],
+		[
+			"nor before its first byte",
+			{ crashing: "no access", crashCode: "image_pull" },
+			[{ code: "image_pull", message: PULLS.message }],
+			{ code: "image_pull", message: "No access." },
+		],
+		[
+			"an image that is pulled before a worker is needed",
+			{ preparing: PULLS, ended: ENDED },
+			[],
+			PULLS,
+		],
+		["what waits is before it", { preparing: PULLS }, [WAITS], WAITS],
 		["an earlier version names no code", { crashing: "x" }, [], { code: "crashed", message: "X." }],
 		["the first that waits", { withoutGpu: "None." }, [WAITS, { ...WAITS, code: "queued" }], WAITS],
 		[
@@ -38,4 +59,9 @@ describe("D29: why an endpoint lacks workers", () => {
 	])("%s", (_, heldBack, waiting, reason) => {
 		expect(reasonOf(heldBack, { waiting, now: NOW })).toEqual(reason);
 	});
+});
+
+it("D29: the text of a reason has its percentage", () => {
+	expect(reasonText(PULLS)).toBe("Pulling image a:1, 0 %.");
+	expect(reasonText(WAITS)).toBe("0/1 nodes are available.");
 });

@@ -33,6 +33,14 @@ export interface WorkerReason {
 	progress?: number;
 }
 
+/** Such as "Pulling image a:1, 43 %." */
+export function reasonText({
+	message,
+	progress,
+}: Pick<WorkerReason, "message" | "progress">): string {
+	return progress === undefined ? message : `${message.replace(/\.$/, "")}, ${progress} %.`;
+}
+
 /** Why a worker ended, where its platform knows more than its exit code. */
 export interface ExitReason extends Pick<WorkerReason, "code" | "message"> {
 	/** False if it was not the worker's doing: an eviction, a lost node. The next start is not delayed. */
@@ -47,6 +55,8 @@ export interface HeldBack {
 	crashCode?: WorkerReasonCode | undefined;
 	/** A worker that is needed gets no GPU. */
 	withoutGpu?: string | undefined;
+	/** What its platform lacks for its workers, such as an image that is being pulled. */
+	preparing?: WorkerReason | undefined;
 	/** The last worker that ended by a fault. `at`: ms since the epoch. */
 	ended?: (WorkerReason & { at: number }) | undefined;
 }
@@ -59,12 +69,18 @@ const ENDED_SHOWN_MS = 600_000;
  * them. `waiting`: of its workers that do not run yet, oldest first.
  */
 export function reasonOf(
-	{ crashing, crashCode = "crashed", withoutGpu, ended }: HeldBack,
+	{ crashing, crashCode = "crashed", withoutGpu, preparing, ended }: HeldBack,
 	{ waiting, now }: { waiting: readonly WorkerReason[]; now: number },
 ): WorkerReason | undefined {
+	// A failed pull is repeated: while bytes arrive, that is the news.
+	const moving = waiting.find(
+		({ code, progress }) => code === "image_pull" && progress !== undefined,
+	);
+	if (moving && crashCode === "image_pull") return moving;
 	if (crashing !== undefined) return { code: crashCode, message: sentence(crashing) };
 	if (waiting[0]) return waiting[0];
 	if (withoutGpu !== undefined) return { code: "no_gpu_free", message: withoutGpu };
+	if (preparing) return { ...preparing, message: sentence(preparing.message) };
 	if (!ended || now - ended.at > ENDED_SHOWN_MS) return undefined;
 	return { code: ended.code, message: sentence(ended.message) };
 }

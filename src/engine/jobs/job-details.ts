@@ -3,6 +3,7 @@ import { ApiError } from "../../core/errors.ts";
 import { attemptsOf, waitReason } from "../../core/timeline.ts";
 import type { Reason, AttemptDetails } from "../../core/timeline.ts";
 import { isJobId } from "../../ids.ts";
+import { reasonText } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { JobRecord } from "../../store/contract/jobs.ts";
 import type { WorkerView } from "../workers/worker-views.ts";
@@ -41,7 +42,9 @@ export async function jobDetails(
 		starting: ids((worker) => !worker.ready),
 		fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
 		...views.heldBack(q.endpoint),
-		waiting: usable.find(({ notice }) => notice?.state === "waiting")?.notice?.message,
+		waiting: usable
+			.filter(({ notice }) => notice?.state === "waiting")
+			.flatMap(({ notice }) => (notice ? [reasonText(notice)] : []))[0],
 		onlyLowPriority:
 			found.job.lowPriority &&
 			(await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,

@@ -87,6 +87,7 @@ export function createLifecycle(d: Deps): Lifecycle {
 			});
 			await workers.launcher.restore();
 			d.scaling.replaceOutdated();
+			d.scaling.prepare();
 			await recallStops(d, { othersAlive });
 			stopListening = listenToStore(d);
 			await membership.join(url);

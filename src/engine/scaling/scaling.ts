@@ -9,6 +9,8 @@ export interface Scaling {
 	queued(endpoint: string): void;
 	/** Replaces workers that were started with other settings, after the jobs that they hold. */
 	replaceOutdated(): void;
+	/** Lets launchers prepare for the endpoints that this server scales. */
+	prepare(): void;
 	/** The loop that starts and stops workers; stopped before the drain. */
 	loop: Service;
 }
@@ -28,10 +30,16 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 		}
 	}
 
+	const prepare = (): void =>
+		launcher.prepare((endpoint, preparing) => d.workers.startProblems.set(endpoint, { preparing }));
+
+	for (const event of ["endpoint.removed", "lease.taken", "lease.lost"] as const)
+		events.on(event, prepare);
 	for (const event of ["job.queued", "job.returned"] as const)
 		events.on(event, ({ endpoint }) => scaler.queued(endpoint));
 	events.on("endpoints.changed", () => {
 		replaceOutdated();
+		prepare();
 		scaler.loop.nudge();
 	});
 	for (const event of ["endpoint.resumed", "worker.ready", "worker.draining"] as const)
@@ -54,5 +62,5 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 		if (worker) scaler.replaceUnhealthy(worker, reason);
 	});
 
-	return { queued: scaler.queued, replaceOutdated, loop: scaler.loop };
+	return { queued: scaler.queued, replaceOutdated, prepare, loop: scaler.loop };
 }

@@ -1,5 +1,6 @@
 /** Starts, takes over and stops managed workers; each is stored before it is counted on (D25, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import { hex } from "../../ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
 import type { Exit, Launcher, Notice } from "../../launchers/launcher.ts";
@@ -26,6 +27,8 @@ export interface WorkerLauncher extends TakeOver {
 	retire(worker: Worker, why: string): void;
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
 	reportBusy(worker: Worker): void;
+	/** Lets launchers prepare for the endpoints that this server scales; see `Launcher.prepare`. */
+	prepare(report: (endpoint: string, reason: WorkerReason | undefined) => void): void;
 	/** Whether the worker is being stopped, or is to be. */
 	isLeaving(worker: Worker): boolean;
 	isStopping(worker: Worker): boolean;
@@ -199,6 +202,18 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			if (busy === worker.reportedBusy) return;
 			worker.reportedBusy = busy;
 			d.launchers.get(worker.launcher)?.setBusy?.(worker.id, busy);
+		},
+		prepare(report) {
+			const scaled = [...d.endpoints.all()]
+				.map(({ endpoint }) => endpoint)
+				.filter(({ id }) => d.cluster.scales(id));
+			for (const [type, launcher] of d.launchers)
+				launcher.prepare?.(
+					scaled
+						.filter((endpoint) => endpoint.launcher.type === type)
+						.map(({ id, launcher: settings }) => ({ id, settings })),
+					report,
+				);
 		},
 		restore: others.restore,
 		isComplete: others.isComplete,

@@ -20,6 +20,6 @@ export function startProblems(): StartProblems {
 	};
 }
 
-export function isHeldBack({ crashing, withoutGpu, ended }: HeldBack): boolean {
-	return crashing !== undefined || withoutGpu !== undefined || ended !== undefined;
+export function isHeldBack({ crashing, withoutGpu, preparing, ended }: HeldBack): boolean {
+	return [crashing, withoutGpu, preparing, ended].some((each) => each !== undefined);
 }

@@ -68,6 +68,10 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
+	registry: {
+		description: "Host of the registry, perhaps with its port.",
+		schema: { type: "string" },
+	},
 	route: {
 		description:
 			"The rest of the path, slashes included: under openai such as v1/chat/completions.",

@@ -50,6 +50,10 @@ const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file":
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
+export function containerName(workerId: string): string {
+	return `sluice-${workerId}`;
+}
+
 /** The init process forwards signals, so that programs without handlers end too. */
 export function containerOptions(
 	spec: WorkerSpec<DockerSettings>,
@@ -58,7 +62,7 @@ export function containerOptions(
 	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
 	const devices = deviceRequests(spec.gpus, gpus);
 	return {
-		name: `sluice-${spec.workerId}`,
+		name: containerName(spec.workerId),
 		Image: image,
 		...(command === undefined ? {} : { Cmd: [...command] }),
 		Env: Object.entries(spec.env).map(

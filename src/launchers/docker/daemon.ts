@@ -5,6 +5,7 @@ import { request as secureRequest } from "node:https";
 import { connectionOf } from "./connection.ts";
 import type { Env } from "./connection.ts";
 import type { ContainerOptions } from "./container-options.ts";
+import type { RegistryLogin } from "../../core/registry-login.ts";
 
 export interface ListedContainer {
 	Id: string;
@@ -13,6 +14,7 @@ export interface ListedContainer {
 
 /** Only the members used here. */
 export interface InspectedContainer {
+	Id: string;
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
 	Config: { Labels: Record<string, string>; Cmd: string[] | null; Entrypoint: string[] | null };
 }
@@ -38,6 +40,16 @@ export interface Daemon {
 	unpause(id: string): Promise<void>;
 	/** Also if it is running; with its anonymous volumes. */
 	remove(id: string): Promise<void>;
+	/** Throws when it is not present. */
+	image(name: string): Promise<unknown>;
+	/** Pulls an image: lines of JSON until the end, errors among them. */
+	pull(q: {
+		repository: string;
+		/** Tag or digest. */
+		version: string;
+		login?: RegistryLogin | undefined;
+		signal: AbortSignal;
+	}): Promise<AsyncIterable<Buffer>>;
 	/** Multiplexed frames with timestamps, from `since` (s) until the end. */
 	logs(id: string, q: { since: number; signal: AbortSignal }): Promise<AsyncIterable<Buffer>>;
 }
@@ -58,6 +70,7 @@ export function dockerDaemon(env: Env): Daemon {
 	interface Call {
 		query?: Record<string, string>;
 		body?: unknown;
+		headers?: Record<string, string> | undefined;
 		signal?: AbortSignal;
 	}
 
@@ -70,7 +83,10 @@ export function dockerDaemon(env: Env): Daemon {
 				...options,
 				method,
 				path: q.query ? `${path}?${String(new URLSearchParams(q.query))}` : path,
-				headers: text === undefined ? {} : { "content-type": "application/json" },
+				headers: {
+					...(text !== undefined && { "content-type": "application/json" }),
+					...q.headers,
+				},
 				...(q.signal && { signal: q.signal }),
 			});
 			request.once("response", resolve).once("error", reject).end(text);
@@ -113,12 +129,23 @@ export function dockerDaemon(env: Env): Daemon {
 		kill: (id, signal) => call("POST", of(id, "/kill"), { query: { signal } }),
 		unpause: (id) => call("POST", of(id, "/unpause")),
 		remove: (id) => call("DELETE", of(id), { query: { force: "true", v: "true" } }),
+		image: (name) => get(`/images/${encodeURIComponent(name)}/json`),
+		pull({ repository, version, login, signal }) {
+			const query = { fromImage: repository, tag: version };
+			const headers = login && { "x-registry-auth": paddedBase64Url(JSON.stringify(login)) };
+			return answerTo("POST", "/images/create", { query, headers, signal });
+		},
 		logs(id, { since, signal }) {
 			const what = { follow: "true", stdout: "true", stderr: "true", timestamps: "true" };
 			const query = { ...what, since: String(since) };
 			return answerTo("GET", of(id, "/logs"), { query, signal });
 		},
 	};
+}
+
+/** Without its padding Docker takes it for no login at all. */
+function paddedBase64Url(text: string): string {
+	return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
@@ -156,7 +183,7 @@ export function sentenceOf(error: unknown, address: string): string {
 			return `this user may not use the Docker daemon at ${address}; add it to the group docker`;
 		default:
 			return /no such image/i.test(message)
-				? `${message.trimEnd()}; it must be on the machine: build it there or use docker pull`
+				? `${message.trimEnd()}; it must be on the machine: build it there, or set pullPolicy to missing`
 				: message.trim();
 	}
 }

@@ -11,6 +11,8 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 		"started when jobs arrive and stopped when none are left.",
 	managed: true,
 	settings: SETTINGS,
-	create: async (dependencies) => (await import("./launcher.ts")).dockerLauncher(dependencies),
+	keepsWorkers: ["pullPolicy", "prePull"],
+	create: async (dependencies) =>
+		(await import("./images/waiting-workers.ts")).createDocker(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };

@@ -39,7 +39,7 @@ interface Worker {
 }
 
 /**
- * The `docker` launcher (D25). A handle is `{container}`. Containers of ended workers are removed;
+ * The `docker` launcher (D25). A handle is `{container}`, an id or a name. Containers of ended workers are removed;
  * their output stays in `logDir`. Strays are removed before the first start at the latest.
  */
 export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDependencies): Launcher {
@@ -208,15 +208,15 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 			if (typeof container !== "string" || container === "") return false;
 			if (workers.get(workerId)?.container === container) return true;
 			try {
-				const { Config, State } = await daemon().inspect(container);
+				const { Id, Config, State } = await daemon().inspect(container);
 				if (Config.Labels[LABELS.worker] !== workerId) return false;
 				if (State.Running) {
-					add(workerId, container);
+					if (workers.get(workerId)?.container !== Id) add(workerId, Id);
 					return true;
 				}
 				const { signal } = new AbortController();
-				await copyOutput(daemon(), container, { logDir, workerId, signal });
-				await remove(daemon(), container);
+				await copyOutput(daemon(), Id, { logDir, workerId, signal });
+				await remove(daemon(), Id);
 			} catch (error) {
 				if (statusOf(error) !== 404) log(`worker ${workerId} was not adopted: ${sentence(error)}`);
 			}

@@ -4,6 +4,10 @@ import type { LauncherDefinition } from "../definition.ts";
 export interface DockerSettings {
 	type: "docker";
 	image: string;
+	/** `missing`: if the image is not present. Default: never. */
+	pullPolicy?: "missing" | "always" | "never";
+	/** Default: true. */
+	prePull?: boolean;
 	/** Replaces the image's CMD. */
 	command?: string[];
 	/** Bytes, or a number with suffix `k`, `m` or `g`. */
@@ -24,9 +28,25 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			type: "string",
 			pattern: "^\\S{1,255}$",
 			title: "Image",
-			description: "Image; it must be on the machine, nothing is pulled.",
+			description: "Image; it must be on the machine unless pullPolicy is missing or always.",
 			examples: ["my-worker:1.0"],
 			"x-message": "must be the name of an image, such as my-worker:1.0.",
+		},
+		pullPolicy: {
+			enum: ["missing", "always", "never"],
+			default: "never",
+			description:
+				"When the image is pulled: missing, if it is not on the machine; always, before each worker; " +
+				"never.",
+			"x-message": "must be missing, always or never.",
+		},
+		prePull: {
+			type: "boolean",
+			default: true,
+			description:
+				"Whether the image is pulled when the endpoint is saved, before a worker is needed. Only " +
+				"with pullPolicy missing or always.",
+			"x-message": "must be true or false.",
 		},
 		command: {
 			type: "array",

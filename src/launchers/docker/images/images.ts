@@ -1,0 +1,187 @@
+/**
+ * Images of one daemon: whether one is present, and pulls, of each image one at a time, shared by
+ * the workers that wait for it (D45).
+ */
+import { imageName } from "../../../core/image-name.ts";
+import type { WorkerReason } from "../../../core/workers/worker-reason.ts";
+import type { LauncherDependencies } from "../../definition.ts";
+import { sentenceOf, statusOf } from "../daemon.ts";
+import type { Daemon } from "../daemon.ts";
+import type { DockerSettings } from "../settings.ts";
+import { pullFault } from "./faults.ts";
+import { pullProgress } from "./progress.ts";
+import type { PullLine } from "./progress.ts";
+
+/** Least time between two reports of progress, ms. */
+const REPORT_MS = 1000;
+/** A pull that does not go on for so long has failed, ms. Docker itself would wait for ever. */
+const STALL_MS = 300_000;
+
+export interface Images {
+	/** Whether a worker must wait for a pull. Throws a sentence if the daemon does not answer. */
+	mustPull(image: string, policy?: DockerSettings["pullPolicy"]): Promise<boolean>;
+	/**
+	 * Joins the pull of the image in progress, or begins one. Rejects with a sentence if it fails, or
+	 * when the signal aborts; a pull that no one waits for any more is cancelled.
+	 */
+	pull(
+		image: string,
+		q: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void },
+	): Promise<void>;
+	/** Called with the image when a pull begins. */
+	onPull(listener: (image: string) => void): void;
+	/** Ends all pulls. */
+	close(): void;
+}
+
+/** In progress. */
+interface Pull {
+	done: Promise<void>;
+	cancel: AbortController;
+	reason: WorkerReason;
+	listeners: Set<(reason: WorkerReason) => void>;
+}
+
+/** `where`: of several hosts, such as ` on rig1`. */
+export function dockerImages({
+	clock,
+	daemon,
+	registryLogin,
+	where = "",
+}: Pick<LauncherDependencies, "clock" | "registryLogin"> & {
+	daemon: () => Daemon;
+	where?: string;
+}): Images {
+	const pulls = new Map<string, Pull>();
+	const listeners: ((image: string) => void)[] = [];
+	const closed = new AbortController();
+
+	function begin(image: string): Pull {
+		const pull: Pull = {
+			done: Promise.resolve(),
+			cancel: new AbortController(),
+			reason: pullProgress(image, where).reason(),
+			listeners: new Set(),
+		};
+		pull.done = run(image, pull.cancel.signal, (reason) => {
+			pull.reason = reason;
+			for (const listener of pull.listeners) listener(reason);
+		}).finally(() => remove(image, pull));
+		// All who wait for it may have left.
+		pull.done.catch(() => {});
+		pulls.set(image, pull);
+		for (const listener of listeners) listener(image);
+		return pull;
+	}
+
+	function remove(image: string, pull: Pull): void {
+		if (pulls.get(image) === pull) pulls.delete(image);
+	}
+
+	async function run(
+		image: string,
+		cancelled: AbortSignal,
+		report: (reason: WorkerReason) => void,
+	): Promise<void> {
+		const over = new AbortController();
+		const progress = pullProgress(image, where);
+		let movedAt = clock.now();
+		let reportedAt = -Infinity;
+		let isStalled = false;
+
+		async function watch(): Promise<void> {
+			while (!over.signal.aborted && !isStalled) {
+				await clock.sleep(movedAt + STALL_MS - clock.now(), over.signal);
+				isStalled = clock.now() - movedAt >= STALL_MS;
+			}
+			over.abort();
+		}
+
+		function read(line: PullLine): void {
+			if (line.error !== undefined) throw new PullError(line.error);
+			progress.read(line);
+			movedAt = clock.now();
+			if (movedAt - reportedAt < REPORT_MS) return;
+			reportedAt = movedAt;
+			report(progress.reason());
+		}
+
+		const { registry, repository, version } = imageName(image);
+		const login = await registryLogin?.(registry);
+		try {
+			const signal = AbortSignal.any([over.signal, closed.signal, cancelled]);
+			void watch();
+			const stream = await daemon().pull({ repository, version, login, signal });
+			for await (const line of linesOf(stream)) read(line);
+		} catch (error) {
+			throw new Error(sentence(error, { image, username: login?.username, isStalled }));
+		} finally {
+			over.abort();
+		}
+	}
+
+	function sentence(
+		error: unknown,
+		q: { image: string; username: string | undefined; isStalled: boolean },
+	): string {
+		const { image, username, isStalled } = q;
+		if (closed.signal.aborted) return "the service stops";
+		if (isStalled)
+			return `the pull of image ${image}${where} has not gone on for ${STALL_MS / 60_000} minutes`;
+		if (error instanceof PullError || statusOf(error) !== undefined)
+			return pullFault({ image, text: (error as Error).message, username, where });
+		return sentenceOf(error, daemon().address);
+	}
+
+	return {
+		async mustPull(image, policy = "never") {
+			if (policy !== "missing") return policy === "always";
+			try {
+				await daemon().image(image);
+				return false;
+			} catch (error) {
+				if (statusOf(error) === 404) return true;
+				throw new Error(sentenceOf(error, daemon().address));
+			}
+		},
+
+		async pull(image, { signal, onProgress = () => {} }) {
+			const pull = pulls.get(image) ?? begin(image);
+			const left = Promise.withResolvers<never>();
+			const leave = (): void => left.reject(new Error("it is not needed any more"));
+			if (signal.aborted) leave();
+			signal.addEventListener("abort", leave, { once: true });
+			onProgress(pull.reason);
+			pull.listeners.add(onProgress);
+			try {
+				await Promise.race([pull.done, left.promise]);
+			} finally {
+				pull.listeners.delete(onProgress);
+				signal.removeEventListener("abort", leave);
+				if (pull.listeners.size === 0) {
+					remove(image, pull);
+					pull.cancel.abort();
+				}
+			}
+		},
+
+		onPull: (listener) => void listeners.push(listener),
+
+		close: () => closed.abort(),
+	};
+}
+
+/** Docker reports it among the lines. */
+class PullError extends Error {}
+
+/** Lines of JSON, however they are cut. */
+async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<PullLine> {
+	let left = "";
+	const decoder = new TextDecoder();
+	for await (const chunk of stream) {
+		const lines = (left + decoder.decode(chunk, { stream: true })).split("\n");
+		left = lines.pop() ?? "";
+		for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as PullLine;
+	}
+	if (left.trim() !== "") yield JSON.parse(left) as PullLine;
+}
