@@ -219,6 +219,6 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D45",
-		says: "Docker images are pulled by policy, once at a time, with progress and a sentence for each failure; logins to registries are stored encrypted.",
+		says: "Images are pulled by policy, with progress and reasons; logins to registries are encrypted.",
 	},
 ];

@@ -19,7 +19,8 @@ describe("D45: pullFault", () => {
 
 	it.each([
 		"Head http://registry.example.com/v2/w/manifests/1: no basic auth credentials",
-		"pull access denied for registry.example.com/w, repository does not exist or may require 'docker login': denied: requested access to the resource is denied",
+		"pull access denied for registry.example.com/w, repository does not exist or may require " +
+			"'docker login': denied: requested access to the resource is denied",
 		"unauthorized: authentication required",
 	])("no access: %s", (text) => {
 		expect(of(text)).toBe(
@@ -37,7 +38,8 @@ describe("D45: pullFault", () => {
 	it.each([
 		'Get "https://registry.example.com/v2/": dial tcp: lookup registry.example.com: no such host',
 		'Get "https://registry.example.com/v2/": dial tcp 192.0.2.1:443: connect: connection refused',
-		'Get "https://registry.example.com/v2/": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)',
+		'Get "https://registry.example.com/v2/": net/http: request canceled while waiting for ' +
+			"connection (Client.Timeout exceeded while awaiting headers)",
 		"received unexpected HTTP status: 503 Service Unavailable",
 		"unexpected EOF",
 	])("unreachable: %s", (text) => {

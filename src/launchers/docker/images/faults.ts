@@ -59,7 +59,11 @@ const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 			`/etc/docker/certs.d/${registry}/ca.crt (${text})`,
 	],
 	[
-		/dial tcp|connection refused|no such host|timeout|timed out|deadline exceeded|\bEOF\b|connection reset|request canceled|unreachable|server misbehaving|\b50[0-4]\b/i,
+		new RegExp(
+			"dial tcp|connection re(fused|set)|no such host|server misbehaving|unreachable|" +
+				"time(out|d out)|deadline exceeded|request canceled|\\bEOF\\b|\\b50[0-4]\\b",
+			"i",
+		),
 		({ registry, where = "", text }) =>
 			`the registry ${registry} cannot be reached by Docker${where} (${text})`,
 	],

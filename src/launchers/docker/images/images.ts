@@ -14,7 +14,7 @@ import type { PullLine } from "./progress.ts";
 
 /** Least time between two reports of progress, ms. */
 const REPORT_MS = 1000;
-/** A pull that does not go on for so long has failed, ms. Docker itself would wait for ever. */
+/** A pull that does not go on for so long has failed, ms. Docker itself would wait without end. */
 const STALL_MS = 300_000;
 
 export interface Images {
@@ -127,7 +127,7 @@ export function dockerImages({
 		const { image, username, isStalled } = q;
 		if (closed.signal.aborted) return "the service stops";
 		if (isStalled)
-			return `the pull of image ${image}${where} has not gone on for ${STALL_MS / 60_000} minutes`;
+			return `the pull of image ${image}${where} made no progress for ${STALL_MS / 60_000} minutes`;
 		if (error instanceof PullError || statusOf(error) !== undefined)
 			return pullFault({ image, text: (error as Error).message, username, where });
 		return sentenceOf(error, daemon().address);

@@ -41,7 +41,7 @@ export function withPulls(
 	const noticeListeners: ((notice: Notice) => void)[] = [];
 	let closed = false;
 
-	function tell<T extends { workerId: string }>(listeners: ((what: T) => void)[], what: T): void {
+	function notify<T extends { workerId: string }>(listeners: ((what: T) => void)[], what: T): void {
 		if (closed) return;
 		for (const listener of listeners) {
 			try {
@@ -61,21 +61,21 @@ export function withPulls(
 		try {
 			await images.pull(spec.settings.image, {
 				signal,
-				onProgress: (reason) => tell(noticeListeners, { workerId, state: "waiting", ...reason }),
+				onProgress: (reason) => notify(noticeListeners, { workerId, state: "waiting", ...reason }),
 			});
 			code = "start_failed";
 			await launcher.start(spec);
 		} catch (error) {
 			const { message } = error as Error;
 			waiting.delete(workerId);
-			return tell(exitListeners, {
+			return notify(exitListeners, {
 				workerId,
 				lastOutput: "",
 				...(!signal.aborted && { reason: { code, message, crash: true } }),
 			});
 		}
 		waiting.delete(workerId);
-		tell(noticeListeners, { workerId, state: "running" });
+		notify(noticeListeners, { workerId, state: "running" });
 	}
 
 	return {
