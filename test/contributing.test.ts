@@ -16,6 +16,7 @@ const DOCUMENTS = [
 	"docs/protocol.md",
 	"docs/benchmarks.md",
 	"docs/scaling.md",
+	"deploy/README.md",
 	"examples/README.md",
 	"examples/python/README.md",
 	...["docs/decisions", "docs/guides"].flatMap((folder) =>

@@ -3,26 +3,18 @@
  * names: without root, on a read-only root file system, with its data in a volume (D34).
  */
 import { randomBytes } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
-import { docker, noDocker } from "../support/docker.ts";
+import { docker } from "../support/docker.ts";
 import { freePort } from "../support/free-port.ts";
+import { buildServiceImage, noServiceImage, SERVICE_IMAGE } from "../support/service-image.ts";
 import { call, KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const BASE = process.env["SLUICE_TEST_IMAGE_BASE"];
-const missing = noDocker ?? (BASE ? undefined : "SLUICE_TEST_IMAGE_BASE names no image with node");
-const NAME = `sluice-test-image-${randomBytes(4).toString("hex")}`;
-
-describe.skipIf(missing !== undefined)(
-	missing === undefined ? "the image" : `the image (skipped: ${missing})`,
+describe.skipIf(noServiceImage !== undefined)(
+	noServiceImage === undefined ? "the image" : `the image (skipped: ${noServiceImage})`,
 	() => {
-		beforeAll(async () => {
-			await docker("build", "--network", "host", "--build-arg", `BASE=${BASE}`, "-t", NAME, ROOT);
-			return () => docker("image", "rm", "--force", NAME);
-		}, 600_000);
+		beforeAll(buildServiceImage, 600_000);
 
 		/** A running container of the image with this volume; returns its id and address. */
 		async function running(test: TestContext, volume: string): Promise<[id: string, url: string]> {
@@ -30,7 +22,7 @@ describe.skipIf(missing !== undefined)(
 			const id = await docker(
 				...["run", "--detach", "--network", "host", "--read-only", "--volume", `${volume}:/data`],
 				...["--env", `SLUICE_PORT=${port}`, "--env", "SLUICE_HOST=127.0.0.1"],
-				...["--env", `SLUICE_API_KEY=${KEY}`, NAME],
+				...["--env", `SLUICE_API_KEY=${KEY}`, SERVICE_IMAGE],
 			);
 			test.onTestFinished(async () => void (await docker("rm", "--force", id)));
 			const status = ["inspect", "--format", "{{.State.Health.Status}}", id];
@@ -43,7 +35,7 @@ describe.skipIf(missing !== undefined)(
 		}
 
 		it("D34: runs without root on a read-only file system, and keeps its jobs in the volume", async (test) => {
-			const volume = `${NAME}-data`;
+			const volume = `sluice-test-data-${randomBytes(4).toString("hex")}`;
 			test.onTestFinished(async () => void (await docker("volume", "rm", "--force", volume)));
 			const [id, url] = await running(test, volume);
 			expect(await docker("exec", id, "id", "-u")).toBe("1000");
@@ -59,13 +51,20 @@ describe.skipIf(missing !== undefined)(
 
 		it("lists the packages of the service, and has no others", async () => {
 			const bom = JSON.parse(
-				await docker("run", "--rm", "--entrypoint", "cat", NAME, "sbom.cdx.json"),
+				await docker("run", "--rm", "--entrypoint", "cat", SERVICE_IMAGE, "sbom.cdx.json"),
 			) as {
 				components: { name: string }[];
 			};
 			const listed = bom.components.map(({ name }) => name);
 			expect(listed).toContain("pg");
-			const folders = await docker("run", "--rm", "--entrypoint", "ls", NAME, "node_modules");
+			const folders = await docker(
+				"run",
+				"--rm",
+				"--entrypoint",
+				"ls",
+				SERVICE_IMAGE,
+				"node_modules",
+			);
 			for (const name of folders.split("\n").filter((each) => /^[a-z]/.test(each)))
 				expect(listed).toContain(name);
 		});

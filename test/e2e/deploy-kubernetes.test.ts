@@ -1,0 +1,303 @@
+/**
+ * The service on a real cluster as `deploy/` describes it: the API server accepts every object, and
+ * Pods of the image keep their jobs on a volume (SQLite) and share a database (PostgreSQL) (D34).
+ *
+ * The cluster of the tests is Kubernetes 1.20 without a network for Pods. So objects whose API became
+ * stable later are sent as its beta, and Pods use the node's network, on ports of their own.
+ */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { TestContext } from "vitest";
+import { chartRenderer, noRenderer, OVERLAYS } from "../../scripts/chart.ts";
+import type { KubernetesObject } from "../../scripts/chart.ts";
+import { EVERYTHING, kubectl, kustomized, noKubectl } from "../deploy/objects.ts";
+import { SERVICE_MONITOR } from "../deploy/service-monitor.ts";
+import { freePort } from "../support/free-port.ts";
+import { ADMIN, DOCKER, noKubernetes } from "../support/kubernetes.ts";
+import { postgres } from "../support/postgres.ts";
+import { buildServiceImage, copyImages, noServiceImage } from "../support/service-image.ts";
+import { SERVICE_IMAGE } from "../support/service-image.ts";
+import { call, folder, KEY } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { ended, jobAt, run, site } from "./site.ts";
+
+const missing = noKubernetes ?? (noKubectl ? "kubectl is not installed" : undefined);
+const NAMESPACE = "sluice";
+
+/** The node needs up to a minute to remove the object of a Pod that has ended, ms. */
+const REMOVED_MS = 120_000;
+
+/** Calls the cluster as its administrator. */
+const cluster = (...args: string[]): Promise<string> => kubectl("--kubeconfig", ADMIN, ...args);
+const inNamespace = (...args: string[]): Promise<string> => cluster("-n", NAMESPACE, ...args);
+
+/** Sends objects; kubectl also refuses fields that the API does not have. */
+async function apply(objects: readonly object[], ...args: string[]): Promise<string> {
+	const child = promisify(execFile)(
+		"kubectl",
+		["--kubeconfig", ADMIN, "apply", ...args, "-f", "-"],
+		{ maxBuffer: 16 << 20 },
+	);
+	const items = objects.map((each) => inBeta(each as KubernetesObject));
+	child.child.stdin!.end(JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+	return (await child).stdout;
+}
+
+const BETA: Record<string, string> = {
+	"policy/v1": "policy/v1beta1",
+	"autoscaling/v2": "autoscaling/v2beta2",
+};
+
+/** The fields that the chart uses are the same there. */
+const inBeta = (object: KubernetesObject): KubernetesObject => ({
+	...object,
+	apiVersion: BETA[object.apiVersion] ?? object.apiVersion,
+});
+
+const overlay = (name: keyof typeof OVERLAYS): Promise<KubernetesObject[]> =>
+	kustomized(fileURLToPath(new URL(`../../deploy/kustomize/overlays/${name}`, import.meta.url)));
+
+async function secret(test: TestContext, texts: Record<string, string>): Promise<void> {
+	const literals = Object.entries(texts).map(([name, text]) => `--from-literal=${name}=${text}`);
+	await inNamespace("create", "secret", "generic", NAMESPACE, ...literals);
+	test.onTestFinished(async () => void (await inNamespace("delete", "secret", NAMESPACE)));
+}
+
+/** The objects with a Deployment that the node of the tests can run, at this port. */
+function onNode(objects: KubernetesObject[], port: number, name = "sluice"): KubernetesObject[] {
+	return objects.map((object) => {
+		if (object.kind !== "Deployment") return object;
+		const made = structuredClone(object);
+		made.metadata.name = name;
+		made.spec.selector.matchLabels.server = name;
+		made.spec.template.metadata.labels.server = name;
+		made.spec.replicas = 1;
+		const { spec } = made.spec.template;
+		spec.hostNetwork = true;
+		const [container] = spec.containers;
+		container.image = SERVICE_IMAGE;
+		container.imagePullPolicy = "Never";
+		container.ports[0].containerPort = port;
+		for (const variable of container.env)
+			if (variable.value !== undefined) variable.value = variable.value.replace("8080", `${port}`);
+		container.env.push({ name: "SLUICE_PORT", value: `${port}` });
+		return made;
+	});
+}
+
+/** Applies objects and waits for their Deployments; they are removed with the test. */
+async function running(test: TestContext, objects: KubernetesObject[]): Promise<void> {
+	test.onTestFinished(async () => {
+		await inNamespace("delete", "deployment,pvc,pdb", "--all", "--wait=false");
+	});
+	await apply(objects);
+	for (const { kind, metadata } of objects)
+		if (kind === "Deployment") await rolledOut(metadata.name);
+}
+
+async function rolledOut(deployment: string): Promise<void> {
+	await inNamespace("rollout", "status", `deployment/${deployment}`, "--timeout=120s").catch(
+		async (error: unknown) => {
+			const said = await inNamespace("describe", "pods");
+			throw new Error(`${deployment} does not become available:\n${said}`, { cause: error });
+		},
+	);
+}
+
+const podsOf = async (deployment: string): Promise<string[]> =>
+	(await inNamespace("get", "pods", "-l", `server=${deployment}`, "-o", "name"))
+		.split("\n")
+		.filter((each) => each !== "");
+
+const EXTERNAL = { id: "kept", launcher: { type: "external" } };
+
+describe.skipIf(missing !== undefined)(
+	missing === undefined ? "deploy/ on a cluster" : `deploy/ on a cluster (skipped: ${missing})`,
+	() => {
+		beforeAll(async () => {
+			await cluster("delete", "namespace", NAMESPACE, "--ignore-not-found");
+			await cluster("create", "namespace", NAMESPACE);
+			return () => cluster("delete", "namespace", NAMESPACE, "--wait=false");
+		}, 120_000);
+
+		it.for(Object.keys(OVERLAYS) as (keyof typeof OVERLAYS)[])(
+			"the API server accepts every object of the overlay %s",
+			async (name) => {
+				const objects = await overlay(name);
+				const said = await apply(objects, "--dry-run=server");
+				expect(said.match(/\(server dry run\)/g)).toHaveLength(objects.length);
+			},
+		);
+
+		it.skipIf(noRenderer !== undefined)(
+			"the API server accepts every object of the chart, all options included",
+			{ timeout: 180_000 },
+			async (test) => {
+				const renderer = chartRenderer();
+				test.onTestFinished(() => renderer.remove());
+				await apply([SERVICE_MONITOR]);
+				test.onTestFinished(async () => {
+					await cluster("delete", "crd", SERVICE_MONITOR.metadata.name);
+				});
+				const established = `crd/${SERVICE_MONITOR.metadata.name}`;
+				await cluster("wait", "--for=condition=Established", established, "--timeout=30s");
+				for (const values of [{}, OVERLAYS.postgres, EVERYTHING]) {
+					const objects = await renderer.objects(values);
+					const said = await apply(objects, "--dry-run=server");
+					expect(said.match(/\(server dry run\)/g)).toHaveLength(objects.length);
+				}
+				const [bad] = await renderer
+					.objects({ resources: { limits: { memory: "much" } } })
+					.then((objects) => objects.filter(({ kind }) => kind === "Deployment"));
+				await expect(apply([bad!], "--dry-run=server")).rejects.toThrow(/quantities/);
+			},
+		);
+	},
+);
+
+const noRun = missing ?? noServiceImage;
+
+describe.skipIf(noRun !== undefined)(
+	noRun === undefined ? "the image on a cluster" : `the image on a cluster (skipped: ${noRun})`,
+	() => {
+		beforeAll(async () => {
+			await buildServiceImage();
+			await copyImages(DOCKER, SERVICE_IMAGE);
+		}, 900_000);
+		beforeEach(async () => {
+			await cluster("delete", "namespace", NAMESPACE, "--ignore-not-found");
+			await cluster("create", "namespace", NAMESPACE);
+		}, 180_000);
+
+		it("D34: with SQLite, a Pod that is deleted is replaced and the jobs are still there", {
+			timeout: 240_000,
+		}, async (test) => {
+			const port = await freePort();
+			const place = site(test);
+			const data = folder();
+			test.onTestFinished(() => data.remove());
+			chmodSync(data.path, 0o700);
+			const volume = `sluice-${randomBytes(4).toString("hex")}`;
+			await apply([volumeAt(data.path, volume)]);
+			test.onTestFinished(async () => {
+				await cluster("delete", "pv", volume, "--wait=false");
+			});
+			await secret(test, { "api-key": KEY, secret: randomBytes(32).toString("hex") });
+			await running(test, onNode(await overlay("sqlite"), port));
+
+			const service = { url: `http://127.0.0.1:${port}` };
+			expect((await call(service.url, "/v1/endpoints", { body: EXTERNAL })).status).toBe(201);
+			const done = await run(service, "kept", { n: 1 });
+			const worker = await place.attach(service, "kept");
+			expect(await ended(service, "kept", done)).toMatchObject({ status: "COMPLETED" });
+			worker.kill();
+			const waiting = await run(service, "kept", { n: 2 });
+
+			const before = await podsOf("sluice");
+			await inNamespace("delete", ...before, "--wait=false");
+			await until(
+				"another Pod takes its place",
+				async () => {
+					const after = await podsOf("sluice");
+					return after.length === 1 && after[0] !== before[0];
+				},
+				REMOVED_MS,
+			);
+			await rolledOut("sluice");
+			expect(await inNamespace("logs", "deployment/sluice")).not.toContain('"level":"warn"');
+			expect(await jobAt(service, "kept", done)).toMatchObject({ status: "COMPLETED" });
+			expect(await jobAt(service, "kept", waiting)).toMatchObject({ status: "IN_QUEUE" });
+			await place.attach(service, "kept");
+			expect(await ended(service, "kept", waiting)).toMatchObject({ status: "COMPLETED" });
+		});
+
+		it("D34: with PostgreSQL, two Pods share the jobs, and one goes on without the other", {
+			timeout: 240_000,
+		}, async (test) => {
+			const ports = [await freePort(), await freePort()];
+			const place = site(test);
+			const database = await (await postgres()).createDatabase();
+			test.onTestFinished(() => database.drop());
+			await secret(test, {
+				"api-key": KEY,
+				secret: randomBytes(32).toString("hex"),
+				"database-url": database.url,
+				"database-password": new URL(database.url).password,
+			});
+			const objects = onNode(await overlay("postgres"), ports[0]!, "sluice-0");
+			await running(test, [...objects, ...(await second(ports[1]!, database.url))]);
+
+			const [first, other] = ports.map((port) => ({ url: `http://127.0.0.1:${port}` }));
+			expect((await call(first!.url, "/v1/endpoints", { body: EXTERNAL })).status).toBe(201);
+			const job = await run(first!, "kept", { n: 1 });
+			await until("the other server knows the endpoint", async () => {
+				return (await call(other!.url, "/v1/endpoints/kept")).status === 200;
+			});
+			await place.attach(other!, "kept");
+			expect(await ended(first!, "kept", job)).toMatchObject({ status: "COMPLETED" });
+			const servers = (await call(first!.url, "/v1/servers")).json.servers;
+			expect(servers).toHaveLength(2);
+
+			await inNamespace("delete", "deployment", "sluice-0");
+			await until("its server is missing", async () => {
+				return (await call(other!.url, "/v1/servers")).json.servers.length === 1;
+			});
+			const later = await run(other!, "kept", { n: 2 });
+			expect(await ended(other!, "kept", later)).toMatchObject({ status: "COMPLETED" });
+			expect(await jobAt(other!, "kept", job)).toMatchObject({ status: "COMPLETED" });
+		});
+	},
+);
+
+/** The second server: of the chart with the parts of the address, where it can be rendered. */
+async function second(port: number, address: string): Promise<KubernetesObject[]> {
+	if (noRenderer !== undefined)
+		return onNode(await overlay("postgres"), port, "sluice-1").filter(isPod);
+	const { hostname, port: databasePort, pathname, username } = new URL(address);
+	const renderer = chartRenderer();
+	try {
+		const parts = {
+			host: hostname,
+			port: Number(databasePort),
+			database: pathname.slice(1),
+			user: username,
+			options: "",
+		};
+		const objects = await renderer.objects({ ...OVERLAYS.postgres, postgres: parts });
+		return onNode(objects, port, "sluice-1").filter(isPod);
+	} finally {
+		renderer.remove();
+	}
+}
+
+/** What makes its Pod. */
+const isPod = ({ kind }: KubernetesObject): boolean => /^(Deployment|ConfigMap)$/.test(kind);
+
+/** A volume in a folder of the node, for the claim of the overlay. */
+const volumeAt = (path: string, name: string): object => ({
+	apiVersion: "v1",
+	kind: "PersistentVolume",
+	metadata: { name },
+	spec: {
+		capacity: { storage: "10Gi" },
+		accessModes: ["ReadWriteOnce"],
+		persistentVolumeReclaimPolicy: "Retain",
+		claimRef: { namespace: NAMESPACE, name: "sluice" },
+		local: { path },
+		nodeAffinity: {
+			required: {
+				nodeSelectorTerms: [
+					{
+						matchExpressions: [
+							{ key: "kubernetes.io/hostname", operator: "In", values: ["localhost"] },
+						],
+					},
+				],
+			},
+		},
+	},
+});
