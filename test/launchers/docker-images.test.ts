@@ -116,7 +116,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		const { launcher: own, notices, exits } = launcher();
 		const name = await image(open, 4);
 		open.hold();
-		const before = open.blobs;
+		const before = open.pulls;
 		const specs = [specOf(name), specOf(name)];
 		const handles = await Promise.all(specs.map((spec) => own.start(spec)));
 		const pulling = { state: "waiting", code: "image_pull", message: `Pulling image ${name}.` };
@@ -139,8 +139,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 				notices.some((each) => each.workerId === workerId && each.state === "running"),
 			);
 		expect(new Set(await own.list())).toEqual(new Set(specs.map(({ workerId }) => workerId)));
-		// The layer and the configuration, once each.
-		expect(open.blobs - before).toBe(2);
+		expect(open.pulls - before).toBe(1);
 
 		const next = launcher();
 		for (const [n, { workerId }] of specs.entries())
@@ -182,7 +181,10 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		expect(
 			await next.launcher.removeStrays({ serviceId, recorded: [spec.workerId], endpoints: [] }),
 		).toBe(0);
+		await next.launcher.start(specOf(await image()));
+		await until("another one runs", async () => (await next.launcher.list()).length === 1);
 		expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
+		expect(await isPresent(name)).toBe(false);
 	});
 
 	it("D45: a program that cannot be run after the pull is the worker's end, with the reason", async () => {

@@ -37,8 +37,8 @@ export function titled(title: string): string {
 export interface TestRegistry {
 	/** As the first part of images: an address of loopback, which Docker trusts without TLS. */
 	readonly name: string;
-	/** Requests for blobs so far. */
-	readonly blobs: number;
+	/** Reads of manifests so far: one for each pull. */
+	readonly pulls: number;
 	/** Holds bytes of blobs back until {@link allow} and {@link pass}. */
 	hold(): void;
 	/** Lets so many more of them pass. Docker reports progress at most every 100 ms. */
@@ -73,7 +73,7 @@ export async function dockerRegistry({ users = false } = {}): Promise<TestRegist
 	const registry = spawn("docker-registry", ["serve", config], { stdio: "ignore" });
 
 	let fault: { status: number; body: string } | undefined;
-	let blobs = 0;
+	let pulls = 0;
 	let allowed = Infinity;
 	let waiting = Promise.withResolvers<void>();
 	function allow(bytes: number): void {
@@ -103,7 +103,7 @@ export async function dockerRegistry({ users = false } = {}): Promise<TestRegist
 	const proxy = createServer((req, res) => {
 		if (fault) return void res.writeHead(fault.status).end(fault.body);
 		const isBlob = req.method === "GET" && /\/blobs\//.test(req.url ?? "");
-		if (isBlob) blobs += 1;
+		if (req.method === "GET" && /\/manifests\//.test(req.url ?? "")) pulls += 1;
 		const { method, url, headers } = req;
 		const onward = request({ port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
 			res.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -123,8 +123,8 @@ export async function dockerRegistry({ users = false } = {}): Promise<TestRegist
 
 	return {
 		name,
-		get blobs() {
-			return blobs;
+		get pulls() {
+			return pulls;
 		},
 		hold: () => void (allowed = 0),
 		allow,
