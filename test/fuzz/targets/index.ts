@@ -1,6 +1,7 @@
 /** All targets, in the order of a round. */
 import type { Target } from "../target.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
+import { IMAGES } from "./images.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
 import { ORIGIN, QUERY, ROUTE_MATCH, USER_AGENT } from "./requests.ts";
 import { SERVICE } from "./service.ts";
@@ -31,5 +32,6 @@ export const TARGETS: readonly Target[] = [
 	PROMETHEUS,
 	LOG,
 	SLURM_JOBS,
+	IMAGES,
 	SERVICE,
 ];

@@ -29,6 +29,11 @@ export interface PullProgress {
 	reason(): WorkerReason;
 }
 
+/** Whatever a daemon sends, a number that can be shown. */
+function countOf(value: number | undefined): number {
+	return Number.isSafeInteger(value) ? Math.max(0, Number(value)) : 0;
+}
+
 /** `where`: of several hosts, such as ` on rig1`. */
 export function pullProgress(image: string, where = ""): PullProgress {
 	const layers = new Map<string, Layer>();
@@ -43,8 +48,9 @@ export function pullProgress(image: string, where = ""): PullProgress {
 			has: "nothing",
 		};
 		layers.set(id, layer);
-		const { current = 0, total, units } = progressDetail;
-		if (total !== undefined && total > 0 && units === undefined) layer.total = total;
+		const { units } = progressDetail;
+		const [current, total] = [countOf(progressDetail.current), countOf(progressDetail.total)];
+		if (total > 0 && units === undefined) layer.total = total;
 		if (status === "Downloading") layer.downloaded = current;
 		if (status === "Extracting" && units === undefined) layer.unpacked = current;
 		if (layer.has === "nothing" && /^(Download complete|Extracting)/.test(status))
