@@ -201,6 +201,7 @@ export function slurmLauncher({
 		const strays = [...rows.values()].filter(({ name, state }) => {
 			const owner = ownerIn(name);
 			return (
+				!closed &&
 				owner !== undefined &&
 				owner.serviceId === service &&
 				owned.has(owner.endpoint) &&
