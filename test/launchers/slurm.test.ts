@@ -266,6 +266,30 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	});
 
 	describe("the service dies", () => {
+		it("D34: a query in flight while the launcher closes cancels no job", async () => {
+			const asked = Promise.withResolvers<void>();
+			const held = Promise.withResolvers<void>();
+			const calls: string[] = [];
+			let holds = false;
+			const { launcher } = open(async (program, args, q) => {
+				calls.push(program);
+				const answer = await command(program, args, q);
+				if (!holds) return answer;
+				asked.resolve();
+				await held.promise;
+				return answer;
+			});
+			const spec = script(SCRIPTS.runs);
+			await launcher.start(spec);
+			await ready(spec);
+			holds = true;
+			await asked.promise;
+			await launcher.close();
+			held.resolve();
+			expect(await cluster.active(spec.workerId)).toHaveLength(1);
+			expect(calls).not.toContain("scancel");
+		});
+
 		it("D34: a job that was submitted while it died, and is accepted after its next start, is cancelled", async () => {
 			const mine = `${serviceId}-late`;
 			const next = open();
