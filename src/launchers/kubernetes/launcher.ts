@@ -12,9 +12,9 @@ import { openCluster } from "./cluster.ts";
 import type { Cluster, Place, PodEvent, PodName } from "./cluster.ts";
 import { podNames, shortHash } from "./names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects.ts";
-import { allEnded, endpointOf, hasBegun, hasEnded, workerOf } from "./pod-status.ts";
+import { allEnded, endpointOf, hasEnded, waitingOf, workerOf } from "./pod-status.ts";
 import type { Pod } from "./pod-status.ts";
-import { BEGIN_MS, podWorker } from "./pod-worker.ts";
+import { podWorker } from "./pod-worker.ts";
 import type { PodWorker, WorkerOptions } from "./pod-worker.ts";
 import { IMAGE_PULL_TRIES } from "./settings.ts";
 import type { KubernetesSettings } from "./settings.ts";
@@ -26,8 +26,9 @@ const ADOPT_MS = 5000;
 /** Between two reads of events while nodes prepare Pods, ms. */
 const EXPLAIN_MS = 5000;
 
-/** Of Pods that nothing recorded, s. */
+/** Of Pods that nothing recorded, s; and for their nodes to report that they have begun, ms. */
 const STRAY_GRACE_SECONDS = 1;
+const BEGIN_MS = 10_000;
 
 /** Until a Pod that could not be deleted is tried again, and until names are checked again, ms. */
 const STRAY_RETRY_MS = 5000;
@@ -92,7 +93,7 @@ export function kubernetesLauncher({
 	/** Workers that were adopted unseen, and Pods that the service does not know. */
 	function synced(cluster: Cluster, began: LocalMs): void {
 		for (const worker of workers.values()) if (worker.cluster === cluster) worker.synced(began);
-		void sweep(cluster);
+		sweep(cluster);
 	}
 
 	/** Of no worker any more; of a Pod that is being deleted, once nothing of it runs. */
@@ -107,7 +108,7 @@ export function kubernetesLauncher({
 		);
 	}
 
-	/** Repeated after failures. Resolves after the first try. */
+	/** Repeated after failures. */
 	async function removeStray(cluster: Cluster, pod: Pod, again = false): Promise<void> {
 		const { uid, name } = pod.metadata;
 		if (removing.has(uid)) return;
@@ -126,20 +127,20 @@ export function kubernetesLauncher({
 		}
 	}
 
-	/** Not between begin and report of its program: see `BEGIN_MS`. */
+	/** Some kubelets end nothing, for a minute, of a Pod deleted between begin and report of its program. */
 	async function settled(cluster: Cluster, { metadata, spec }: Pod): Promise<void> {
 		if (spec?.nodeName === undefined || metadata.deletionTimestamp !== undefined) return;
 		for (let waitedMs = 0; waitedMs < BEGIN_MS && !closed; waitedMs += CHECK_MS) {
 			const now = cluster.watch.pods.get(metadata.uid);
-			if (!now || hasBegun(now) || hasEnded(now)) return;
+			if (!now || waitingOf(now)?.code !== "starting") return;
 			await clock.sleep(CHECK_MS, left.signal);
 		}
 	}
 
-	/** Returns how many ran. */
-	async function sweep(cluster: Cluster): Promise<number> {
+	/** Returns how many ran; their removal goes on. */
+	function sweep(cluster: Cluster): number {
 		const strays = [...cluster.watch.pods.values()].filter(isStray);
-		await Promise.all(strays.map((pod) => removeStray(cluster, pod)));
+		for (const pod of strays) void removeStray(cluster, pod);
 		return strays.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
 	}
 
@@ -223,7 +224,7 @@ export function kubernetesLauncher({
 			forget(worker);
 			if (pod) await cluster.remove(pod, 0).catch(() => {});
 			// Without an answer it may exist, now or later: the watch shows it.
-			void sweep(cluster);
+			sweep(cluster);
 			throw error;
 		} finally {
 			if (pod) creating.delete(pod.name);
@@ -332,7 +333,7 @@ export function kubernetesLauncher({
 				try {
 					const cluster = clusterAt(place);
 					await cluster.watch.ready(ADOPT_MS);
-					removed += await sweep(cluster);
+					removed += sweep(cluster);
 				} catch (error) {
 					log(`Pods left behind are deleted later: ${sentence(error)}`);
 				}

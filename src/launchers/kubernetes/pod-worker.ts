@@ -26,7 +26,7 @@ const RETRY_MS = 1000;
 /** Beyond the grace, for a Pod to end and for an API server that does not answer, ms. */
 const PATIENCE_MS = 10_000;
 /** From the start of a program until its node reports it, at most, ms. */
-export const BEGIN_MS = 2500;
+const BEGIN_MS = 2500;
 /** For the last lines of output after the end, ms. */
 const OUTPUT_MS = 5000;
 /** The engine reports jobs that an adopted worker holds sooner than this, ms. */
