@@ -114,8 +114,12 @@ export function kubernetesLauncher({
 		if (removing.has(uid)) return;
 		removing.add(uid);
 		try {
-			await settled(cluster, pod);
-			await cluster.remove(pod.metadata, hasEnded(pod) ? 0 : STRAY_GRACE_SECONDS);
+			const settled = await settle(cluster, pod);
+			const waits = waitingOf(settled)?.code ?? "starting";
+			if (!isStray(settled)) return;
+			// What cannot run is removed at once, and with it its name.
+			const canRun = !hasEnded(settled) && waits === "starting";
+			await cluster.remove(pod.metadata, canRun ? STRAY_GRACE_SECONDS : 0);
 		} catch (error) {
 			if (!again) log(`Pod ${name} was not deleted: ${sentenceOf(error, cluster.client.server)}`);
 			void clock.sleep(STRAY_RETRY_MS, left.signal).then(() => {
@@ -128,13 +132,16 @@ export function kubernetesLauncher({
 	}
 
 	/** Some kubelets end nothing, for a minute, of a Pod deleted between begin and report of its program. */
-	async function settled(cluster: Cluster, { metadata, spec }: Pod): Promise<void> {
-		if (spec?.nodeName === undefined || metadata.deletionTimestamp !== undefined) return;
+	async function settle(cluster: Cluster, pod: Pod): Promise<Pod> {
+		const { uid, deletionTimestamp } = pod.metadata;
+		let now = pod;
 		for (let waitedMs = 0; waitedMs < BEGIN_MS && !closed; waitedMs += CHECK_MS) {
-			const now = cluster.watch.pods.get(metadata.uid);
-			if (!now || waitingOf(now)?.code !== "starting") return;
+			if (now.spec?.nodeName === undefined || deletionTimestamp !== undefined) break;
+			if (waitingOf(now)?.code !== "starting") break;
 			await clock.sleep(CHECK_MS, left.signal);
+			now = cluster.watch.pods.get(uid) ?? now;
 		}
+		return now;
 	}
 
 	/** Returns how many ran; their removal goes on. */
