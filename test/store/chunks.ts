@@ -42,7 +42,7 @@ export function chunkCases({ store }: Bed): void {
 
 	it("append › keeps order; read › from any number, moving nothing", async () => {
 		const { site, id, stream } = await streaming();
-		expect(await stream.append(chunksOf(0, 1))).toEqual({ ok: true, repeat: false });
+		expect(await stream.append(chunksOf(0, 1))).toMatchObject({ ok: true, repeat: false });
 		await stream.append(chunksOf(2));
 		expect(await stream.read(0)).toEqual({
 			state: "IN_PROGRESS",
@@ -88,15 +88,15 @@ export function chunkCases({ store }: Bed): void {
 	it("D7: append › unlessLast drops a repeat of the last chunks, and only that", async () => {
 		const { stream } = await streaming();
 		await stream.append(chunksOf(0, 1));
-		expect(await stream.append(chunksOf(0, 1), { unlessLast: true })).toEqual({
+		expect(await stream.append(chunksOf(0, 1), { unlessLast: true })).toMatchObject({
 			ok: true,
 			repeat: true,
 		});
-		expect(await stream.append(chunksOf(0), { unlessLast: true })).toEqual({
+		expect(await stream.append(chunksOf(0), { unlessLast: true })).toMatchObject({
 			ok: true,
 			repeat: false,
 		});
-		expect(await stream.append(chunksOf(0))).toEqual({ ok: true, repeat: false });
+		expect(await stream.append(chunksOf(0))).toMatchObject({ ok: true, repeat: false });
 		expect((await stream.read(0))?.chunks).toEqual(chunksOf(0, 1, 0, 0));
 		expect(await stream.append(chunksOf(9, 9, 9, 9, 9), { unlessLast: true })).toMatchObject({
 			repeat: false,

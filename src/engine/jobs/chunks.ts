@@ -74,8 +74,10 @@ async function append(
 			}),
 		{ bytes: q.pieces.reduce((sum, piece) => sum + piece.length, 0), signal: q.signal },
 	);
-	if (added.ok) d.waiters.notify(id);
-	else if (added.why === "full") await failOver(d, q, bound);
+	if (added.ok) {
+		const { repeat, from, attempt } = added;
+		d.waiters.notify(id, repeat ? undefined : { from, chunks: q.pieces, attempt });
+	} else if (added.why === "full") await failOver(d, q, bound);
 	else drop(added.why);
 }
 

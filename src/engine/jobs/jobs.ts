@@ -12,6 +12,8 @@ import { catchUpOnJobs, onQueued, onSettled } from "./hints.ts";
 import { jobDetails } from "./job-details.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import { list } from "./list.ts";
+import { follow } from "./live-chunks.ts";
+import type { Follower } from "./live-chunks.ts";
 import { ping } from "./ping.ts";
 import { renewPolledLeases } from "./polled-leases.ts";
 import { notifyPurged, purge } from "./purge.ts";
@@ -42,6 +44,8 @@ export interface Jobs {
 	statusSync: Bound<typeof statusSync>;
 	streamNext: Bound<typeof streamNext>;
 	streamFrom: Bound<typeof streamFrom>;
+	/** For {@link Jobs.streamFrom}; to be closed. */
+	follow(q: JobName): Follower;
 	cancel: Bound<typeof cancel>;
 	/** Cancels, in the background, a job whose only caller has disconnected (D32). */
 	abandon(q: JobName): void;
@@ -107,6 +111,7 @@ export function createJobs(
 		statusSync: (q) => statusSync(d, q),
 		streamNext: (q) => streamNext(d, q),
 		streamFrom: (q) => streamFrom(d, q),
+		follow: (q) => follow(waiters, q),
 		cancel: (q) => cancel(d, q),
 		abandon: (q) => background.run(`cancelling job ${q.id}`, abandon(d, q)),
 		retry: (q) => retry(d, q),
@@ -124,7 +129,7 @@ export function createJobs(
 		onSettled: (q) => onSettled(d, q),
 		onPurged: (endpoint) =>
 			background.run("notifying callers of a purge", notifyPurged(d, endpoint)),
-		onChunks: waiters.notify,
+		onChunks: (id) => waiters.notify(id),
 		catchUp: (cluster) => catchUpOnJobs(d, cluster),
 		close() {
 			dispatch.close();

@@ -5,6 +5,7 @@ import type { JobState } from "../../core/job-states.ts";
 import { hex, isJobId } from "../../ids.ts";
 import type { ChunkRead } from "../../store/contract/chunks.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
+import type { Follower } from "./live-chunks.ts";
 import type { Caller } from "./wait.ts";
 
 /** Runs a read of chunks with the most characters that it may find (D41). */
@@ -23,9 +24,11 @@ interface Query extends JobName {
 
 /** Chunks for one response, and the state: a final one only when no chunk remains (D7 Size). */
 export interface StreamPart {
-	chunks: string[];
+	chunks: readonly string[];
 	next: number;
 	state: JobState;
+	/** The attempt, where the chunks came straight from its worker. */
+	attempt?: number;
 	/** Must be called once the response is written, or lost. Absent when nothing was reserved. */
 	delivered?: (written: boolean) => Promise<void>;
 }
@@ -50,11 +53,21 @@ export async function streamNext(d: Deps & Pick<JobDeps, "random">, q: Query): P
 	});
 }
 
-/** The chunks from number `from`; the job's cursor stays. */
-export async function streamFrom(d: Deps, q: Query & { from: number }): Promise<StreamPart> {
-	const { endpoint, id, from } = q;
-	return await whenFound(d, q, () =>
-		q.bounded((maxBytes) => d.store.chunks.read({ endpoint, id, from, maxBytes, now: d.now() })),
+/**
+ * The chunks from number `from`; the job's cursor stays. With `follower`, those that it has are not
+ * read from the store.
+ */
+export async function streamFrom(
+	d: Deps,
+	q: Query & { from: number; follower?: Follower },
+): Promise<StreamPart> {
+	const { endpoint, id, from, follower } = q;
+	return await whenFound(
+		d,
+		q,
+		() =>
+			q.bounded((maxBytes) => d.store.chunks.read({ endpoint, id, from, maxBytes, now: d.now() })),
+		follower && { follower, from },
 	);
 }
 
@@ -62,16 +75,26 @@ async function whenFound(
 	d: Deps,
 	{ endpoint, id, waitMs, caller }: Query,
 	read: () => Promise<Found | undefined>,
+	live?: { follower: Follower; from: number },
 ): Promise<StreamPart> {
 	const until = d.clock.now() + waitMs;
-	for (;;) {
+	for (let over = false; ; ) {
+		const part = live?.follower.take(live.from);
+		if (part) {
+			const { from, chunks, attempt } = part;
+			return { chunks, next: from + chunks.length, state: "IN_PROGRESS", attempt };
+		}
 		// The wait begins before the read, so that no news is missed.
 		const news = d.waiters.forNews({ endpoint, id, ms: until - d.clock.now(), caller });
 		try {
-			const found = isJobId(id) ? await read() : undefined;
-			if (found === undefined) throw new ApiError("job_not_found", { endpoint, job: id });
-			if (found.chunks.length > 0 || (isFinal(found.state) && !found.busy)) return partOf(found);
-			if (!(await news.result)) return partOf(found);
+			let found: Found | undefined;
+			if (!live || live.follower.mustRead() || over) {
+				found = isJobId(id) ? await read() : undefined;
+				if (found === undefined) throw new ApiError("job_not_found", { endpoint, job: id });
+				if (found.chunks.length > 0 || (isFinal(found.state) && !found.busy)) return partOf(found);
+			}
+			over = !(await news.result);
+			if (over && found) return partOf(found);
 		} finally {
 			news.leave();
 		}

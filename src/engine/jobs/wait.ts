@@ -2,6 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
 import type { JobResult } from "../../core/job-view.ts";
+import type { LivePart } from "./live-chunks.ts";
 
 /** The client of a connection. */
 export interface Caller {
@@ -34,10 +35,15 @@ export interface CompletionWaiters {
 	forEnd(q: WaitRequest): CompletionWait<JobResult | undefined>;
 	/** True at the next news of the job, false when the wait ends without. */
 	forNews(q: WaitRequest): CompletionWait<boolean>;
+	/**
+	 * Calls `onNews` at each news of the job, with the chunks where those are the news. Ends with the
+	 * returned function.
+	 */
+	watch(q: { endpoint: string; id: string }, onNews: (part?: LivePart) => void): () => void;
 	/** A job ended: its waiters get the result. */
 	jobEnded(result: JobResult): void;
 	/** News of a job: a chunk, a return to the queue, a stream that became free. */
-	notify(id: string): void;
+	notify(id: string, part?: LivePart): void;
 	/** Whether any caller waits for the end of this job. */
 	isAwaited(id: string): boolean;
 	/** Ids of the stored jobs of this endpoint that callers wait for. */
@@ -61,7 +67,7 @@ interface Waiter {
 	expire(): void;
 	jobEnded(result: JobResult): void;
 	/** Only of waits for news. */
-	notify?: () => void;
+	notify?: (part?: LivePart) => void;
 }
 
 /** One timer serves all waits: it is set for the earliest end. */
@@ -72,6 +78,7 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 	let timer: { until: number; cut: AbortController } | undefined;
 
 	function arm(until: number): void {
+		if (until === Infinity) return;
 		if (timer && timer.until <= until) return;
 		timer?.cut.abort();
 		const mine = { until, cut: new AbortController() };
@@ -150,11 +157,25 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 				notify: () => finish(true),
 				jobEnded: () => finish(true),
 			})),
+		watch({ endpoint, id }, onNews) {
+			const changed = (): void => onNews();
+			const waiter: Waiter = {
+				endpoint,
+				id,
+				until: Infinity,
+				stored: true,
+				expire: changed,
+				jobEnded: changed,
+				notify: onNews,
+			};
+			add(waiter);
+			return () => void remove(waiter);
+		},
 		jobEnded(result) {
 			for (const waiter of of(result.job.id)) waiter.jobEnded(result);
 		},
-		notify(id) {
-			for (const waiter of of(id)) waiter.notify?.();
+		notify(id, part) {
+			for (const waiter of of(id)) waiter.notify?.(part);
 		},
 		awaitedAt: (endpoint) => [
 			...new Set(

@@ -1,9 +1,11 @@
 /** `/stream/{job}` in three forms: an array, an object for SDKs, server-sent events (D7). */
 import { OFFSET, STREAM_WAIT } from "../../api/jobs.ts";
+import type { Job } from "../../core/job.ts";
 import { isFinal } from "../../core/job-states.ts";
 import type { JsonPieces } from "../../core/json/json-text.ts";
 import { jobView } from "../../core/job-view.ts";
 import { may } from "../../engine/access/keys.ts";
+import type { Follower } from "../../engine/jobs/live-chunks.ts";
 import type { StreamPart } from "../../engine/jobs/stream.ts";
 import { principalOf } from "../auth.ts";
 import { connected, drained, query } from "../call.ts";
@@ -77,42 +79,60 @@ async function send(call: Call, { chunks, next, state, delivered }: StreamPart):
 }
 
 async function events(call: Call, from: number): Promise<void> {
-	const { res, engine } = call;
-	const id = call.params.job;
-	const { endpoint } = call.params;
-	const first = await engine.jobs.status({ endpoint, id });
-	let losses = first.job.returns;
-	res.writeHead(200, EVENT_STREAM);
-	res.flushHeaders();
+	const { engine, caller, params } = call;
+	const job = { endpoint: params.endpoint, id: params.job };
+	const first = await engine.jobs.status(job);
+	call.res.writeHead(200, EVENT_STREAM);
+	call.res.flushHeaders();
+	const follower = engine.jobs.follow(job);
+	try {
+		await sendChunks(call, { from, follower, first: first.job });
+	} finally {
+		follower.close();
+	}
+	if (caller.disconnected) return;
+	const last = await engine.jobs.status(job);
+	await endWith(call, jobView(await withOutput(call, last), engine.now()));
+}
+
+/** Until the job has ended or the client has left. */
+async function sendChunks(
+	call: Call,
+	q: { from: number; follower: Follower; first: Pick<Job, "attempt" | "returns"> },
+): Promise<void> {
+	const { res, engine, caller, params } = call;
+	const job = { endpoint: params.endpoint, id: params.job };
 	const bounded = boundedReads(call, READ_BYTES);
-	for (let at = from; !call.caller.disconnected; ) {
+	const { follower } = q;
+	let seen = q.first;
+	for (let at = q.from; !caller.disconnected; ) {
+		const waitMs = KEEP_ALIVE_MS;
 		const found = await engine.jobs.streamFrom({
-			endpoint,
-			id,
-			waitMs: KEEP_ALIVE_MS,
-			caller: call.caller,
+			...job,
+			waitMs,
+			caller,
 			bounded,
 			from: at,
+			follower,
 		});
-		const { job } = await engine.jobs.status({ endpoint, id });
-		if (job.returns > losses) res.write("event: restart\ndata: {}\n\n");
-		losses = job.returns;
+		if (found.attempt === undefined || found.attempt !== seen.attempt) {
+			const now = await engine.jobs.status(job);
+			if (now.job.returns > seen.returns) res.write("event: restart\ndata: {}\n\n");
+			seen = now.job;
+		}
 		// Numbers of dropped chunks are not reused: clients resume after the last number sent.
 		const firstNumber = found.next - found.chunks.length;
 		for (const [index, chunk] of found.chunks.entries()) {
 			if (!res.write(`id: ${firstNumber + index}\ndata: ${inLines(chunk)}\n\n`))
 				await drained(call);
-			if (call.caller.disconnected) return;
+			if (caller.disconnected) return;
 		}
 		await drained(call);
 		await hold(call, 0);
 		at = Math.max(at, found.next);
 		if (found.chunks.length === 0 && !isFinal(found.state)) res.write(": waiting\n\n");
-		if (isFinal(found.state)) break;
+		if (isFinal(found.state)) return;
 	}
-	if (call.caller.disconnected) return;
-	const last = await engine.jobs.status({ endpoint, id });
-	await endWith(call, jobView(await withOutput(call, last), engine.now()));
 }
 
 /** The last event; large jobs are written at the client's pace. */

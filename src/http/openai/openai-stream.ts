@@ -14,6 +14,7 @@ import {
 import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
+import type { Follower } from "../../engine/jobs/live-chunks.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { withOutput } from "../answer.ts";
 import { drained } from "../call.ts";
@@ -69,17 +70,24 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		return true;
 	}
 
-	async function follow(): Promise<boolean> {
+	async function sendJob(follower: Follower): Promise<boolean> {
 		let attempt = 0;
 		const bounded = boundedReads(call, READ_BYTES);
 		for (let at = 0; ; ) {
+			if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 			const found = await engine.jobs.streamFrom({
 				...job,
 				from: at,
 				waitMs: CHECK_MS,
 				caller,
 				bounded,
+				follower,
 			});
+			if (found.attempt !== undefined && found.attempt === attempt) {
+				if (!(await sendAll(found.chunks.map(outputOf)))) return !caller.disconnected;
+				at = found.next;
+				continue;
+			}
 			const now = await engine.jobs.status(job);
 			if (caller.disconnected) return false;
 			if (now.job.attempt !== attempt || waitsAgain(now.job)) {
@@ -105,18 +113,20 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 				}
 				if (res.headersSent && found.chunks.length === 0) await send(text.comment());
 			}
-			if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 		}
 	}
 
+	const follower = engine.jobs.follow(job);
 	try {
-		return await follow();
+		return await sendJob(follower);
 	} catch (error) {
 		if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable))
 			throw error;
 		const removed = error instanceof ApiError && error.code === "job_not_found";
 		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
 		return false;
+	} finally {
+		follower.close();
 	}
 }
 

@@ -19,7 +19,8 @@ export interface ChunkStore {
 	/**
 	 * Adds chunks in order and renews the lease. `stale` when the worker does not hold the job,
 	 * `missing` when it never did. With `unlessLast`, chunks equal to the last stored ones are
-	 * dropped as a repeat. `full` when the job would have more than `bound` then.
+	 * dropped as a repeat. `full` when the job would have more than `bound` then. `from`: number of the
+	 * first chunk, unless `repeat`.
 	 */
 	append(q: {
 		endpoint: string;
@@ -29,7 +30,10 @@ export interface ChunkStore {
 		unlessLast: boolean;
 		bound?: { bytes: number; chunks: number } | undefined;
 		now: number;
-	}): Promise<{ ok: true; repeat: boolean } | { ok: false; why: "missing" | "stale" | "full" }>;
+	}): Promise<
+		| { ok: true; repeat: boolean; from: number; attempt: number }
+		| { ok: false; why: "missing" | "stale" | "full" }
+	>;
 	/** Chunks from number `from`; does not move the cursor. Undefined for an unknown job. */
 	read(q: {
 		endpoint: string;

@@ -65,7 +65,7 @@ export const append: SharedOperation<"chunks.append"> = {
 			outputBytes: row.outputBytes + (repeat ? 0 : bytes),
 		});
 		unit.notifyOthers({ kind: "chunks", endpoint, id });
-		return { ok: true, repeat };
+		return { ok: true, repeat, from: row.nextChunk, attempt: row.job.attempt };
 	},
 };
 
