@@ -1,5 +1,5 @@
 /** Operations of workers, as RunPod's worker SDK calls them (protocol B). */
-import { RESULTS_BODY_LIMIT, RESULTS_TOGETHER, RESULT_LIMIT } from "../core/report.ts";
+import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/report.ts";
 import { JOB_ID } from "./jobs.ts";
 import type { ParamDescription } from "./params.ts";
 import { emptyAnswer, route } from "./route.ts";
@@ -118,15 +118,22 @@ export const JOB_DONE_BATCH = route({
 	},
 	body: {
 		description:
-			`Up to ${RESULTS_TOGETHER} lines, each a JSON object without line breaks: the body of a ` +
+			`Up to ${LINES_TOGETHER} lines, each a JSON object without line breaks: the body of a ` +
 			"job-done, and the job's id.",
 		schema: TEXT,
 		media: "application/x-ndjson",
 		example: '{"id":"0190a0b0-0000-7000-8000-000000000001","output":{"greeting":"hello"}}',
 		checked: true,
 	},
-	maxBody: RESULTS_BODY_LIMIT,
+	maxBody: LINES_BODY_LIMIT,
 });
+
+const FIRST_CHUNK = {
+	name: "chunk",
+	description:
+		"Number of the post's first chunk among those of its attempt, by which a repeat is recognised.",
+	schema: COUNT,
+} as const;
 
 export const JOB_STREAM = route({
 	methods: ["POST"],
@@ -142,14 +149,25 @@ export const JOB_STREAM = route({
 		neverRefused: true,
 	},
 	maxBody: RESULT_LIMIT,
-	query: [
-		{
-			name: "chunk",
-			description:
-				"Number of the post among those of its attempt, by which a repeat is recognised.",
-			schema: COUNT,
-		},
-	],
+	query: [FIRST_CHUNK],
+});
+
+export const JOB_STREAM_BATCH = route({
+	methods: ["POST"],
+	path: "/worker/:endpoint/job-stream-batch/:worker/:job",
+	access: "worker",
+	name: "jobStreamBatch",
+	summary: "Several chunks of the output of a job, stored together.",
+	answer: ACCEPTED,
+	body: {
+		description: `Up to ${LINES_TOGETHER} lines, each the body of a job-stream without line breaks.`,
+		schema: TEXT,
+		media: "application/x-ndjson",
+		example: '{"output":"hel"}\n{"output":"lo"}',
+		checked: true,
+	},
+	maxBody: LINES_BODY_LIMIT,
+	query: [FIRST_CHUNK],
 });
 
 export const PING = route({
@@ -187,5 +205,6 @@ export const WORKER_ROUTES = [
 	JOB_DONE,
 	JOB_DONE_BATCH,
 	JOB_STREAM,
+	JOB_STREAM_BATCH,
 	PING,
 ] as const;

@@ -5,9 +5,9 @@ import type { JsonText } from "./json/json-text.ts";
 /** Largest result, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
 
-/** Maximum results in one post to job-done-batch, and its largest body, bytes. */
-export const RESULTS_TOGETHER = 128;
-export const RESULTS_BODY_LIMIT = 1024 * 1024;
+/** Maximum lines in one post to job-done-batch or job-stream-batch, and its largest body, bytes. */
+export const LINES_TOGETHER = 128;
+export const LINES_BODY_LIMIT = 1024 * 1024;
 
 /** Largest chunk of JSON text, bytes; larger outputs are split (spec 2.7, D7). */
 export const CHUNK_LIMIT = 1_000_000;

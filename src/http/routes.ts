@@ -22,6 +22,7 @@ import * as registries from "./v1/registries-api.ts";
 import * as sessions from "./v1/sessions-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
 import * as workers from "./v1/workers-api.ts";
+import { chunk, chunkBatch } from "./worker/chunk-api.ts";
 import { doneBatch } from "./worker/done-batch.ts";
 import * as worker from "./worker/worker-api.ts";
 
@@ -47,7 +48,8 @@ const HANDLERS: Handlers = {
 	jobStop: worker.stop,
 	jobDone: worker.done,
 	jobDoneBatch: doneBatch,
-	jobStream: worker.chunk,
+	jobStream: chunk,
+	jobStreamBatch: chunkBatch,
 	ping: worker.ping,
 	listEndpoints: endpoints.list,
 	createEndpoint: endpoints.create,

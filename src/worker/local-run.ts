@@ -41,9 +41,13 @@ export async function runLocally({
 			async result(_job, text) {
 				body = text;
 			},
-			async chunk(_job, text) {
-				write(`${text}\n`);
-			},
+			chunks: () => ({
+				async add(text) {
+					write(`${text}\n`);
+				},
+				async end() {},
+			}),
+			setChunkBatch() {},
 			async progress(_job, text) {
 				write(`${text}\n`);
 			},

@@ -65,18 +65,22 @@ export function createRunner({
 		items: AsyncIterable<unknown> | Iterable<unknown>,
 	): Promise<string> {
 		const texts: string[] = [];
-		let index = 0;
-		for await (const item of items) {
-			if (entry.stopped) break;
-			const error = itemError(item);
-			if (error !== undefined) return errorBody(error, stopPod);
-			const text = jsonText(item ?? null);
-			if (aggregate) texts.push(text);
-			await report.chunk(entry, chunkBody(text), index);
-			index += 1;
-			if (entry.stopped) break;
+		const chunks = report.chunks(entry);
+		try {
+			for await (const item of items) {
+				if (entry.stopped) break;
+				const error = itemError(item);
+				if (error !== undefined) return errorBody(error, stopPod);
+				const text = jsonText(item ?? null);
+				if (aggregate) texts.push(text);
+				await chunks.add(chunkBody(text));
+				if (entry.stopped) break;
+			}
+			return streamBody(texts, stopPod);
+		} finally {
+			// Also those of a generator that failed.
+			await chunks.end();
 		}
-		return streamBody(texts, stopPod);
 	}
 
 	return async function run(job: Job, entry: HeldJob): Promise<void> {

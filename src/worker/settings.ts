@@ -19,6 +19,8 @@ export interface Settings {
 	/** Path for several results; undefined unless the path of `output` is `/job-done/.../$ID`. */
 	outputBatchPath: string | undefined;
 	stream: UrlTemplate;
+	/** For several chunks in one post; undefined for an address of another form. */
+	streamBatch: UrlTemplate | undefined;
 	/** Undefined without an address, a worker id or a key. */
 	pingUrl: string | undefined;
 	/** At least 1000 ms. */
@@ -68,6 +70,7 @@ export function readSettings(env: Env): Settings | undefined {
 	const ping = env.RUNPOD_WEBHOOK_PING;
 	const output = template("RUNPOD_WEBHOOK_POST_OUTPUT");
 	const anyOutput = output.path("-", "");
+	const stream = template("RUNPOD_WEBHOOK_POST_STREAM");
 	return {
 		workerId,
 		takeOrigin: take.origin,
@@ -82,7 +85,13 @@ export function readSettings(env: Env): Settings | undefined {
 		outputBatchPath: /\/job-done\/[^/?]+\/-(?:\?|$)/.test(anyOutput)
 			? anyOutput.replace("/job-done/", "/job-done-batch/").replace(/\/-(?=\?|$)/, "")
 			: undefined,
-		stream: template("RUNPOD_WEBHOOK_POST_STREAM"),
+		stream,
+		streamBatch: /\/job-stream\/[^/?]+\/-(?:\?|$)/.test(stream.path("-", ""))
+			? {
+					origin: stream.origin,
+					path: (id, query) => stream.path(id, query).replace("/job-stream/", "/job-stream-batch/"),
+				}
+			: undefined,
 		pingUrl:
 			ping && env.RUNPOD_POD_ID && env.RUNPOD_AI_API_KEY ? pingAddress(ping, workerId) : undefined,
 		pingIntervalMs: pingInterval(env.RUNPOD_PING_INTERVAL),

@@ -39,7 +39,9 @@ export interface Context {
  * - The returned (or resolved) value is the job's `output`. `undefined` and `{}`: no output.
  * - An object with a truthy `error` fails the job; `refresh_worker: true` requests a new worker
  *   afterwards (protocol B.5).
- * - A sync or async generator streams: each item is one chunk, acknowledged before the next.
+ * - A sync or async generator streams: each item is one chunk. It is asked for the next one when the
+ *   service has the last one, or while few are on their way to Sluice. All are acknowledged
+ *   before the job ends.
  * - A thrown error fails the job with its name, message and stack.
  */
 export type Handler<Input = any, Output = any> = (

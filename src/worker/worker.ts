@@ -76,7 +76,7 @@ async function serve(
 	const held = createHeldJobs(table, (ids) => pinger?.overflow(ids));
 	await pinger?.ready;
 
-	const { output, stream } = settings;
+	const { output, stream, streamBatch } = settings;
 	const outputs = openResultPoster({ origin: output.origin, headers, timeoutMs: POST_TIMEOUT_MS });
 	const streams =
 		stream.origin === output.origin
@@ -87,7 +87,17 @@ async function serve(
 		output,
 		batchPath: settings.outputBatchPath,
 	});
-	const report = createReporter({ results, outputs, streams, output, stream, clock, random, log });
+	const report = createReporter({
+		results,
+		outputs,
+		streams,
+		output,
+		stream,
+		streamBatch,
+		clock,
+		random,
+		log,
+	});
 	const openTakePoll = () =>
 		openPoll({ origin: settings.takeOrigin, headers, timeoutMs: POLL_TIMEOUT_MS, clock });
 	const takes = openTakePoll();
@@ -150,6 +160,7 @@ async function serve(
 		concurrency: options.concurrency ?? 1,
 		run: (job, entry) => void runner(job, entry),
 		onBatchSize: results.setBatchSize,
+		onChunkBatch: report.setChunkBatch,
 		clock,
 		random,
 		log,

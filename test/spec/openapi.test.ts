@@ -194,6 +194,7 @@ describe("answers of workers' operations fit their schemas", () => {
 		const job = await submitted(service, EP, { input: {}, s3Config: { bucketName: "b" } });
 		await ask("jobTake");
 		await ask("jobStream", { job }, { body: { output: 1 } });
+		await ask("jobStreamBatch", { job }, { text: '{"output":2}\n{"output":3}' });
 		await ask("ping", { query: `?job_id=${job}` });
 		await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
 		expect((await ask("jobStop")).json).toEqual({ jobsToStop: [job] });

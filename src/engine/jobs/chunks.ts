@@ -12,8 +12,9 @@ type Deps = Parameters<typeof report>[0] & Pick<JobDeps, "endpoints">;
 export type Acknowledge = (written: boolean) => void;
 
 /**
- * Persists the pieces of a chunk. `number`: position of the post among those of its attempt, from
- * workers that number them. A post that is repeated because its response was lost is stored once.
+ * Persists the pieces of a post. `number`: position of its first chunk among those of its attempt,
+ * from workers that number them; `count`: how many it has. A post that is repeated because its
+ * response was lost is stored once.
  */
 export async function addChunks(
 	d: Deps & Pick<JobDeps, "cluster">,
@@ -22,6 +23,7 @@ export async function addChunks(
 		id: string;
 		pieces: readonly string[];
 		number: number | undefined;
+		count: number;
 		signal?: AbortSignal;
 	},
 ): Promise<Acknowledge> {
@@ -38,7 +40,7 @@ export async function addChunks(
 			: held.unsure === true || (number !== undefined && held.nextPost === undefined);
 	if (!isRepeat) await append(d, { ...q, unsure });
 	if (!held) return () => {};
-	if (number !== undefined) held.nextPost = number + 1;
+	if (number !== undefined) held.nextPost = number + q.count;
 	return (written) => {
 		held.unsure = !written;
 	};

@@ -7,6 +7,9 @@ import { follow } from "./live-chunks.ts";
 import { streamFrom } from "./stream.ts";
 import { completionWaiters } from "./wait.ts";
 
+/** Chunks in one read. */
+const MOST = 3;
+
 const job = { endpoint: "ep", id: "11111111-1111-4111-8111-111111111111-u1" };
 
 /** A job of one attempt, its stored chunks, and a reader that is given a `follower`. */
@@ -16,9 +19,12 @@ function sample() {
 	const stored: string[] = [];
 	let state: ChunkRead["state"] = "IN_PROGRESS";
 	let reads = 0;
-	const read = async ({ from }: { from: number }): Promise<ChunkRead> => {
+	const read = async (q: { from: number; maxBytes: number }): Promise<ChunkRead> => {
 		reads += 1;
-		const found = { state, from, next: stored.length, chunks: stored.slice(from), more: false };
+		const { from } = q;
+		const chunks = stored.slice(from, from + q.maxBytes);
+		const next = from + chunks.length;
+		const found = { state, from, next, chunks, more: next < stored.length };
 		await Promise.resolve();
 		return found;
 	};
@@ -43,7 +49,7 @@ function sample() {
 			waiters.notify(job.id);
 		},
 		next: (from: number, waitMs = 1000) =>
-			streamFrom(d, { ...job, from, waitMs, caller, bounded: (each) => each(1000), follower }),
+			streamFrom(d, { ...job, from, waitMs, caller, bounded: (each) => each(MOST), follower }),
 	};
 }
 
@@ -73,6 +79,14 @@ describe("a reader that follows", () => {
 		expect(await stream.next(0)).toMatchObject({ chunks: ["0", "1", "2"], attempt: 1 });
 		expect(await stream.next(3)).toMatchObject({ chunks: ["3"], attempt: 2 });
 		expect(stream.reads()).toBe(0);
+	});
+
+	it("reads on where the store had more than fits one answer, and again from where it goes back", async () => {
+		const stream = sample();
+		for (const chunk of ["0", "1", "2", "3", "4"]) stream.add([chunk], "nothing");
+		expect(await stream.next(0)).toMatchObject({ chunks: ["0", "1", "2"], next: 3 });
+		expect(await stream.next(3)).toMatchObject({ chunks: ["3", "4"], next: 5 });
+		expect(await stream.next(3)).toMatchObject({ chunks: ["3", "4"], next: 5 });
 	});
 
 	it("reads the store where a part is missing, and has none twice", async () => {
@@ -108,7 +122,8 @@ describe("a reader that follows", () => {
 		stream.add(["0"]);
 		stream.end();
 		expect((await stream.next(0)).chunks).toEqual(["0"]);
-		expect(await stream.next(1)).toMatchObject({ chunks: [], state: "COMPLETED" });
+		for (const _ of [1, 2])
+			expect(await stream.next(1)).toMatchObject({ chunks: [], state: "COMPLETED" });
 	});
 
 	it("keeps little for a reader that is slow, who reads the rest from the store", async () => {

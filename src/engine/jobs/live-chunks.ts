@@ -4,7 +4,8 @@
  *
  * - A part is handed on only after it is durable, and only at the server that stored it. What
  *   reaches other servers is a signal without chunks, after which their readers read the store.
- * - A reader takes a part only at its own position. Whatever is missing before it (a part that was
+ * - A reader takes a part only at its own position, and waits without a read only where the last
+ *   part or read ended. Whatever is missing before it (a part that was
  *   not kept, that arrived in another order, or at another server) is read from the store.
  * - Any other news, and a wait that ends without news, is followed by a read of the store, so the
  *   end of a job, its loss and its removal are seen as without this file.
@@ -21,8 +22,10 @@ export interface LivePart {
 export interface Follower {
 	/** The part at `from`, if it is here. */
 	take(from: number): LivePart | undefined;
-	/** Whether the store may have what is not here; true once for all news so far. */
-	mustRead(): boolean;
+	/** Whether the store may have chunks from `from` that are not here; then they are read now. */
+	mustRead(from: number): boolean;
+	/** What was read ends before `next`; undefined if the store had more, or the end of the job. */
+	readTo(next: number | undefined): void;
 	close(): void;
 }
 
@@ -35,7 +38,10 @@ export function follow(
 ): Follower {
 	let parts: LivePart[] = [];
 	let kept = 0;
-	let unread = true;
+	/** News that came without chunks. */
+	let unread = false;
+	/** The reader has all chunks before this one, and the store had no others. */
+	let end: number | undefined;
 
 	const close = waiters.watch(job, (part) => {
 		if (part === undefined) {
@@ -66,13 +72,15 @@ export function follow(
 			while (parts[0]?.from === from + chunks.length && parts[0].attempt === first.attempt)
 				chunks.push(...parts.shift()!.chunks);
 			if (parts.length === 0) kept = 0;
+			end = from + chunks.length;
 			return { from, chunks, attempt: first.attempt };
 		},
-		mustRead() {
-			const was = unread;
+		mustRead(from) {
+			if (!unread && from === end) return false;
 			unread = false;
-			return was;
+			return true;
 		},
+		readTo: (next) => void (end = next),
 		close,
 	};
 }

@@ -88,9 +88,10 @@ async function whenFound(
 		const news = d.waiters.forNews({ endpoint, id, ms: until - d.clock.now(), caller });
 		try {
 			let found: Found | undefined;
-			if (!live || live.follower.mustRead() || over) {
+			if (!live || live.follower.mustRead(live.from) || over) {
 				found = isJobId(id) ? await read() : undefined;
 				if (found === undefined) throw new ApiError("job_not_found", { endpoint, job: id });
+				live?.follower.readTo(found.more || isFinal(found.state) ? undefined : found.next);
 				if (found.chunks.length > 0 || (isFinal(found.state) && !found.busy)) return partOf(found);
 			}
 			over = !(await news.result);

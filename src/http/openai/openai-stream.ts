@@ -46,18 +46,20 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		else answerFailure(call, failure);
 	}
 
-	/** False after a failure, which ends the stream, or a disconnect. */
+	/** In one write. False after a failure, which ends the stream, or a disconnect. */
 	async function sendAll(outputs: readonly string[]): Promise<boolean> {
+		let piece = "";
 		for (const output of outputs) {
 			const failure = failureInOutput(output);
 			if (failure) {
+				if (piece !== "") await send(piece);
 				fail(failure);
 				return false;
 			}
-			await send(text.chunk(output));
-			if (caller.disconnected) return false;
+			piece += text.chunk(output);
 		}
-		return true;
+		if (outputs.length > 0) await send(piece);
+		return !caller.disconnected;
 	}
 
 	/** A large result in slices. */

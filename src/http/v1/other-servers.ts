@@ -19,6 +19,7 @@ const RETURNED = [
 	"x-accel-buffering",
 	"retry-after",
 	"sluice-job-done-batch",
+	"sluice-job-stream-batch",
 ] as const;
 
 /** Forwards a request without a body; false if no server answered 200. */

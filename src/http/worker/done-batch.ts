@@ -1,17 +1,15 @@
 /** Results of several jobs in one post, from workers that run many short jobs concurrently. */
 import type { AnswerOf } from "../../api/route.ts";
 import type { JOB_DONE_BATCH } from "../../api/worker-protocol.ts";
-import { LARGE_BYTES } from "../../core/json/json-text.ts";
-import { REPORT_MEMBERS, RESULTS_TOGETHER } from "../../core/report.ts";
+import { REPORT_MEMBERS } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
-import { ApiError, badRequest } from "../../core/errors.ts";
+import { ApiError } from "../../core/errors.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { readBytes, scanBytes } from "../body.ts";
 import type { Call } from "../call.ts";
 import { refusalOf } from "../reply.ts";
+import { linesOf } from "./lines.ts";
 import { reportOf } from "./report-body.ts";
-
-const NEWLINE = 0x0a;
 
 const LINE_JSON = { members: [...REPORT_MEMBERS, "id"] };
 
@@ -35,30 +33,6 @@ export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BA
  */
 async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 	return linesOf(await readBytes(call)).map(readLine);
-}
-
-/**
- * Without empty lines. Large ones are copied: a transfer to the database thread takes the whole
- * underlying memory.
- */
-function linesOf(body: Buffer): Buffer[] {
-	const lines: Buffer[] = [];
-	for (let start = 0; start < body.length; ) {
-		if (body[start] === NEWLINE) {
-			start += 1;
-			continue;
-		}
-		if (lines.length === RESULTS_TOGETHER)
-			throw badRequest([
-				{ field: "body", message: `must be at most ${RESULTS_TOGETHER} lines, one for each job.` },
-			]);
-		const found = body.indexOf(NEWLINE, start);
-		const end = found < 0 ? body.length : found;
-		const line = body.subarray(start, end);
-		lines.push(line.length >= LARGE_BYTES ? Buffer.from(line) : line);
-		start = end + 1;
-	}
-	return lines;
 }
 
 function readLine(line: Buffer): LineReport | undefined {

@@ -5,17 +5,9 @@
 import type { AnswerOf } from "../../api/route.ts";
 import { BATCH_LIMIT } from "../../api/worker-protocol.ts";
 import type { JOB_STOP } from "../../api/worker-protocol.ts";
-import { splitOutput } from "../../core/json/chunk-split.ts";
 import { piecesOf, release, sizeOf } from "../../core/json/json-text.ts";
 import type { JsonPieces, JsonText } from "../../core/json/json-text.ts";
-import {
-	CHUNK_LIMIT,
-	CHUNK_MEMBERS,
-	REPORT_MEMBERS,
-	RESULTS_TOGETHER,
-	notJson,
-	tooLarge,
-} from "../../core/report.ts";
+import { REPORT_MEMBERS, LINES_TOGETHER, notJson, tooLarge } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
 import { replaceControls } from "../../core/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/decrypt-claimed.ts";
@@ -26,17 +18,18 @@ import type { Call } from "../call.ts";
 import { mustRead } from "../answer.ts";
 import { holdNow } from "../memory/call-memory.ts";
 import { json, jsonWritten, nothing } from "../reply.ts";
-import { inSlices } from "../slices.ts";
 import { reportOf } from "./report-body.ts";
 
-const POSTED = "{}";
+/** The answer to a report. */
+export const POSTED = "{}";
 
-/** For workers that take several jobs: maximum results per post. */
-const BATCH_HEADERS = ["Sluice-Job-Done-Batch", String(RESULTS_TOGETHER)];
+/** For workers that post several chunks together, and for those that take several jobs. */
+const STREAM_BATCH = ["Sluice-Job-Stream-Batch", String(LINES_TOGETHER)];
+const BATCHES = [...STREAM_BATCH, "Sluice-Job-Done-Batch", String(LINES_TOGETHER)];
 
 /** GET /job-take/{worker}: one job; long poll. */
 export async function take(call: Call): Promise<void> {
-	await dispatch(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)));
+	await dispatch(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)), STREAM_BATCH);
 }
 
 /** GET /job-take-batch/{worker}?batch_size=N: up to N jobs; long poll. */
@@ -52,7 +45,7 @@ export async function takeBatch(call: Call): Promise<void> {
 				...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])),
 				"]",
 			),
-		BATCH_HEADERS,
+		BATCHES,
 	);
 }
 
@@ -74,28 +67,6 @@ export async function done(call: Call): Promise<void> {
 	});
 	call.req.resume();
 	json(call.res, POSTED);
-}
-
-/** POST /job-stream/{worker}/{job}: one chunk; large ones are split (D7). */
-export async function chunk(call: Call): Promise<void> {
-	const { jobs } = call.engine;
-	const worker = call.worker!;
-	const id = call.params.job;
-	const read = await readChunk(call);
-	if ("report" in read) {
-		await jobs.report({ worker, id, report: read.report });
-		if (connected(call)) await jsonWritten(call, POSTED);
-		return;
-	}
-	const number = postNumber(call);
-	const acknowledge = await jobs.addChunks({ worker, id, pieces: read.chunks, number });
-	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
-}
-
-/** Worker-kit post number within an attempt; detects repeats. */
-function postNumber(call: Call): number | undefined {
-	const value = query(call).get("chunk");
-	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
 /** GET /ping/{worker}?job_id=a,b: a heartbeat (D16). */
@@ -128,7 +99,7 @@ async function dispatch(
 	call: Call,
 	limit: number,
 	text: (jobs: DispatchedJob[]) => JsonPieces,
-	headers: readonly string[] = [],
+	headers: readonly string[],
 ): Promise<void> {
 	const worker = call.worker!;
 	const idle = query(call).get("job_in_progress") === "0";
@@ -161,7 +132,7 @@ async function withCaller<T>(
 	}
 }
 
-async function readWorkerBody(
+export async function readWorkerBody(
 	call: Call,
 	members: readonly string[],
 ): Promise<ScannedBody | { report: Report }> {
@@ -181,27 +152,4 @@ async function readWorkerBody(
 async function readDone(call: Call): Promise<Report> {
 	const body = await readWorkerBody(call, REPORT_MEMBERS);
 	return "report" in body ? body.report : reportOf(body);
-}
-
-async function readChunk(call: Call): Promise<{ chunks: string[] } | { report: Report }> {
-	const body = await readWorkerBody(call, CHUNK_MEMBERS);
-	if ("report" in body) return body;
-	const { scan, text, bytes, size } = body;
-	if (!scan.ok) return { report: notJson(scan.fault.message, size) };
-	const metrics =
-		scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
-	const { output } = scan.members;
-	const split = await inSlices(
-		splitOutput(output ? bytes(output) : Buffer.from("null"), CHUNK_LIMIT),
-	);
-	if (!split.ok)
-		return {
-			report: {
-				kind: "end",
-				on: "fail",
-				error: `A chunk of the worker's stream cannot be kept: ${split.reason}`,
-				restart: false,
-			},
-		};
-	return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
 }

@@ -11,6 +11,8 @@ export type PollAnswer =
 			text: string;
 			/** Maximum results per post; 0 if the answer does not contain it. */
 			resultBatch: number;
+			/** As above, chunks. */
+			chunkBatch: number;
 	  }
 	/** No answer within the timeout. */
 	| { kind: "cut" }
@@ -86,6 +88,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 	private resolve!: (answer: PollAnswer) => void;
 	private json = false;
 	private resultBatch = 0;
+	private chunkBatch = 0;
 	private chunks: Buffer[] = [];
 
 	constructor() {
@@ -104,6 +107,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 		this.status = status;
 		this.json = String(headers["content-type"]).toLowerCase().startsWith("application/json");
 		this.resultBatch = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
+		this.chunkBatch = Number(headers["sluice-job-stream-batch"] ?? 0) || 0;
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -117,6 +121,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 			json: this.json,
 			text: Buffer.concat(this.chunks).toString("utf8"),
 			resultBatch: this.resultBatch,
+			chunkBatch: this.chunkBatch,
 		});
 	}
 

@@ -63,6 +63,7 @@ async function looping({
 			onRun(job.id);
 		},
 		onBatchSize: () => {},
+		onChunkBatch: () => {},
 		random: () => 0,
 		log: (level, message) => lines.push(`${level} ${message}`),
 		stopping: stopping.signal,

@@ -17,6 +17,8 @@ export interface TakeLoopOptions {
 	run: (job: Job, held: HeldJob) => void;
 	/** Receives the maximum number of results per post. */
 	onBatchSize: (most: number) => void;
+	/** As above, chunks. */
+	onChunkBatch: (most: number) => void;
 	clock: Clock;
 	random: () => number;
 	log: Log;
@@ -42,6 +44,7 @@ export async function takeLoop({
 	concurrency,
 	run,
 	onBatchSize,
+	onChunkBatch,
 	clock,
 	random,
 	log,
@@ -91,10 +94,12 @@ export async function takeLoop({
 		json: boolean;
 		text: string;
 		resultBatch: number;
+		chunkBatch: number;
 	}): Promise<number> {
 		if (!answer.json || answer.text === "") return 0;
 		// Missing in answers to a take of one job.
 		if (answer.resultBatch > 0) onBatchSize(answer.resultBatch);
+		onChunkBatch(answer.chunkBatch);
 		const { jobs, problems } = readJobs(answer.text);
 		for (const problem of problems) log("ERROR", problem);
 		// The ping table must contain all jobs before the first handler may block.

@@ -1,6 +1,7 @@
 /** Reports results, chunks and progress; retries until acknowledged or stopped (protocol B.6). */
 import { waitAfter } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
+import { createChunkQueue, type ChunkQueue } from "./chunk-queue.ts";
 import { signalOf, type HeldJob } from "../held-jobs.ts";
 import type { Log } from "../log.ts";
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
@@ -11,10 +12,12 @@ import type { UrlTemplate } from "../url-template.ts";
 export interface Reporter {
 	/** Posts the final body. Resolves when it is acknowledged or refused, or the job is stopped. */
 	result(job: HeldJob, body: string, isStream: boolean): Promise<void>;
-	/** Posts chunk `index`, from 0; resolves like {@link Reporter.result}. */
-	chunk(job: HeldJob, body: string, index: number): Promise<void>;
+	/** For the chunks of a job. */
+	chunks(job: HeldJob): ChunkQueue;
 	/** Posts progress, without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;
+	/** Sets the maximum number of chunks per post. */
+	setChunkBatch(chunks: number): void;
 }
 
 export interface ReporterOptions {
@@ -23,6 +26,8 @@ export interface ReporterOptions {
 	streams: ResultPoster;
 	output: UrlTemplate;
 	stream: UrlTemplate;
+	/** Undefined: no batches. */
+	streamBatch: UrlTemplate | undefined;
 	clock: Clock;
 	random: () => number;
 	log: Log;
@@ -36,21 +41,33 @@ export function createReporter({
 	streams,
 	output,
 	stream,
+	streamBatch,
 	clock,
 	random,
 	log,
 }: ReporterOptions): Reporter {
-	async function deliver(job: HeldJob, send: () => Promise<PostOutcome>): Promise<void> {
+	let batchSize = 0;
+
+	/**
+	 * Repeats until acknowledged, refused, or the job is stopped; the last answer. `last`: nothing else
+	 * is tried after a refusal.
+	 */
+	async function deliver(
+		job: HeldJob,
+		send: () => Promise<PostOutcome>,
+		last = true,
+	): Promise<PostOutcome | undefined> {
 		for (let tries = 1; !job.stopped; tries += 1) {
 			const outcome = await send();
 			if (typeof outcome === "number") {
 				if (outcome >= 200 && outcome < 300) {
 					if (tries > 1) log("INFO", `The report was acknowledged after ${tries} tries.`, job.id);
-					return;
+					return outcome;
 				}
 				if (outcome < 500 && outcome !== 408 && outcome !== 429) {
-					log("ERROR", `The service refused the report with HTTP ${outcome}; giving up.`, job.id);
-					return;
+					if (last)
+						log("ERROR", `The service refused the report with HTTP ${outcome}; giving up.`, job.id);
+					return outcome;
 				}
 			}
 			if (tries === 1) {
@@ -59,12 +76,24 @@ export function createReporter({
 			}
 			await clock.sleep(waitAfter(tries, RETRY, random), signalOf(job));
 		}
+		return undefined;
 	}
 
 	return {
-		result: (job, body, isStream) => deliver(job, () => results.send(job.id, body, isStream)),
-		chunk: (job, body, index) =>
-			deliver(job, () => streams.send(stream.path(job.id, `isStream=false&chunk=${index}`), body)),
+		async result(job, body, isStream) {
+			await deliver(job, () => results.send(job.id, body, isStream));
+		},
+		chunks: (job) =>
+			createChunkQueue({
+				batchSize: () => (streamBatch ? batchSize : 0),
+				refused: () => void (batchSize = 0),
+				deliver(body, index, together) {
+					const to = together && streamBatch ? streamBatch : stream;
+					const path = to.path(job.id, `isStream=false&chunk=${index}`);
+					return deliver(job, () => streams.send(path, body), !together);
+				},
+			}),
+		setChunkBatch: (chunks) => void (batchSize = chunks),
 		async progress(job, body) {
 			const outcome = await outputs.send(output.path(job.id, "isStream=false"), body);
 			if (typeof outcome === "number" && outcome < 300) return;

@@ -1,0 +1,88 @@
+/** Chunks of a job's stream (protocol B.5, D7): one in a post, or several, a line each. */
+import { splitOutput } from "../../core/json/chunk-split.ts";
+import { CHUNK_LIMIT, CHUNK_MEMBERS, notJson } from "../../core/report.ts";
+import type { Report } from "../../core/report.ts";
+import { readBytes, scanBytes } from "../body.ts";
+import type { ScannedBody } from "../body.ts";
+import { connected, query } from "../call.ts";
+import type { Call } from "../call.ts";
+import { jsonWritten } from "../reply.ts";
+import { inSlices } from "../slices.ts";
+import { linesOf } from "./lines.ts";
+import { POSTED, readWorkerBody } from "./worker-api.ts";
+
+/** Texts of chunks, up to what cannot be one: that ends the job. */
+interface ChunkTexts {
+	chunks: string[];
+	failure?: Report;
+}
+
+/** POST /job-stream/{worker}/{job}: one chunk; large ones are split (D7). */
+export async function chunk(call: Call): Promise<void> {
+	const body = await readWorkerBody(call, CHUNK_MEMBERS);
+	await add(
+		call,
+		"report" in body ? { chunks: [], failure: body.report } : await chunksOf(body),
+		1,
+	);
+}
+
+/**
+ * POST /job-stream-batch/{worker}/{job}: chunks in order, stored together. Throws 400 for too many
+ * lines.
+ */
+export async function chunkBatch(call: Call): Promise<void> {
+	const lines = linesOf(await readBytes(call));
+	const chunks: string[] = [];
+	for (const line of lines) {
+		const body = scanBytes(line, { members: [...CHUNK_MEMBERS] });
+		const found = await chunksOf(body);
+		chunks.push(...found.chunks);
+		if (found.failure) return await add(call, { chunks, failure: found.failure }, lines.length);
+	}
+	await add(call, { chunks }, lines.length);
+}
+
+/** `count`: how many numbers the post stands for. */
+async function add(call: Call, { chunks, failure }: ChunkTexts, count: number): Promise<void> {
+	const { jobs } = call.engine;
+	const worker = call.worker!;
+	const id = call.params.job;
+	if (failure && chunks.length === 0) {
+		await jobs.report({ worker, id, report: failure });
+		if (connected(call)) await jsonWritten(call, POSTED);
+		return;
+	}
+	const number = postNumber(call);
+	const acknowledge = await jobs.addChunks({ worker, id, pieces: chunks, number, count });
+	if (failure) await jobs.report({ worker, id, report: failure });
+	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
+}
+
+/** Of the first chunk, within an attempt, from our worker kit; tells repeats. */
+function postNumber(call: Call): number | undefined {
+	const value = query(call).get("chunk");
+	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+async function chunksOf({ scan, text, bytes, size }: ScannedBody): Promise<ChunkTexts> {
+	if (!scan.ok) return { chunks: [], failure: notJson(scan.fault.message, size) };
+	if (scan.kind !== "object") return { chunks: [], failure: notJson("it is not an object.", size) };
+	const metrics =
+		scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
+	const { output } = scan.members;
+	const split = await inSlices(
+		splitOutput(output ? bytes(output) : Buffer.from("null"), CHUNK_LIMIT),
+	);
+	if (split.ok)
+		return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
+	return {
+		chunks: [],
+		failure: {
+			kind: "end",
+			on: "fail",
+			error: `A chunk of the worker's stream cannot be kept: ${split.reason}`,
+			restart: false,
+		},
+	};
+}
