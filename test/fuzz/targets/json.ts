@@ -74,8 +74,8 @@ export const JSON_SCAN = target({
 		same("byte by byte", inPieces(bytes, each, { members: MEMBERS }), scan);
 		const options = {
 			members: MEMBERS,
-			maxDepth: Math.abs(depth),
-			maxDigits: 1 + Math.abs(digits),
+			maxDepth: Math.floor(Math.abs(depth)),
+			maxDigits: 1 + Math.floor(Math.abs(digits)),
 		};
 		const bounded = scanJson(bytes, options);
 		if (expected === undefined || !scan.ok) return must(!bounded.ok, "bounds accept more");
