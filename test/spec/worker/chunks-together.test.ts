@@ -56,7 +56,7 @@ describe("protocol B.5, D7: several chunks in one post", () => {
 		await worker.done(id, {});
 	});
 
-	it("a post that is repeated is stored once, told by the number of its first chunk", async () => {
+	it("a post that is repeated is stored once, by the number of its first chunk", async () => {
 		const id = await running();
 		await post(id, lines(0, 1, 2), 0);
 		await post(id, lines(0, 1, 2), 0);
