@@ -13,6 +13,7 @@ import { until } from "../support/until.ts";
 
 const S3 = { accessId: "i", accessSecret: "a-secret", bucketName: "b", endpointUrl: "https://s3" };
 const endpoints = { ep: { env: { TOKEN: "a-token" } } };
+const LOGIN = { username: "ci", password: "a-password" };
 const BOTH = { SLUICE_SECRET: "new", SLUICE_SECRET_PREVIOUS: "old" };
 
 it("D22: servers with the old and with both secrets read the same texts; then all have the new key", {
@@ -27,7 +28,8 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 		).length;
 	const keys = async (): Promise<string[]> => {
 		const { rows } = await client.query(
-			"SELECT s3_config AS text FROM jobs UNION ALL SELECT settings || coalesce(secret, '') FROM endpoints",
+			"SELECT s3_config AS text FROM jobs UNION ALL SELECT settings || coalesce(secret, '') FROM endpoints " +
+				"UNION ALL SELECT password FROM registries",
 		);
 		return rows.flatMap(({ text }) =>
 			[...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!),
@@ -38,6 +40,7 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 		const first = await group.start(old);
 		const second = await group.start(old);
 		await submitted(first, "ep", { input: { n: 1 }, s3Config: S3 });
+		await first.engine.access.registries.put("ghcr.io", LOGIN);
 		const [before] = await keys();
 
 		await first.stop();
@@ -62,7 +65,7 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 		await submitted(fourth, "ep", { input: { n: 3 }, s3Config: S3 });
 		await resealed;
 		const after = await keys();
-		expect(after).toHaveLength(5);
+		expect(after).toHaveLength(6);
 		expect(new Set(after).size).toBe(1);
 		expect(after[0]).not.toBe(before);
 		expect(await checks()).toBe(1);
@@ -70,6 +73,7 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 		await third.stop();
 		const last = await group.start({ endpoints, env: { SLUICE_SECRET: "new" } });
 		expect(last.engine.endpoints.get("ep").env).toEqual({ TOKEN: "a-token" });
+		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
 		expect(last.engine.endpoints.webhookSecret("ep")).toMatchObject({ ok: true });
 		await expect(group.start(old)).rejects.toThrow("SLUICE_SECRET is not the one");
 	} finally {

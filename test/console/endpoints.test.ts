@@ -138,6 +138,19 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await page.getByText(T.workers.none).waitFor();
 	});
 
+	it("D45: how far the pull of its image is stands above its workers, and moves", async () => {
+		const page = await here.open({ at: "#/endpoints/waiting/charts" });
+		let loads = 0;
+		await page.route("**/v1/endpoints/work", async (route) => {
+			const progress = (loads += 1) > 2 ? 71 : 43;
+			const reason = { code: "image_pull", message: "Pulling image a:1.", progress };
+			await route.fulfill({ json: { ...(await (await route.fetch()).json()), reason } });
+		});
+		await goTo(page, "#/endpoints/work/workers");
+		await page.getByText("Pulling image a:1, 43 %.").waitFor();
+		await page.getByText("Pulling image a:1, 71 %.").waitFor();
+	});
+
 	it("a webhook that failed is sent again", async () => {
 		const id = await here.submit("waiting", {}, { webhook: "http://127.0.0.1:1/" });
 		const over = here.service.next("webhook.failed", ({ retryMs }) => retryMs === undefined);
