@@ -104,6 +104,7 @@ export async function startApp(
 					volumeDir: join(config.dataDir, "volumes"),
 					serviceEnv,
 					registryLogin: (registry) => engine.access.registries.loginFor(registry),
+					hosts: config.hosts,
 					log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
 				});
 				return [type, launcher] as const;

@@ -3,6 +3,7 @@
  * that check them.
  */
 import { OPTIONS } from "../../src/config/options.ts";
+import { HOST_SCHEMA } from "../../src/core/hosts.ts";
 import type { Option } from "../../src/config/options.ts";
 import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/registry-login.ts";
@@ -70,6 +71,13 @@ Under \`registries.<host>\` in \`sluice.yaml\`, for pulls of images; \`docker.io
 replace stored ones at each start; others in the store stay.
 
 ${schemaTable(REGISTRY_SETTINGS_SCHEMA)}
+
+## Hosts
+
+Machines with Docker for \`launcher.hosts\`, under \`hosts.<name>\` in \`sluice.yaml\`
+([guide](../guides/docker-hosts.md)).
+
+${schemaTable(HOST_SCHEMA)}
 
 ## Launchers
 

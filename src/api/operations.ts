@@ -14,6 +14,7 @@ import {
 	STATUS_PAIR,
 	sdkRoute,
 } from "./jobs.ts";
+import { HOST, HOST_ROUTES } from "./hosts.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import { DEMAND, ENDPOINT_DEMAND, ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
 import { REGISTRY, REGISTRY_ROUTES } from "./registries.ts";
@@ -39,6 +40,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Endpoint: ENDPOINT,
 	Worker: WORKER,
 	Server: SERVER,
+	Host: HOST,
 	Metrics: METRICS,
 	Demand: DEMAND,
 	Bulk: BULK,
@@ -67,6 +69,7 @@ const OTHER_ROUTES = [
 	...SESSION_ROUTES,
 	LIST_AUDIT,
 	LIST_SERVERS,
+	...HOST_ROUTES,
 	...CONSOLE_ROUTES,
 	HEALTHZ,
 	READYZ,

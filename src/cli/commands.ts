@@ -5,6 +5,7 @@ import { consoleCommand } from "./console.ts";
 import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { endpoints } from "./endpoints.ts";
+import { hosts } from "./hosts.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
 	jobs,
 	workers,
 	workerEnv,
+	hosts,
 	keys,
 	consoleCommand,
 	sessions,

@@ -24,6 +24,7 @@ describe("loadConfig", () => {
 			webhooksAllowPrivateNetworks: false,
 			budgets: budgetLimits(),
 			gpus: 0,
+			hosts: { hosts: {}, lostAfterMs: 300_000 },
 			logLevel: "info",
 			logFormat: "auto",
 		});
@@ -310,7 +311,8 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, cors, webhooks, budgets.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, hosts, " +
+				"hostTimeout, cors, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

@@ -3,10 +3,12 @@ import { dirname, resolve } from "node:path";
 import { budgetLimits } from "../core/budgets.ts";
 import type { BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoint.ts";
+import type { HostConfig } from "../core/hosts.ts";
 import type { RegistryLogin } from "../core/registry-login.ts";
 import { isObject } from "../core/schema.ts";
 import { readEndpoint } from "../endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";
+import { readHosts } from "./hosts.ts";
 import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile } from "./sources.ts";
@@ -39,6 +41,8 @@ export interface Config {
 	drainMs: number;
 	/** GPUs of this machine for launched workers. */
 	gpus: number;
+	/** Machines for the launcher `docker` (D44). */
+	hosts: HostConfig;
 	/** Lowest logged level. */
 	logLevel: "debug" | "info" | "warn" | "error";
 	/** `auto`: text on a terminal, else JSON. */
@@ -58,9 +62,17 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 interface Values
 	extends Omit<
 		Config,
-		"tls" | "endpoints" | "registries" | "secretVariables" | "store" | "drainMs" | "budgets"
+		| "tls"
+		| "endpoints"
+		| "registries"
+		| "secretVariables"
+		| "store"
+		| "drainMs"
+		| "budgets"
+		| "hosts"
 	> {
 	store: string;
+	hostTimeout: number;
 	drainTimeout: number;
 	tlsCert?: string;
 	tlsKey?: string;
@@ -100,6 +112,17 @@ export function loadConfig(
 	const { tlsCert: cert, tlsKey: key } = values;
 	if ((cert === undefined) !== (key === undefined))
 		problems.push("SLUICE_TLS_CERT and SLUICE_TLS_KEY must be set together.");
+	const hosts = readHosts(
+		file["hosts"],
+		{
+			path,
+			url: values.publicUrl ?? values.advertiseUrl,
+			listen: values.host,
+			gpus: values.gpus,
+			endpoints,
+		},
+		problems,
+	);
 	if (problems.length > 0) return { ok: false, problems };
 
 	const { host, port, apiKey, secret, secretPrevious, gpus, logLevel, logFormat } = values;
@@ -117,6 +140,7 @@ export function loadConfig(
 			secret,
 			secretPrevious,
 			gpus,
+			hosts: { hosts, lostAfterMs: values.hostTimeout * 1000 },
 			logLevel,
 			logFormat,
 			webhooksAllowPrivateNetworks,

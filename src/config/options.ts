@@ -172,6 +172,20 @@ export const OPTIONS = {
 				"exclusive use of gpusPerWorker of them and cannot see the others.",
 		},
 	},
+	hostTimeout: {
+		env: "SLUICE_HOST_TIMEOUT",
+		file: "hostTimeout",
+		schema: {
+			type: "integer",
+			minimum: 10,
+			maximum: 86_400,
+			"x-unit": "seconds",
+			default: 300,
+			description:
+				"How long a host of hosts may be unreachable before workers on it that do not call either " +
+				"are given up and replaced on other hosts.",
+		},
+	},
 	corsOrigins: {
 		env: "SLUICE_CORS_ORIGINS",
 		file: "cors.origins",

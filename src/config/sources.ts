@@ -2,6 +2,7 @@
 import { parse } from "yaml";
 import { BUDGETS } from "../core/budgets.ts";
 import type { Budget } from "../core/budgets.ts";
+import { HOSTS_SCHEMA } from "../core/hosts.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../core/registry-login.ts";
 import { check, isAbsent, isObject } from "../core/schema.ts";
 import type { Schema } from "../core/schema.ts";
@@ -34,6 +35,8 @@ const FILE_SCHEMA: Schema = section({
 	},
 	publicUrl: OPTIONS.publicUrl.schema,
 	gpus: OPTIONS.gpus.schema,
+	hosts: HOSTS_SCHEMA,
+	hostTimeout: OPTIONS.hostTimeout.schema,
 	cors: section({ origins: OPTIONS.corsOrigins.schema }),
 	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
 	budgets: section(

@@ -76,6 +76,10 @@ export const ERRORS = {
 		sentence:
 			"Endpoint '{endpoint}' has no worker '{worker}'. GET /v1/endpoints/{endpoint}/workers lists its workers.",
 	},
+	host_not_found: {
+		status: 404,
+		sentence: "There is no host '{host}' in the configuration. GET /v1/hosts lists all.",
+	},
 	path_not_found: {
 		status: 404,
 		sentence:

@@ -51,6 +51,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			key: "",
 			session: "",
 			registry: "",
+			host: "",
 			rest: "",
 		};
 		let at: Node<R> | undefined = root;

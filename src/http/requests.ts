@@ -55,6 +55,7 @@ const NO_PARAMS: Readonly<PathParams> = {
 	key: "",
 	session: "",
 	registry: "",
+	host: "",
 	rest: "",
 };
 

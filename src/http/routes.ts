@@ -14,6 +14,7 @@ import { alive, listServers, ready } from "./service-api.ts";
 import * as audit from "./v1/audit-api.ts";
 import * as endpoints from "./v1/endpoints-api.ts";
 import * as liveFeed from "./v1/feed-api.ts";
+import * as hosts from "./v1/hosts-api.ts";
 import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
 import * as logs from "./v1/logs-api.ts";
@@ -86,6 +87,9 @@ const HANDLERS: Handlers = {
 	endSession: sessions.end,
 	endSessions: sessions.endAll,
 	listServers: listServers,
+	listHosts: hosts.list,
+	drainHost: hosts.drain,
+	resumeHost: hosts.resume,
 	createConsoleLink: session.createLink,
 	signIn: session.signIn,
 	getSession: session.session,

@@ -6,6 +6,7 @@
 import type { Clock } from "../clock.ts";
 import type { LauncherSettings } from "../core/endpoint.ts";
 import type { Finding } from "../core/finding.ts";
+import type { HostConfig } from "../core/hosts.ts";
 import type { RegistryLogin } from "../core/registry-login.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Launcher } from "./launcher.ts";
@@ -22,6 +23,8 @@ export interface LauncherDependencies {
 	registryLogin?: (registry: string) => Promise<RegistryLogin | undefined>;
 	/** For failures that no call can report. */
 	log: (message: string) => void;
+	/** For launchers that place workers on hosts of the configuration. */
+	hosts?: HostConfig;
 }
 
 /** From `sluice.yaml` or a running service. */
@@ -55,7 +58,7 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	 * The platform places workers on machines: `gpusPerWorker` is a number for it (`WorkerSpec.gpuCount`),
 	 * and no GPUs of this machine are assigned.
 	 */
-	readonly placesGpus?: boolean;
+	placesGpus?(settings: S): boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */
@@ -66,5 +69,6 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	doctor?(
 		endpoints: readonly EndpointToCheck<S>[],
 		env: Readonly<Record<string, string | undefined>>,
+		hosts: HostConfig,
 	): Promise<Finding[]>;
 }

@@ -30,8 +30,8 @@ export function isShared(type: string): boolean {
 }
 
 /** Whether GPUs of this machine are assigned to its workers. */
-export function usesOwnGpus(type: string): boolean {
-	return definitionOf(type)?.placesGpus !== true;
+export function usesOwnGpus(settings: LauncherSettings): boolean {
+	return !(definitionOf(settings.type)?.placesGpus?.(settings) ?? false);
 }
 
 /** Settings whose change requires replacing the running workers. */

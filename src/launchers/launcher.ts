@@ -23,6 +23,7 @@
  * Times are in ms. The clock is a parameter.
  */
 import type { LauncherSettings } from "../core/endpoint.ts";
+import type { HostView } from "../core/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
 
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
@@ -135,6 +136,13 @@ export interface Launcher {
 	 */
 	onNotice?(listener: (notice: Notice) => void): void;
 	/**
+	 * Called when a worker that `start` only accepted has a handle: replaces what `start` returned.
+	 * Always before the worker's notice `running`.
+	 */
+	onHandle?(listener: (workerId: string, handle: Handle) => void): void;
+	/** For those that place workers on hosts of the configuration. */
+	readonly hosts?: LauncherHosts;
+	/**
 	 * The worker holds jobs from now on, or none: for platforms that may move what is idle. Called for
 	 * changes that last half a second or longer; the launcher retries failures.
 	 */
@@ -150,6 +158,12 @@ export interface Launcher {
 	): void;
 	/** Stops watching; workers keep running, stops in flight continue. */
 	close(): Promise<void>;
+}
+
+export interface LauncherHosts {
+	views(): HostView[];
+	/** By name: they get no workers; those they have finish their jobs and are replaced elsewhere. */
+	setDrained(names: ReadonlySet<string>): void;
 }
 
 /** A line, or a piece of a very long one. */

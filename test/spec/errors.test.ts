@@ -109,6 +109,7 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 
 /** How each code is produced. */
 const HOW: Record<ErrorCode, () => Promise<Answer>> = {
+	host_not_found: () => get("/v1/hosts/none/drain", { method: "POST" }),
 	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
 	bad_request: () => get("/v2/open/run", { text: "{}" }),
 	bad_query: () => get("/v2/open/runsync?wait=soon", { body: { input: {} } }),

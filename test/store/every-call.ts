@@ -55,6 +55,8 @@ export function everyCall(store: Store): Calls {
 		"workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now }),
 		"workers.idle": () => store.workers.idle({ ...of, before: now }),
 		"workers.renew": () => store.workers.renew(of),
+		"hosts.drained": () => store.hosts.drained(),
+		"hosts.drain": () => store.hosts.drain({ name: "rig1", drained: true, now }),
 		"tokens.put": () => store.tokens.put({ hash: "h", endpoint, createdAt: now }),
 		"tokens.find": () => store.tokens.find({ hash: "h" }),
 		"tokens.list": () => store.tokens.list(),

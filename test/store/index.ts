@@ -22,6 +22,7 @@ import { purgeCases } from "./purge.ts";
 import { registryCases } from "./registries.ts";
 import { retentionCases } from "./retention.ts";
 import { secretCases } from "./secrets.ts";
+import { hostCases } from "./hosts.ts";
 import { sessionCases } from "./sessions.ts";
 import { storedCases } from "./stored-bytes.ts";
 import { signalCases } from "./signals.ts";
@@ -55,6 +56,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	workers: workerCases,
 	endpoints: endpointCases,
 	keys: keyCases,
+	hosts: hostCases,
 	sessions: sessionCases,
 	registries: registryCases,
 	webhooks: webhookCases,

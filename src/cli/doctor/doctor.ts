@@ -4,6 +4,7 @@ import { OPTIONS } from "../../config/options.ts";
 import { loadConfig } from "../../config/config.ts";
 import { ok, problem } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
+import { NO_HOSTS } from "../../core/hosts.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import type { Action, FlagValues } from "../command.ts";
 import { JSON_FLAG } from "../common-flags.ts";
@@ -88,7 +89,9 @@ async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {
 	const configured: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
 	const served = isLoopback(base) ? service.endpoints : [];
 	const local = new Map([...configured, ...served].map((endpoint) => [endpoint.id, endpoint]));
-	return [...findings, ...service.findings, ...(await launcherFindings([...local.values()], env))];
+	const hosts = loaded.ok ? loaded.config.hosts : NO_HOSTS;
+	const launchers = await launcherFindings([...local.values()], env, hosts);
+	return [...findings, ...service.findings, ...launchers];
 }
 
 function isLoopback(base: string): boolean {

@@ -4,6 +4,8 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
+import { NO_HOSTS } from "../../core/hosts.ts";
+import type { HostConfig } from "../../core/hosts.ts";
 import { openToOthers } from "../../durable-file.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { LAUNCHERS } from "../../launchers/index.ts";
@@ -92,10 +94,11 @@ export async function portFinding({
 export async function launcherFindings(
 	endpoints: readonly EndpointToCheck[],
 	env: Env,
+	hosts: HostConfig = NO_HOSTS,
 ): Promise<Finding[]> {
 	const found = LAUNCHERS.map(async ({ type, doctor }) => {
 		const own = endpoints.filter(({ launcher }) => launcher.type === type);
-		return own.length === 0 ? [] : ((await doctor?.(own, env)) ?? []);
+		return own.length === 0 ? [] : ((await doctor?.(own, env, hosts)) ?? []);
 	});
 	return (await Promise.all(found)).flat();
 }

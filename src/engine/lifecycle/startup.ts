@@ -9,7 +9,7 @@ import type { Domains } from "./domains.ts";
  * that call any of them. Returns whether any are alive.
  */
 export async function loadState(
-	{ store, now, availability, cluster, endpoints, workers: { registry } }: Domains,
+	{ store, now, availability, cluster, endpoints, workers: { registry, hosts } }: Domains,
 	configured: readonly Endpoint[],
 ): Promise<{ othersAlive: boolean }> {
 	await availability.prepare();
@@ -18,6 +18,7 @@ export async function loadState(
 	// It was available while another server was alive. On a full disk it is done before the first write.
 	if (!othersAlive) await unlessFull(store.jobs.extendAll({ now: now() }));
 	await endpoints.load(configured);
+	await hosts.read();
 	for (const row of await store.workers.list())
 		if (row.server === cluster.id && !(cluster.shared && isShared(row.launcher)))
 			registry.meet({ ...row, ready: false, now: now() });

@@ -92,7 +92,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	function add(endpoint: Endpoint, wanted: number): void {
 		problems.set(endpoint.id, { withoutGpu: undefined });
 		for (let left = wanted; left > 0 && !crashes.holds(endpoint.id); left -= 1) {
-			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher.type);
+			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
 			const allocation = needsGpus ? gpus.allocate(endpoint) : { gpus: [] };
 			if ("gpus" in allocation) {
 				start(endpoint, allocation.gpus);

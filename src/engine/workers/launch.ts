@@ -3,7 +3,7 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import { hex } from "../../ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
-import type { Exit, Launcher, Notice } from "../../launchers/launcher.ts";
+import type { Exit, Handle, Launcher, Notice } from "../../launchers/launcher.ts";
 import type { WorkerTokens } from "../access/worker-tokens.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
@@ -52,12 +52,15 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 	const stopping = new Set<string>();
 	/** Starts in progress by worker. */
 	const starts = new Map<string, Promise<void>>();
+	/** Stores the handle that a worker gets after its start. */
+	const recorders = new Map<string, (handle: Handle) => Promise<void>>();
 
 	const find = (workerId: string): Worker | undefined =>
 		[...registry.all()].find(({ id, managed }) => managed && id === workerId);
 
 	async function exited({ workerId, code, signal, lastOutput, reason }: Exit): Promise<void> {
 		stopping.delete(workerId);
+		recorders.delete(workerId);
 		const worker = find(workerId);
 		if (!worker) return;
 		const { endpoint } = worker;
@@ -98,6 +101,10 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 	}
 
 	for (const launcher of d.launchers.values()) {
+		launcher.onHandle?.((id, handle) => {
+			const recorded = recorders.get(id)?.(handle);
+			if (recorded) d.background.run(`handle of worker ${id}`, recorded);
+		});
 		launcher.onExit((exit) => d.background.run(`end of worker ${exit.workerId}`, exited(exit)));
 		launcher.onNotice?.(noticed);
 	}
@@ -121,15 +128,8 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			if (!d.cluster.scales(endpoint.id))
 				throw new Error(`another server may start the workers of endpoint ${endpoint.id} now`);
 		};
-		try {
-			const token = await d.tokens.issue({ endpoint: endpoint.id, worker: id });
-			await store.workers.put(row);
-			expectLead();
-			const handle = await launcher.start(
-				workerSpec({ endpoint, id, token, gpus, url, serviceId }),
-			);
-			expectLead();
-			await store.workers.put({
+		const record = (handle: Handle): Promise<void> =>
+			store.workers.put({
 				...row,
 				handle: JSON.stringify({
 					...handle,
@@ -137,9 +137,21 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 					...(gpus.length > 0 && { [GPUS]: gpus.join(",") }),
 				}),
 			});
+		try {
+			const token = await d.tokens.issue({ endpoint: endpoint.id, worker: id });
+			await store.workers.put(row);
+			expectLead();
+			let later: Handle | undefined;
+			recorders.set(id, (handle) => record((later = handle)));
+			const handle = await launcher.start(
+				workerSpec({ endpoint, id, token, gpus, url, serviceId }),
+			);
+			expectLead();
+			await record(later ?? handle);
 			d.events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
 		} catch (error) {
 			registry.forget(worker);
+			recorders.delete(id);
 			await launcher.stop(id, 0);
 			await store.workers.remove({ id });
 			await d.tokens.revoke(id);

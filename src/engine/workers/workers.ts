@@ -10,6 +10,8 @@ import { SCALE } from "../cluster/cluster-state.ts";
 import type { ServerSources } from "../cluster/cluster-state.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
+import { createHosts } from "./hosts.ts";
+import type { Hosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
 import { workerLauncher } from "./launch.ts";
 import type { LauncherDeps, WorkerLauncher } from "./launch.ts";
@@ -48,6 +50,8 @@ export interface Workers {
 	logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;
 	/** See `stop-worker.ts`. */
 	stop(q: { endpoint: string; id: string }): Promise<boolean>;
+	/** Machines on which workers are started. */
+	hosts: Hosts;
 	/** Variables for a worker that is started outside of Sluice (D36); its token is new. */
 	env(q: { endpoint: string; url: string; replicas: boolean }): Promise<Record<string, string>>;
 }
@@ -58,6 +62,7 @@ export interface WorkerDomain extends Workers {
 	launcher: WorkerLauncher;
 	stopSignals: StopSignals;
 	startProblems: StartProblems;
+	hosts: Hosts & Pick<ReturnType<typeof createHosts>, "read">;
 	allViews: WorkerViews;
 	movable: ServerSources["movable"];
 	services: readonly Service[];
@@ -87,6 +92,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		endpoints: endpoints.all,
 		keyId: d.keyId,
 	});
+	const hosts = createHosts({ ...d, shared: cluster.shared });
 	const signals = stopSignals({
 		...d,
 		registry,
@@ -122,6 +128,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 				done();
 			}
 		},
+		hosts,
 		logs: logReader({ clock, logs: d.workerLogs, registry }),
 		stop: (q) => stopWorker({ registry, views, launcher }, q),
 		async env({ endpoint, url, replicas }) {
@@ -145,6 +152,6 @@ export function createWorkers(d: Deps): WorkerDomain {
 			if (managed.length === 0) return "free";
 			return managed.every(({ ready, held }) => ready && held.size === 0) ? "idle" : "busy";
 		},
-		services: [workerHousekeeping({ ...d, registry, launcher })],
+		services: [workerHousekeeping({ ...d, registry, launcher }), hosts.service],
 	};
 }

@@ -41,6 +41,7 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 		"What workers call, as RunPod's worker SDK does. Refused polls are answered after 5 s.",
 	],
 	["Servers", /^\/v1\/servers/, "For operators: the servers that share the store."],
+	["Hosts", /^\/v1\/hosts/, "For operators: machines on which the launcher docker starts workers."],
 	[
 		"Console",
 		/^\/(?:$|console|v1\/console-link)/,

@@ -19,6 +19,7 @@ const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 	":delivery": "delivery_not_found",
 	":key": "key_not_found",
 	":session": "session_not_found",
+	":host": "host_not_found",
 };
 
 type Method = RouteDefinition["methods"][number];
@@ -58,6 +59,7 @@ const VALUES = {
 	key: "1",
 	session: "1",
 	registry: "registry.example.com",
+	host: "rig1",
 	worker: "hello-1a2b3c",
 	address: "192.0.2.1",
 	method: "GET",

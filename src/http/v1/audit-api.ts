@@ -35,9 +35,9 @@ export async function recordAction(
 	{ result, answer }: { result: string; answer?: unknown },
 ): Promise<void> {
 	const { id } = (answer ?? {}) as { id?: unknown };
-	const { endpoint, worker, key, session, registry } = call.params;
+	const { endpoint, worker, key, session, host, registry } = call.params;
 	const own = audited ? (call.session ?? "") : "";
-	const named = [endpoint, worker, key, session, registry, own].filter((each) => each !== "");
+	const named = [endpoint, worker, key, session, host, registry, own].filter((each) => each !== "");
 	await call.engine.access.audit.record({
 		principal: principalOf(call),
 		peer: call.req.socket,

@@ -1,12 +1,13 @@
 /** How the daemon is reached by the variables of Docker's own command. */
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { connectionOf } from "./connection.ts";
 import { dockerDaemon } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
 
 describe("connectionOf", () => {
 	it.each([
@@ -16,29 +17,30 @@ describe("connectionOf", () => {
 		["host:5000", { hostname: "host", port: "5000" }],
 		["tcp://host", { hostname: "host", port: "2375" }],
 		["http://host:80", { hostname: "host", port: "2375" }],
-	])("%s without TLS", (DOCKER_HOST, options) => {
-		expect(connectionOf({ DOCKER_HOST })).toMatchObject({ secure: false, options });
+	])("%s without TLS", async (DOCKER_HOST, options) => {
+		const connection = connectionOf({ DOCKER_HOST });
+		expect(connection.secure).toBe(false);
+		expect(await connection.options()).toEqual(options);
 	});
 
 	it.each([
 		{ DOCKER_HOST: "https://host" },
 		{ DOCKER_HOST: "tcp://host:2376" },
 		{ DOCKER_HOST: "tcp://host", DOCKER_TLS_VERIFY: "1" },
-	])("TLS for %j, with the certificates of DOCKER_CERT_PATH", (env) => {
+	])("TLS for %j, with the certificates of DOCKER_CERT_PATH", async (env) => {
 		const folder = mkdtempSync(join(tmpdir(), "sluice-certificates-"));
 		for (const name of ["ca", "cert", "key"]) writeFileSync(join(folder, `${name}.pem`), name);
-		expect(connectionOf({ ...env, DOCKER_CERT_PATH: folder })).toEqual({
-			address: new URL(env.DOCKER_HOST).host,
-			secure: true,
-			options: {
-				hostname: "host",
-				port: "2376",
-				ca: Buffer.from("ca"),
-				cert: Buffer.from("cert"),
-				key: Buffer.from("key"),
-			},
+		const connection = connectionOf({ ...env, DOCKER_CERT_PATH: folder });
+		expect(connection).toMatchObject({ address: new URL(env.DOCKER_HOST).host, secure: true });
+		expect(await connection.options()).toEqual({
+			hostname: "host",
+			port: "2376",
+			ca: Buffer.from("ca"),
+			cert: Buffer.from("cert"),
+			key: Buffer.from("key"),
 		});
 		rmSync(folder, { recursive: true });
+		await expect(connection.options()).rejects.toThrow("the certificates cannot be read: ENOENT");
 	});
 
 	it("without DOCKER_HOST the socket of this machine", () => {
@@ -54,30 +56,75 @@ describe("connectionOf", () => {
 });
 
 describe("a daemon over ssh", () => {
-	it("is reached through the ssh program", async () => {
+	/**
+	 * Stands for ssh: forwards the socket to a server here, and answers questions. `before`: code that
+	 * runs first.
+	 */
+	async function withSsh(
+		before: string,
+		use: (daemon: Daemon, args: () => string[]) => Promise<void>,
+	): Promise<void> {
 		const server = createServer((request, response) => response.end(`{"at":"${request.url}"}`));
 		await once(server.listen(0, "127.0.0.1"), "listening");
 		const folder = mkdtempSync(join(tmpdir(), "sluice-ssh-"));
 		const { port } = server.address() as { port: number };
-		// Stands for ssh: connects its own input and output with the server.
 		const script = `#!${process.execPath}
-require("node:fs").writeFileSync(${JSON.stringify(join(folder, "args"))}, process.argv.slice(2).join(" "));
-const socket = require("node:net").connect(${port}, "127.0.0.1");
-process.stdin.pipe(socket).pipe(process.stdout);
+const args = process.argv.slice(2);
+require("node:fs").writeFileSync(${JSON.stringify(join(folder, "args"))}, JSON.stringify(args));
+const { createServer, connect } = require("node:net");
+${before}
+createServer((from) => from.pipe(connect(${port}, "127.0.0.1")).pipe(from))
+	.listen(args[args.indexOf("-L") + 1].split(":")[0], () => process.stdin.on("data", () =>
+		process.stdout.write("/dev/sda1 2000 1500 500 75% /\\n.\\n")).on("end", () => process.exit()));
 `;
 		writeFileSync(join(folder, "ssh"), script);
 		chmodSync(join(folder, "ssh"), 0o755);
-		const before = process.env["PATH"];
-		process.env["PATH"] = `${folder}:${before}`;
+		const path = process.env["PATH"];
+		process.env["PATH"] = `${folder}:${path}`;
+		const daemon = dockerDaemon(connectionOf({ DOCKER_HOST: "ssh://me@far:2222/run/d.sock" }));
 		try {
-			const daemon = dockerDaemon({ DOCKER_HOST: "ssh://me@far:2222" });
-			expect(daemon.address).toBe("far:2222");
-			expect(await daemon.info()).toEqual({ at: "/info" });
+			const read = (): string[] =>
+				JSON.parse(readFileSync(join(folder, "args"), "utf8")) as string[];
+			await use(daemon, read);
 		} finally {
-			process.env["PATH"] = before;
+			daemon.close();
+			process.env["PATH"] = path;
 			server.closeAllConnections();
 			server.close();
 			rmSync(folder, { recursive: true });
 		}
-	});
+	}
+
+	it("D44: is reached through a socket that one ssh forwards, which also knows the free space", () =>
+		withSsh("", async (daemon, args) => {
+			expect(daemon.address).toBe("far:2222");
+			expect(await daemon.info()).toEqual({ at: "/info" });
+			const first = args();
+			expect(first.join(" ")).toMatch(/ -p 2222 -l me -- far exec sh -c /);
+			expect(first.join(" ")).toMatch(/ -L \S+\/docker\.sock:\/run\/d\.sock .*BatchMode=yes/);
+			expect(await daemon.freeDisk({ DockerRootDir: "/var/lib/docker" })).toBe(500 * 1024);
+			expect(args(), "one process for all calls").toEqual(first);
+		}));
+
+	it.each([
+		["Host key verification failed.", /ssh does not know far:2222 .*run ssh far:2222 once/],
+		["me@far: Permission denied (publickey).", /ssh to far:2222 is refused .*without passphrase/],
+		["ssh: Could not resolve hostname far", /ssh to far:2222 failed: ssh: Could not resolve/],
+	])("D44: says what ssh says: %s", (said, sentence) =>
+		withSsh(`console.error(${JSON.stringify(said)}); process.exit(255);`, async (daemon) => {
+			await expect(daemon.info()).rejects.toThrow(sentence);
+		}),
+	);
+
+	it("D44: a daemon that does not run there is not a fault of ssh", () =>
+		withSsh(
+			`console.error("channel 2: open failed: connect failed: open failed");
+createServer((from) => from.destroy()).listen(args[args.indexOf("-L") + 1].split(":")[0], () =>
+	process.stdin.on("data", () => process.stdout.write(".\\n"))); return;`,
+			async (daemon) => {
+				await expect(daemon.info()).rejects.toThrow(
+					"ssh reaches far:2222, but not the Docker daemon at /run/d.sock there (channel 2: open failed",
+				);
+			},
+		));
 });

@@ -1,19 +1,27 @@
-/** How to reach the Docker daemon: `DOCKER_HOST` and the other variables of Docker's CLI. */
-import { spawn } from "node:child_process";
+/** How to reach a Docker daemon: by the variables of Docker's CLI, or as a host of the configuration. */
 import { existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { Duplex } from "node:stream";
+import type { HostSettings } from "../../core/hosts.ts";
+import { sshTunnel } from "./ssh-tunnel.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** `options` for `node:https` if `secure`, else `node:http`. */
 export interface Connection {
-	address: string;
-	secure: boolean;
-	options: RequestOptions;
+	/** Socket path, or host and port. */
+	readonly address: string;
+	readonly secure: boolean;
+	/** For `node:https` if `secure`, else `node:http`. Rejects if the machine is not reached. */
+	options(): Promise<RequestOptions>;
+	/** The fault of a call, with what else is known about it. */
+	faultOf(error: Error): Error;
+	/** Free bytes at a path of the daemon's machine; undefined if unknown. */
+	freeBytes(path: string): Promise<number | undefined>;
+	close(): void;
 }
+
+type Certificates = NonNullable<HostSettings["tls"]>;
 
 const PIPE = "//./pipe/docker_engine";
 const TLS_PORT = "2376";
@@ -25,29 +33,53 @@ const PLAIN_PORT = "2375";
  */
 export function connectionOf(env: Env, platform = process.platform): Connection {
 	const host = env["DOCKER_HOST"] || (platform === "win32" ? `npipe://${PIPE}` : "unix://");
+	const folder = env["DOCKER_CERT_PATH"];
+	return connectionTo(host, {
+		secure: env["DOCKER_TLS_VERIFY"] === "1",
+		certificates: folder
+			? {
+					ca: join(folder, "ca.pem"),
+					cert: join(folder, "cert.pem"),
+					key: join(folder, "key.pem"),
+				}
+			: undefined,
+	});
+}
+
+export function connectionTo(
+	host: string,
+	{ secure, certificates }: { secure: boolean; certificates: Certificates | undefined },
+): Connection {
 	const socket = /^(?:unix|npipe):\/\/(.*)$/.exec(host);
 	if (socket) {
-		const fallback = host.startsWith("npipe") ? PIPE : defaultSocket();
-		const socketPath = socket[1] || fallback;
-		return { address: socketPath, secure: false, options: { socketPath } };
+		const socketPath = socket[1] || (host.startsWith("npipe") ? PIPE : defaultSocket());
+		return direct(socketPath, false, () => ({ socketPath }));
 	}
 	const url = URL.parse(host.includes("//") ? host : `tcp://${host}`);
 	if (!url || !["tcp:", "http:", "https:", "ssh:"].includes(url.protocol))
 		throw new Error(`DOCKER_HOST must be unix://, tcp://, https:// or ssh://, not ${host}`);
 	const { hostname, port, protocol } = url;
 	if (protocol === "ssh:") {
-		const createConnection = (): Duplex => overSsh(url);
-		return { address: url.host, secure: false, options: { createConnection } };
+		const { open, ...tunnel } = sshTunnel(url);
+		const options = async (): Promise<RequestOptions> => ({ socketPath: await open() });
+		return { address: url.host, secure: false, options, ...tunnel };
 	}
-	const secure = protocol === "https:" || env["DOCKER_TLS_VERIFY"] === "1" || port === TLS_PORT;
+	const isSecure = secure || protocol === "https:" || port === TLS_PORT;
+	return direct(url.host, isSecure, () => ({
+		hostname,
+		port: port || (isSecure ? TLS_PORT : PLAIN_PORT),
+		...(isSecure && certificates && read(certificates)),
+	}));
+}
+
+function direct(address: string, secure: boolean, options: () => RequestOptions): Connection {
 	return {
-		address: url.host,
+		address,
 		secure,
-		options: {
-			hostname,
-			port: port || (secure ? TLS_PORT : PLAIN_PORT),
-			...(secure && certificates(env["DOCKER_CERT_PATH"])),
-		},
+		options: async () => options(),
+		faultOf: (error) => error,
+		freeBytes: async () => undefined,
+		close() {},
 	};
 }
 
@@ -57,20 +89,11 @@ function defaultSocket(): string {
 	return existsSync(own) ? own : "/var/run/docker.sock";
 }
 
-function certificates(folder: string | undefined): RequestOptions {
-	if (!folder) return {};
-	const read = (name: string): Buffer => readFileSync(join(folder, name));
-	return { ca: read("ca.pem"), cert: read("cert.pem"), key: read("key.pem") };
-}
-
-/** As Docker's CLI does. */
-function overSsh({ hostname, port, username }: URL): Duplex {
-	const to = [...(port ? ["-p", port] : []), ...(username ? ["-l", username] : []), "--", hostname];
-	const child = spawn("ssh", ["-o", "BatchMode=yes", ...to, "docker", "system", "dial-stdio"], {
-		stdio: ["pipe", "pipe", "ignore"],
-	});
-	const stream = Duplex.from({ readable: child.stdout, writable: child.stdin });
-	child.once("error", (error) => stream.destroy(error));
-	stream.once("close", () => child.kill());
-	return stream;
+/** Read for each call: they are renewed in place. */
+function read({ ca, cert, key }: Certificates): RequestOptions {
+	try {
+		return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) };
+	} catch (cause) {
+		throw new Error(`the certificates cannot be read: ${(cause as Error).message}`, { cause });
+	}
 }

@@ -10,6 +10,8 @@ export const LABELS = {
 	service: "sluice.service",
 	worker: "sluice.worker",
 	endpoint: "sluice.endpoint",
+	/** Ids of the GPUs that it was given on a host, comma separated. */
+	gpus: "sluice.gpus",
 } as const;
 
 /** Body of `POST /containers/create`, and the name. */
@@ -39,10 +41,16 @@ interface DeviceRequest {
 	Capabilities: string[][];
 }
 
-/** `network`: `host` or a name. `machine`: address for {@link MACHINE} if the daemon has none. */
+/** Where a container runs. */
 export interface ContainerContext {
+	/** `host` or a name. */
 	network: string;
+	/** Address for {@link MACHINE} if the daemon has none. */
 	machine?: string;
+	/** Address of the service there, in place of the worker's. */
+	url?: string | undefined;
+	/** Ids of its GPUs on that host. */
+	gpus?: readonly string[] | undefined;
 }
 
 /** Kept by the daemon in two files; the service copies it while it grows. */
@@ -60,7 +68,8 @@ export function containerOptions(
 	context: ContainerContext,
 ): ContainerOptions {
 	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
-	const devices = deviceRequests(spec.gpus, gpus);
+	const placed = context.gpus ?? [];
+	const devices = deviceRequests(placed.length > 0 ? placed : spec.gpus, gpus);
 	return {
 		name: containerName(spec.workerId),
 		Image: image,
@@ -72,6 +81,7 @@ export function containerOptions(
 			[LABELS.service]: spec.serviceId,
 			[LABELS.worker]: spec.workerId,
 			[LABELS.endpoint]: spec.endpoint,
+			...(placed.length > 0 && { [LABELS.gpus]: placed.join(",") }),
 		},
 		HostConfig: {
 			Init: true,
@@ -88,16 +98,24 @@ export function containerOptions(
 }
 
 /** Rewrites service addresses to be reachable from the container. */
-function reachable(value: string, url: string, { network }: ContainerContext): string {
-	if (network === "host" || !loopbackOf(url) || !(value === url || value.startsWith(`${url}/`)))
-		return value;
+function reachable(value: string, url: string, context: ContainerContext): string {
+	if (!(value === url || value.startsWith(`${url}/`))) return value;
+	return addressThere(url, context) + value.slice(url.length);
+}
+
+function addressThere(url: string, context: ContainerContext): string {
+	if (context.url !== undefined) return context.url;
+	if (context.network === "host" || !loopbackOf(url)) return url;
 	const inside = new URL(url);
 	inside.hostname = MACHINE;
-	return inside.href.replace(/\/$/, "") + value.slice(url.length);
+	return inside.href.replace(/\/$/, "");
 }
 
 /** Assigned GPUs override the settings. */
-function deviceRequests(assigned: readonly number[], set: DockerSettings["gpus"]): DeviceRequest[] {
+function deviceRequests(
+	assigned: readonly (number | string)[],
+	set: DockerSettings["gpus"],
+): DeviceRequest[] {
 	const wanted = assigned.length === 0 ? set : assigned;
 	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0))
 		return [];

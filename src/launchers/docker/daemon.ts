@@ -2,10 +2,8 @@
 import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
-import { connectionOf } from "./connection.ts";
-import type { Env } from "./connection.ts";
-import type { ContainerOptions } from "./container-options.ts";
 import type { RegistryLogin } from "../../core/registry-login.ts";
+import type { Connection } from "./connection.ts";
 
 export interface ListedContainer {
 	Id: string;
@@ -13,22 +11,46 @@ export interface ListedContainer {
 }
 
 /** Only the members used here. */
+export interface DaemonInfo {
+	OperatingSystem?: string;
+	ServerVersion?: string;
+	DockerRootDir?: string;
+	Runtimes?: Record<string, unknown> | null;
+}
+
+/** Only the members used here. */
 export interface InspectedContainer {
 	Id: string;
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
+	HostConfig: { Memory?: number };
 	Config: { Labels: Record<string, string>; Cmd: string[] | null; Entrypoint: string[] | null };
+}
+
+/** Body of `POST /containers/create`, and the name. */
+export interface CreateOptions {
+	name?: string;
+	Image: string;
+	Entrypoint?: string[];
+	Cmd?: string[];
+	Env: string[];
+	HostConfig: object;
 }
 
 /** Calls reject with an Error; see {@link statusOf}. */
 export interface Daemon {
 	/** Socket path, or host and port. */
 	readonly address: string;
+	/** Also while the daemon counts as unreachable. */
 	ping(q: { timeoutMs: number }): Promise<void>;
-	info(): Promise<{ OperatingSystem?: string }>;
+	info(): Promise<DaemonInfo>;
+	/** Tags and digests of its images. */
+	images(): Promise<string[]>;
+	/** Where its images are; undefined if unknown. */
+	freeDisk(info: DaemonInfo): Promise<number | undefined>;
 	network(name: string): Promise<{ IPAM?: { Config?: { Gateway?: string }[] | null } }>;
 	/** `label`: `name` or `name=value`. Only running containers unless `all`. */
 	list(q: { label: string; all?: boolean }): Promise<ListedContainer[]>;
-	create(options: ContainerOptions): Promise<string>;
+	create(options: CreateOptions): Promise<string>;
 	start(id: string): Promise<void>;
 	inspect(id: string): Promise<InspectedContainer>;
 	/** Rows of `ps`, the command last. */
@@ -50,8 +72,12 @@ export interface Daemon {
 		login?: RegistryLogin | undefined;
 		signal: AbortSignal;
 	}): Promise<AsyncIterable<Buffer>>;
-	/** Multiplexed frames with timestamps, from `since` (s) until the end. */
-	logs(id: string, q: { since: number; signal: AbortSignal }): Promise<AsyncIterable<Buffer>>;
+	/** Multiplexed frames with timestamps, from `since` (s) until the end, or as far as there are any. */
+	logs(
+		id: string,
+		q: { since: number; signal: AbortSignal; follow?: boolean },
+	): Promise<AsyncIterable<Buffer>>;
+	close(): void;
 }
 
 class Refusal extends Error {
@@ -63,20 +89,33 @@ class Refusal extends Error {
 	}
 }
 
-/** Connects on the first call. Throws if `DOCKER_HOST` is invalid. */
-export function dockerDaemon(env: Env): Daemon {
-	const { address, secure, options } = connectionOf(env);
+/** The daemon counts as unreachable: its calls fail at once. */
+export class Unreachable extends Error {}
+
+/**
+ * Connects on the first call. `session`: calls in flight fail when it aborts, with its reason; with
+ * an aborted one all calls but `ping` do.
+ */
+export function dockerDaemon(connection: Connection, session?: () => AbortSignal): Daemon {
+	const { address, secure } = connection;
 
 	interface Call {
 		query?: Record<string, string>;
 		body?: unknown;
 		headers?: Record<string, string> | undefined;
 		signal?: AbortSignal;
+		always?: true;
 	}
 
 	/** Resolves once the headers arrived; throws {@link Refusal}. */
 	async function answerTo(method: string, path: string, q: Call = {}): Promise<IncomingMessage> {
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
+		const signals = [q.signal, q.always ? undefined : session?.()].filter(
+			(each) => each !== undefined,
+		);
+		const signal = AbortSignal.any(signals);
+		signal.throwIfAborted();
+		const options = await unlessAborted(connection.options(), signal);
 		const answer = await new Promise<IncomingMessage>((resolve, reject) => {
 			const send = secure ? secureRequest : plainRequest;
 			const request = send({
@@ -87,9 +126,12 @@ export function dockerDaemon(env: Env): Daemon {
 					...(text !== undefined && { "content-type": "application/json" }),
 					...q.headers,
 				},
-				...(q.signal && { signal: q.signal }),
+				signal,
 			});
-			request.once("response", resolve).once("error", reject).end(text);
+			request.once("response", resolve).end(text);
+			request.once("error", (error) =>
+				reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error)),
+			);
 		});
 		const status = answer.statusCode ?? 0;
 		if (status < 400) return answer;
@@ -108,10 +150,20 @@ export function dockerDaemon(env: Env): Daemon {
 	return {
 		address,
 		async ping({ timeoutMs }) {
-			const answer = await answerTo("GET", "/_ping", { signal: AbortSignal.timeout(timeoutMs) });
-			answer.resume();
+			const signal = AbortSignal.timeout(timeoutMs);
+			(await answerTo("GET", "/_ping", { signal, always: true })).resume();
 		},
 		info: () => get("/info"),
+		async images() {
+			const rows =
+				await get<{ RepoTags: string[] | null; RepoDigests: string[] | null }[]>("/images/json");
+			return rows.flatMap(({ RepoTags, RepoDigests }) => [
+				...(RepoTags ?? []),
+				...(RepoDigests ?? []),
+			]);
+		},
+		freeDisk: async ({ DockerRootDir }) =>
+			DockerRootDir === undefined ? undefined : await connection.freeBytes(DockerRootDir),
 		network: (name) => get(`/networks/${encodeURIComponent(name)}`),
 		list: ({ label, all = false }) =>
 			get("/containers/json", {
@@ -119,8 +171,8 @@ export function dockerDaemon(env: Env): Daemon {
 				filters: JSON.stringify({ label: [label] }),
 			}),
 		async create({ name, ...body }) {
-			const query = { name };
-			return (await call<{ Id: string }>("POST", "/containers/create", { query, body })).Id;
+			const q = { body, ...(name !== undefined && { query: { name } }) };
+			return (await call<{ Id: string }>("POST", "/containers/create", q)).Id;
 		},
 		start: (id) => call("POST", of(id, "/start")),
 		inspect: (id) => get(of(id, "/json")),
@@ -135,17 +187,31 @@ export function dockerDaemon(env: Env): Daemon {
 			const headers = login && { "x-registry-auth": paddedBase64Url(JSON.stringify(login)) };
 			return answerTo("POST", "/images/create", { query, headers, signal });
 		},
-		logs(id, { since, signal }) {
-			const what = { follow: "true", stdout: "true", stderr: "true", timestamps: "true" };
+		logs(id, { since, signal, follow = true }) {
+			const what = { follow: String(follow), stdout: "true", stderr: "true", timestamps: "true" };
 			const query = { ...what, since: String(since) };
 			return answerTo("GET", of(id, "/logs"), { query, signal });
 		},
+		close: () => connection.close(),
 	};
 }
 
 /** Without its padding Docker takes it for no login at all. */
 function paddedBase64Url(text: string): string {
 	return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
+}
+
+/** Rejects with the signal's reason when it aborts first. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+	const { promise, reject } = Promise.withResolvers<never>();
+	const abort = (): void => reject(signal.reason as Error);
+	signal.addEventListener("abort", abort);
+	try {
+		return await Promise.race([work, promise]);
+	} finally {
+		// A listener would keep a composed signal as long as its sources.
+		signal.removeEventListener("abort", abort);
+	}
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
@@ -167,17 +233,30 @@ export function statusOf(error: unknown): number | undefined {
 	return error instanceof Refusal ? error.status : undefined;
 }
 
-/** Why a call failed, for the operator. */
-export function sentenceOf(error: unknown, address: string): string {
-	const { code, message } = error as NodeJS.ErrnoException;
+/** Why a call failed, for the operator. `fix`: how its address is corrected. */
+export function sentenceOf(
+	error: unknown,
+	{ address, fix = "set DOCKER_HOST for the service" }: { address: string; fix?: string },
+): string {
+	const { code = "", name, message, cause } = error as NodeJS.ErrnoException;
+	// A stream that was cut: why it was.
+	if (name === "AbortError" && cause instanceof Error) return cause.message;
+	if (name === "TimeoutError")
+		return `the Docker daemon at ${address} does not answer in time; check the machine and its network`;
+	if (/CERT|^ERR_(TLS|SSL)/.test(code))
+		return (
+			`TLS with the Docker daemon at ${address} failed (${message.trim()}); check its ` +
+			"certificate and those in tls"
+		);
 	switch (code) {
 		case "ENOENT":
 		case "ECONNREFUSED":
 		case "ECONNRESET":
 		case "EHOSTUNREACH":
+		case "ENETUNREACH":
 		case "ENOTFOUND":
 		case "ETIMEDOUT":
-			return `no Docker daemon answers at ${address}; start it, or set DOCKER_HOST for the service`;
+			return `no Docker daemon answers at ${address}; start it, or ${fix}`;
 		case "EACCES":
 		case "EPERM":
 			return `this user may not use the Docker daemon at ${address}; add it to the group docker`;

@@ -7,12 +7,12 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	type: "docker",
 	title: "A container",
 	description:
-		"Workers are containers of the Docker daemon that DOCKER_HOST names, by default that of this machine; " +
-		"started when jobs arrive and stopped when none are left.",
+		"Workers are containers of the Docker daemon that DOCKER_HOST names, by default that of this machine, " +
+		"or of the hosts of the configuration; started when jobs arrive and stopped when none are left.",
 	managed: true,
+	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,
 	keepsWorkers: ["pullPolicy", "prePull"],
-	create: async (dependencies) =>
-		(await import("./images/waiting-workers.ts")).createDocker(dependencies),
-	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
+	create: async (dependencies) => (await import("./launcher.ts")).dockerLauncher(dependencies),
+	doctor: async (...setup) => (await import("./doctor.ts")).findings(...setup),
 };

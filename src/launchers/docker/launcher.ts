@@ -1,224 +1,318 @@
 /**
- * Runs workers as Docker containers, found by their labels. They outlive the service (D25, D34).
+ * Runs workers as Docker containers, found by their labels, on one or several hosts. They outlive the
+ * service and lost connections (D25, D34, D44).
  */
-import type { Clock } from "../../clock.ts";
-import { dockerDaemon, sentenceOf, statusOf } from "./daemon.ts";
-import type { Daemon } from "./daemon.ts";
-import { containerContext } from "./network.ts";
-import { copyOutput } from "./output.ts";
-import { containerOptions, LABELS } from "./container-options.ts";
+import { LOCAL, NO_HOSTS } from "../../core/hosts.ts";
+import type { ExitReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
-import type { DockerSettings } from "./settings.ts";
+import type { Exit, Handle, Launcher, Notice } from "../launcher.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
+import { containerName, containerOptions, LABELS } from "./container-options.ts";
+import { begun, endContainer, endOf, remove, removeOthers } from "./container.ts";
+import { statusOf } from "./daemon.ts";
+import type { DockerHost } from "./host.ts";
+import { dockerHosts } from "./hosts.ts";
+import type { PlacedWorker } from "./hosts.ts";
+import { prePullsOnHosts } from "./images/pre-pull.ts";
+import { containerContext, serviceAddress } from "./network.ts";
+import { copyOutput } from "./output.ts";
+import { handleOf, newWorker } from "./worker.ts";
+import type { Spec, Worker } from "./worker.ts";
 
-/** Pause between calls to an unresponsive daemon, ms. */
-const RETRY_MS = 1000;
-/** Poll interval of {@link begun}, ms. */
-const BEGIN_MS = 10;
-/** Step of the grace countdown, ms: the delay until a shortened grace takes effect. */
-const STEP_MS = 25;
-/** Limit for a container to end after SIGKILL, and for retries of a signal, ms. */
-const KILL_TIMEOUT_MS = 10_000;
-
-const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
-
-/** A watched worker, from start or adoption until its exit is reported. */
-interface Worker {
-	readonly id: string;
-	readonly container: string;
-	graceLeftMs: number;
-	/** Shared by concurrent stops. */
-	ending: Promise<void> | undefined;
-	/** Aborted when the container has ended. */
-	readonly over: AbortController;
-	/** Aborted when it is no longer watched. */
-	readonly left: AbortController;
-	/** Resolves when the exit was reported. */
-	readonly reported: PromiseWithResolvers<void>;
-}
+/** Patience of a start of the service with hosts that do not answer, ms. */
+const PATIENCE_MS = 3000;
 
 /**
- * The `docker` launcher (D25). A handle is `{container}`, an id or a name. Containers of ended workers are removed;
- * their output stays in `logDir`. Strays are removed before the first start at the latest.
+ * The `docker` launcher (D25). A handle is `{container}`, an id or a name, with `host`, `url` and
+ * `hostGpus` on a host other than `local`; it is empty while the worker waits for a host. A worker
+ * whose image must be pulled is accepted and waits (D45). Containers of ended workers are removed;
+ * their output stays in `logDir`. Strays are removed before the first start on a host at the latest,
+ * and each time that a host is reachable again.
  */
-export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDependencies): Launcher {
+export function dockerLauncher({
+	clock,
+	logDir,
+	serviceEnv,
+	log,
+	registryLogin,
+	hosts: config = NO_HOSTS,
+}: LauncherDependencies): Launcher {
 	const workers = new Map<string, Worker>();
-	const listeners: ((exit: Exit) => void)[] = [];
-	let daemonOnce: Daemon | undefined;
-	const daemon = (): Daemon => (daemonOnce ??= dockerDaemon(serviceEnv));
-	const sentence = (error: unknown): string =>
-		sentenceOf(error, daemonOnce?.address ?? "DOCKER_HOST");
-	let swept: Promise<unknown> | undefined;
+	const exitListeners: ((exit: Exit) => void)[] = [];
+	const noticeListeners: ((notice: Notice) => void)[] = [];
+	const handleListeners: ((workerId: string, handle: Handle) => void)[] = [];
+	/** Known once workers of earlier runs were adopted: containers of others are strays then. */
+	let service: string | undefined;
+	let removed = 0;
 	let closed = false;
 
-	function add(id: string, container: string): void {
-		const worker: Worker = {
-			id,
-			container,
-			graceLeftMs: Infinity,
-			ending: undefined,
-			over: new AbortController(),
-			left: new AbortController(),
-			reported: Promise.withResolvers(),
-		};
+	const hosts = dockerHosts(config, {
+		clock,
+		env: serviceEnv,
+		log,
+		...(registryLogin && { registryLogin }),
+		serviceId: () => service,
+		async onReturn(host) {
+			if (service === undefined) return;
+			removed += await removeOthers(host.daemon, service, (workerId) => workers.has(workerId));
+		},
+		onChecked: () => void readyWaiting(),
+	});
+
+	const early = prePullsOnHosts({ clock, log, hostsOf: hosts.named });
+
+	const placed = (): PlacedWorker[] =>
+		[...workers.values()].flatMap(({ id, place }) => (place ? [{ id, ...place }] : []));
+
+	function add(id: string, rest: Parameters<typeof newWorker>[1]): Worker {
+		const worker = newWorker(id, rest);
 		workers.set(id, worker);
-		void watch(worker);
+		return worker;
 	}
 
-	async function watch(worker: Worker): Promise<void> {
-		const { id, container, over, left } = worker;
-		const { lastLine, ...how } = await endOf(worker);
-		if (left.signal.aborted) return;
+	async function watch(worker: Worker, host: DockerHost, container: string): Promise<void> {
+		const { id, over, left } = worker;
+		const end = await endOf({
+			host,
+			container,
+			workerId: id,
+			left: left.signal,
+			clock,
+			logDir,
+			log,
+		});
+		if (!end || left.signal.aborted) return;
 		over.abort();
-		await remove(daemon(), container).catch((error: unknown) =>
-			log(`the container of worker ${id} was not removed: ${String(error)}`),
-		);
-		workers.delete(id);
-		if (!closed) report({ workerId: id, ...how, lastOutput: tail(logPath(logDir, id)) + lastLine });
-		worker.reported.resolve();
+		await remove(host.daemon, container).catch((error: unknown) => {
+			log(`the container of worker ${id} was not removed: ${String(error)}`);
+			void host.recheck();
+		});
+		finish(worker, end);
 	}
 
-	/** Copies output until the container ends; retries while the daemon is unavailable. */
-	async function endOf({
-		id,
-		container,
-		left,
-	}: Worker): Promise<{ code?: number; lastLine: string }> {
-		for (let logged = false; !left.signal.aborted; ) {
-			try {
-				await copyOutput(daemon(), container, { logDir, workerId: id, signal: left.signal });
-			} catch (error) {
-				if (!logged)
-					log(`the output of worker ${id} could not be read, trying again: ${String(error)}`);
-				logged = true;
-			}
-			try {
-				// Output may end just before the container. If copying failed, this is the pause.
-				await Promise.race([
-					daemon().wait(container, left.signal),
-					clock.sleep(RETRY_MS, left.signal),
-				]);
-				const { State } = await daemon().inspect(container);
-				if (!State.Running)
-					return {
-						code: State.ExitCode,
-						lastLine: State.OOMKilled
-							? "\nThe container was killed: it used more than its memory."
-							: "",
-					};
-			} catch (error) {
-				if (statusOf(error) === 404) return { lastLine: "" };
-				await clock.sleep(RETRY_MS, left.signal);
+	function finish(worker: Worker, how: { code?: number; reason?: ExitReason }): void {
+		const { id, reported } = worker;
+		workers.delete(id);
+		if (!closed) {
+			const exit = { workerId: id, ...how, lastOutput: tail(logPath(logDir, id)) };
+			for (const listener of exitListeners) {
+				try {
+					listener(exit);
+				} catch (error) {
+					log(`a listener for the exit of worker ${id} failed: ${String(error)}`);
+				}
 			}
 		}
-		return { lastLine: "" };
+		reported.resolve();
+		placeWaiting();
 	}
 
-	function report(exit: Exit): void {
-		for (const listener of listeners) {
-			try {
-				listener(exit);
-			} catch (error) {
-				log(`a listener for the exit of worker ${exit.workerId} failed: ${String(error)}`);
+	function notice(each: Notice): void {
+		if (!closed) for (const listener of noticeListeners) listener(each);
+	}
+
+	/** Reserves a place on a host, or returns why there is none. */
+	function findPlace(worker: Worker, spec: Spec): { host: DockerHost } | { reason: string } {
+		const found = hosts.place(spec, placed());
+		if ("reason" in found) return found;
+		const host = hosts.get(found.host)!;
+		worker.place = { host, gpus: found.gpus };
+		return { host };
+	}
+
+	/** GPUs of a host that has returned may have to be read first. */
+	async function readyWaiting(): Promise<void> {
+		for (const { spec, isWaiting } of workers.values())
+			if (spec && isWaiting === true) await hosts.ready(spec);
+		placeWaiting();
+	}
+
+	/** Starts workers that wait for a host where one has a place now, first come first served. */
+	function placeWaiting(): void {
+		if (closed) return;
+		for (const worker of workers.values()) {
+			const { id: workerId, spec } = worker;
+			if (!spec || worker.isWaiting !== true) continue;
+			const found = findPlace(worker, spec);
+			if ("reason" in found) {
+				notice({ workerId, state: "waiting", code: "unschedulable", message: found.reason });
+				continue;
 			}
+			worker.isWaiting = false;
+			const handle = handleOf(worker, containerName(workerId));
+			for (const listener of handleListeners) listener(workerId, handle);
+			worker.starting = startAccepted(worker, spec, found);
+		}
+	}
+
+	/** Starts a worker that was accepted, after a pull of its image if that is needed. */
+	async function startAccepted(
+		worker: Worker,
+		spec: Spec,
+		{ host, pulls }: { host: DockerHost; pulls?: true },
+	): Promise<void> {
+		const { id: workerId, unwanted } = worker;
+		let code: WorkerReasonCode = "image_pull";
+		try {
+			if (pulls ?? (await mustPull(spec, host)))
+				await host.pulls.pull(spec.settings.image, {
+					signal: unwanted.signal,
+					onProgress: (reason) => notice({ workerId, state: "waiting", ...reason }),
+				});
+			code = "start_failed";
+			await run(worker, spec, host);
+			notice({ workerId, state: "running" });
+		} catch (error) {
+			const message = code === "image_pull" ? (error as Error).message : host.sentence(error);
+			const reason = { code, message, crash: true };
+			finish(worker, unwanted.signal.aborted ? {} : { reason });
+		}
+	}
+
+	/** If its daemon does not answer, the start says so. */
+	async function mustPull({ settings }: Spec, { pulls }: DockerHost): Promise<boolean> {
+		return await pulls.mustPull(settings.image, settings.pullPolicy).catch(() => false);
+	}
+
+	/** Starts a worker on the best host, or lets it wait for one. */
+	async function startNow(worker: Worker, spec: Spec): Promise<Handle> {
+		await hosts.ready(spec);
+		if (spec.settings.hosts === undefined) {
+			const local = hosts.get(LOCAL)!;
+			if (!local.isReachable()) await local.recheck();
+			if (!local.isReachable()) throw new Error(local.view().fault);
+		}
+		const { id: workerId } = worker;
+		const found = findPlace(worker, spec);
+		if ("host" in found) {
+			const { host } = found;
+			if (!(await mustPull(spec, host))) return handleOf(worker, await run(worker, spec, host));
+			worker.starting = startAccepted(worker, spec, { host, pulls: true });
+			return handleOf(worker, containerName(workerId));
+		}
+		worker.isWaiting = true;
+		notice({ workerId, state: "waiting", code: "unschedulable", message: found.reason });
+		return {};
+	}
+
+	/** Starts its container and watches it; returns its id. */
+	async function run(worker: Worker, spec: Spec, host: DockerHost): Promise<string> {
+		const [{ daemon }, { gpus }] = [host, worker.place!];
+		try {
+			const url = serviceAddress(host, spec.url);
+			const network = await containerContext(daemon, spec.settings, url);
+			const context = { ...network, gpus, ...(url !== spec.url && { url }) };
+			const container = await daemon.create(containerOptions(spec, context));
+			try {
+				await daemon.start(container);
+				await begun(clock, daemon, container);
+			} catch (error) {
+				await remove(daemon, container).catch(() => void host.recheck());
+				throw error;
+			}
+			worker.container = container;
+			void watch(worker, host, container);
+			return container;
+		} catch (error) {
+			// Without an answer it may exist.
+			if (statusOf(error) === undefined) void host.recheck();
+			throw error;
 		}
 	}
 
 	/** Ends a container or joins the stop in progress; the shorter grace applies. */
-	function end(worker: Worker, graceMs: number): Promise<void> {
+	function end(worker: Worker, host: DockerHost, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
-		worker.ending ??= graceThenKill(worker).catch((error: unknown) => {
+		worker.ending ??= endContainer(clock, host.daemon, worker).catch((error: unknown) => {
 			worker.ending = undefined;
-			throw new Error(`worker ${worker.id} could not be ended: ${sentence(error)}`, {
-				cause: error,
-			});
+			const why = host.sentence(error);
+			throw new Error(`worker ${worker.id} could not be ended: ${why}`, { cause: error });
 		});
 		return worker.ending;
 	}
 
-	async function graceThenKill(worker: Worker): Promise<void> {
-		const { container, over } = worker;
-		if (worker.graceLeftMs > 0) await signal(clock, daemon(), container, "SIGTERM");
-		while (worker.graceLeftMs > 0 && !over.signal.aborted) {
-			await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), over.signal);
-			worker.graceLeftMs -= STEP_MS;
-		}
-		if (over.signal.aborted) return;
-		await signal(clock, daemon(), container, "SIGKILL");
-		// A paused container may refuse the signal, or not act on it.
-		const thawed = await daemon()
-			.unpause(container)
-			.then(
-				() => true,
-				() => false,
-			);
-		if (thawed) await signal(clock, daemon(), container, "SIGKILL");
-		await clock.sleep(KILL_TIMEOUT_MS, over.signal);
-		if (!over.signal.aborted)
-			throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
+	/**
+	 * The worker is to be stopped, and its host is unreachable for so long that it counts as lost. The
+	 * service revokes its token; its container is a stray once the host returns.
+	 */
+	function giveUp(worker: Worker, { name }: DockerHost, ms: number): void {
+		worker.left.abort();
+		worker.over.abort();
+		const message = `Host ${name} is unreachable for ${Math.round(ms / 1000)} s; the worker is given up.`;
+		finish(worker, { reason: { code: "node_failed", message, crash: false } });
 	}
 
-	/** Removes the service's containers not watched here; returns how many. */
-	async function sweep(serviceId: string): Promise<number> {
-		const found = await daemon().list({ label: `${LABELS.service}=${serviceId}`, all: true });
-		const strays = found.filter(({ Labels }) => !workers.has(Labels[LABELS.worker] ?? ""));
-		for (const { Id } of strays) await remove(daemon(), Id);
-		return strays.length;
-	}
-
-	/** Returns the container id. */
-	async function run(spec: WorkerSpec<DockerSettings>): Promise<string> {
-		const context = await containerContext(daemon(), spec.settings, spec.url);
-		const container = await daemon().create(containerOptions(spec, context));
-		try {
-			await daemon().start(container);
-			await begun(clock, daemon(), container);
-			return container;
-		} catch (error) {
-			await remove(daemon(), container).catch(() => {});
-			throw error;
-		}
+	/** Their workers finish their jobs and are replaced elsewhere. */
+	function leaveDrained(worker: Worker): void {
+		const { id: workerId, place } = worker;
+		if (!place || !hosts.isDrained(place.host)) return;
+		const message = `Host ${place.host.name} is drained.`;
+		notice({ workerId, state: "ending", code: "node_drained", message });
 	}
 
 	return {
 		name: "docker",
 
-		async start(spec: WorkerSpec<DockerSettings>) {
+		async start(spec: Spec) {
+			const { workerId, endpoint, settings } = spec;
 			await pruneLogs(logDir, workers.keys(), clock.wall());
-			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
+			if (workers.has(workerId)) throw new Error(`worker ${workerId} already runs`);
+			service = spec.serviceId;
+			const worker = add(workerId, { spec });
+			const starting = Promise.withResolvers<void>();
+			worker.starting = starting.promise;
 			try {
-				await (swept ??= sweep(spec.serviceId).catch((error: unknown) => {
-					swept = undefined;
-					throw error;
-				}));
-				const container = await run(spec);
-				add(spec.workerId, container);
-				return { container };
+				return await startNow(worker, spec);
 			} catch (error) {
-				const why = sentence(error);
-				throw new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${why}`, {
+				workers.delete(workerId);
+				const { host } = worker.place ?? {};
+				const on = settings.hosts && host ? `on host ${host.name}, ` : "";
+				const why = host?.sentence(error) ?? (error as Error).message;
+				throw new Error(`cannot start a worker of endpoint "${endpoint}": ${on}${why}`, {
 					cause: error,
 				});
+			} finally {
+				starting.resolve();
 			}
 		},
 
 		async adopt(workerId, handle) {
-			const container = handle["container"];
+			const { container, host: name = LOCAL, url, hostGpus } = handle;
 			if (typeof container !== "string" || container === "") return false;
-			if (workers.get(workerId)?.container === container) return true;
+			const present = workers.get(workerId);
+			if (present?.container === container) return true;
+			const host = hosts.find(String(name));
+			if (!host) {
+				log(
+					`worker ${workerId} was not adopted: host ${name} is not in the configuration any more`,
+				);
+				return false;
+			}
+			const watchFrom = (id: string): true => {
+				const gpus = hostGpus === undefined ? [] : String(hostGpus).split(",");
+				const worker = add(workerId, { container: id, place: { host, gpus } });
+				void watch(worker, host, id);
+				leaveDrained(worker);
+				return true;
+			};
+			await Promise.race([host.checked(), clock.sleep(PATIENCE_MS)]);
 			try {
-				const { Id, Config, State } = await daemon().inspect(container);
+				const { Id, Config, State } = await host.daemon.inspect(container);
 				if (Config.Labels[LABELS.worker] !== workerId) return false;
-				if (State.Running) {
-					if (workers.get(workerId)?.container !== Id) add(workerId, Id);
-					return true;
-				}
-				const { signal } = new AbortController();
-				await copyOutput(daemon(), Id, { logDir, workerId, signal });
-				await remove(daemon(), Id);
+				if (workers.get(workerId)?.container === Id) return true;
+				if (State.Running && url === host.settings.workerUrl) return watchFrom(Id);
+				if (!State.Running)
+					await copyOutput(host.daemon, Id, {
+						logDir,
+						workerId,
+						signal: new AbortController().signal,
+					});
+				await remove(host.daemon, container);
 			} catch (error) {
-				if (statusOf(error) !== 404) log(`worker ${workerId} was not adopted: ${sentence(error)}`);
+				if (statusOf(error) === 404) return false;
+				// Its pings show whether it runs; the daemon decides when it answers again.
+				log(`worker ${workerId} is adopted without an answer: ${host.sentence(error)}`);
+				return watchFrom(container);
 			}
 			return false;
 		},
@@ -226,90 +320,81 @@ export function dockerLauncher({ clock, logDir, serviceEnv, log }: LauncherDepen
 		async stop(workerId, graceMs) {
 			const worker = workers.get(workerId);
 			if (!worker) return;
-			await end(worker, graceMs);
+			worker.unwanted.abort();
+			await worker.starting;
+			if (!workers.has(workerId)) return;
+			if (!worker.place) return finish(worker, {});
+			const { host } = worker.place;
+			const ms = host.unreachableMs() ?? 0;
+			if (ms >= config.lostAfterMs) return giveUp(worker, host, ms);
+			await end(worker, host, graceMs);
 			await worker.reported.promise;
 		},
 
 		async list() {
-			if (workers.size === 0) return [];
-			const running = new Set((await daemon().list({ label: LABELS.worker })).map(({ Id }) => Id));
-			return [...workers.values()]
-				.filter(({ container }) => running.has(container))
-				.map(({ id }) => id);
+			const ids: string[] = [];
+			for (const [host, own] of Map.groupBy(workers.values(), ({ place }) => place?.host)) {
+				const running = own.filter(({ container }) => container !== undefined);
+				if (!host || running.length === 0) continue;
+				const listed = host.isReachable()
+					? await host.daemon.list({ label: LABELS.worker })
+					: undefined;
+				const there = new Set(listed?.map(({ Labels }) => Labels[LABELS.worker]));
+				ids.push(...running.map(({ id }) => id).filter((id) => !listed || there.has(id)));
+			}
+			return ids;
 		},
 
 		async removeStrays({ serviceId, recorded }) {
+			service = serviceId;
+			removed = 0;
 			// Most services use no containers: do not call their daemon.
-			if (recorded.length === 0) return 0;
-			try {
-				const ended = sweep(serviceId);
-				swept = ended;
-				return await ended;
-			} catch (error) {
-				swept = undefined;
-				log(`containers left behind were not removed: ${sentence(error)}`);
-				return 0;
-			}
+			if (recorded.length > 0) hosts.find(LOCAL);
+			const checks = [...hosts.all()].map((host) =>
+				// One that was checked already, to adopt workers, was not swept.
+				host.isReachable() ? host.recheck() : host.checked(),
+			);
+			// Others are swept when they are reachable.
+			await Promise.race([Promise.all(checks), clock.sleep(PATIENCE_MS)]);
+			return removed;
 		},
 
+		hosts: {
+			views: () => hosts.views(placed()),
+			setDrained(names) {
+				hosts.setDrained(names);
+				for (const worker of workers.values()) leaveDrained(worker);
+				placeWaiting();
+			},
+		},
+
+		prepare: early.prepare,
+
 		onExit(listener) {
-			listeners.push(listener);
+			exitListeners.push(listener);
+		},
+
+		onNotice(listener) {
+			noticeListeners.push(listener);
+		},
+
+		onHandle(listener) {
+			handleListeners.push(listener);
 		},
 
 		async close() {
 			closed = true;
+			early.close();
+			const endings: Promise<unknown>[] = [];
 			for (const worker of workers.values()) {
-				if (worker.ending) continue;
+				if (worker.ending) {
+					endings.push(worker.ending.then(() => worker.reported.promise).catch(() => {}));
+					continue;
+				}
 				worker.left.abort();
 				workers.delete(worker.id);
 			}
+			void Promise.all(endings).then(() => hosts.close());
 		},
 	};
-}
-
-/** Resolves when the program has replaced the init process; throws if it cannot be executed. */
-async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
-	for (;;) {
-		try {
-			const rows = await daemon.top(container);
-			if (rows.some((row) => !INIT.test(row.at(-1) ?? ""))) return;
-		} catch {
-			const { State, Config } = await daemon.inspect(container);
-			// Shell convention: 126 not executable, 127 not found.
-			if (State.Running || (State.ExitCode !== 126 && State.ExitCode !== 127)) return;
-			const command = JSON.stringify(Config.Cmd ?? Config.Entrypoint);
-			throw new Error(
-				`the command ${command} was not found in the image, or may not be executed (exit code ${State.ExitCode})`,
-			);
-		}
-		await clock.sleep(BEGIN_MS);
-	}
-}
-
-/** No error if the container has ended. Waits 10 s for a restarting daemon. */
-async function signal(
-	clock: Clock,
-	daemon: Daemon,
-	container: string,
-	name: "SIGTERM" | "SIGKILL",
-): Promise<void> {
-	for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
-		try {
-			return await daemon.kill(container, name);
-		} catch (error) {
-			const status = statusOf(error);
-			if (status === 404 || status === 409) return;
-			if (status !== undefined || waitedMs >= KILL_TIMEOUT_MS) throw error;
-			await clock.sleep(RETRY_MS);
-		}
-	}
-}
-
-/** No error if it is missing or being removed. */
-async function remove(daemon: Daemon, container: string): Promise<void> {
-	try {
-		await daemon.remove(container);
-	} catch (error) {
-		if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-	}
 }

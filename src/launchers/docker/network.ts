@@ -1,8 +1,10 @@
 /** The network of a container, from which it must reach the service. */
 import { connect } from "node:net";
+import { LOCAL } from "../../core/hosts.ts";
 import { loopbackOf } from "../loopback.ts";
 import type { ContainerContext } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
+import type { DockerHost } from "./host.ts";
 import type { DockerSettings } from "./settings.ts";
 
 /** For the service's port on a network's gateway, ms. */
@@ -11,7 +13,7 @@ const CONNECT_MS = 1000;
 /** Throws an Error if a container could not reach the service at `url`. */
 export async function containerContext(
 	daemon: Daemon,
-	{ network }: DockerSettings,
+	{ network }: Pick<DockerSettings, "network">,
 	url: string,
 ): Promise<ContainerContext> {
 	// Docker Desktop runs a virtual machine, whose daemon resolves this machine's name.
@@ -31,6 +33,17 @@ export async function containerContext(
 		`the Docker network "${name}" does not reach the service, which listens at ${url}: ` +
 			`start it with ${where}, set publicUrl, or use network: host`,
 	);
+}
+
+/** Address of the service for a worker there. Throws an Error if only this machine reaches it. */
+export function serviceAddress({ name, settings }: DockerHost, url: string): string {
+	const address = settings.workerUrl ?? url;
+	if (name !== LOCAL && settings.docker?.startsWith("unix:") !== true && loopbackOf(address))
+		throw new Error(
+			`workers there do not reach the service at ${address}: set hosts.${name}.workerUrl ` +
+				"or publicUrl to its address in their network",
+		);
+	return address;
 }
 
 function listens(host: string, port: number): Promise<boolean> {

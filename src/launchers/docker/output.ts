@@ -22,8 +22,8 @@ export async function copyOutput(
 	}
 }
 
-/** Complete frames per chunk. */
-async function* framesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
+/** Complete frames per chunk of the multiplexed stream. */
+export async function* framesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
 	let left: Buffer = Buffer.alloc(0);
 	for await (const chunk of stream) {
 		const bytes = Buffer.concat([left, chunk]);

@@ -1,4 +1,6 @@
 /** The `launcher` settings for workers in containers. */
+import { HOST_NAME } from "../../core/hosts.ts";
+import type { GpuNeed } from "../../core/workers/placement.ts";
 import type { LauncherDefinition } from "../definition.ts";
 
 export interface DockerSettings {
@@ -19,6 +21,12 @@ export interface DockerSettings {
 	network?: string;
 	/** `all`, a count, or a list. */
 	gpus?: "all" | number | (string | number)[];
+	/** Names or labels of hosts, or all; absent: the daemon of `DOCKER_HOST`. */
+	hosts?: "all" | string[];
+	/** Which GPUs of hosts. */
+	gpu?: GpuNeed;
+	/** On hosts; default: `pack`. */
+	placement?: "pack" | "spread";
 }
 
 export const SETTINGS: LauncherDefinition["settings"] = {
@@ -108,6 +116,41 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			],
 			description: "GPUs it gets: all, how many, or a list of their numbers or ids.",
 			"x-message": "must be all, a whole number from 0 to 1024, or a list of GPU numbers or ids.",
+		},
+		hosts: {
+			oneOf: [{ const: "all" }, { type: "array", minItems: 1, maxItems: 64, items: HOST_NAME }],
+			description:
+				"Hosts of the configuration on which workers start: a list of names or labels, or all. " +
+				"Default: the daemon of DOCKER_HOST. gpusPerWorker then counts GPUs of the host.",
+			examples: [["rig1", "rig2"]],
+			"x-message": "must be all or a list of names or labels of hosts, such as [rig1, rig2].",
+		},
+		gpu: {
+			type: "object",
+			additionalProperties: false,
+			properties: {
+				model: {
+					type: "string",
+					minLength: 1,
+					maxLength: 100,
+					description: "Part of the model's name, such as L4.",
+				},
+				memoryMinGb: {
+					type: "number",
+					exclusiveMinimum: 0,
+					maximum: 10_000,
+					description: "Least memory of each GPU, in 10^9 bytes.",
+				},
+			},
+			description: "Which GPUs of hosts its workers can use.",
+			"x-message": "must be an object such as { model: L4, memoryMinGb: 24 }.",
+		},
+		placement: {
+			enum: ["pack", "spread"],
+			default: "pack",
+			description:
+				"pack fills one host after another and prefers those that have the image; spread starts " +
+				"each worker on the host with the fewest.",
 		},
 	},
 };

@@ -11,7 +11,7 @@ export const KUBERNETES: LauncherDefinition<KubernetesSettings> = {
 		"jobs arrive and deleted when none are left.",
 	managed: true,
 	shared: true,
-	placesGpus: true,
+	placesGpus: () => true,
 	settings: SETTINGS,
 	create: async (dependencies) => (await import("./launcher.ts")).kubernetesLauncher(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),

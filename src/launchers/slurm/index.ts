@@ -12,7 +12,7 @@ export const SLURM: LauncherDefinition<SlurmSettings> = {
 		"cancelled when none are left. The nodes must reach the service: set publicUrl.",
 	managed: true,
 	settings: SETTINGS,
-	placesGpus: true,
+	placesGpus: () => true,
 	shared: true,
 	keepsWorkers: ["drainBefore"],
 	resolvePaths: (settings, folder) => ({

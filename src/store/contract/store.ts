@@ -20,6 +20,7 @@ import type { AuditStore } from "./audit.ts";
 import type { ChunkStore } from "./chunks.ts";
 import type { ClusterStore } from "./cluster.ts";
 import type { EndpointStore } from "./endpoints.ts";
+import type { HostStore } from "./hosts.ts";
 import type { JobStore } from "./jobs.ts";
 import type { KeyStore } from "./keys.ts";
 import type { LimitStore } from "./limits.ts";
@@ -78,6 +79,7 @@ export interface Store {
 	chunks: ChunkStore;
 	endpoints: EndpointStore;
 	workers: WorkerStore;
+	hosts: HostStore;
 	tokens: TokenStore;
 	keys: KeyStore;
 	sessions: SessionStore;

@@ -16,6 +16,7 @@ export type Group =
 	| "chunks"
 	| "endpoints"
 	| "workers"
+	| "hosts"
 	| "tokens"
 	| "keys"
 	| "sessions"

@@ -49,6 +49,8 @@ export const OPERATIONS = {
 	"workers.ping": workers.ping,
 	"workers.idle": workers.idle,
 	"workers.renew": workers.renew,
+	"hosts.drained": perDialect("read"),
+	"hosts.drain": perDialect("write"),
 	"tokens.put": perDialect("write"),
 	"tokens.find": perDialect("read"),
 	"tokens.list": perDialect("read"),

@@ -26,6 +26,7 @@ import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
 import { openSecrets } from "./secrets.ts";
 import { openRegistries } from "./registries.ts";
+import { openHosts } from "./hosts.ts";
 import { openSessions } from "./sessions.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
@@ -127,6 +128,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		chunks: {},
 		endpoints: openEndpoints({ database, notifyOthers, settle: sweeps.settle }),
 		workers: openWorkerRows({ database }),
+		hosts: openHosts({ database }),
 		tokens: openTokens({ database, notifyOthers }),
 		keys: openKeys({ database, notifyOthers }),
 		sessions: openSessions({ database, notifyOthers }),

@@ -130,7 +130,7 @@ export function dockerImages({
 			return `the pull of image ${image}${where} made no progress for ${STALL_MS / 60_000} minutes`;
 		if (error instanceof PullError || statusOf(error) !== undefined)
 			return pullFault({ image, text: (error as Error).message, username, where });
-		return sentenceOf(error, daemon().address);
+		return sentenceOf(error, daemon());
 	}
 
 	return {
@@ -141,7 +141,7 @@ export function dockerImages({
 				return false;
 			} catch (error) {
 				if (statusOf(error) === 404) return true;
-				throw new Error(sentenceOf(error, daemon().address));
+				throw new Error(sentenceOf(error, daemon()));
 			}
 		},
 

@@ -1,6 +1,7 @@
 /** Pulls images of endpoints before their first worker is needed (D45). */
 import type { Clock } from "../../../clock.ts";
 import type { EndpointWorkers, Launcher } from "../../launcher.ts";
+import type { DockerHost } from "../host.ts";
 import type { DockerSettings } from "../settings.ts";
 import type { Images } from "./images.ts";
 
@@ -17,7 +18,7 @@ interface Task {
 	wake: AbortController;
 }
 
-function isWanted({ pullPolicy = "never", prePull = true }: DockerSettings): boolean {
+export function isWanted({ pullPolicy = "never", prePull = true }: DockerSettings): boolean {
 	return prePull && pullPolicy !== "never";
 }
 
@@ -94,6 +95,48 @@ export function prePulls({
 		prepare,
 		close() {
 			for (const { stop } of tasks.values()) stop.abort();
+		},
+	};
+}
+
+/** On every host where workers of an endpoint may start. `hostsOf`: those hosts. */
+export function prePullsOnHosts(d: {
+	clock: Clock;
+	log: (message: string) => void;
+	hostsOf: (settings: DockerSettings) => readonly DockerHost[];
+}): { prepare: Prepare; close: () => void } {
+	const ofHost = new Map<DockerHost, ReturnType<typeof prePulls>>();
+
+	function prepare(endpoints: readonly EndpointWorkers[], report: Report): void {
+		const wanted = new Map<DockerHost, EndpointWorkers[]>(
+			[...ofHost.keys()].map((host) => [host, []]),
+		);
+		// Other endpoints need no connection yet.
+		for (const endpoint of endpoints) {
+			const settings = endpoint.settings as DockerSettings;
+			for (const host of isWanted(settings) ? d.hostsOf(settings) : []) {
+				const list = wanted.get(host) ?? [];
+				list.push(endpoint);
+				wanted.set(host, list);
+			}
+		}
+		for (const [host, list] of wanted) {
+			const pulls = ofHost.get(host) ?? prePulls({ ...d, images: host.pulls });
+			ofHost.set(host, pulls);
+			const begin = (): void =>
+				pulls.prepare(list, (endpoint, reason) =>
+					// What is wrong with a host that is not reachable is the reason of workers that need it.
+					report(endpoint, host.isReachable() ? reason : undefined),
+				);
+			if (host.isReachable()) begin();
+			else void host.checked().then(begin);
+		}
+	}
+
+	return {
+		prepare,
+		close() {
+			for (const each of ofHost.values()) each.close();
 		},
 	};
 }

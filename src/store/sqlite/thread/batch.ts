@@ -1,6 +1,7 @@
 /** Runs the operations of batches in shared transactions. T1 to T9: see README.md. */
 import { unavailable } from "../database.ts";
 import { openEndpoints } from "../endpoints.ts";
+import { openHosts } from "../hosts.ts";
 import { openJobs } from "../jobs.ts";
 import { openAudit } from "../audit.ts";
 import { openKeys, openTokens } from "../keys.ts";
@@ -35,6 +36,7 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 		chunks: {},
 		endpoints: openEndpoints(unit),
 		workers: openWorkers(unit),
+		hosts: openHosts(unit),
 		tokens: openTokens(unit),
 		keys: openKeys(unit),
 		sessions: openSessions(unit),

@@ -1,0 +1,102 @@
+/** Machines on which the launcher docker starts workers, for operators (D44). */
+import { HOST_STATES } from "../core/hosts.ts";
+import { NO_BODY, route } from "./route.ts";
+import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, TEXTS, list, listIn } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const HOST_GPU = {
+	type: "object",
+	required: ["id", "model", "memoryGb", "used"],
+	properties: {
+		id: { ...TEXT, description: "UUID." },
+		model: TEXT,
+		memoryGb: { type: "number", description: "In 10^9 bytes." },
+		used: FLAG,
+		worker: { ...TEXT, description: "The worker of this service that has it." },
+	},
+} as const;
+
+export const HOST = {
+	type: "object",
+	required: ["name", "labels", "address", "state", "drained", "gpus", "workers", "images"],
+	properties: {
+		name: TEXT,
+		labels: TEXTS,
+		address: { ...TEXT, description: "Of its Docker daemon." },
+		state: { enum: HOST_STATES, description: "unused: no worker needed it yet." },
+		since: { ...MOMENT, description: "When it became reachable or unreachable." },
+		fault: { ...TEXT, description: "Why it is unreachable." },
+		drained: { ...FLAG, description: "It gets no workers until it is resumed." },
+		workersMax: { ...COUNT, description: "Most workers on it." },
+		gpus: { ...list(HOST_GPU), description: "Empty too before they were read." },
+		workers: { ...TEXTS, description: "Ids of its workers." },
+		images: { ...TEXTS, description: "Tags and digests of its images, at most a minute old." },
+		freeDisk: {
+			...COUNT,
+			"x-unit": "bytes",
+			description: "Free bytes where its images are; absent for a host reached by tcp.",
+		},
+		version: { ...TEXT, description: "Version of its daemon." },
+	},
+} as const;
+export type Host = Static<typeof HOST>;
+
+const HOST_EXAMPLE = {
+	name: "rig1",
+	labels: ["small"],
+	address: "rig1",
+	state: "reachable",
+	since: EXAMPLE.at,
+	drained: false,
+	gpus: [
+		{
+			id: "GPU-8f1c2b7a",
+			model: "NVIDIA L4",
+			memoryGb: 24.2,
+			used: true,
+			worker: EXAMPLE.worker,
+		},
+	],
+	workers: [EXAMPLE.worker],
+	images: ["my-worker:1.0"],
+	freeDisk: 412_000_000_000,
+	version: "28.2.2",
+};
+
+export const LIST_HOSTS = route({
+	methods: ["GET"],
+	path: "/v1/hosts",
+	access: "admin",
+	name: "listHosts",
+	summary: "The hosts of the configuration as this server sees them.",
+	answer: {
+		description: "The hosts, in the order of the configuration.",
+		schema: listIn("hosts", HOST),
+		example: { hosts: [HOST_EXAMPLE] },
+	},
+});
+
+const ANSWER = { schema: HOST, example: HOST_EXAMPLE } as const;
+
+export const DRAIN_HOST = route({
+	methods: ["POST"],
+	path: "/v1/hosts/:host/drain",
+	access: "admin",
+	name: "drainHost",
+	summary:
+		"Starts no more workers on the host; those it has finish their jobs and are replaced elsewhere.",
+	answer: { description: "The host.", ...ANSWER },
+	body: NO_BODY,
+});
+
+export const RESUME_HOST = route({
+	methods: ["POST"],
+	path: "/v1/hosts/:host/resume",
+	access: "admin",
+	name: "resumeHost",
+	summary: "Starts workers on the host again.",
+	answer: { description: "The host.", ...ANSWER },
+	body: NO_BODY,
+});
+
+export const HOST_ROUTES = [LIST_HOSTS, DRAIN_HOST, RESUME_HOST] as const;

@@ -1,0 +1,131 @@
+/** On which host a new worker starts, with which GPUs, or why on none (D44). */
+import type { HostGpu } from "../hosts.ts";
+
+/** Settings of an endpoint's launcher, and what its workers need. */
+export interface PlacementQuery {
+	/** Names or labels; absent: any of the hosts. */
+	hosts?: readonly string[] | undefined;
+	gpuCount: number;
+	gpu?: GpuNeed | undefined;
+	/** `pack`: few hosts, as full as possible. */
+	placement: "pack" | "spread";
+	image: string;
+}
+
+export interface GpuNeed {
+	/** Part of the model's name, in any case. */
+	model?: string | undefined;
+	/** In 10^9 bytes. */
+	memoryMinGb?: number | undefined;
+}
+
+export interface PlacementHost {
+	name: string;
+	labels: readonly string[];
+	/** `unreachableMs`: for so long. */
+	state: "reachable" | "connecting" | { unreachableMs: number };
+	drained: boolean;
+	/** An object if they are not known, and why. */
+	gpus: readonly (HostGpu & { used: boolean })[] | { fault: string | undefined };
+	workers: number;
+	workersMax?: number | undefined;
+	/** On the host. */
+	images: readonly string[];
+}
+
+/** `reason`: a sentence that names every host that was asked for. */
+export type Placement = { host: string; gpus: readonly string[] } | { reason: string };
+
+/** The best host; of equal ones the first. */
+export function place(query: PlacementQuery, all: readonly PlacementHost[]): Placement {
+	const { hosts: wanted } = query;
+	const hosts = all.filter(
+		({ name, labels }) => !wanted || wanted.some((each) => each === name || labels.includes(each)),
+	);
+	if (hosts.length === 0) return { reason: noneNamed(wanted ?? [], all) };
+	const found = hosts.map((host) => ({ host, gpus: fit(query, host) }));
+	const fitting = found.flatMap(({ host, gpus }) =>
+		typeof gpus === "string" ? [] : [{ host, gpus }],
+	);
+	const [best] = fitting.toSorted((a, b) => compare(query, a.host, b.host));
+	if (best) return { host: best.host.name, gpus: best.gpus.map(({ id }) => id) };
+	const why = found.flatMap(({ host, gpus }) =>
+		typeof gpus === "string" ? [`${host.name}: ${gpus}`] : [],
+	);
+	return { reason: `No host has a place for a worker: ${why.join("; ")}.` };
+}
+
+/** Whether an image is on the host. A name without tag or digest means `latest`. */
+export function hasImage({ images }: Pick<PlacementHost, "images">, image: string): boolean {
+	const isTagged = /[:@][^/]*$/.test(image);
+	return images.includes(isTagged ? image : `${image}:latest`);
+}
+
+function noneNamed(wanted: readonly string[], all: readonly PlacementHost[]): string {
+	if (all.length === 0) return "No hosts are configured: add them to hosts in sluice.yaml.";
+	const names = all.map(({ name }) => name).join(", ");
+	return `No host has the name or label ${wanted.join(" or ")}; the configured hosts are ${names}.`;
+}
+
+/** The GPUs for the worker, the smallest that fit, or why it has no place there. */
+function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | string {
+	const { gpuCount, gpu } = query;
+	const { state, workers, workersMax = Infinity, gpus } = host;
+	if (state === "connecting") return "not connected yet";
+	if (typeof state === "object") return `unreachable for ${spanText(state.unreachableMs)}`;
+	if (host.drained) return "drained";
+	if (workers >= workersMax) return `${workers} of ${workersMax} workers run`;
+	if (gpuCount === 0) return [];
+	if ("fault" in gpus) return `its GPUs are not known (${gpus.fault ?? "not read yet"})`;
+	if (gpus.length === 0) return "no GPUs";
+	const suitable = gpus.filter((each) => suits(each, gpu));
+	const kind = kindText(gpu);
+	if (suitable.length < gpuCount && kind !== "")
+		return `${suitable.length} of ${gpus.length} GPUs ${suitable.length === 1 ? "is" : "are"}${kind}`;
+	const free = suitable.filter(({ used }) => !used);
+	if (free.length < gpuCount) {
+		const needed = gpuCount > 1 ? `, ${gpuCount} needed` : "";
+		return `${free.length} of ${suitable.length} GPUs${kind} free${needed}`;
+	}
+	return free.toSorted((a, b) => a.memoryGb - b.memoryGb).slice(0, gpuCount);
+}
+
+function suits({ model, memoryGb }: HostGpu, need: GpuNeed = {}): boolean {
+	return (
+		model.toLowerCase().includes((need.model ?? "").toLowerCase()) &&
+		memoryGb >= (need.memoryMinGb ?? 0)
+	);
+}
+
+function kindText({ model, memoryMinGb }: GpuNeed = {}): string {
+	const parts = [
+		...(model === undefined ? [] : [model]),
+		...(memoryMinGb === undefined ? [] : [`with ${memoryMinGb} GB or more`]),
+	];
+	return parts.length === 0 ? "" : ` ${parts.join(" ")}`;
+}
+
+/**
+ * Negative if `a` is better. Packing prefers a host with the image, then the fullest; spreading the
+ * emptiest, then one with the image.
+ */
+function compare(query: PlacementQuery, a: PlacementHost, b: PlacementHost): number {
+	const image = Number(hasImage(b, query.image)) - Number(hasImage(a, query.image));
+	const load = loadOf(query, a) - loadOf(query, b);
+	return query.placement === "pack" ? image || -load : load || image;
+}
+
+/** Workers, or for one that needs GPUs how few are free. */
+function loadOf({ gpuCount }: PlacementQuery, { gpus, workers }: PlacementHost): number {
+	if (gpuCount === 0 || "fault" in gpus) return workers;
+	return -gpus.filter(({ used }) => !used).length;
+}
+
+/** Rounded, so that a text does not change with each second. */
+function spanText(ms: number): string {
+	const seconds = Math.floor(ms / 10_000) * 10;
+	if (seconds === 0) return "less than 10 s";
+	if (seconds < 120) return `${seconds} s`;
+	const minutes = Math.floor(ms / 60_000);
+	return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+}

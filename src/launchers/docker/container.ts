@@ -1,0 +1,164 @@
+/** A worker's container at its daemon: its begin, its output and end, signals, removal. */
+import type { Clock } from "../../clock.ts";
+import type { ExitReason } from "../../core/workers/worker-reason.ts";
+import { LABELS } from "./container-options.ts";
+import { statusOf } from "./daemon.ts";
+import type { Daemon, InspectedContainer } from "./daemon.ts";
+import type { DockerHost } from "./host.ts";
+import { copyOutput } from "./output.ts";
+
+/** Pause between calls to an unresponsive daemon, ms. */
+const RETRY_MS = 1000;
+/** Poll interval of {@link begun}, ms. */
+const BEGIN_MS = 10;
+/** How long the processes of a running container may be unreadable: it may just have ended, ms. */
+const UNREADABLE_MS = 1000;
+/** Step of the grace countdown, ms: the delay until a shortened grace takes effect. */
+const STEP_MS = 25;
+/** Limit for a container to end after SIGKILL, and for retries of a signal, ms. */
+const KILL_TIMEOUT_MS = 10_000;
+
+const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
+
+export interface ContainerEnd {
+	code?: number;
+	reason?: ExitReason;
+}
+
+/**
+ * Copies output until the container ends, across times in which the host is unreachable; undefined
+ * once `left` aborts.
+ */
+export async function endOf(q: {
+	host: DockerHost;
+	container: string;
+	workerId: string;
+	left: AbortSignal;
+	clock: Clock;
+	logDir: string;
+	log: (message: string) => void;
+}): Promise<ContainerEnd | undefined> {
+	const { host, container, workerId, left, clock } = q;
+	for (let logged = false; !left.aborted; ) {
+		await host.reachable(left);
+		try {
+			await copyOutput(host.daemon, container, { logDir: q.logDir, workerId, signal: left });
+		} catch (error) {
+			if (!logged)
+				q.log(`the output of worker ${workerId} could not be read, trying again: ${String(error)}`);
+			logged = true;
+		}
+		try {
+			// Output may end just before the container. If copying failed, this is the pause.
+			await Promise.race([host.daemon.wait(container, left), clock.sleep(RETRY_MS, left)]);
+			const { State, HostConfig } = await host.daemon.inspect(container);
+			if (!State.Running) return endIn(State, HostConfig);
+		} catch (error) {
+			if (statusOf(error) === 404) return {};
+			await clock.sleep(RETRY_MS, left);
+		}
+	}
+	return undefined;
+}
+
+function endIn(
+	{ ExitCode, OOMKilled }: InspectedContainer["State"],
+	{ Memory = 0 }: InspectedContainer["HostConfig"],
+): ContainerEnd {
+	if (!OOMKilled) return { code: ExitCode };
+	const limit =
+		Memory > 0 ? `its limit of ${Math.round(Memory / 1024 ** 2)} MiB` : "its machine has";
+	const message = `Its container was killed: it used more memory than ${limit}.`;
+	return { code: ExitCode, reason: { code: "out_of_memory", message, crash: true } };
+}
+
+/** Resolves when the program has replaced the init process; throws if it cannot be executed. */
+export async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
+	const until = clock.now() + UNREADABLE_MS;
+	for (;;) {
+		try {
+			const rows = await daemon.top(container);
+			if (rows.some((row) => !INIT.test(row.at(-1) ?? ""))) return;
+		} catch {
+			const { State, Config } = await daemon.inspect(container);
+			if (State.Running) {
+				if (clock.now() >= until) return;
+			} else {
+				// Shell convention: 126 not executable, 127 not found.
+				if (State.ExitCode !== 126 && State.ExitCode !== 127) return;
+				const command = JSON.stringify(Config.Cmd ?? Config.Entrypoint);
+				throw new Error(
+					`the command ${command} was not found in the image, or may not be executed (exit code ${State.ExitCode})`,
+				);
+			}
+		}
+		await clock.sleep(BEGIN_MS);
+	}
+}
+
+/** SIGTERM, then SIGKILL once the grace, which may be shortened meanwhile, is over. */
+export async function endContainer(
+	clock: Clock,
+	daemon: Daemon,
+	worker: { readonly container?: string; graceLeftMs: number; readonly over: AbortController },
+): Promise<void> {
+	const { container, over } = worker;
+	if (container === undefined) return;
+	if (worker.graceLeftMs > 0) await signal(clock, daemon, container, "SIGTERM");
+	while (worker.graceLeftMs > 0 && !over.signal.aborted) {
+		await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), over.signal);
+		worker.graceLeftMs -= STEP_MS;
+	}
+	if (over.signal.aborted) return;
+	await signal(clock, daemon, container, "SIGKILL");
+	// A paused container may refuse the signal, or not act on it.
+	const thawed = await daemon.unpause(container).then(
+		() => true,
+		() => false,
+	);
+	if (thawed) await signal(clock, daemon, container, "SIGKILL");
+	await clock.sleep(KILL_TIMEOUT_MS, over.signal);
+	if (!over.signal.aborted)
+		throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
+}
+
+/** No error if the container has ended. Waits 10 s for a daemon that does not answer. */
+async function signal(
+	clock: Clock,
+	daemon: Daemon,
+	container: string,
+	name: "SIGTERM" | "SIGKILL",
+): Promise<void> {
+	const until = clock.now() + KILL_TIMEOUT_MS;
+	for (;;) {
+		try {
+			return await daemon.kill(container, name);
+		} catch (error) {
+			const status = statusOf(error);
+			if (status === 404 || status === 409) return;
+			if (status !== undefined || clock.now() >= until) throw error;
+			await clock.sleep(RETRY_MS);
+		}
+	}
+}
+
+/** No error if it is missing or being removed. */
+export async function remove(daemon: Daemon, container: string): Promise<void> {
+	try {
+		await daemon.remove(container);
+	} catch (error) {
+		if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
+	}
+}
+
+/** Removes containers of the service that belong to no worker; returns how many. */
+export async function removeOthers(
+	daemon: Daemon,
+	serviceId: string,
+	isKnown: (workerId: string) => boolean,
+): Promise<number> {
+	const found = await daemon.list({ label: `${LABELS.service}=${serviceId}`, all: true });
+	const strays = found.filter(({ Labels }) => !isKnown(Labels[LABELS.worker] ?? ""));
+	for (const { Id } of strays) await remove(daemon, Id);
+	return strays.length;
+}

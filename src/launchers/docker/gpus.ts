@@ -1,0 +1,51 @@
+/** The GPUs of a daemon's machine, read by `nvidia-smi` in a container. */
+import type { HostGpu } from "../../core/hosts.ts";
+import type { Daemon, DaemonInfo } from "./daemon.ts";
+import { framesOf } from "./output.ts";
+
+const QUERY = ["--query-gpu=uuid,name,memory.total", "--format=csv,noheader,nounits"];
+
+const MIB = 1024 ** 2;
+
+/** Whether the NVIDIA container toolkit is set up there. */
+export function hasNvidia({ Runtimes }: DaemonInfo): boolean {
+	return Runtimes?.["nvidia"] !== undefined;
+}
+
+/** `image`: any with glibc; the toolkit adds the program. Rejects with what it says. */
+export async function readGpus(daemon: Daemon, image: string): Promise<HostGpu[]> {
+	const { signal } = new AbortController();
+	const container = await daemon.create({
+		Image: image,
+		Entrypoint: ["nvidia-smi", ...QUERY],
+		Cmd: [],
+		Env: ["NVIDIA_DRIVER_CAPABILITIES=utility"],
+		HostConfig: {
+			NetworkMode: "none",
+			DeviceRequests: [{ Count: -1, Capabilities: [["gpu", "utility"]] }],
+		},
+	});
+	try {
+		await daemon.start(container);
+		await daemon.wait(container, signal);
+		const { State } = await daemon.inspect(container);
+		const frames = framesOf(await daemon.logs(container, { since: 0, signal, follow: false }));
+		const lines: string[] = [];
+		for await (const pieces of frames)
+			lines.push(...pieces.map((piece) => String(piece).replace(/^\S+ /, "").trim()));
+		if (State.ExitCode !== 0)
+			throw new Error(`nvidia-smi ended with exit code ${State.ExitCode}: ${lines.join(" ")}`);
+		return gpusIn(lines);
+	} finally {
+		await daemon.remove(container).catch(() => {});
+	}
+}
+
+/** Lines such as `GPU-8f1c, NVIDIA L4, 23034`, memory in MiB. */
+export function gpusIn(lines: readonly string[]): HostGpu[] {
+	return lines.flatMap((line) => {
+		const [, id, model, mib] = /^(\S+),\s*(.+?),\s*(\d+)$/.exec(line) ?? [];
+		if (id === undefined || model === undefined) return [];
+		return [{ id, model, memoryGb: Math.round((Number(mib) * MIB) / 1e8) / 10 }];
+	});
+}

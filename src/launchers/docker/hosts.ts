@@ -1,0 +1,163 @@
+/** The hosts of the configuration and `local`: the best one for a worker, and what they show (D44). */
+import { LOCAL } from "../../core/hosts.ts";
+import type { HostConfig, HostView } from "../../core/hosts.ts";
+import { place } from "../../core/workers/placement.ts";
+import type { Placement, PlacementHost } from "../../core/workers/placement.ts";
+import type { WorkerSpec } from "../launcher.ts";
+import { LABELS } from "./container-options.ts";
+import { dockerHost, gpusOf } from "./host.ts";
+import type { DockerHost, HostDeps } from "./host.ts";
+import type { DockerSettings } from "./settings.ts";
+
+/** A worker that has a place on a host, or is about to start there. */
+export interface PlacedWorker {
+	id: string;
+	host: DockerHost;
+	gpus: readonly string[];
+}
+
+export interface DockerHosts {
+	/** `local` too, which is opened when it is first needed. */
+	get(name: string): DockerHost | undefined;
+	/** Undefined, too, if `DOCKER_HOST` is invalid: a start reports that. */
+	find(name: string): DockerHost | undefined;
+	/** Those that were opened, and all of the configuration. */
+	all(): Iterable<DockerHost>;
+	/** Resolves when each host that may get the worker was checked, and its GPUs read if needed. */
+	ready(spec: WorkerSpec<DockerSettings>): Promise<void>;
+	/** Those that settings name, whether they may get workers now or not. */
+	named(settings: DockerSettings): DockerHost[];
+	place(spec: WorkerSpec<DockerSettings>, workers: Iterable<PlacedWorker>): Placement;
+	views(workers: Iterable<PlacedWorker>): HostView[];
+	/** Hosts by name that get no workers. */
+	setDrained(names: ReadonlySet<string>): void;
+	isDrained(host: DockerHost): boolean;
+	close(): void;
+}
+
+/** `serviceId`: whose containers are in `workers`. */
+export function dockerHosts(
+	{ hosts: configured }: HostConfig,
+	d: HostDeps & { serviceId: () => string | undefined },
+): DockerHosts {
+	const hosts = new Map<string, DockerHost>();
+	let drained: ReadonlySet<string> = new Set();
+
+	for (const [name, settings] of Object.entries(configured))
+		hosts.set(name, dockerHost(name, settings, d));
+
+	function get(name: string): DockerHost | undefined {
+		// Its GPUs are assigned by number unless the configuration lists the host.
+		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, dockerHost(LOCAL, { gpus: [] }, d));
+		return hosts.get(name);
+	}
+
+	/** Of all those that settings may name, in the order of the configuration. */
+	function candidates({ hosts: wanted }: DockerSettings): DockerHost[] {
+		if (wanted === undefined) return [get(LOCAL)!];
+		if (wanted !== "all" && wanted.includes(LOCAL)) get(LOCAL);
+		const names = wanted === "all" ? Object.keys(configured) : [...hosts.keys()];
+		return names.map((name) => hosts.get(name)!);
+	}
+
+	function named(settings: DockerSettings): DockerHost[] {
+		const { hosts: wanted } = settings;
+		return candidates(settings).filter(
+			({ name, settings: { labels = [] } }) =>
+				!Array.isArray(wanted) || wanted.some((each) => each === name || labels.includes(each)),
+		);
+	}
+
+	function usedGpus(host: DockerHost, workers: readonly PlacedWorker[]): Map<string, string> {
+		const used = new Map<string, string>();
+		for (const each of host.gpuContainers())
+			if (each.Labels[LABELS.service] !== d.serviceId())
+				for (const gpu of gpusOf(each)) used.set(gpu, "");
+		for (const { id, gpus } of workers) for (const gpu of gpus) used.set(gpu, id);
+		return used;
+	}
+
+	function placementHost(host: DockerHost, all: readonly PlacedWorker[]): PlacementHost {
+		const { name, settings, isReachable, unreachableMs, images, gpus } = host;
+		const workers = all.filter((each) => each.host === host);
+		const used = usedGpus(host, workers);
+		const ms = unreachableMs();
+		return {
+			name,
+			labels: settings.labels ?? [],
+			state: ms !== undefined ? { unreachableMs: ms } : isReachable() ? "reachable" : "connecting",
+			drained: drained.has(name),
+			gpus: gpus()?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? {
+				fault: host.gpuFault(),
+			},
+			workers: workers.length,
+			workersMax: settings.workersMax,
+			images: images(),
+		};
+	}
+
+	return {
+		get,
+		find(name) {
+			try {
+				return get(name);
+			} catch (error) {
+				d.log(String(error));
+				return undefined;
+			}
+		},
+		all: () => hosts.values(),
+		async ready(spec) {
+			await Promise.all(
+				candidates(spec.settings).map(async (host) => {
+					await host.checked();
+					if (gpuCountOf(spec) > 0 && host.isReachable()) await host.findGpus(spec.settings.image);
+				}),
+			);
+		},
+		named,
+		place(spec, workers) {
+			const { hosts: wanted, gpu, placement = "pack", image } = spec.settings;
+			const query = {
+				hosts: Array.isArray(wanted) ? wanted : undefined,
+				gpuCount: gpuCountOf(spec),
+				gpu,
+				placement,
+				image,
+			};
+			const all = [...workers];
+			return place(
+				query,
+				candidates(spec.settings).map((host) => placementHost(host, all)),
+			);
+		},
+		views(workers) {
+			const all = [...workers];
+			return [...hosts.values()].map((host) => {
+				const own = all.filter((each) => each.host === host);
+				const used = usedGpus(host, own);
+				return {
+					...host.view(),
+					drained: drained.has(host.name),
+					workersMax: host.settings.workersMax,
+					gpus: (host.gpus() ?? []).map((gpu) => ({
+						...gpu,
+						used: used.has(gpu.id),
+						worker: used.get(gpu.id) || undefined,
+					})),
+					workers: own.map(({ id }) => id),
+				};
+			});
+		},
+		setDrained: (names) => void (drained = names),
+		isDrained: ({ name }) => drained.has(name),
+		close() {
+			for (const host of hosts.values()) host.close();
+		},
+	};
+}
+
+/** Without `hosts` its GPUs are assigned by number, not here. */
+function gpuCountOf({ settings, gpuCount }: WorkerSpec<DockerSettings>): number {
+	return settings.hosts === undefined ? 0 : gpuCount;
+}

@@ -1,0 +1,308 @@
+/**
+ * The docker launcher on two machines, one reached by ssh and one by TLS (D44): the common contract,
+ * placement, and what happens when a machine or its daemon is unreachable.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { systemClock as clock } from "../../src/clock.ts";
+import type { HostSettings } from "../../src/core/hosts.ts";
+import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
+import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
+import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
+import { IMAGE } from "../support/docker.ts";
+import { noHosts, titledHosts, twoMachines } from "../support/docker-hosts.ts";
+import type { Machine, TwoMachines } from "../support/docker-hosts.ts";
+import { until } from "../support/until.ts";
+import { conformance, exitsOf } from "./index.ts";
+import { SCRIPTS } from "./sample-workers.ts";
+
+const root = mkdtempSync(join(tmpdir(), "sluice-docker-"));
+const logDir = join(root, "logs");
+const serviceId = `test-${randomUUID()}`;
+const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
+
+type Spec = WorkerSpec<DockerSettings>;
+
+function script(text: string, settings: Partial<DockerSettings>, change: Partial<Spec> = {}): Spec {
+	const workerId = `worker-${randomUUID()}`;
+	mkdirSync(join(root, workerId));
+	return {
+		workerId,
+		endpoint: "sample",
+		env: { PATH: "/bin", PIDS: join(root, workerId) },
+		serviceId,
+		settings: {
+			type: "docker",
+			image: IMAGE,
+			command: ["sh", "-c", text],
+			volumes: [`${root}:${root}`],
+			network: "none",
+			hosts: "all",
+			...settings,
+		},
+		url: "http://sluice.example:9",
+		gpus: [],
+		gpuCount: 0,
+		workersMax: 3,
+		stopGraceMs: 5000,
+		...change,
+	};
+}
+
+describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machines"), () => {
+	let two: TwoMachines;
+	let hosts: Record<string, HostSettings>;
+	const opened: { launcher: Launcher; started: string[] }[] = [];
+	const path = process.env["PATH"];
+
+	beforeAll(async () => {
+		two = await twoMachines({ gpus: 2 });
+		process.env["PATH"] = two.path;
+		hosts = { rig1: two.rig1.settings, rig2: two.rig2.settings };
+	}, 120_000);
+	afterEach(async () => {
+		for (const { launcher, started } of opened.splice(0)) {
+			await Promise.allSettled(started.map((id) => launcher.stop(id, 0)));
+			await launcher.close();
+		}
+	});
+	afterAll(async () => {
+		process.env["PATH"] = path;
+		await two?.close();
+		rmSync(root, { recursive: true, force: true });
+	}, 60_000);
+
+	function open({ lostAfterMs = 300_000, only = hosts } = {}) {
+		const said: string[] = [];
+		const log = (message: string): void => void said.push(message);
+		const config = { hosts: only, lostAfterMs };
+		const launcher = dockerLauncher({ clock, logDir, serviceEnv: {}, log, hosts: config });
+		const started: string[] = [];
+		const notices: Notice[] = [];
+		const handles = new Map<string, Handle>();
+		launcher.onNotice!((notice) => notices.push(notice));
+		launcher.onHandle!((id, handle) => handles.set(id, handle));
+		opened.push({ launcher, started });
+		return {
+			launcher,
+			said,
+			handles,
+			exits: exitsOf(launcher),
+			start: (spec: Spec) => {
+				started.push(spec.workerId);
+				return launcher.start(spec);
+			},
+			reason: (id: string) => {
+				const last = notices.findLast(({ workerId }) => workerId === id);
+				return last && "message" in last ? last.message : undefined;
+			},
+			view: (name: string) => launcher.hosts!.views().find((host) => host.name === name)!,
+		};
+	}
+
+	const containers = async ({ docker }: Machine, label: string): Promise<string[]> =>
+		(await docker("ps", "--all", "--quiet", "--filter", `label=${label}`))
+			.split("\n")
+			.filter((id) => id !== "");
+
+	async function processesOn(machine: Machine, workerId: string): Promise<number> {
+		let count = 0;
+		for (const id of await containers(machine, `sluice.worker=${workerId}`)) {
+			const rows = (await machine.docker("top", id, "-eo", "pid,args").catch(() => "")).split("\n");
+			const commands = rows.slice(1).map((row) => row.replace(/^\s*\d+\s+/, ""));
+			count += commands.filter((each) => !/^(\/sbin\/docker-init|sleep 0)/.test(each)).length;
+		}
+		return count;
+	}
+
+	describe.each(["rig1", "rig2"] as const)("%s", (name) => {
+		let foreign = "";
+		beforeAll(async () => {
+			const command = ["run", "--detach", "--network", "none", IMAGE, "/bin/sleep", "600"];
+			foreign = await two[name].docker(...command);
+		});
+		conformance("docker", {
+			open: () =>
+				dockerLauncher({
+					clock,
+					logDir,
+					serviceEnv: {},
+					log() {},
+					hosts: { hosts: { [name]: hosts[name]! }, lostAfterMs: 300_000 },
+				}),
+			spec: (behaviour) =>
+				script(SCRIPTS[behaviour], {}, { serviceId: `${serviceId}-contract-${name}` }),
+			ready: (spec) =>
+				until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
+			release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
+			processes: ({ workerId }) => processesOn(two[name], workerId),
+			reused: (handle) => ({ ...handle, container: foreign }),
+			reportsAdopted: true,
+		});
+	});
+
+	it("D44: gives each worker GPUs of its own, and lets one wait until some are free", async () => {
+		const { start, launcher, reason, handles, view } = open();
+		const need = (): Spec => script(SCRIPTS.runs, { gpu: { model: "L4" } }, { gpuCount: 1 });
+		const [one, two1, three] = [need(), need(), need()];
+		const first = await start(one);
+		await start(two1);
+		expect(first).toMatchObject({ host: "rig1", hostGpus: "GPU-rig1-0" });
+		const devices = await two.rig1.docker(
+			...["inspect", "--format", "{{json .HostConfig.DeviceRequests}}", String(first["container"])],
+		);
+		expect(JSON.parse(devices)).toMatchObject([{ DeviceIDs: ["GPU-rig1-0"] }]);
+		expect(await start(three)).toEqual({});
+		expect(reason(three.workerId)).toBe(
+			"No host has a place for a worker: rig1: 0 of 2 GPUs L4 free; rig2: 0 of 2 GPUs are L4.",
+		);
+		expect(view("rig1").gpus.map(({ worker }) => worker)).toEqual([one.workerId, two1.workerId]);
+		await launcher.stop(one.workerId, 0);
+		await until("the third runs", () => reason(three.workerId) === undefined);
+		expect(handles.get(three.workerId)).toMatchObject({ hostGpus: "GPU-rig1-0" });
+	});
+
+	it("D44: a worker that waits for a host can be stopped", async () => {
+		const { start, launcher, exits } = open();
+		const spec = script(SCRIPTS.runs, { gpu: { model: "H100" } }, { gpuCount: 1 });
+		expect(await start(spec)).toEqual({});
+		await launcher.stop(spec.workerId, 600_000);
+		expect(exits.of(spec.workerId)).toHaveLength(1);
+	});
+
+	it("D44: a service that does not know its handle yet does not adopt it, and removes its container", async () => {
+		const first = open();
+		const spec = script(SCRIPTS.runs, { hosts: ["rig2"] });
+		await first.start(spec);
+		await first.launcher.close();
+		const { launcher } = open();
+		expect(await launcher.adopt(spec.workerId, {})).toBe(false);
+		await launcher.removeStrays({ serviceId, recorded: [spec.workerId], endpoints: [] });
+		await until(
+			"its container is removed",
+			async () => (await containers(two.rig2, `sluice.worker=${spec.workerId}`)).length === 0,
+		);
+	});
+
+	it("D44: a daemon that is killed and restarted ends no worker", { timeout: 60_000 }, async () => {
+		const { start, launcher, exits, view, reason } = open();
+		const specs = [
+			script(SCRIPTS.runs, { hosts: ["rig1"] }),
+			script(SCRIPTS.runs, { hosts: ["rig1"] }),
+		];
+		for (const spec of specs) await start(spec);
+		await two.rig1.kill();
+		await until("it is noticed", () => view("rig1").state === "unreachable");
+		expect(view("rig1").fault).toMatch(/ssh reaches \S+, but not the Docker daemon at/);
+		const late = script(SCRIPTS.runs, { hosts: ["rig1"] });
+		expect(await start(late)).toEqual({});
+		expect(reason(late.workerId)).toMatch(/rig1: unreachable for less than 10 s/);
+		await expect(launcher.stop(specs[0]!.workerId, 0)).rejects.toThrow(
+			/could not be ended: host rig1 is unreachable/,
+		);
+		await two.rig1.start();
+		await until("the late one runs", async () => (await launcher.list()).length === 3);
+		expect(specs.flatMap(({ workerId }) => exits.of(workerId))).toEqual([]);
+		expect(await Promise.all(specs.map(({ workerId }) => processesOn(two.rig1, workerId)))).toEqual(
+			[1, 1],
+		);
+		await launcher.stop(specs[0]!.workerId, 0);
+		expect(exits.of(specs[0]!.workerId)).toHaveLength(1);
+	});
+
+	it("D44: workers of an unreachable machine are adopted, and watched again when it returns", {
+		timeout: 60_000,
+	}, async () => {
+		const first = open();
+		const spec = script(SCRIPTS.orphans, { hosts: ["rig2"] });
+		const handle = await first.start(spec);
+		await first.launcher.close();
+		await two.rig2.connect(false);
+		const { launcher, exits, said, view } = open();
+		try {
+			expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+			expect(said.at(-1)).toMatch(/is adopted without an answer/);
+			await until("it is unreachable", () => view("rig2").state === "unreachable");
+			writeFileSync(join(folder(spec), "release"), "");
+		} finally {
+			await two.rig2.connect(true);
+		}
+		expect(await exits.next(spec.workerId)).toMatchObject({ code: 3 });
+	});
+
+	it("D44: the worker of a lost machine is given up when it is to be stopped, and removed later", {
+		timeout: 60_000,
+	}, async () => {
+		const { start, launcher, exits, view } = open({ lostAfterMs: 1 });
+		const [lost, kept] = [script(SCRIPTS.runs, {}), script(SCRIPTS.runs, {})];
+		for (const spec of [lost, kept]) {
+			spec.settings.hosts = ["rig2"];
+			await start(spec);
+		}
+		await two.rig2.connect(false);
+		try {
+			await until("it is unreachable", () => view("rig2").state === "unreachable", 30_000);
+			await launcher.stop(lost.workerId, 0);
+			expect(exits.of(lost.workerId)).toMatchObject([
+				{ reason: { code: "node_failed", crash: false } },
+			]);
+			expect(view("rig2").workers).toEqual([kept.workerId]);
+		} finally {
+			await two.rig2.connect(true);
+		}
+		await until("it is reachable", () => view("rig2").state === "reachable");
+		expect(await processesOn(two.rig2, lost.workerId)).toBe(0);
+		expect(await processesOn(two.rig2, kept.workerId)).toBe(1);
+		expect(exits.of(kept.workerId)).toEqual([]);
+	});
+
+	it("D44: a drained host gets no worker, and those it has are to end", async () => {
+		const { start, launcher, reason } = open();
+		const [one, other] = [script(SCRIPTS.runs, { hosts: ["rig1"] }), script(SCRIPTS.runs, {})];
+		await start(one);
+		launcher.hosts!.setDrained(new Set(["rig1"]));
+		expect(reason(one.workerId)).toBe("Host rig1 is drained.");
+		expect(await start(other)).toMatchObject({ host: "rig2" });
+		const last = script(SCRIPTS.runs, { hosts: ["small"] });
+		expect(await start(last)).toEqual({});
+		expect(reason(last.workerId)).toMatch(/rig1: drained/);
+		launcher.hosts!.setDrained(new Set());
+		await until("it runs", async () => (await launcher.list()).includes(last.workerId));
+	});
+
+	it("D44: refuses an address that only this machine reaches, with the setting to change", async () => {
+		const { start } = open();
+		const spec = script("", { hosts: ["rig1"] }, { url: "http://127.0.0.1:8080" });
+		await expect(start(spec)).rejects.toThrow(
+			/: on host rig1, workers there do not reach .*: set hosts.rig1.workerUrl or publicUrl/,
+		);
+	});
+
+	it("D44: reads the GPUs of a machine by nvidia-smi in a container", async () => {
+		const image = "sluice-test-smi:1";
+		writeFileSync(
+			join(root, "nvidia-smi"),
+			"#!/bin/sh\necho 'GPU-a, NVIDIA L4, 23034'\necho 'GPU-b, NVIDIA L4, 23034'\n",
+			{ mode: 0o755 },
+		);
+		const make = await two.rig1.docker("create", "--network", "none", IMAGE, "/bin/true");
+		await two.rig1.docker("cp", join(root, "nvidia-smi"), `${make}:/bin/nvidia-smi`);
+		await two.rig1.docker("commit", "--change", "ENV PATH=/bin", make, image);
+		const { gpus: _, ...settings } = two.rig1.settings;
+		const { start, view } = open({ only: { rig1: { ...settings, gpuImage: image } } });
+		const spec = script(SCRIPTS.runs, {}, { gpuCount: 2 });
+		expect(await start(spec)).toMatchObject({ hostGpus: "GPU-a,GPU-b" });
+		expect(view("rig1").gpus).toEqual(
+			["GPU-a", "GPU-b"].map((id) => ({
+				id,
+				model: "NVIDIA L4",
+				memoryGb: 24.2,
+				used: true,
+				worker: spec.workerId,
+			})),
+		);
+	});
+});
