@@ -218,6 +218,10 @@ export const RULES: readonly Rule[] = [
 		says: "What jobs have stored is bounded in bytes, for each endpoint, each stream and the whole store.",
 	},
 	{
+		id: "D44",
+		says: "Workers are placed on Docker hosts; an unreachable host ends no worker, a lost one is replaced.",
+	},
+	{
 		id: "D45",
 		says: "Images are pulled by policy, with progress and reasons; logins to registries are encrypted.",
 	},

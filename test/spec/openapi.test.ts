@@ -32,7 +32,10 @@ beforeAll(async () => {
 			deleted: {},
 			slow: { limits: { status: { concurrent: 0 } } },
 		},
-		settings: { webhooks: { allowPrivateNetworks: true } },
+		settings: {
+			webhooks: { allowPrivateNetworks: true },
+			hosts: { rig1: { docker: "unix:///nowhere/docker.sock", workersMax: 2 } },
+		},
 		clock,
 	});
 	worker = await handWorker(service, EP);
@@ -87,6 +90,7 @@ async function ask(
 			| "receiver"
 			| "key"
 			| "session"
+			| "host"
 			| "registry"
 			| "route",
 			string
@@ -296,6 +300,13 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("enableReceiver", { endpoint, receiver });
 	});
 
+	it("D44: hosts", async () => {
+		const { hosts } = (await ask("listHosts")).json;
+		expect(hosts).toMatchObject([{ name: "rig1", drained: false, workersMax: 2, workers: [] }]);
+		expect((await ask("drainHost", { host: "rig1" })).json).toMatchObject({ drained: true });
+		expect((await ask("resumeHost", { host: "rig1" })).json).toMatchObject({ drained: false });
+	});
+
 	it("D45: registries", async () => {
 		await ask("putRegistry", { registry: "ghcr.io" }, { body: { username: "a", password: "b" } });
 		expect((await ask("listRegistries")).json.registries).toHaveLength(1);
@@ -363,6 +374,7 @@ describe("D2: refusals are those that the document names", () => {
 		["receiver_not_found", "enableReceiver", { receiver: "none.example" }, {}],
 		["key_not_found", "revokeKey", { key: "1" }, {}],
 		["session_not_found", "endSession", { session: "1" }, {}],
+		["host_not_found", "drainHost", { host: "none" }, {}],
 		["registry_not_found", "removeRegistry", { registry: "none" }, {}],
 		["bad_query", "endSessions", { query: "?key=" }, {}],
 		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],

@@ -14,6 +14,7 @@ const IN_PATH: Readonly<Record<string, string>> = {
 	receiver: "$RECEIVER",
 	key: "$KEY_ID",
 	session: "$SESSION_ID",
+	host: "rig1",
 	registry: "registry.example.com",
 };
 

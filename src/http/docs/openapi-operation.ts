@@ -1,4 +1,5 @@
 /** One operation of `/openapi.json`. */
+import { HOST_NAME } from "../../core/hosts.ts";
 import { ERROR, OPENAI_ERROR } from "../../api/errors.ts";
 import type { Answer, Body, RouteDefinition } from "../../api/route.ts";
 import type { JsonSchema } from "../../api/schema.ts";
@@ -69,6 +70,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
+	host: { description: "Name of the host.", schema: HOST_NAME, example: "rig1" },
 	registry: {
 		description: "Host of the registry, perhaps with its port.",
 		schema: { type: "string" },

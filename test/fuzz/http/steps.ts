@@ -53,6 +53,7 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	receiver: fc.constant("127.0.0.1:9"),
 	key: fc.constant("@keyid"),
 	session: fc.constant("none"),
+	host: fc.constantFrom("rig1", "local"),
 	registry: fc.constantFrom("ghcr.io", "registry.example.com%3A5000"),
 };
 const encoded = oddText.map((text) => encodeURIComponent(text.toWellFormed()));
