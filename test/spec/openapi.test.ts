@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { ON_POSTGRES } from "../support/service-store.ts";
+import type { PathParams } from "../../src/api/route.ts";
 import { KEY, call, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { endWith, handWorker, submitted } from "./hand-worker.ts";
@@ -81,21 +82,7 @@ const answered = new Set<string>();
  */
 async function ask(
 	id: string,
-	q: Partial<
-		Record<
-			| "endpoint"
-			| "job"
-			| "worker"
-			| "delivery"
-			| "receiver"
-			| "key"
-			| "session"
-			| "host"
-			| "registry"
-			| "route",
-			string
-		>
-	> & {
+	q: Partial<PathParams & { route: string }> & {
 		query?: string;
 		step?: number;
 	} = {},
