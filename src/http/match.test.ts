@@ -29,6 +29,7 @@ const NONE = {
 	receiver: "",
 	key: "",
 	session: "",
+	registry: "",
 	rest: "",
 };
 
@@ -41,6 +42,14 @@ describe("matcher", () => {
 		]);
 		expect(found!.params).toEqual({ ...NONE, endpoint: "ep", job: "j-1" });
 		expect(match("/w/a/b/c")?.params).toEqual({ ...NONE, endpoint: "a", worker: "b", job: "c" });
+	});
+
+	it("a path below a fixed segment that no row has is the rest of the * beside it", () => {
+		const files = matcher([row(["GET"], "/files/*"), row(["GET"], "/files/list")]);
+		expect(files("/files/list")!.params).toEqual(NONE);
+		for (const rest of ["list/", "list/a", "lists", "a/list"])
+			expect(files(`/files/${rest}`)!.params).toEqual({ ...NONE, rest });
+		expect(files("/files/")).toBeUndefined();
 	});
 
 	it("rows of one path stand together", () => {
@@ -138,6 +147,7 @@ describe("matcher", () => {
 						receiver: job,
 						key: job,
 						session: job,
+						registry: job,
 						token: job,
 					};
 					const found = find(

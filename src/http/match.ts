@@ -55,26 +55,29 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			rest: "",
 		};
 		let at: Node<R> | undefined = root;
+		/** The innermost `*` on the way, for paths that no other route has. */
+		let open: { tail: Node<R>; start: number; params: PathParams } | undefined;
 		for (let start = 1; start <= path.length && at; ) {
 			const slash = path.indexOf("/", start);
 			const end = slash < 0 ? path.length : slash;
 			const segment = path.slice(start, end);
+			if (at.tail && segment !== "") open = { tail: at.tail, start, params: { ...params } };
 			const fixed: Node<R> | undefined = at.fixed.get(segment);
 			if (fixed) at = fixed;
 			else {
-				const { parameter, tail }: Node<R> = at;
-				at = segment === "" ? undefined : (parameter ?? tail);
-				const whole = at !== undefined && at === tail;
+				at = segment === "" ? undefined : at.parameter;
 				if (at) {
-					const value = decoded(whole ? path.slice(start) : segment);
+					const value = decoded(segment);
 					if (value === undefined) return undefined;
 					params[at.name as keyof PathParams] = value;
 				}
-				if (whole) break;
 			}
 			start = end + 1;
 		}
-		return at && at.byMethod.size > 0 ? { byMethod: at.byMethod, params } : undefined;
+		if (at && at.byMethod.size > 0) return { byMethod: at.byMethod, params };
+		const rest = open && decoded(path.slice(open.start));
+		if (!open || rest === undefined) return undefined;
+		return { byMethod: open.tail.byMethod, params: { ...open.params, rest } };
 	};
 }
 

@@ -10,14 +10,7 @@
  * - Any other news, and a wait that ends without news, is followed by a read of the store, so the
  *   end of a job, its loss and its removal are seen as without this file.
  */
-import type { CompletionWaiters } from "./wait.ts";
-
-/** Chunks `from`, `from` + 1, ... of a running attempt. */
-export interface LivePart {
-	from: number;
-	chunks: readonly string[];
-	attempt: number;
-}
+import type { CompletionWaiters, LivePart } from "./wait.ts";
 
 export interface Follower {
 	/** The part at `from`, if it is here. */

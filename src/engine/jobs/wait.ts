@@ -2,13 +2,19 @@
 import type { Clock } from "../../clock.ts";
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import type { LivePart } from "./live-chunks.ts";
 
 /** The client of a connection. */
 export interface Caller {
 	disconnected: boolean;
 	/** Called once when the connection closes before its response. */
 	onDisconnect?: (() => void) | undefined;
+}
+
+/** Chunks `from`, `from` + 1, ... of a running attempt. */
+export interface LivePart {
+	from: number;
+	chunks: readonly string[];
+	attempt: number;
 }
 
 export interface CompletionWait<T> {
