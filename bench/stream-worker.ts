@@ -1,0 +1,12 @@
+/** A worker that streams events (`stream.ts`). */
+import { start } from "../src/worker/index.ts";
+import { events } from "./stream-chunks.ts";
+import type { StreamInput } from "./stream-chunks.ts";
+
+await start({
+	async *handler({ input }: { input: { openai_input?: StreamInput } }) {
+		if (input.openai_input) yield* events(input.openai_input);
+		yield "data: [DONE]\n\n";
+	},
+	concurrency: 256,
+});
