@@ -10,9 +10,10 @@ import { freePort } from "../support/free-port.ts";
 import { IMAGE } from "../support/docker.ts";
 import { noHosts, titledHosts, twoMachines } from "../support/docker-hosts.ts";
 import type { Machine, TwoMachines } from "../support/docker-hosts.ts";
-import { call } from "../support/service.ts";
+import { call, KEY } from "../support/service.ts";
 import type { ServiceProcess } from "../support/service.ts";
 import { until, within } from "../support/until.ts";
+import { sluice } from "./command.ts";
 import { ended, run, site, started, WORKER } from "./site.ts";
 import type { Site } from "./site.ts";
 
@@ -248,6 +249,48 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		await until("the old one is removed", async () => (await lost!.docker(...left)) === "");
 		place.allow("allowed");
 		expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED", retries: 1 });
+	});
+
+	it("D36, D44: 'sluice hosts' drains a machine: its worker ends after its job, the next is elsewhere", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = await hostSite(test);
+		let service = await place.begin({ [place.id]: place.contained({ workersMax: 2 }) });
+		const env = { SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
+		const hosts = async (...args: string[]): Promise<string> => {
+			const { code, stdout, stderr } = await sluice(test, ["hosts", ...args], {
+				cwd: place.folder.path,
+				env,
+			});
+			expect(code, stderr).toBe(0);
+			return stdout;
+		};
+		const id = await run(service, place.id, { until: "allowed" });
+		await started(place, id);
+		expect((await containers(place)).map((each) => each.length)).toEqual([1, 0]);
+		expect(await hosts()).toMatch(/^rig1 +reachable +\S+ \S+ +0 of 1 used +1 .*GB/m);
+		expect(await hosts("drain", "rig1")).toMatch(/^Host rig1 is drained/);
+		const other = await run(service, place.id, {});
+		expect(await ended(service, place.id, other)).toMatchObject({ status: "COMPLETED" });
+		expect((await containers(place)).map((each) => each.length)).toEqual([1, 1]);
+		await service.end("SIGKILL");
+		service = await place.again();
+		expect(await hosts()).toMatch(/^rig1 +reachable, drained /m);
+		place.allow("allowed");
+		expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		await until("the machine is empty", async () => (await containers(place))[0]!.length === 0);
+		expect(await hosts("resume", "rig1")).toBe("Host rig1 is resumed.\n");
+		expect(await hosts()).toMatch(/^rig1 +reachable +/m);
+		const { entries } = (await call(service.url, "/v1/audit")).json;
+		expect(
+			entries.map(({ action, subject }: { action: string; subject: string[] }) => [
+				action,
+				subject,
+			]),
+		).toEqual([
+			["resumeHost", ["rig1"]],
+			["drainHost", ["rig1"]],
+		]);
 	});
 
 	it("D29, D44: missing image, crash loop, too little memory, no place: each has its reason within 15 s", {
