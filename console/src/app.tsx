@@ -15,6 +15,7 @@ const AllWorkersPage = lazy(() =>
 	import("./pages/workers.tsx").then(({ AllWorkersPage: page }) => ({ default: page })),
 );
 const WebhooksPage = lazy(() => import("./pages/webhooks.tsx"));
+const HostsPage = lazy(() => import("./pages/hosts.tsx"));
 const KeysPage = lazy(() => import("./pages/keys.tsx"));
 const AuditPage = lazy(() => import("./pages/audit.tsx"));
 
@@ -39,6 +40,7 @@ function pageOf(first: string, id: string | undefined, rest: readonly string[]):
 		return <EndpointPage key={id} id={id} path={rest} />;
 	if (first === "workers") return <AllWorkersPage />;
 	if (first === "webhooks") return <WebhooksPage />;
+	if (first === "hosts") return <HostsPage />;
 	if (first === "keys") return <KeysPage />;
 	if (first === "audit") return <AuditPage />;
 	return (

@@ -41,10 +41,11 @@ function two(value: number, size: number, big: string, small: string): string {
 	return `${Math.floor(value / size)} ${big}${rest > 0 ? ` ${rest} ${small}` : ""}`;
 }
 
-/** Bytes as `12 kB`. */
+/** Bytes as `12 kB`, `3.4 MB`, `120 GB`. */
 export function bytes(size: number): string {
 	if (size < 1000) return `${size} B`;
-	return size < 1e6 ? `${NUMBER.format(size / 1000)} kB` : `${NUMBER.format(size / 1e6)} MB`;
+	if (size < 1e6) return `${NUMBER.format(size / 1000)} kB`;
+	return size < 1e9 ? `${NUMBER.format(size / 1e6)} MB` : `${NUMBER.format(size / 1e9)} GB`;
 }
 
 /** A reason with its percentage: `Pulling image a:1, 43 %.` */

@@ -6,6 +6,7 @@ import { T } from "./text.ts";
 export const GLOBAL_PAGES = [
 	{ path: "overview", name: T.pages.overview, icon: "overview" },
 	{ path: "workers", name: T.pages.workers, icon: "worker" },
+	{ path: "hosts", name: T.pages.hosts, icon: "host", admin: true },
 	{ path: "webhooks", name: T.pages.webhooks, icon: "webhook" },
 	{ path: "keys", name: T.pages.keys, icon: "key", admin: true },
 	{ path: "audit", name: T.pages.audit, icon: "list", admin: true },

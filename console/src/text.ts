@@ -45,6 +45,7 @@ export const T = {
 	pages: {
 		overview: "Overview",
 		workers: "Workers",
+		hosts: "Hosts",
 		webhooks: "Webhooks",
 		keys: "API keys",
 		audit: "Audit log",
@@ -59,6 +60,10 @@ export const T = {
 		settings: "Settings",
 	},
 	states: {
+		unused: "Not used yet",
+		connecting: "Connecting",
+		reachable: "Reachable",
+		unreachable: "Unreachable",
 		IN_QUEUE: "Waiting",
 		IN_PROGRESS: "Running",
 		COMPLETED: "Completed",
@@ -269,6 +274,54 @@ export const T = {
 		endOthersText: "Everyone but you has to sign in again, with any key.",
 		othersEnded: "All other sessions were ended.",
 	},
+	hosts: {
+		for: "for",
+		address: "Docker",
+		version: "Docker version",
+		disk: "Free disk",
+		workers: "Workers",
+		of: (workers: string, max: string) => `${workers} of ${max}`,
+		noWorkers: "none",
+		images: "Images",
+		noImages: "none known",
+		gpus: "GPUs",
+		noGpus: "none known",
+		gpusOf: (host: string) => `GPUs of ${host}`,
+		model: "GPU",
+		memory: "Memory",
+		heldBy: "Worker",
+		free: "Free",
+		otherService: "another service",
+		drain: "Drain",
+		drained: "Drained",
+		draining: "The host gets no more workers.",
+		drainTitle: (host: string) => `Drain ${host}?`,
+		drainText: (workers: number) =>
+			"No more workers start there until it is resumed. " +
+			(workers === 0
+				? "It has none now."
+				: workers === 1
+					? "Its worker finishes its jobs and is replaced on another host."
+					: `Its ${workers} workers finish their jobs and are replaced on other hosts.`),
+		resume: "Resume",
+		resumed: "The host gets workers again.",
+		resumeTitle: (host: string) => `Resume ${host}?`,
+		resumeText: "Workers start there again when jobs need them.",
+		none: "No other machines.",
+		how: "Workers can run on several machines with Docker. Add them to sluice.yaml, and name them in an endpoint's launcher:",
+		example: "Example for sluice.yaml",
+		config: `publicUrl: http://192.168.1.10:8080
+hosts:
+  rig1:
+    docker: ssh://sluice@rig1
+endpoints:
+  ocr:
+    launcher:
+      type: docker
+      image: my-ocr-worker:1.2
+      hosts: all`,
+		mayNot: "Seeing hosts requires an admin key.",
+	},
 	audit: {
 		at: "Time",
 		key: "Key",
@@ -295,6 +348,8 @@ export const T = {
 			renewWebhookSecret: "Create webhook secret",
 			workerEnv: "Create worker token",
 			stopWorker: "Stop worker",
+			drainHost: "Drain host",
+			resumeHost: "Resume host",
 			createKey: "Create key",
 			rotateKey: "Rotate key",
 			revokeKey: "Revoke key",

@@ -14,6 +14,17 @@ import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from 
 
 const here = site({
 	endpoints: (place) => ({ work: place.stage({ name: "Works" }), waiting: { name: "Waits" } }),
+	settings: {
+		hosts: {
+			rig1: {
+				docker: "tcp://127.0.0.1:1",
+				insecure: true,
+				workerUrl: "http://127.0.0.1:9",
+				labels: ["small"],
+				gpus: [{ id: "GPU-0a", model: "NVIDIA L4", memoryGb: 24.2 }],
+			},
+		},
+	},
 });
 
 /** Ids of what the pages show. */
@@ -92,6 +103,14 @@ const PAGES: readonly {
 	{ name: "connect", at: () => "#/endpoints/work/connect", ready: () => "runsync" },
 	{ name: "settings", at: () => "#/endpoints/work/settings", ready: () => T.settings.delete },
 	{ name: "workers", at: () => "#/workers", ready: () => made.worker },
+	{ name: "hosts", at: () => "#/hosts", ready: () => "NVIDIA L4" },
+	{
+		name: "drain a host",
+		at: () => "#/hosts",
+		ready: () => "NVIDIA L4",
+		before: (page) => press(page, `${T.hosts.drain} rig1`),
+		after: (page) => page.keyboard.press("Escape"),
+	},
 	{ name: "webhooks", at: () => "#/webhooks", ready: () => T.webhooks.redeliver },
 	{ name: "keys", at: () => "#/keys", ready: () => T.keys.never },
 	{ name: "audit", at: () => "#/audit", ready: () => T.audit.ok },

@@ -7,6 +7,7 @@ import type { ReactNode } from "react";
 const PATHS = {
 	overview: "M2.5 2.5h4.5v4.5h-4.5zM9 2.5h4.5v4.5h-4.5zM2.5 9h4.5v4.5h-4.5zM9 9h4.5v4.5h-4.5z",
 	worker: "M2.5 3.5h11v9h-11zM5 6.5l2 1.5-2 1.5M8.5 10h2.5",
+	host: "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01",
 	list: "M3 4.500h.01M6 4.500h7.500M3 8h.01M6 8h7.500M3 11.500h.01M6 11.500h7.500",
 	key: "M10.5 2.5a3 3 0 1 1-2.6 4.5L3 12v1.5h2v-1.5h1.5v-1.5l1.4-1.4M11 5.5h.01",
 	webhook:

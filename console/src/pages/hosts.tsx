@@ -1,0 +1,201 @@
+/** Machines with a Docker daemon (D44): their state, GPUs, workers, images; drained and resumed. */
+import { useState } from "react";
+import type { ReactNode } from "react";
+import { ask } from "../api.ts";
+import { useNow } from "../clock.ts";
+import { bytes, number } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Button } from "../parts/button.tsx";
+import { CodeBlock } from "../parts/copy.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { Empty, Loading, Refusal } from "../parts/notice.tsx";
+import { Badge, Status } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Since } from "../parts/time.tsx";
+import { to } from "../router.ts";
+import { useMay } from "../session.tsx";
+import type { Host } from "../shapes.ts";
+import { T } from "../text.ts";
+
+/** Between two loads, ms: the service checks its hosts as often. */
+const LOAD_MS = 5000;
+
+/** Characters of a launched worker's id behind that of its endpoint. */
+const WORKER_TAIL = 13;
+
+type Gpu = Host["gpus"][number];
+
+export default function HostsPage(): ReactNode {
+	const admin = useMay("admin");
+	const [asked, setAsked] = useState<Host | undefined>(undefined);
+	const {
+		data: hosts,
+		failure,
+		reload,
+	} = useLoad(
+		"hosts",
+		async (signal) => (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts,
+		{ change: Math.floor(useNow(LOAD_MS) / LOAD_MS) },
+	);
+	if (!admin) return <Empty title={T.hosts.mayNot} />;
+	const isUnused = hosts?.every(({ state }) => state === "unused") && hosts.length <= 1;
+	return (
+		<>
+			<header className="page-head">
+				<h1>{T.pages.hosts}</h1>
+			</header>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
+			{hosts === undefined && !failure ? <Loading /> : null}
+			{isUnused ? (
+				<Empty title={T.hosts.none}>
+					<p>{T.hosts.how}</p>
+					<CodeBlock name={T.hosts.example} text={T.hosts.config} />
+				</Empty>
+			) : (
+				hosts?.map((host) => <HostCard key={host.name} host={host} act={() => setAsked(host)} />)
+			)}
+			{asked ? (
+				<Confirm
+					title={asked.drained ? T.hosts.resumeTitle(asked.name) : T.hosts.drainTitle(asked.name)}
+					act={asked.drained ? T.hosts.resume : T.hosts.drain}
+					danger={!asked.drained}
+					doing={async () => {
+						const deed = asked.drained ? "resume" : "drain";
+						await ask(`v1/hosts/${encodeURIComponent(asked.name)}/${deed}`, { method: "POST" });
+						reload();
+					}}
+					done={asked.drained ? T.hosts.resumed : T.hosts.draining}
+					close={() => setAsked(undefined)}
+				>
+					<p>{asked.drained ? T.hosts.resumeText : T.hosts.drainText(asked.workers.length)}</p>
+				</Confirm>
+			) : null}
+		</>
+	);
+}
+
+function HostCard({ host, act }: { host: Host; act: () => void }): ReactNode {
+	const { name, state, since, fault, drained, labels, gpus } = host;
+	const id = `host-${name}`;
+	return (
+		<section className="card stack" aria-labelledby={id}>
+			<header className="section-head">
+				<h2 id={id}>{name}</h2>
+				<div className="actions">
+					<Button look="quiet" icon={drained ? "play" : "pause"} onPress={act}>
+						{drained ? T.hosts.resume : T.hosts.drain}
+						<span className="hidden"> {name}</span>
+					</Button>
+				</div>
+			</header>
+			<p className="host-state">
+				<Status state={state} />
+				{since === undefined ? null : (
+					<span className="muted">
+						{T.hosts.for} <Since at={since} />
+					</span>
+				)}
+				{drained ? <Badge tone="late">{T.hosts.drained}</Badge> : null}
+				{labels.map((label) => (
+					<Badge key={label}>{label}</Badge>
+				))}
+			</p>
+			{fault === undefined ? null : <p className="reason">{fault}</p>}
+			<Facts host={host} />
+			{gpus.length === 0 ? null : (
+				<Table
+					label={T.hosts.gpusOf(name)}
+					columns={GPU_COLUMNS}
+					rows={gpus}
+					id={(gpu) => gpu.id}
+				/>
+			)}
+		</section>
+	);
+}
+
+function Facts({ host }: { host: Host }): ReactNode {
+	const { address, version, freeDisk, workers, workersMax, images, gpus } = host;
+	const total = number(workers.length);
+	return (
+		<dl className="facts">
+			<Fact name={T.hosts.address}>
+				<span className="mono break">{address}</span>
+			</Fact>
+			{version === undefined ? null : <Fact name={T.hosts.version}>{version}</Fact>}
+			{freeDisk === undefined ? null : <Fact name={T.hosts.disk}>{bytes(freeDisk)}</Fact>}
+			{gpus.length > 0 ? null : <Fact name={T.hosts.gpus}>{T.hosts.noGpus}</Fact>}
+			<Fact name={T.hosts.workers}>
+				{workersMax !== undefined
+					? T.hosts.of(total, number(workersMax))
+					: workers.length === 0
+						? T.hosts.noWorkers
+						: null}
+				{workers.map((worker) => (
+					<span key={worker} className="fact-line">
+						<WorkerLink id={worker} />
+					</span>
+				))}
+			</Fact>
+			<Fact name={T.hosts.images}>
+				{images.length === 0 ? (
+					T.hosts.noImages
+				) : (
+					<details className="fold">
+						<summary>{number(images.length)}</summary>
+						<ul className="plain mono break">
+							{images.map((image) => (
+								<li key={image}>{image}</li>
+							))}
+						</ul>
+					</details>
+				)}
+			</Fact>
+		</dl>
+	);
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
+	return (
+		<div>
+			<dt>{name}</dt>
+			<dd>{children}</dd>
+		</div>
+	);
+}
+
+function WorkerLink({ id }: { id: string }): ReactNode {
+	return (
+		<a
+			className="quiet mono break"
+			href={to(["endpoints", id.slice(0, -WORKER_TAIL), "workers", id])}
+		>
+			{id}
+		</a>
+	);
+}
+
+const GPU_COLUMNS: readonly Column<Gpu>[] = [
+	{
+		name: T.hosts.model,
+		main: true,
+		cell: ({ model, id }) => <b title={id}>{model}</b>,
+	},
+	{
+		name: T.hosts.memory,
+		end: true,
+		cell: ({ memoryGb }) => `${number(memoryGb)} GB`,
+	},
+	{
+		name: T.hosts.heldBy,
+		cell: ({ used, worker }) =>
+			worker !== undefined ? (
+				<WorkerLink id={worker} />
+			) : used ? (
+				T.hosts.otherService
+			) : (
+				<Badge tone="good">{T.hosts.free}</Badge>
+			),
+	},
+];

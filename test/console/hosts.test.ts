@@ -1,0 +1,109 @@
+/** Hosts in the console (D44): none, unreachable ones, GPUs and their workers; drained and resumed. */
+import { describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { T } from "../../console/src/text.ts";
+import type { Host } from "../../src/api/hosts.ts";
+import { call } from "../support/service.ts";
+import { noBrowser, press, rowOf, site, titled } from "./site.ts";
+
+const REFUSED = /status of 40[13]/;
+
+/** Where nothing listens. */
+const NOWHERE = "tcp://127.0.0.1:1";
+
+const here = site({
+	endpoints: () => ({ work: { launcher: { type: "docker", image: "w:1", hosts: "all" } } }),
+	settings: {
+		hosts: {
+			rig1: {
+				docker: NOWHERE,
+				insecure: true,
+				workerUrl: "http://127.0.0.1:9",
+				labels: ["small"],
+				gpus: [{ id: "GPU-0a", model: "NVIDIA L4", memoryGb: 24.2 }],
+			},
+		},
+	},
+});
+
+const card = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+
+const HOST: Host = {
+	name: "rig2",
+	labels: [],
+	address: "rig2:2376",
+	state: "reachable",
+	since: "2026-01-31T12:00:00.000Z",
+	drained: false,
+	workersMax: 4,
+	gpus: [
+		{ id: "GPU-1", model: "NVIDIA A100", memoryGb: 85.9, used: true, worker: "work-0123456789ab" },
+		{ id: "GPU-2", model: "NVIDIA A100", memoryGb: 85.9, used: true },
+		{ id: "GPU-3", model: "NVIDIA A100", memoryGb: 85.9, used: false },
+	],
+	workers: ["work-0123456789ab"],
+	images: ["my-worker:1.0", "other:2"],
+	freeDisk: 412_000_000_000,
+	version: "28.2.2",
+};
+
+/** The page as it is where these are the hosts. */
+async function pageOf(hosts: readonly Host[]): Promise<Page> {
+	const page = await here.open();
+	await page.route("**/v1/hosts", (route) => route.fulfill({ json: { hosts } }));
+	await page.getByRole("link", { name: T.pages.hosts }).click();
+	return page;
+}
+
+describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
+	it("D44: an unreachable host says why; it is drained and resumed after a question", async () => {
+		await call(here.service.url, "/v2/work/run", { body: { input: {} } });
+		const page = await here.open({ at: "#/hosts" });
+		const rig = card(page, "rig1");
+		await rig.getByText(T.states.unreachable).waitFor();
+		await rig.getByText("no Docker daemon answers").waitFor();
+		await rig.getByText("small", { exact: true }).waitFor();
+		await rowOf(page, "NVIDIA L4").getByText("24.2 GB").waitFor();
+		await rowOf(page, "NVIDIA L4").getByText(T.hosts.free).waitFor();
+		await rig.getByRole("button", { name: `${T.hosts.drain} rig1` }).click();
+		await page.getByText(T.hosts.drainText(0)).waitFor();
+		await press(page, T.hosts.drain);
+		await rig.getByText(T.hosts.drained, { exact: true }).waitFor();
+		const [host] = (await call(here.service.url, "/v1/hosts")).json.hosts.slice(-1);
+		expect(host).toMatchObject({ name: "rig1", drained: true });
+		await rig.getByRole("button", { name: `${T.hosts.resume} rig1` }).click();
+		await press(page, T.hosts.resume);
+		await rig.getByText(T.hosts.drained, { exact: true }).waitFor({ state: "detached" });
+	});
+
+	it("D44: each GPU has its model, its memory and who holds it; images and workers are listed", async () => {
+		const page = await pageOf([HOST]);
+		const rig = card(page, "rig2");
+		await rig.getByText("412 GB").waitFor();
+		await rig.getByText("28.2.2").waitFor();
+		await rig.getByText("1 of 4").waitFor();
+		const rows = rig.locator("tbody tr");
+		await rows.nth(0).getByRole("link", { name: "work-0123456789ab" }).waitFor();
+		await rows.nth(1).getByText(T.hosts.otherService).waitFor();
+		await rows.nth(2).getByText(T.hosts.free).waitFor();
+		await rig.locator("summary").click();
+		await rig.getByText("other:2").waitFor();
+		await rows.nth(0).getByRole("link").click();
+		await page.waitForURL(/#\/endpoints\/work\/workers\/work-0123456789ab$/);
+	});
+
+	it("D44: without other machines it shows the configuration that adds one", async () => {
+		const { gpus: _gpus, workersMax: _max, ...local } = HOST;
+		const page = await pageOf([
+			{ ...local, name: "local", state: "unused", gpus: [], workers: [] },
+		]);
+		await page.getByText(T.hosts.none).waitFor();
+		await page.getByText("docker: ssh://sluice@rig1").waitFor();
+	});
+
+	it("D30: a key without the scope admin sees no hosts", async () => {
+		const { key } = await here.key(["write"]);
+		const page = await here.open({ key, at: "#/hosts", forgive: REFUSED });
+		await page.getByText(T.hosts.mayNot).waitFor();
+	});
+});
