@@ -1,0 +1,72 @@
+/** Texts about workers and the machines that they run on. */
+
+export const WORKER_TEXTS = {
+	workers: {
+		worker: "Worker",
+		state: "State",
+		uptime: "Up for",
+		jobs: "Jobs",
+		launcher: "Started by",
+		sdk: "SDK",
+		seen: "Last request",
+		warning: "see note",
+		stop: "Stop",
+		stopTitle: "Stop this worker?",
+		stopBusy: (id: string) =>
+			`${id} gets no more jobs and is stopped when its current jobs are done.`,
+		stopIdle: (id: string) => `${id} is stopped. Another worker starts when jobs need one.`,
+		stopped: "The worker is stopping.",
+		none: "No workers.",
+		noneAnywhere: "Workers start when jobs arrive, or when workersMin is above 0.",
+		onDemand: "A worker starts when a job arrives.",
+		attach: "Start one anywhere with the environment variables that this command prints:",
+	},
+	hosts: {
+		for: "for",
+		address: "Docker",
+		version: "Docker version",
+		disk: "Free disk",
+		workers: "Workers",
+		of: (workers: string, max: string) => `${workers} of ${max}`,
+		noWorkers: "none",
+		images: "Images",
+		noImages: "none known",
+		gpus: "GPUs",
+		noGpus: "none known",
+		gpusOf: (host: string) => `GPUs of ${host}`,
+		model: "GPU",
+		memory: "Memory",
+		heldBy: "Worker",
+		free: "Free",
+		otherService: "another service",
+		drain: "Drain",
+		drained: "Drained",
+		draining: "The host gets no more workers.",
+		drainTitle: (host: string) => `Drain ${host}?`,
+		drainText: (workers: number) =>
+			"No more workers start there until it is resumed. " +
+			(workers === 0
+				? "It has none now."
+				: workers === 1
+					? "Its worker finishes its jobs and is replaced on another host."
+					: `Its ${workers} workers finish their jobs and are replaced on other hosts.`),
+		resume: "Resume",
+		resumed: "The host gets workers again.",
+		resumeTitle: (host: string) => `Resume ${host}?`,
+		resumeText: "Workers start there again when jobs need them.",
+		none: "No other machines.",
+		how: "Workers can run on several machines with Docker. Add them to sluice.yaml and to an endpoint:",
+		example: "Example for sluice.yaml",
+		config: `publicUrl: http://192.168.1.10:8080
+hosts:
+  rig1:
+    docker: ssh://sluice@rig1
+endpoints:
+  ocr:
+    launcher:
+      type: docker
+      image: my-ocr-worker:1.2
+      hosts: all`,
+		mayNot: "Seeing hosts requires an admin key.",
+	},
+} as const;
