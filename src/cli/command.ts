@@ -1,6 +1,7 @@
 /** Commands: arguments, flags, parsing, help texts. */
 import { parseArgs } from "node:util";
 import { CliError } from "./errors.ts";
+import { nearest } from "./nearest.ts";
 import { serviceClient } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
 
@@ -68,7 +69,15 @@ export async function runCommand(command: Command, args: readonly string[]): Pro
 	const hasVerb = first !== undefined && !first.startsWith("-");
 	const verb = hasVerb ? first : "list";
 	const action = actions.find((each) => each.name === verb);
-	if (!action) throw new CliError(`Unknown command '${name} ${verb}'.\n\n${groupHelp(command)}`);
+	if (!action) {
+		const meant = nearest(
+			verb,
+			actions.map((each) => each.name),
+		);
+		if (meant)
+			throw new CliError(`Unknown command '${name} ${verb}'. Did you mean '${name} ${meant}'?`);
+		throw new CliError(`Unknown command '${name} ${verb}'.\n\n${groupHelp(command)}`);
+	}
 	return await runAction(action, `${name} ${verb}`, hasVerb ? args.slice(1) : args);
 }
 
@@ -124,6 +133,10 @@ function parse(
 		}
 		return { help: values["help"] !== undefined, args: positionals, flags, lists };
 	} catch (error) {
+		const unknown = /^Unknown option '(-[^']*)'/.exec((error as Error).message)?.[1];
+		const known = [...Object.keys(action.flags), "help"].map((flag) => `--${flag}`);
+		const meant = unknown && nearest(unknown, known);
+		if (meant) throw new CliError(`Unknown option '${unknown}'. Did you mean ${meant}?`);
 		// Node adds advice about positional arguments that start with a dash.
 		const [sentence = ""] = (error as Error).message.split(/\. To specify |\n/);
 		throw new CliError(`${sentence.replace(/\.$/, "")}.\n\n${actionHelp(action, name)}`);

@@ -1,8 +1,9 @@
 /** `sluice jobs get` as text (D39). */
+import { errorText } from "./job-error.ts";
 import { membersOf } from "./json-members.ts";
 import type { ServiceAnswer } from "./service-client.ts";
 import { fieldList, shortTime, table } from "./table.ts";
-import { printable } from "../core/terminal-text.ts";
+import { printableLines } from "../core/terminal-text.ts";
 
 /** Longer payloads are cut, characters. */
 const MAX_PAYLOAD = 2000;
@@ -40,13 +41,13 @@ export function jobText(answer: ServiceAnswer): string {
 		["Chunks", written > 0 ? `${written} written, ${delivered} delivered` : undefined],
 		["Webhook", job.webhook],
 		[job.expired ? "Expired" : "Expires", shortTime(job.expiresAt)],
-		["Error", job.error],
 	]);
+	const error = job.error === undefined ? "" : `\nError\n${printableLines(errorText(job.error))}\n`;
 	const timeline = table(
 		["AT", "EVENT", ""],
 		job.timeline.map(({ at, event, message }) => [at, event, message]),
 	);
-	return `${fields}\n${timeline}${payloads(answer.text)}`;
+	return `${fields}${error}\n${timeline}${payloads(answer.text)}`;
 }
 
 /** Source text: parsing and printing could change numbers. */
@@ -63,5 +64,5 @@ function payload(heading: string, text: string | undefined): string {
 		text.length > MAX_PAYLOAD
 			? `${text.slice(0, MAX_PAYLOAD)}… (${text.length} characters; --json prints all)`
 			: text;
-	return `\n${heading}\n${printable(shortened)}\n`;
+	return `\n${heading}\n${printableLines(shortened)}\n`;
 }

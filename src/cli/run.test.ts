@@ -63,7 +63,7 @@ describe("--help", () => {
 });
 
 it.each<[string, RegExp]>([
-	["job", /^Unknown command 'job'\.\n\nsluice <command> \[options\]\n/],
+	["frobnicate", /^Unknown command 'frobnicate'\.\n\nsluice <command> \[options\]\n/],
 	["jobs", /^Missing argument ENDPOINT\. Usage: sluice jobs list ENDPOINT \[options\]\n$/],
 	["jobs get words", /^Missing argument JOB\. Usage: sluice jobs get ENDPOINT JOB \[options\]\n$/],
 	["jobs get words id more", /^Unexpected argument 'more'\. Usage: sluice jobs get/],

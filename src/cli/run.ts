@@ -6,6 +6,7 @@ import { version } from "../version.ts";
 import { runCommand, usage } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { CliError } from "./errors.ts";
+import { nearest } from "./nearest.ts";
 
 /** `words`: those after `sluice`. Returns the exit code. */
 export async function run([name, ...args]: readonly string[]): Promise<number> {
@@ -19,7 +20,14 @@ export async function run([name, ...args]: readonly string[]): Promise<number> {
 	}
 	const command = COMMANDS.find((each) => each.name === name);
 	try {
-		if (!command) throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
+		if (!command) {
+			const meant = nearest(
+				name,
+				COMMANDS.map((each) => each.name),
+			);
+			if (meant) throw new CliError(`Unknown command '${name}'. Did you mean '${meant}'?`);
+			throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
+		}
 		trustService(process.env);
 		return await runCommand(command, args);
 	} catch (error) {

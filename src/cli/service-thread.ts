@@ -33,11 +33,13 @@ function send(message: ServiceMessage): void {
 }
 
 function startFailure(error: unknown): string {
-	const { code, message } = error as NodeJS.ErrnoException;
+	const { code, message, syscall } = error as NodeJS.ErrnoException;
 	if (code === "EADDRINUSE")
 		return `port ${config.port} on ${config.host} is in use. Choose another with --port, or 0 for a free one.`;
-	if (code === "EACCES")
+	if (code === "EACCES" && syscall === "listen")
 		return `listening on ${config.host}:${config.port} is not permitted: ${message}`;
+	if (code === "EACCES")
+		return `${message}. Give the user of the service write access there, or name another place with --store.`;
 	return message;
 }
 

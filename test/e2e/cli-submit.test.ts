@@ -1,13 +1,15 @@
 /** `sluice jobs submit`: one job, or one for each line of a file (D36). */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
 import { KEY, call } from "../support/service.ts";
-import { start } from "./command.ts";
+import { SLUICE, start } from "./command.ts";
 import type { Running } from "./command.ts";
 import { managed } from "./managed.ts";
 import type { Managed } from "./managed.ts";
@@ -154,6 +156,28 @@ describe("sluice jobs submit, one job", () => {
 			stdout: '{"text":"first\\n"}\n"second"\n',
 			stderr: "",
 		});
+	});
+
+	it.concurrent("D36: --stream prints the output of a job without chunks, and the stack of one that failed", async (test) => {
+		const place = await ready(test);
+		const { ask, stdoutOf } = place;
+		expect(await stdoutOf("jobs", "submit", "words", "--input", '{"n":1}', "--stream")).toMatch(
+			/^\{.*"n":1.*\}\n$/,
+		);
+		const failed = await ask("jobs", "submit", "words", "--input", '{"fail":"no model"}', "--wait");
+		expect(failed.code).toBe(1);
+		expect(failed.stderr).toMatch(/^Job \S+ is FAILED: .*no model\n +at .*\n/s);
+		expect(failed.stderr).not.toContain("error_traceback");
+	});
+
+	it.concurrent("D36: ends quietly when nobody reads its output any more", async (test) => {
+		const { cwd, service, stdoutOf } = await ready(test);
+		for (let n = 0; n < 3; n += 1) await stdoutOf("jobs", "submit", "words", "--input", "{}");
+		const env = { ...process.env, SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
+		const command = `"${process.execPath}" "${SLUICE}" jobs list words --json; echo "code $?" >&2`;
+		const shell = spawn("bash", ["-c", `(${command}) | true`], { cwd, env });
+		const stderr = await text(shell.stderr);
+		expect(stderr).toBe("code 0\n");
 	});
 
 	it.concurrent("D36: says what is wrong with its input, exit 2, or what is refused, exit 1", async (test) => {

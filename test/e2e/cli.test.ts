@@ -172,15 +172,21 @@ describe("sluice", () => {
 
 	it.concurrent("names an unknown command or flag with what there is, exit 2", async (test) => {
 		const around = room(test);
-		expect(await sluice(test, ["sevre"], around)).toMatchObject({
+		expect(await sluice(test, ["frobnicate"], around)).toMatchObject({
 			code: 2,
 			stdout: "",
-			stderr: expect.stringMatching(/^Unknown command 'sevre'\..*worker-env/s),
+			stderr: expect.stringMatching(/^Unknown command 'frobnicate'\..*worker-env/s),
 		});
-		expect(await sluice(test, ["serve", "--prot", "1"], around)).toMatchObject({
+		for (const [args, says] of [
+			[["sevre"], "Unknown command 'sevre'. Did you mean 'serve'?\n"],
+			[["jobs", "lits"], "Unknown command 'jobs lits'. Did you mean 'jobs list'?\n"],
+			[["jobs", "list", "--statuss", "x"], "Unknown option '--statuss'. Did you mean --status?\n"],
+		] as const)
+			expect(await sluice(test, args, around)).toEqual({ code: 2, stdout: "", stderr: says });
+		expect(await sluice(test, ["serve", "--frobnicate", "1"], around)).toMatchObject({
 			code: 2,
 			stdout: "",
-			stderr: expect.stringMatching(/--prot.*--port PORT/s),
+			stderr: expect.stringMatching(/--frobnicate.*--port PORT/s),
 		});
 		expect(await sluice(test, ["serve", "now"], around)).toMatchObject({
 			code: 2,

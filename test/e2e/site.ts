@@ -37,6 +37,8 @@ export interface Act {
 	until?: string;
 	/** Characters of padding in the output. */
 	size?: number;
+	/** Throws an error with this message. */
+	fail?: string;
 }
 
 /** One line of the diary. */

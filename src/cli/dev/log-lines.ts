@@ -4,6 +4,7 @@ import { eventBus } from "../../events.ts";
 import type { EventBus, EventName } from "../../events.ts";
 import { log } from "../../log.ts";
 import { printable } from "../../core/terminal-text.ts";
+import { errorText } from "../job-error.ts";
 
 /** Printed as in the service's log. */
 const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
@@ -55,7 +56,7 @@ export function printEvents(q: {
 		if (state === "COMPLETED") return print(`job ${id} done${duration}`);
 		if (state === "CANCELLED") return print(`job ${id} CANCELLED${duration}`);
 		void q.errorOf(id).then((error) => {
-			const reason = error === undefined ? "" : `: ${errorText(error)}`;
+			const reason = error === undefined ? "" : `: ${errorLines(error)}`;
 			print(`job ${id} ${state}${duration}${reason}`);
 		});
 	});
@@ -84,18 +85,7 @@ function outputText(text: string): string {
 	return text.split("\n").map(printable).join("\n       | ");
 }
 
-/** A sentence, or the traceback in SDKs' JSON objects. */
-function errorText(error: string): string {
-	return tracebackOf(error).slice(0, MAX_ERROR).trimEnd().split("\n").map(printable).join("\n    ");
-}
-
-function tracebackOf(error: string): string {
-	try {
-		const record = JSON.parse(error) as Record<string, unknown>;
-		const { error_type: type, error_message: message, error_traceback: trace } = record;
-		if (typeof trace === "string") return trace;
-		return typeof message === "string" ? `${String(type)}: ${message}` : error;
-	} catch {
-		return error;
-	}
+function errorLines(error: string): string {
+	const text = errorText(error).slice(0, MAX_ERROR).trimEnd();
+	return text.split("\n").map(printable).join("\n    ");
 }

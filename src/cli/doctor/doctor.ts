@@ -44,7 +44,7 @@ export const doctor: Action = {
 		const problems = findings.filter(({ level }) => level === "problem").length;
 		if (flags["json"])
 			process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`);
-		else process.stdout.write(`${findings.map(findingText).join("")}\n${verdict(problems)}\n`);
+		else process.stdout.write(`${findings.map(findingText).join("")}\n${verdict(findings)}\n`);
 		return problems === 0 ? 0 : 1;
 	},
 };
@@ -54,9 +54,13 @@ function findingText({ check, level, message, fix }: Finding): string {
 	return `${LEVELS[level]}  ${check}: ${printable(message)}\n${fixLine}`;
 }
 
-function verdict(problems: number): string {
-	if (problems === 0) return "No problems found.";
-	return problems === 1 ? "Found 1 problem." : `Found ${problems} problems.`;
+function verdict(findings: readonly Finding[]): string {
+	const count = (of: Finding["level"]): number =>
+		findings.filter(({ level }) => level === of).length;
+	const [problems, warnings] = [count("problem"), count("warning")];
+	const and = warnings === 0 ? "" : ` and ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
+	if (problems > 0) return `Found ${problems} ${problems === 1 ? "problem" : "problems"}${and}.`;
+	return warnings === 0 ? "No problems found." : `No problems found, but${and.slice(4)}.`;
 }
 
 async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {

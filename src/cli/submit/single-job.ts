@@ -1,7 +1,8 @@
 /** One job of `sluice jobs submit`: prints its id, result or chunks (D36). */
 import { randomUUID } from "node:crypto";
-import { printable } from "../../core/terminal-text.ts";
+import { printableLines } from "../../core/terminal-text.ts";
 import { CliError } from "../errors.ts";
+import { errorText } from "../job-error.ts";
 import { membersOf } from "../json-members.ts";
 import { path } from "../service-client.ts";
 import type { EndedJob, JobCalls } from "./job-calls.ts";
@@ -22,22 +23,24 @@ export async function submitOne(q: SingleJob): Promise<number> {
 		process.stdout.write(json ? `${JSON.stringify({ id, status: "IN_QUEUE" })}\n` : `${id}\n`);
 		return 0;
 	}
-	if (print === "chunks") await printChunks(calls, { endpoint, id });
+	const chunks = print === "chunks" ? await printChunks(calls, { endpoint, id }) : 0;
 	const job = await calls.ended(id);
 	if (json && print === "result") process.stdout.write(`${job.text}\n`);
-	else if (print === "result" && job.output !== undefined) process.stdout.write(`${job.output}\n`);
+	else if (chunks === 0 && job.output !== undefined) process.stdout.write(`${job.output}\n`);
 	return exitCodeOf(job);
 }
 
 function exitCodeOf({ id, status, error }: EndedJob): number {
 	if (status === "COMPLETED") return 0;
-	const reason = error === undefined ? "." : `: ${printable(String(JSON.parse(error)))}`;
+	const reason =
+		error === undefined ? "." : `: ${printableLines(errorText(String(JSON.parse(error))))}`;
 	process.stderr.write(`Job ${id} is ${status}${reason}\n`);
 	return 1;
 }
 
-/** Resumes after a lost connection. */
-async function printChunks(calls: JobCalls, q: { endpoint: string; id: string }): Promise<void> {
+/** Resumes after a lost connection. Returns their number. */
+async function printChunks(calls: JobCalls, q: { endpoint: string; id: string }): Promise<number> {
+	let count = 0;
 	for (let lastId: string | undefined, done = false; !done; ) {
 		const response = await calls.request(path`/v2/${q.endpoint}/stream/${q.id}`, {
 			headers: {
@@ -55,13 +58,17 @@ async function printChunks(calls: JobCalls, q: { endpoint: string; id: string })
 					process.stderr.write(
 						"The job lost its worker and starts again; earlier chunks may be repeated.\n",
 					);
-				else process.stdout.write(`${outputOf(event.data)}\n`);
+				else {
+					process.stdout.write(`${outputOf(event.data)}\n`);
+					count += 1;
+				}
 			}
 		} catch (error) {
 			if (error instanceof CliError) throw error;
 			// Connection lost: the next request resumes.
 		}
 	}
+	return count;
 }
 
 /** On one line: JSON has line ends only between values. */

@@ -19,11 +19,12 @@ function note(what: string, id = ""): void {
 	appendFileSync(diary, `${JSON.stringify({ what, id, worker, pid: process.pid })}\n`);
 }
 
-async function run({ ms, block, until }: Act, signal: AbortSignal): Promise<void> {
+async function run({ ms, block, until, fail }: Act, signal: AbortSignal): Promise<void> {
 	if (block !== undefined) for (const end = performance.now() + block; performance.now() < end; );
 	if (ms !== undefined) await sleep(ms);
 	while (until !== undefined && !existsSync(join(dirname(diary), until)))
 		await sleep(20, undefined, { signal });
+	if (fail !== undefined) throw new Error(fail);
 }
 
 note("up");
