@@ -158,7 +158,7 @@ describe("sluice jobs submit, one job", () => {
 		});
 	});
 
-	it.concurrent("D36: --stream prints the output of a job without chunks, and the stack of one that failed", async (test) => {
+	it.concurrent("D36: --stream prints the output of a job without chunks; a failure is a stack", async (test) => {
 		const place = await ready(test);
 		const { ask, stdoutOf } = place;
 		expect(await stdoutOf("jobs", "submit", "words", "--input", '{"n":1}', "--stream")).toMatch(
@@ -170,7 +170,7 @@ describe("sluice jobs submit, one job", () => {
 		expect(failed.stderr).not.toContain("error_traceback");
 	});
 
-	it.concurrent("D36: ends quietly when nobody reads its output any more", async (test) => {
+	it.concurrent("D36: ends quietly when the reader of its output has ended", async (test) => {
 		const { cwd, service, stdoutOf } = await ready(test);
 		for (let n = 0; n < 3; n += 1) await stdoutOf("jobs", "submit", "words", "--input", "{}");
 		const env = { ...process.env, SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
