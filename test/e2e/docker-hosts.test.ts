@@ -237,6 +237,19 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 			(await containers(place))[0]!.length === 1 ? machines : machines.toReversed();
 		await lost!.connect(false);
 		try {
+			const why = await until(
+				"the reason",
+				async () => {
+					const { reason } = (await call(service.url, `/v1/endpoints/${place.id}`)).json;
+					return reason?.code === "node_failed" && reason.message;
+				},
+				60_000,
+			);
+			expect(why).toMatch(
+				new RegExp(
+					`^Host ${lost!.name} is unreachable for \\d+ s; after 10 s its worker is given up`,
+				),
+			);
 			await until("it runs on the other one", () => place.runs(id).length === 2, 60_000);
 			expect(place.runs(id)[1]!.worker).not.toBe(worker);
 			expect(

@@ -154,7 +154,9 @@ export function workerViews(d: Deps): WorkerViews {
 		reason(endpoint) {
 			const waiting = [...collect(endpoint).values()]
 				.toSorted((a, b) => a.createdAt - b.createdAt)
-				.flatMap(({ notice }) => (notice?.state === "waiting" ? [reasonIn(notice)] : []));
+				// One on a lost node keeps its place, and does not work.
+				.filter(({ notice }) => notice?.state === "waiting" || notice?.code === "node_failed")
+				.flatMap(({ notice }) => (notice ? [reasonIn(notice)] : []));
 			return reasonOf(heldBack(endpoint), { waiting, now: d.now() });
 		},
 		pings: (worker) =>

@@ -3,7 +3,11 @@
  * service and lost connections (D25, D34, D44).
  */
 import { LOCAL, NO_HOSTS } from "../../core/hosts.ts";
-import type { ExitReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
+import type {
+	ExitReason,
+	WorkerReason,
+	WorkerReasonCode,
+} from "../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, Notice } from "../launcher.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
@@ -16,7 +20,7 @@ import type { PlacedWorker } from "./hosts.ts";
 import { prePullsOnHosts } from "./images/pre-pull.ts";
 import { containerContext, serviceAddress } from "./network.ts";
 import { copyOutput } from "./output.ts";
-import { handleOf, newWorker } from "./worker.ts";
+import { handleOf, lostReason, newWorker } from "./worker.ts";
 import type { Spec, Worker } from "./worker.ts";
 
 /** Patience of a start of the service with hosts that do not answer, ms. */
@@ -235,11 +239,9 @@ export function dockerLauncher({
 	 * The worker is to be stopped, and its host is unreachable for so long that it counts as lost. The
 	 * service revokes its token; its container is a stray once the host returns.
 	 */
-	function giveUp(worker: Worker, { name }: DockerHost, ms: number): void {
-		worker.left.abort();
-		worker.over.abort();
-		const message = `Host ${name} is unreachable for ${Math.round(ms / 1000)} s; the worker is given up.`;
-		finish(worker, { reason: { code: "node_failed", message, crash: false } });
+	function giveUp(worker: Worker, reason: WorkerReason): void {
+		for (const each of [worker.left, worker.over]) each.abort();
+		finish(worker, { reason: { ...reason, crash: false } });
 	}
 
 	/** Their workers finish their jobs and are replaced elsewhere. */
@@ -301,12 +303,8 @@ export function dockerLauncher({
 				if (Config.Labels[LABELS.worker] !== workerId) return false;
 				if (workers.get(workerId)?.container === Id) return true;
 				if (State.Running && url === host.settings.workerUrl) return watchFrom(Id);
-				if (!State.Running)
-					await copyOutput(host.daemon, Id, {
-						logDir,
-						workerId,
-						signal: new AbortController().signal,
-					});
+				const { signal } = new AbortController();
+				if (!State.Running) await copyOutput(host.daemon, Id, { logDir, workerId, signal });
 				await remove(host.daemon, container);
 			} catch (error) {
 				if (statusOf(error) === 404) return false;
@@ -325,8 +323,9 @@ export function dockerLauncher({
 			if (!workers.has(workerId)) return;
 			if (!worker.place) return finish(worker, {});
 			const { host } = worker.place;
-			const ms = host.unreachableMs() ?? 0;
-			if (ms >= config.lostAfterMs) return giveUp(worker, host, ms);
+			const lost = lostReason(host, config.lostAfterMs);
+			if (lost?.isLost === true) return giveUp(worker, lost.reason);
+			if (lost) notice({ workerId, state: "ending", ...lost.reason });
 			await end(worker, host, graceMs);
 			await worker.reported.promise;
 		},

@@ -1,5 +1,6 @@
 /** A worker as the launcher watches it. */
 import { LOCAL } from "../../core/hosts.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Handle, WorkerSpec } from "../launcher.ts";
 import type { DockerHost } from "./host.ts";
 import type { DockerSettings } from "./settings.ts";
@@ -55,4 +56,16 @@ export function handleOf({ place }: Worker, container: string): Handle {
 		...(workerUrl !== undefined && { url: workerUrl }),
 		...(gpus.length > 0 && { hostGpus: gpus.join(",") }),
 	};
+}
+
+/** What an unreachable host means for its workers; undefined if it is reachable. */
+export function lostReason(
+	{ name, unreachableMs }: DockerHost,
+	lostAfterMs: number,
+): { isLost: boolean; reason: WorkerReason } | undefined {
+	const ms = unreachableMs();
+	if (ms === undefined) return undefined;
+	const [since, most] = [ms, lostAfterMs].map((each) => Math.round(each / 1000));
+	const message = `Host ${name} is unreachable for ${since} s; after ${most} s its worker is given up.`;
+	return { isLost: ms >= lostAfterMs, reason: { code: "node_failed", message } };
 }
