@@ -36,6 +36,8 @@ beforeAll(async () => {
 	proxy = await tcpProxy(Number(new URL(group.store).port));
 	server = await group.start({
 		by: proxy.through,
+		// All routes are called at the same time.
+		config: { budgets: { management: 200 } },
 		endpoints: {
 			old: {
 				limits: { "purge-queue": { per10s: 100 }, requests: { per10s: 100, concurrent: 100 } },
@@ -101,12 +103,17 @@ describe("clients", () => {
 		rotateKey: {},
 		cancelJobs: { filter: {} },
 		retryJobs: { filter: {} },
+		putRegistry: { username: "u", password: "p" },
 	};
 
 	/** Routes that report what this server knows without the store. */
 	const OWN: ReadonlySet<string> = new Set([
 		"workerLogs",
 		"listServers",
+		"listHosts",
+		// Without such a host.
+		"drainHost",
+		"resumeHost",
 		"getSession",
 		"createConsoleLink",
 		"feed",
@@ -134,6 +141,7 @@ describe("clients", () => {
 							.replace(":worker", "w")
 							.replace(":delivery", "msg_1")
 							.replace(":key", "1")
+							.replace(":registry", "ghcr.io")
 							.replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");
 					const began = performance.now();
 					const body =

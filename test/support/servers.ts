@@ -39,6 +39,8 @@ export interface Servers {
 		drainSeconds?: number;
 		by?: (store: string) => string;
 		env?: Record<string, string>;
+		/** Further members of the configuration file. */
+		config?: object;
 	}): Promise<TestServer>;
 	/**
 	 * Starts one as a process of its own, from the built package. In the folder of an earlier one,
@@ -77,14 +79,15 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 			drainSeconds = 0,
 			by = (address: string) => address,
 			env = {},
+			config = {},
 		} = {}) {
 			const place = folder();
-			const config = join(place.path, "sluice.yaml");
-			const file = JSON.stringify({ endpoints });
-			writeFileSync(config, file);
+			const path = join(place.path, "sluice.yaml");
+			const file = JSON.stringify({ endpoints, ...config });
+			writeFileSync(path, file);
 			const loaded = loadConfig({
 				flags: {
-					config,
+					config: path,
 					port: "0",
 					store: by(store),
 					"data-dir": join(place.path, "data"),
