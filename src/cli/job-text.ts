@@ -3,7 +3,7 @@ import { errorText } from "./job-error.ts";
 import { membersOf } from "./json-members.ts";
 import type { ServiceAnswer } from "./service-client.ts";
 import { fieldList, shortTime, table } from "./table.ts";
-import { printableLines } from "../core/terminal-text.ts";
+import { printable, printableLines } from "../core/terminal-text.ts";
 
 /** Longer payloads are cut, characters. */
 const MAX_PAYLOAD = 2000;
@@ -64,5 +64,7 @@ function payload(heading: string, text: string | undefined): string {
 		text.length > MAX_PAYLOAD
 			? `${text.slice(0, MAX_PAYLOAD)}… (${text.length} characters; --json prints all)`
 			: text;
-	return `\n${heading}\n${printableLines(shortened)}\n`;
+	// As it was sent, for it is JSON: only what could steer a terminal is replaced.
+	const lines = shortened.split(/\r?\n/).map((line) => printable(line.replaceAll("\t", "    ")));
+	return `\n${heading}\n${lines.join("\n")}\n`;
 }

@@ -60,6 +60,7 @@ describe("readEndpoint", () => {
 		expect(endpoint({ workersMin: 1000, workersMax: 1000 }).workersMin).toBe(1000);
 		expect(fields({ workersMin: 4 })).toEqual(["workersMin"]);
 		expect(fields({ workersMin: -1 })).toEqual(["workersMin"]);
+		expect(fields({ workersMax: { toString: null } })).toEqual(["workersMax"]);
 		expect(fields({ workersMin: 1001, workersMax: 1000 })).toEqual(["workersMin"]);
 		expect(fields({ workersMin: 5, workersMax: 2, idleTimeout: 0 })).toEqual([
 			"idleTimeout",

@@ -96,8 +96,8 @@ function workersCrossed(raw: unknown): Fault | undefined {
 	if (!isObject(raw)) return undefined;
 	const min = raw["workersMin"] ?? ENDPOINT_DEFAULTS.workersMin;
 	const max = raw["workersMax"] ?? ENDPOINT_DEFAULTS.workersMax;
-	return Number(min) > Number(max)
-		? { field: "workersMin", message: `must not be over workersMax (${Number(max)}).` }
+	return typeof min === "number" && typeof max === "number" && min > max
+		? { field: "workersMin", message: `must not be over workersMax (${max}).` }
 		: undefined;
 }
 
