@@ -30,6 +30,7 @@ const NONE = {
 	key: "",
 	session: "",
 	registry: "",
+	host: "",
 	rest: "",
 };
 
@@ -148,6 +149,7 @@ describe("matcher", () => {
 						key: job,
 						session: job,
 						registry: job,
+						host: job,
 						token: job,
 					};
 					const found = find(

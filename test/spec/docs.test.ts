@@ -26,6 +26,16 @@ beforeAll(async () => {
 });
 afterAll(() => endWith(service, clock));
 
+/** Operations whose example names nothing that this service has. */
+const NOT_HERE = new Set([
+	"root",
+	"consoleFile",
+	"enableReceiver",
+	"endSession",
+	"drainHost",
+	"resumeHost",
+]);
+
 describe("/docs of a running service", () => {
 	/** The lines for a shell by operation. */
 	function lines(page: string): Map<string, string> {
@@ -141,12 +151,11 @@ describe("/docs of a running service", () => {
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
 			// A job that waits cannot be retried, and of an external worker no log is
 			// kept, and it is not ended from here. The example of a sign-in has no real key; at /
-			// machines find nothing, files are those that were built, no receiver fails, and no one
-			// is signed in.
+			// machines find nothing, files are those that were built, no receiver fails, no one is
+			// signed in, and there are no other hosts.
 			const elsewhere =
 				(id === "signIn" && answer.status === 401) ||
-				(["root", "consoleFile", "enableReceiver", "endSession"].includes(id) &&
-					answer.status === 404) ||
+				(NOT_HERE.has(id) && answer.status === 404) ||
 				(id === "stopWorker" && [404, 409].includes(answer.status));
 			if (
 				answer.status >= 300 &&
