@@ -18,6 +18,8 @@ import { hasNvidia, readGpus } from "./gpus.ts";
 /** Between two checks, and for the answer to one, ms. */
 const CHECK_MS = 5000;
 const ANSWER_MS = 10_000;
+/** Patience of a start of the service with hosts that do not answer, ms. */
+const PATIENCE_MS = 3000;
 /** Age at which images and disk space are read again, ms. */
 const FACTS_MS = 60_000;
 
@@ -228,6 +230,13 @@ export function dockerHost(name: string, settings: HostSettings, d: HostDeps): D
 			daemon.close();
 		},
 	};
+}
+
+/** Waits for hosts while the service starts, but not long for those that do not answer. */
+export async function patiently(clock: HostDeps["clock"], checks: Promise<unknown>): Promise<void> {
+	const over = new AbortController();
+	// A timer that is left would keep a service that stops alive.
+	await Promise.race([checks, clock.sleep(PATIENCE_MS, over.signal)]).finally(() => over.abort());
 }
 
 /** Ids of the GPUs that a container was given by a service of ours. */

@@ -14,6 +14,7 @@ import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { containerName, containerOptions, LABELS } from "./container-options.ts";
 import { begun, endContainer, endOf, remove, removeOthers } from "./container.ts";
 import { statusOf } from "./daemon.ts";
+import { patiently } from "./host.ts";
 import type { DockerHost } from "./host.ts";
 import { dockerHosts } from "./hosts.ts";
 import type { PlacedWorker } from "./hosts.ts";
@@ -22,9 +23,6 @@ import { containerContext, serviceAddress } from "./network.ts";
 import { copyOutput } from "./output.ts";
 import { handleOf, lostReason, newWorker } from "./worker.ts";
 import type { Spec, Worker } from "./worker.ts";
-
-/** Patience of a start of the service with hosts that do not answer, ms. */
-const PATIENCE_MS = 3000;
 
 /**
  * The `docker` launcher (D25). A handle is `{container}`, an id or a name, with `host`, `url` and
@@ -297,7 +295,7 @@ export function dockerLauncher({
 				leaveDrained(worker);
 				return true;
 			};
-			await Promise.race([host.checked(), clock.sleep(PATIENCE_MS)]);
+			await patiently(clock, host.checked());
 			try {
 				const { Id, Config, State } = await host.daemon.inspect(container);
 				if (Config.Labels[LABELS.worker] !== workerId) return false;
@@ -354,7 +352,7 @@ export function dockerLauncher({
 				host.isReachable() ? host.recheck() : host.checked(),
 			);
 			// Others are swept when they are reachable.
-			await Promise.race([Promise.all(checks), clock.sleep(PATIENCE_MS)]);
+			await patiently(clock, Promise.all(checks));
 			return removed;
 		},
 
