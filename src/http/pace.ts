@@ -130,10 +130,12 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 	/** Whether one more may wait. */
 	function hasRoom(account: Account): boolean {
 		if (account.waiting.length < MOST_WAITING) return true;
-		const left = account.waiting.filter(({ caller }) => caller?.disconnected === true);
-		account.waiting = account.waiting.filter((each) => !left.includes(each));
-		for (const { resolve } of left) resolve(false);
-		return account.waiting.length < MOST_WAITING;
+		const stay: Waiting[] = [];
+		for (const each of account.waiting)
+			if (each.caller?.disconnected) each.resolve(false);
+			else stay.push(each);
+		account.waiting = stay;
+		return stay.length < MOST_WAITING;
 	}
 
 	return {

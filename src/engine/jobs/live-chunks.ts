@@ -5,8 +5,8 @@
  * - A part is handed on only after it is durable, and only at the server that stored it. What
  *   reaches other servers is a signal without chunks, after which their readers read the store.
  * - A reader takes a part only at its own position, and waits without a read only where the last
- *   part or read ended. Whatever is missing before it (a part that was
- *   not kept, that arrived in another order, or at another server) is read from the store.
+ *   part or read ended. What is missing before it (a part that was not kept, that arrived in another
+ *   order, or at another server) is read from the store.
  * - Any other news, and a wait that ends without news, is followed by a read of the store, so the
  *   end of a job, its loss and its removal are seen as without this file.
  */
@@ -56,9 +56,12 @@ export function follow(
 		take(from) {
 			while (parts.length > 0 && parts[0]!.from < from) parts.shift();
 			const [first] = parts;
-			if (first === undefined) kept = 0;
-			if (first === undefined || first.from > from) {
-				unread ||= first !== undefined;
+			if (first === undefined) {
+				kept = 0;
+				return undefined;
+			}
+			if (first.from > from) {
+				unread = true;
 				return undefined;
 			}
 			const chunks: string[] = [];

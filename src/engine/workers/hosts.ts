@@ -6,7 +6,7 @@ import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
 import type { EngineContext } from "../context.ts";
 
-/** Between two reads of what other servers drained, ms; without other servers, of a failed one. */
+/** Between two reads of what other servers drained, ms; without other servers or hosts. */
 const READ_MS = 4000;
 const ALONE_MS = 3_600_000;
 
@@ -49,7 +49,7 @@ export function createHosts(d: HostsDeps): Hosts & { read(): Promise<void>; serv
 			onError: (error) => d.events.emit("fault", { where: "reading drained hosts", error }),
 			async step() {
 				await read();
-				return d.shared ? READ_MS : ALONE_MS;
+				return d.shared && views().length > 0 ? READ_MS : ALONE_MS;
 			},
 		}),
 	};

@@ -106,10 +106,9 @@ async function sendChunks(
 	const { follower } = q;
 	let seen = q.first;
 	for (let at = q.from; !caller.disconnected; ) {
-		const waitMs = KEEP_ALIVE_MS;
 		const found = await engine.jobs.streamFrom({
 			...job,
-			waitMs,
+			waitMs: KEEP_ALIVE_MS,
 			caller,
 			bounded,
 			from: at,

@@ -10,6 +10,7 @@ import type {
 } from "../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, Notice } from "../launcher.ts";
+import { listeners } from "../listeners.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { containerName, containerOptions, LABELS } from "./container-options.ts";
 import { begun, endContainer, endOf, remove, removeOthers } from "./container.ts";
@@ -40,9 +41,9 @@ export function dockerLauncher({
 	hosts: config = NO_HOSTS,
 }: LauncherDependencies): Launcher {
 	const workers = new Map<string, Worker>();
-	const exitListeners: ((exit: Exit) => void)[] = [];
-	const noticeListeners: ((notice: Notice) => void)[] = [];
-	const handleListeners: ((workerId: string, handle: Handle) => void)[] = [];
+	const exits = listeners<[Exit]>("exits of workers", log);
+	const notices = listeners<[Notice]>("notices of workers", log);
+	const handles = listeners<[workerId: string, Handle]>("handles of workers", log);
 	/** Known once workers of earlier runs were adopted: containers of others are strays then. */
 	let service: string | undefined;
 	let removed = 0;
@@ -95,22 +96,13 @@ export function dockerLauncher({
 	function finish(worker: Worker, how: { code?: number; reason?: ExitReason }): void {
 		const { id, reported } = worker;
 		workers.delete(id);
-		if (!closed) {
-			const exit = { workerId: id, ...how, lastOutput: tail(logPath(logDir, id)) };
-			for (const listener of exitListeners) {
-				try {
-					listener(exit);
-				} catch (error) {
-					log(`a listener for the exit of worker ${id} failed: ${String(error)}`);
-				}
-			}
-		}
+		if (!closed) exits.call({ workerId: id, ...how, lastOutput: tail(logPath(logDir, id)) });
 		reported.resolve();
 		placeWaiting();
 	}
 
 	function notice(each: Notice): void {
-		if (!closed) for (const listener of noticeListeners) listener(each);
+		if (!closed) notices.call(each);
 	}
 
 	/** Reserves a place on a host, or returns why there is none. */
@@ -141,8 +133,7 @@ export function dockerLauncher({
 				continue;
 			}
 			worker.isWaiting = false;
-			const handle = handleOf(worker, containerName(workerId));
-			for (const listener of handleListeners) listener(workerId, handle);
+			handles.call(workerId, handleOf(worker, containerName(workerId)));
 			worker.starting = startAccepted(worker, spec, found);
 		}
 	}
@@ -368,15 +359,15 @@ export function dockerLauncher({
 		prepare: early.prepare,
 
 		onExit(listener) {
-			exitListeners.push(listener);
+			exits.add(listener);
 		},
 
 		onNotice(listener) {
-			noticeListeners.push(listener);
+			notices.add(listener);
 		},
 
 		onHandle(listener) {
-			handleListeners.push(listener);
+			handles.add(listener);
 		},
 
 		async close() {

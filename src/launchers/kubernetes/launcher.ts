@@ -5,6 +5,7 @@
 import type { LocalMs } from "../../core/time.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../launcher.ts";
+import { listeners } from "../listeners.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { loopbackOf } from "../loopback.ts";
 import { Refusal, sentenceOf } from "./client.ts";
@@ -53,8 +54,8 @@ export function kubernetesLauncher({
 	const creating = new Set<string>();
 	/** Uids of strays that are being removed. */
 	const removing = new Set<string>();
-	const exitListeners: ((exit: Exit) => void)[] = [];
-	const noticeListeners: ((notice: Notice) => void)[] = [];
+	const exits = listeners<[Exit]>("exits of workers", log);
+	const notices = listeners<[Notice]>("notices of workers", log);
 	const left = new AbortController();
 	let explaining = false;
 	let closed = false;
@@ -159,12 +160,11 @@ export function kubernetesLauncher({
 			logDir,
 			log,
 			onNotice(notice) {
-				if (!closed) for (const listener of noticeListeners) listener(notice);
+				if (!closed) notices.call(notice);
 			},
 			onExit(end) {
 				if (closed || !forget(worker)) return;
-				const exit = { workerId: id, ...end, lastOutput: tail(logPath(logDir, id)) };
-				for (const listener of exitListeners) listener(exit);
+				exits.call({ workerId: id, ...end, lastOutput: tail(logPath(logDir, id)) });
 			},
 		});
 		workers.set(id, worker);
@@ -362,11 +362,11 @@ export function kubernetesLauncher({
 		},
 
 		onExit(listener) {
-			exitListeners.push(listener);
+			exits.add(listener);
 		},
 
 		onNotice(listener) {
-			noticeListeners.push(listener);
+			notices.add(listener);
 		},
 
 		async close() {

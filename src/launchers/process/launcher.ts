@@ -4,6 +4,7 @@
  */
 import { closeSync } from "node:fs";
 import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
+import { listeners } from "../listeners.ts";
 import {
 	endGroup,
 	groupRuns,
@@ -55,7 +56,7 @@ export function processLauncher({
 	log = () => {},
 }: Pick<LauncherDependencies, "clock"> & Partial<LauncherDependencies>): Launcher {
 	const workers = new Map<string, Worker>();
-	const listeners: ((exit: Exit) => void)[] = [];
+	const exits = listeners<[Exit]>("exits of workers", log);
 	const closing = new AbortController();
 	let closed = false;
 	let bounding = false;
@@ -129,22 +130,12 @@ export function processLauncher({
 		}
 		workers.delete(worker.id);
 		if (!closed)
-			report({
+			exits.call({
 				workerId: worker.id,
 				...how,
 				lastOutput: logDir === undefined ? "" : tail(logPath(logDir, worker.id)),
 			});
 		worker.reported.resolve();
-	}
-
-	function report(exit: Exit): void {
-		for (const listener of listeners) {
-			try {
-				listener(exit);
-			} catch (error) {
-				log(`a listener for the exit of worker ${exit.workerId} failed: ${String(error)}`);
-			}
-		}
 	}
 
 	return {
@@ -210,7 +201,7 @@ export function processLauncher({
 		},
 
 		onExit(listener) {
-			listeners.push(listener);
+			exits.add(listener);
 		},
 
 		async close() {

@@ -3,6 +3,7 @@
  */
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Launcher, Notice, WorkerSpec } from "../launcher.ts";
+import { listeners } from "../listeners.ts";
 import { boundLog, logPath, tail } from "../log-files.ts";
 import { slurmCommands, SlurmFailure } from "./commands.ts";
 import type { RunCommand } from "./commands.ts";
@@ -74,8 +75,8 @@ export function slurmLauncher({
 	const workers = new Map<string, Worker>();
 	/** Workers whose start is in progress. */
 	const starting = new Set<string>();
-	const exitListeners: ((exit: Exit) => void)[] = [];
-	const noticeListeners: ((notice: Notice) => void)[] = [];
+	const exits = listeners<[Exit]>("exits of workers", log);
+	const notices = listeners<[Notice]>("notices of workers", log);
 	let swept: Promise<number> | undefined;
 	/** Jobs of this service and these endpoints that are not watched are cancelled. */
 	let service: string | undefined;
@@ -164,7 +165,7 @@ export function slurmLauncher({
 		const text = JSON.stringify(next);
 		if (worker.noticed === text || closed) return;
 		worker.noticed = text;
-		for (const listener of noticeListeners) listener(next);
+		notices.call(next);
 	}
 
 	/** `present`: whether the queue shows the job. Throws if the controller does not answer. */
@@ -181,19 +182,9 @@ export function slurmLauncher({
 		workers.delete(id);
 		const stopped = worker.ending !== undefined;
 		const lastOutput = withoutNotes(output);
-		report({ workerId: id, ...how, lastOutput, ...(why && !stopped && { reason: why }) });
+		if (!closed)
+			exits.call({ workerId: id, ...how, lastOutput, ...(why && !stopped && { reason: why }) });
 		worker.reported.resolve();
-	}
-
-	function report(exit: Exit): void {
-		if (closed) return;
-		for (const listener of exitListeners) {
-			try {
-				listener(exit);
-			} catch (error) {
-				log(`a listener for the exit of worker ${exit.workerId} failed: ${String(error)}`);
-			}
-		}
 	}
 
 	/** Cancels jobs of this service that are not watched: a lost answer of `sbatch`, a crash. */
@@ -378,11 +369,11 @@ export function slurmLauncher({
 		},
 
 		onExit(listener) {
-			exitListeners.push(listener);
+			exits.add(listener);
 		},
 
 		onNotice(listener) {
-			noticeListeners.push(listener);
+			notices.add(listener);
 		},
 
 		async close() {

@@ -113,7 +113,7 @@ it("D7: a post that failed is repeated as it was, and those behind it follow", a
 	await stream.ended();
 });
 
-it("D7: a service that does not know the path gets them one by one", async () => {
+it("D7: a service that does not know the path gets them one by one from then on", async () => {
 	const stream = await streaming(numbers(4));
 	const first = await stream.post();
 	await stream.until(() => stream.made() === 4);
@@ -131,6 +131,13 @@ it("D7: a service that does not know the path gets them one by one", async () =>
 		answer();
 	}
 	await stream.ended();
+	// Takes offer it still.
+	stream.service.give({ id: "job-2", input: {} });
+	for (let left = 4; left > 0; left -= 1) {
+		const { seen, answer } = await stream.post();
+		expect([seen.route, seen.ids[1]]).toEqual(["job-stream", "job-2"]);
+		answer();
+	}
 });
 
 it("D7: a long chunk goes alone, in its place; those of a generator that fails come before its error", async () => {

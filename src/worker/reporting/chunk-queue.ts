@@ -22,7 +22,7 @@ const MAX_BATCH = 262_144;
 export interface ChunkQueueOptions {
 	/** Most chunks of a post; 0 or 1: the service takes them one by one. */
 	batchSize: () => number;
-	/** The service does not know posts of several chunks, although it offered them. */
+	/** The service refuses posts of several chunks, although it offered them: none from now on. */
 	refused: () => void;
 	/** Posts until the body is acknowledged; the last outcome. `index`: number of the first chunk. */
 	deliver(body: string, index: number, together: boolean): Promise<PostOutcome | undefined>;

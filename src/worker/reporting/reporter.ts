@@ -47,6 +47,7 @@ export function createReporter({
 	log,
 }: ReporterOptions): Reporter {
 	let batchSize = 0;
+	let batchTo = streamBatch;
 
 	/**
 	 * Repeats until acknowledged, refused, or the job is stopped; the last answer. `last`: nothing else
@@ -85,10 +86,10 @@ export function createReporter({
 		},
 		chunks: (job) =>
 			createChunkQueue({
-				batchSize: () => (streamBatch ? batchSize : 0),
-				refused: () => void (batchSize = 0),
+				batchSize: () => (batchTo ? batchSize : 0),
+				refused: () => void (batchTo = undefined),
 				deliver(body, index, together) {
-					const to = together && streamBatch ? streamBatch : stream;
+					const to = (together && batchTo) || stream;
 					const path = to.path(job.id, `isStream=false&chunk=${index}`);
 					return deliver(job, () => streams.send(path, body), !together);
 				},
