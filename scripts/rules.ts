@@ -225,4 +225,8 @@ export const RULES: readonly Rule[] = [
 		id: "D45",
 		says: "Images are pulled by policy, with progress and reasons; logins to registries are encrypted.",
 	},
+	{
+		id: "D46",
+		says: "A backup has all that was acknowledged before it; what is incomplete or changed is refused.",
+	},
 ];

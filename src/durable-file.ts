@@ -1,9 +1,11 @@
 /**
- * Small files and folders that survive a power loss: a file is flushed under a temporary name,
+ * Files and folders that survive a power loss: a file is flushed under a temporary name,
  * renamed, then its folder is flushed. Readers find a complete file or none.
  */
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** A parameter, so that tests can record operations and make them fail. */
@@ -72,6 +74,30 @@ export function replaceFile(path: string, text: string, ops: FileOperations = fs
 	});
 }
 
+/**
+ * Replaces or creates (mode 0600) a file of any size: complete under its name, or not at all if
+ * `write` rejects.
+ */
+export async function replaceFileBy(
+	path: string,
+	write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
+	const temporary = temporaryFor(path);
+	try {
+		const file = await open(temporary, "wx", OWNER_FILE);
+		try {
+			await write(file);
+			await file.sync();
+		} finally {
+			await file.close();
+		}
+		await rename(temporary, path);
+	} finally {
+		await rm(temporary, { force: true });
+	}
+	flush(dirname(path), fs);
+}
+
 /** Flushes content and name. */
 export function flushFile(path: string, ops: FileOperations = fs): void {
 	flush(path, ops);
@@ -109,7 +135,7 @@ function writeDurably(
 	ops: FileOperations,
 	name: (temporary: string) => boolean,
 ): boolean {
-	const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+	const temporary = temporaryFor(path);
 	let named: boolean;
 	try {
 		const file = ops.openSync(temporary, "wx", OWNER_FILE);
@@ -125,6 +151,10 @@ function writeDurably(
 	}
 	if (named) flush(dirname(path), ops);
 	return named;
+}
+
+function temporaryFor(path: string): string {
+	return join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
 }
 
 function flush(path: string, ops: FileOperations): void {

@@ -149,6 +149,8 @@ export interface Events {
 	/** Less than the reserve is free on the disk of the store: submissions are refused (D41). */
 	"disk.low": { freeBytes: number; reserveBytes: number };
 	"disk.enough": { freeBytes: number };
+	/** A backup was sent to its client (D46). */
+	"backup.sent": { bytes: number; ms: number };
 	/** The store can be written again. */
 	"store.back": Record<never, never>;
 	/** A response was an error of 500 or more. */

@@ -7,13 +7,12 @@ import { createFile, flushFile, replaceFile } from "./durable-file.ts";
 
 const KEY_TEXT = /^([0-9a-fA-F]{64})(?:\r?\n([0-9a-fA-F]{64}))?\r?\n?$/;
 
-type Keys = [current: Uint8Array, previous?: Uint8Array];
+export type Keys = [current: Uint8Array, previous?: Uint8Array];
 
 const pathOf = (database: string): string => `${database}.secret`;
 
 /** Undefined if the file does not exist. Throws an Error for the operator. */
-export function readKeyFile(database: string): Keys | undefined {
-	const path = pathOf(database);
+export function readKeyFile(database: string, path = pathOf(database)): Keys | undefined {
 	let text: string;
 	try {
 		text = readFileSync(path, "utf8");
@@ -69,7 +68,8 @@ const hexOf = (key: Uint8Array): string => Buffer.from(key).toString("hex");
 
 export function recovery(database: string): string {
 	return (
-		`Restore ${pathOf(database)} from a backup. ${LOST} delete the file if it exists, run sluice ` +
+		`Restore ${pathOf(database)} from a backup ('sluice backup' does not copy it). ${LOST} delete the file ` +
+		"if it exists, run sluice " +
 		`migrate --store sqlite:${database} --new-secret, and start again.`
 	);
 }

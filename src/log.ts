@@ -121,6 +121,10 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 			`the disk of the store has ${mebibytes(freeBytes)} free; below ${mebibytes(reserveBytes)} ` +
 			"submissions are refused",
 	],
+	"backup.sent": [
+		"info",
+		({ bytes, ms }) => `a backup of ${mebibytes(bytes)} was sent in ${Math.round(ms / 1000)} s`,
+	],
 	"disk.enough": [
 		"info",
 		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,

@@ -69,6 +69,21 @@ export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKe
 	return database === undefined ? accepted(true, stored.check) : accepted(false, checks.both);
 }
 
+/**
+ * Whether the key, or its predecessor, is one that the store's secrets are encrypted with; undefined
+ * if it has none.
+ */
+export function opensSecrets(
+	keys: readonly Uint8Array[],
+	{ identity, check, encrypted }: StoredSecrets,
+): boolean | undefined {
+	if (check === ANY_KEY) return undefined;
+	if (check === undefined)
+		return encrypted.length === 0 ? undefined : keys.some((key) => opensSome(key, encrypted));
+	const { sealing } = checksIn(check);
+	return keys.some((key) => keyCheck(key, identity) === sealing);
+}
+
 function readKeys({ secret, previousSecret, database, random }: KeySource, inUse: boolean): Keys {
 	if (secret !== undefined)
 		return {
@@ -82,7 +97,8 @@ function readKeys({ secret, previousSecret, database, random }: KeySource, inUse
 	return { current, previous };
 }
 
-function fromText(secret: string): Uint8Array {
+/** The key of a `SLUICE_SECRET`. */
+export function fromText(secret: string): Uint8Array {
 	return createHash("sha256").update(secret).digest();
 }
 

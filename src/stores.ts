@@ -5,9 +5,12 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
-import { rotateKeyFile } from "./key-file.ts";
+import { readKeyFile, rotateKeyFile } from "./key-file.ts";
+import { fromText, opensSecrets } from "./secret-key.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
+import { bothChecks, keyCheck } from "./store/key-check.ts";
 import type { CheckKey } from "./store/key-check.ts";
+import type { Verification } from "./store/sqlite/verify.ts";
 import type { Store } from "./store/contract/store.ts";
 
 export type { Inspection };
@@ -127,4 +130,70 @@ async function migrateFile(
 	} finally {
 		db.close();
 	}
+}
+
+/** Where the key for secrets is: `SLUICE_SECRET` and the one before, else a key file. */
+export interface KeyPlace {
+	secret?: string | undefined;
+	previousSecret?: string | undefined;
+	file: string;
+}
+
+/** `unused`: the store has no secrets. */
+export type KeyFit = "fits" | "wrong" | "missing" | "unused";
+
+export interface StoreReport extends Omit<Verification, "secrets"> {
+	key: KeyFit;
+}
+
+/**
+ * Checks a SQLite file that no service has open, and whether a key belongs to it. `migrate`: as
+ * `verify`. Throws an Error for the operator if the file is no store, too new, or in use.
+ */
+export async function verifyStore(
+	path: string,
+	{ migrate, key }: { migrate: boolean; key: KeyPlace },
+): Promise<StoreReport> {
+	const { verify } = await import("./store/sqlite/verify.ts");
+	const { secrets, ...report } = await verify(path, { migrate });
+	const keys = keysIn(path, key);
+	const fits = secrets && opensSecrets(keys ?? [], secrets);
+	return {
+		...report,
+		key: fits === undefined ? "unused" : keys === undefined ? "missing" : fits ? "fits" : "wrong",
+	};
+}
+
+/**
+ * Gives a store another identity, so that its services leave alone the workers of the store that it
+ * is a copy of. Throws an Error for the operator.
+ */
+export async function renewIdentity(path: string, key: KeyPlace): Promise<void> {
+	const [current, previous] = keysIn(path, key) ?? [];
+	if (current === undefined)
+		throw new Error(
+			`A new identity needs the key: there is no ${key.file}, and SLUICE_SECRET is not set.`,
+		);
+	const [{ openDatabase }, secrets] = await Promise.all([
+		import("./store/sqlite/database.ts"),
+		import("./store/sqlite/stored-secrets.ts"),
+	]);
+	const db = openDatabase({ path });
+	try {
+		secrets.renewIdentity(db, (identity) =>
+			previous === undefined
+				? keyCheck(current, identity)
+				: bothChecks(keyCheck(current, identity), keyCheck(previous, identity)),
+		);
+	} finally {
+		db.close();
+	}
+}
+
+function keysIn(
+	path: string,
+	{ secret, previousSecret, file }: KeyPlace,
+): Uint8Array[] | undefined {
+	if (secret === undefined) return readKeyFile(path, file)?.filter((key) => key !== undefined);
+	return [secret, previousSecret].flatMap((text) => (text === undefined ? [] : [fromText(text)]));
 }

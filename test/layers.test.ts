@@ -102,6 +102,15 @@ const LAYERS: Record<string, readonly string[]> = {
 		"cookie",
 		"node",
 	],
+	"http/v1/backup-api.ts": [
+		"http/",
+		"api/",
+		"core/",
+		"engine/",
+		"version.ts",
+		"modern-tar",
+		"node:crypto",
+	],
 	"worker/": ["worker/", "node", "undici"],
 	"cli/": [
 		"cli/",
@@ -123,6 +132,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"node",
 	],
 	"cli/dev/kit.ts": ["worker/index.ts"],
+	"cli/backup/archive.ts": ["cli/", "core/", "modern-tar", "node"],
 	"ids.ts": ["core/", "node:crypto"],
 	"compose.ts": [
 		"budgets.ts",
@@ -144,6 +154,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	],
 	"stores.ts": [
 		"key-file.ts",
+		"secret-key.ts",
 		"config/",
 		"store/contract/",
 		"store/key-check.ts",

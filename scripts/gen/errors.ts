@@ -48,6 +48,10 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	quota_full:
 		"Wait until results have expired, lower `retention`, or raise `limits.storedMb` of the endpoint.",
 	draining: "Repeat it: another server or the next start continues.",
+	backup_running: "Wait until the other one has ended.",
+	backup_elsewhere: "Use the tools of PostgreSQL ([backup](../guides/backup.md)).",
+	backup_space: "Free space on the disk of the store, or lower `budgets.reservedDisk`.",
+	backup_failed: "Make it again; the log has the details.",
 	internal: "Search the log for the reference, and report the fault.",
 	not_ready: "Use another server, or repeat it after `Retry-After`.",
 	store_unavailable: "Send it again after `Retry-After`; nothing was accepted.",

@@ -1,5 +1,6 @@
 /** All operations and named schemas, in the order of the documentation. */
 import { AUDIT_ENTRY, LIST_AUDIT } from "./audit.ts";
+import { BACKUP_ROUTES, BACKUP_STATUS } from "./backup.ts";
 import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
 import { ERROR, OPENAI_ERROR } from "./errors.ts";
@@ -41,6 +42,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Worker: WORKER,
 	Server: SERVER,
 	Host: HOST,
+	BackupStatus: BACKUP_STATUS,
 	Metrics: METRICS,
 	Demand: DEMAND,
 	Bulk: BULK,
@@ -70,6 +72,7 @@ const OTHER_ROUTES = [
 	LIST_AUDIT,
 	LIST_SERVERS,
 	...HOST_ROUTES,
+	...BACKUP_ROUTES,
 	...CONSOLE_ROUTES,
 	HEALTHZ,
 	READYZ,

@@ -1,5 +1,8 @@
 /** All commands, in the order of the help text. */
 import { audit } from "./audit.ts";
+import { backup } from "./backup/backup.ts";
+import { restore } from "./backup/restore.ts";
+import { verify } from "./backup/verify.ts";
 import type { Command } from "./command.ts";
 import { consoleCommand } from "./console.ts";
 import { dev } from "./dev/dev.ts";
@@ -30,6 +33,9 @@ export const COMMANDS: readonly Command[] = [
 	registries,
 	webhooks,
 	audit,
+	backup,
+	restore,
+	verify,
 	migrate,
 	doctor,
 ];

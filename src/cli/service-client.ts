@@ -1,4 +1,8 @@
 /** Calls a running service: address from `SLUICE_URL`, key from `SLUICE_API_KEY` (D36). */
+import { request as httpRequest } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { Readable } from "node:stream";
 import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } from "./errors.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
@@ -22,6 +26,8 @@ export interface ServiceClient {
 	): Promise<ServiceAnswer>;
 	/** Non-empty lines of a streamed response, as they arrive. */
 	streamLines(path: string): AsyncIterable<string>;
+	/** The body of a POST, whose answer may begin late. */
+	download(path: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /** The service named by the environment. Empty variables count as unset. */
@@ -63,6 +69,19 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 		return new CliError(`The connection to ${base} was lost.`, 1);
 	}
 
+	/** `fetch` gives up after 5 min without an answer. */
+	function post(path: string, signal: AbortSignal): Promise<IncomingMessage> {
+		const request = base.startsWith("https:") ? httpsRequest : httpRequest;
+		const headers = { authorization: `Bearer ${apiKey()}` };
+		return new Promise((resolve, reject) => {
+			request(base + path, { method: "POST", headers, signal }, resolve)
+				.on("error", (error) =>
+					reject(new CliError(`${noServiceAt(base, failureReason(error))} ${START_SERVICE}`, 1)),
+				)
+				.end();
+		});
+	}
+
 	return {
 		base,
 		apiKey,
@@ -80,6 +99,18 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 					rest = lines.pop()!;
 					yield* lines.filter((line) => line !== "");
 				}
+			} catch {
+				throw connectionLost();
+			}
+		},
+		async *download(path, signal) {
+			const answer = await post(path, signal);
+			if (answer.statusCode !== 200) {
+				const text = Readable.toWeb(answer) as ReadableStream<Uint8Array>;
+				return void (await read(new Response(text, { status: answer.statusCode ?? 502 })));
+			}
+			try {
+				yield* answer;
 			} catch {
 				throw connectionLost();
 			}

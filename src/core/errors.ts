@@ -206,6 +206,28 @@ export const ERRORS = {
 		sentence: "This server is shutting down and sends no more jobs to workers.",
 		retryAfter: 5,
 	},
+	backup_running: {
+		status: 409,
+		sentence:
+			"Another backup is being made; this server makes one at a time. Try again when it has ended: " +
+			"GET /v1/backup shows how far it is.",
+	},
+	backup_elsewhere: {
+		status: 409,
+		sentence:
+			"The store is in PostgreSQL, which has tools of its own for backups, such as: " +
+			'pg_dump --format=custom --file=sluice.dump "$SLUICE_STORE" (or continuously, with pgBackRest or WAL archiving).',
+	},
+	backup_space: {
+		status: 507,
+		sentence:
+			"A backup needs {needed} MB on the disk of the store for its temporary copy, and {free} MB are free " +
+			"beside the reserve of {reserve} MB for results. Free some; nothing was written.",
+	},
+	backup_failed: {
+		status: 500,
+		sentence: "The backup failed ({why}), and its temporary copy was removed. Make it again.",
+	},
 	internal: {
 		status: 500,
 		sentence:

@@ -2,6 +2,7 @@
 import type { BudgetMeters } from "../budgets.ts";
 import type { EpochMs } from "../core/time.ts";
 import type { Access } from "./access/access.ts";
+import type { Backups } from "./availability/backups.ts";
 import type { Calendar } from "./availability/calendar.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { Endpoints } from "./endpoints/endpoints.ts";
@@ -26,6 +27,7 @@ export interface Engine extends Lifecycle {
 	webhooks: Webhooks;
 	metrics: Metrics;
 	cluster: Cluster;
+	backups: Backups;
 	/** Of this server (D41). */
 	budgets: BudgetMeters;
 	/** The job clock. */

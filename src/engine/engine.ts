@@ -138,6 +138,7 @@ export function createEngine(o: EngineOptions): Engine {
 	return {
 		...domains,
 		...lifecycle,
+		backups: availability.backups,
 		now,
 		calendar,
 		budgets,

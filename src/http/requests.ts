@@ -44,7 +44,12 @@ const HEADERS_LIMIT = 16 * 1024;
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 /** 5xx that are no fault of the service. */
-const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent", "store_full"]);
+const EXPECTED: ReadonlySet<ErrorCode> = new Set([
+	"not_ready",
+	"memory_spent",
+	"store_full",
+	"backup_space",
+]);
 
 const NO_PARAMS: Readonly<PathParams> = {
 	endpoint: "",

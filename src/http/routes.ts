@@ -12,6 +12,7 @@ import { openai } from "./openai/openai-api.ts";
 import type { Handler, Route } from "./route.ts";
 import { alive, listServers, ready } from "./service-api.ts";
 import * as audit from "./v1/audit-api.ts";
+import * as backup from "./v1/backup-api.ts";
 import * as endpoints from "./v1/endpoints-api.ts";
 import * as liveFeed from "./v1/feed-api.ts";
 import * as hosts from "./v1/hosts-api.ts";
@@ -90,6 +91,8 @@ const HANDLERS: Handlers = {
 	listHosts: hosts.list,
 	drainHost: hosts.drain,
 	resumeHost: hosts.resume,
+	createBackup: backup.create,
+	getBackup: backup.get,
 	createConsoleLink: session.createLink,
 	signIn: session.signIn,
 	getSession: session.session,

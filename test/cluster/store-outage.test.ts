@@ -114,6 +114,9 @@ describe("clients", () => {
 		// Without such a host.
 		"drainHost",
 		"resumeHost",
+		// PostgreSQL is backed up with its own tools.
+		"createBackup",
+		"getBackup",
 		"getSession",
 		"createConsoleLink",
 		"feed",

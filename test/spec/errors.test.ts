@@ -17,6 +17,7 @@ import { KEY, call, folder, startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
 import { untilTrue } from "../support/until.ts";
+import { backupErrors } from "./backup-errors.ts";
 import { keylessService, operator } from "./operator.ts";
 import { rawConnection, requestText } from "./raw-http.ts";
 
@@ -109,6 +110,7 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 
 /** How each code is produced. */
 const HOW: Record<ErrorCode, () => Promise<Answer>> = {
+	...backupErrors(() => service, clock),
 	host_not_found: () => get("/v1/hosts/none/drain", { method: "POST" }),
 	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
 	bad_request: () => get("/v2/open/run", { text: "{}" }),
@@ -338,7 +340,7 @@ describe("every code", () => {
 		);
 		if (entry.status === 405) expect(header("allow")).toBe("POST");
 		expect(failed).toHaveLength(
-			["internal", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0,
+			["internal", "backup_failed", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0,
 		);
 		if (code === "internal") {
 			const [{ reference }] = failed as [{ reference: string }];

@@ -321,7 +321,8 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("endSessions");
 	});
 
-	it("servers", async () => {
+	it("servers, and the progress of a backup", async () => {
+		expect((await ask("getBackup")).json).toMatchObject({ state: "none" });
 		expect((await ask("listServers")).json.servers).toHaveLength(ON_POSTGRES ? 1 : 0);
 	});
 
@@ -394,6 +395,6 @@ describe("all together", () => {
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", ...site, "metrics", "docs"]);
+		).toEqual(["workerLogs", "feed", "createBackup", ...site, "metrics", "docs"]);
 	});
 });

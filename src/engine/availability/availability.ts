@@ -4,6 +4,8 @@ import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Service } from "../../service.ts";
 import type { Store } from "../../store/contract/store.ts";
+import { backups } from "./backups.ts";
+import type { Backups } from "./backups.ts";
 import type { Calendar } from "./calendar.ts";
 import { clockOffset } from "./clock-offset.ts";
 import { PAUSE_MS } from "./job-clock.ts";
@@ -22,6 +24,7 @@ export interface Availability extends Pick<StoreHealth, "store" | "events"> {
 	calendar: Calendar;
 	retry: RetryWhileUnavailable;
 	space: FreeSpace;
+	backups: Backups;
 	/** Must be done before the first `now`. Throws when the time cannot be known. */
 	prepare(): Promise<void>;
 	/** Why the time is unreliable, as the end of a sentence; undefined when it is reliable. */
@@ -47,6 +50,7 @@ export function createAvailability(d: {
 	const suspension = suspendDetector({ ...d, jobClock: time });
 	const health = storeHealth({ ...d, now: time.now, takeGap: suspension.takeGap });
 	const space = freeSpace(d);
+	const copies = backups({ ...d, disk: d.disk, backup: d.store.backup });
 	return {
 		store: health.store,
 		events: health.events,
@@ -54,11 +58,18 @@ export function createAvailability(d: {
 		calendar: time.calendar,
 		retry: retryWhileUnavailable({ ...d, waitUntilBack: health.waitUntilBack }),
 		space,
+		backups: copies,
 		prepare: time.prepare,
 		clockFault() {
 			time.observe();
 			return time.fault();
 		},
-		services: [health.service, suspension.service, ...time.services, ...space.services],
+		services: [
+			health.service,
+			suspension.service,
+			...time.services,
+			...space.services,
+			copies.service,
+		],
 	};
 }

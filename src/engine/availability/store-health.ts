@@ -19,8 +19,8 @@ const IDLE_MS = 60_000;
 /** Groups that concern no job and need no order: heartbeats, the clock. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
 
-/** Groups whose failures are handled by their callers (D24). */
-const UNWATCHED: ReadonlySet<string> = new Set(["limits"]);
+/** Groups whose failures are handled by their callers (D24, D46). */
+const UNWATCHED: ReadonlySet<string> = new Set(["limits", "backup"]);
 
 const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved"]);
 

@@ -23,6 +23,9 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 	workerToken: "$RUNPOD_AI_API_KEY",
 };
 
+/** Not for a terminal. */
+const TAR = "application/x-tar";
+
 /** `path` is the operation's template. */
 export function curlOf(
 	q: { method: string; path: string; operation: Operation },
@@ -47,6 +50,9 @@ export function curlOf(
 	const body = requestBody?.required ? ` \\\n  -d '${text.replaceAll("'", `'\\''`)}'` : "";
 	const [scheme] = security.flatMap(Object.keys);
 	const key = scheme === undefined ? "" : ` \\\n  -H "Authorization: ${CREDENTIALS[scheme]}"`;
+	const download = Object.values(q.operation.responses).some(({ content = {} }) => TAR in content)
+		? "-o sluice.tar "
+		: "";
 	const verb = method === (body === "" ? "GET" : "POST") ? "" : `-X ${method} `;
-	return `curl -s ${verb}"${address}${path}${needed.length > 0 ? `?${needed.join("&")}` : ""}"${key}${body}`;
+	return `curl -s ${verb}${download}"${address}${path}${needed.length > 0 ? `?${needed.join("&")}` : ""}"${key}${body}`;
 }

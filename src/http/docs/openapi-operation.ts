@@ -43,6 +43,7 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 	],
 	["Servers", /^\/v1\/servers/, "For operators: the servers that share the store."],
 	["Hosts", /^\/v1\/hosts/, "For operators: machines on which the launcher docker starts workers."],
+	["Backup", /^\/v1\/backup/, "For operators: a copy of a SQLite store that is in use."],
 	[
 		"Console",
 		/^\/(?:$|console|v1\/console-link)/,

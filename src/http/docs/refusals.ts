@@ -75,6 +75,9 @@ const VALUES = {
 	fate: "was COMPLETED and has expired",
 	reference: "1a2b3c4d",
 	type: "",
+	needed: 1370,
+	free: 800,
+	reserve: 512,
 };
 
 /** Example values of `{why}`. */
@@ -83,6 +86,8 @@ const WHY: Partial<Record<ErrorCode, string>> = {
 	unauthorized: "The request carries no API key.",
 	worker_unauthorized: "The worker sent no token.",
 	store_unavailable: "the disk is full",
+	backup_failed: "database or disk is full",
+	not_ready: "is shutting down",
 	outcome_unknown: "the connection to PostgreSQL broke",
 };
 

@@ -17,6 +17,7 @@
  */
 import type { JobState } from "../../core/job-states.ts";
 import type { AuditStore } from "./audit.ts";
+import type { BackupStore } from "./backup.ts";
 import type { ChunkStore } from "./chunks.ts";
 import type { ClusterStore } from "./cluster.ts";
 import type { EndpointStore } from "./endpoints.ts";
@@ -92,6 +93,8 @@ export interface Store {
 	/** `cluster` and `limits` are absent from a store that only one server can open. */
 	cluster?: ClusterStore;
 	limits?: LimitStore;
+	/** Absent where the database has tools of its own for that. */
+	backup?: BackupStore;
 	/** A random text created with the store: distinguishes this service's workers from another's. */
 	identity(): Promise<string>;
 	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */

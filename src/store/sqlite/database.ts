@@ -1,7 +1,7 @@
 /** Opens the database file and maps its errors. The only file that uses `node:sqlite`. */
 import { closeSync, openSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, backup } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import { fileIdentity } from "./file-identity.ts";
@@ -31,7 +31,19 @@ export interface Database {
 	/** Whether a transaction is open. Writes need one. */
 	readonly inTransaction: boolean;
 	readonly identity: FileIdentity;
+	/**
+	 * Copies the database into a new file in steps of some pages, each while this thread does nothing
+	 * with it or has no transaction open. `step` may throw, which ends the copy. Commits of this thread
+	 * are in the copy too: it is the database of the moment at which this resolves.
+	 */
+	copyTo(path: string, q: CopySteps): Promise<void>;
 	close(): void;
+}
+
+interface CopySteps {
+	/** Of 4096 bytes. */
+	pages: number;
+	step: (at: { totalPages: number; remainingPages: number }) => void;
 }
 
 /**
@@ -117,6 +129,9 @@ export function openDatabase({ path, maxPages, acceptMissingLog }: DatabaseOptio
 			return db.isTransaction;
 		},
 		identity,
+		async copyTo(copy, { pages, step }) {
+			await backup(db, copy, { rate: pages, progress: step });
+		},
 		close: () => db.close(),
 	};
 }
@@ -137,6 +152,11 @@ const SQLITE_NOTADB = 26;
 /** READONLY, IOERR, FULL, CANTOPEN: writes fail now, and may succeed later. */
 const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
+/** Whether another transaction was in the way. */
+export function isBusy(error: unknown): boolean {
+	return resultCode(error) === SQLITE_BUSY;
+}
+
 /** SQLite's primary result code in a driver error. */
 function resultCode(error: unknown): number | undefined {
 	if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
@@ -151,8 +171,9 @@ export function unavailable(error: unknown, path: string): StoreUnavailable | un
 	if (code === SQLITE_CORRUPT)
 		return new StoreUnavailable(
 			"damaged",
-			`${path} is damaged: ${(error as Error).message}. Stop the service and restore a backup, or save what ` +
-				`can be read: sqlite3 ${path} .recover`,
+			`${path} is damaged: ${(error as Error).message}. Stop the service, rename the file and its log, and ` +
+				`restore a backup (sluice restore FILE --store sqlite:${path}), or save what can be read: ` +
+				`sqlite3 ${path} .recover`,
 			{ cause: error },
 		);
 	if (code === undefined || !NO_WRITE.has(code)) return undefined;

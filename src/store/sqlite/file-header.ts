@@ -60,11 +60,20 @@ export function markFile(db: DatabaseSync): boolean {
 	return marked;
 }
 
+/** Bytes of `user_version` in the file. */
+const USER_VERSION_AT = 60;
+
+/** Says in a copy that nothing has open that it needs no log: it was made of file and log. */
+export function markComplete(write: (bytes: Uint8Array, at: number) => void): void {
+	write(new Uint8Array(4), USER_VERSION_AT);
+}
+
 /** For the operator. */
 export function missingLog(path: string): string {
 	return (
 		`${path} was copied or restored without its log ${path}-wal: the jobs that were accepted and the results ` +
-		"that were stored last are missing. Stop the service before copying the file, or copy both files. " +
+		"that were stored last are missing. Restore a copy that sluice backup made, or copy both files of a " +
+		"stopped service. " +
 		`To go on without them, run: sluice migrate --store sqlite:${path} --accept-missing-log`
 	);
 }

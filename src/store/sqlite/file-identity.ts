@@ -59,7 +59,7 @@ export function fileIdentity({
 				"moved",
 				`${file} was ${found === undefined ? "deleted or moved" : "replaced"} while the service has it open; ` +
 					"nothing is accepted, because it would be lost at the next start. Move the original file back, " +
-					"or restart the service with a restored backup",
+					"or stop the service and restore a backup (sluice restore)",
 			);
 		}
 		moved = false;

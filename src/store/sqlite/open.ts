@@ -1,11 +1,12 @@
 /** Opens a store in a SQLite file: starts the database thread and connects to it. */
 import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
+import { sqliteBackup } from "./backup.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Admission, Greeting } from "./thread/messages.ts";
+import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
 
 /** Same extension as this file: TypeScript in the source, JavaScript in the build. */
 const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url);
@@ -25,8 +26,10 @@ export async function openSqlite({
 	maxPages,
 	checkKey,
 }: DatabaseOptions & { checkKey?: CheckKey | undefined }): Promise<Store> {
+	const { port1: requests, port2: backups } = new MessageChannel();
 	const thread = new Worker(THREAD, {
-		workerData: { path, maxPages } satisfies DatabaseOptions,
+		workerData: { path, maxPages, backups } satisfies ThreadData,
+		transferList: [backups],
 		name: "sqlite",
 		resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
 	});
@@ -44,7 +47,7 @@ export async function openSqlite({
 			check: checkKey?.(stored),
 		} satisfies Admission);
 		await ready;
-		return connect(thread);
+		return { ...connect(thread), backup: sqliteBackup({ path, port: requests }) };
 	} catch (error) {
 		await thread.terminate();
 		throw error;

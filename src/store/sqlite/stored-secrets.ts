@@ -44,3 +44,13 @@ export function keepCheck(db: Database, check: string): void {
 export function acceptNewKey(db: Database): void {
 	keepCheck(db, ANY_KEY);
 }
+
+/** Gives the store another identity; `checkOf` makes the check value that belongs to it. */
+export function renewIdentity(db: Database, checkOf: (identity: string) => string): void {
+	const identity = randomUUID().replaceAll("-", "");
+	const put = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
+	inTransaction(db, () => {
+		put.run("identity", identity);
+		put.run(CHECK_NAME, checkOf(identity));
+	});
+}

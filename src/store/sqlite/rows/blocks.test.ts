@@ -199,6 +199,7 @@ describe("blocks of large texts", () => {
 				exec: db.exec,
 				close: db.close,
 				identity: db.identity,
+				copyTo: db.copyTo,
 				get inTransaction() {
 					return db.inTransaction;
 				},

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
+import { openCopier } from "./copier.ts";
 import { openDatabase, unavailable } from "../database.ts";
-import type { DatabaseOptions } from "../database.ts";
-import type { Admission, Batch, Greeting } from "./messages.ts";
+import type { Admission, Batch, Greeting, ThreadData } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
 import { systemClock } from "../../../clock.ts";
@@ -15,7 +15,7 @@ import { convert, openVacuum } from "../vacuum.ts";
 const IDLE_MS = 50;
 const PAUSE_MS = 10;
 
-const options = workerData as DatabaseOptions;
+const { backups, ...options } = workerData as ThreadData;
 
 /** Sends a startup message. */
 function greet(greeting: Greeting): void {
@@ -34,6 +34,7 @@ try {
 	const parts = openUnitOfWork(db);
 	const answer = openBatches(parts);
 	const vacuum = openVacuum(db);
+	const copier = openCopier(db, backups);
 	let closing = false;
 	let resting = false;
 	let worked = false;
@@ -70,10 +71,14 @@ try {
 			parts.large.free();
 			void vacuumWhileIdle();
 		}
-		if (!closing) return;
+		if (closing) void close();
+	});
+
+	async function close(): Promise<void> {
+		await copier.stop();
 		db.close();
 		parentPort?.close();
-	});
+	}
 	greet({ ready: true, stored });
 } catch (error) {
 	const fault = unavailable(error, options.path);

@@ -3,7 +3,7 @@
  * by one, without batches and caches, in the order of T3. T1 to T9: README.md here; R1 to R8:
  * ../rows/README.md.
  */
-import { Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { LARGE_BYTES, stringOf } from "../../../core/json/json-text.ts";
@@ -20,7 +20,7 @@ import type { Operation } from "../testing/operations.ts";
 import { openBatches } from "./batch.ts";
 import { connect } from "./client.ts";
 import { CODECS } from "./codecs.ts";
-import type { Batch, Reply } from "./messages.ts";
+import type { Batch, Reply, ThreadData } from "./messages.ts";
 
 const T0 = 1_800_000_000_000;
 /** Sizes of the row cache: rows are dropped after each step, in a transaction, never. */
@@ -286,8 +286,10 @@ it("T1 to T9: each caller of the thread gets the answer of its own operation, in
 			const file = await temporaryDatabase();
 			const { path } = file.db;
 			file.db.close();
+			const { port2: backups } = new MessageChannel();
 			const thread = new Worker(new URL("./database-thread.ts", import.meta.url), {
-				workerData: { path },
+				workerData: { path, backups } satisfies ThreadData,
+				transferList: [backups],
 			});
 			await new Promise((resolve) => thread.once("message", resolve));
 			thread.postMessage({ check: undefined });

@@ -1,6 +1,13 @@
 /** Messages to and from the database thread. */
+import type { MessagePort } from "node:worker_threads";
 import type { StoredSecrets } from "../../key-check.ts";
 import type { Signal, StoreUnavailable } from "../../contract/store.ts";
+import type { DatabaseOptions } from "../database.ts";
+
+export interface ThreadData extends DatabaseOptions {
+	/** Carries `CopyRequest` and `CopyReply` (`copier.ts`), apart from the order of batches (T2). */
+	backups: MessagePort;
+}
 
 /** A batch: number and packed query of each operation in turn; or the request to close. */
 export type Batch = unknown[] | "close";

@@ -1,0 +1,50 @@
+/** Backups of a running service (D46). */
+import { NO_BODY, route } from "./route.ts";
+import { COUNT } from "./schema.ts";
+import type { Static } from "./schema.ts";
+
+export const BACKUP_STATUS = {
+	type: "object",
+	required: ["state", "doneBytes", "totalBytes"],
+	properties: {
+		state: {
+			enum: ["none", "copying", "sending"],
+			description:
+				"copying: the service copies the store to its disk; sending: the client reads that copy.",
+		},
+		doneBytes: { ...COUNT, description: "Copied or sent so far." },
+		totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
+	},
+} as const;
+export type BackupStatusAnswer = Static<typeof BACKUP_STATUS>;
+
+export const CREATE_BACKUP = route({
+	methods: ["POST"],
+	path: "/v1/backup",
+	access: "admin",
+	name: "createBackup",
+	summary:
+		"Copies the SQLite store while the service runs, and sends the copy. The key for secrets is not in it.",
+	answer: {
+		description:
+			"A tar of backup.json, sluice.db and SHA256SUMS, which is last. It is complete only with that.",
+		media: "application/x-tar",
+	},
+	body: NO_BODY,
+	errors: ["backup_running", "backup_elsewhere", "backup_space", "backup_failed", "not_ready"],
+});
+
+export const GET_BACKUP = route({
+	methods: ["GET"],
+	path: "/v1/backup",
+	access: "admin",
+	name: "getBackup",
+	summary: "How far the backup is that is being made.",
+	answer: {
+		description: "The progress.",
+		schema: BACKUP_STATUS,
+		example: { state: "copying", doneBytes: 412_000_000, totalBytes: 1_370_000_000 },
+	},
+});
+
+export const BACKUP_ROUTES = [CREATE_BACKUP, GET_BACKUP] as const;

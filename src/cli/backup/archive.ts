@@ -1,0 +1,139 @@
+/** Reads the archive of a backup (D46): its form, and the digests of its entries. */
+import { createHash } from "node:crypto";
+import { createTarDecoder } from "modern-tar";
+import type { ParsedTarEntry } from "modern-tar";
+import {
+	BACKUP_FORMAT,
+	DATABASE_NAME,
+	INFO_NAME,
+	SUMS_NAME,
+	backupInfo,
+	isEntryName,
+	parseSums,
+} from "../../core/backup.ts";
+import type { BackupInfo } from "../../core/backup.ts";
+
+/** Of the first and the last entry, bytes. */
+const MOST_TEXT = 64 * 2 ** 20;
+
+/** The archive is incomplete, changed, or no backup: the end of a sentence. */
+export class BadArchive extends Error {}
+
+export interface Archive {
+	info: BackupInfo;
+	/** Without {@link INFO_NAME} and {@link SUMS_NAME}. */
+	files: { name: string; bytes: number }[];
+}
+
+/** Takes the content of an entry. */
+export type EntrySink = (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>;
+
+/** Reads to the end. Throws {@link BadArchive}, and what `pieces` and `sink` throw. */
+export async function readArchive(
+	pieces: AsyncIterable<Uint8Array>,
+	sink: EntrySink = drain,
+): Promise<Archive> {
+	const found = new Map<string, string>();
+	const files: Archive["files"] = [];
+	let info: BackupInfo | undefined;
+	let sums: Map<string, string> | undefined;
+	const entries = ReadableStream.from(readable(pieces)).pipeThrough(
+		createTarDecoder({ strict: true }),
+	);
+	for await (const entry of faults(entries)) {
+		const { name, size, type } = entry.header;
+		if (sums) throw new BadArchive(`${name} follows after ${SUMS_NAME}`);
+		if (type !== "file" || !isEntryName(name)) throw new BadArchive(`it contains '${name}'`);
+		if (found.has(name)) throw new BadArchive(`it contains ${name} twice`);
+		if (!info) {
+			if (name !== INFO_NAME) throw new BadArchive(`it does not begin with ${INFO_NAME}`);
+			const text = await textOf(entry, size);
+			info = readInfo(text);
+			found.set(name, digestOf(text));
+		} else if (name === SUMS_NAME) {
+			sums = parseSums(await textOf(entry, size));
+			if (!sums) throw new BadArchive(`${SUMS_NAME} cannot be read`);
+		} else {
+			const hash = createHash("sha256");
+			await sink(name, hashed(entry.body, hash));
+			found.set(name, hash.digest("hex"));
+			files.push({ name, bytes: size });
+		}
+	}
+	if (!info) throw new BadArchive("it is empty");
+	if (!sums) throw new BadArchive(`it ends before ${SUMS_NAME}: it was truncated`);
+	compare(found, sums);
+	if (!found.has(DATABASE_NAME)) throw new BadArchive(`it has no ${DATABASE_NAME}`);
+	return { info, files };
+}
+
+function readInfo(text: string): BackupInfo {
+	const info = backupInfo(text);
+	if (!info) throw new BadArchive(`${INFO_NAME} cannot be read`);
+	if (info.format > BACKUP_FORMAT)
+		throw new BadArchive(
+			`it was made by Sluice ${info.sluice} in a newer form (${info.format}, and this version knows ` +
+				`${BACKUP_FORMAT}); use that version`,
+		);
+	return info;
+}
+
+function compare(found: ReadonlyMap<string, string>, sums: ReadonlyMap<string, string>): void {
+	for (const [name, sum] of sums)
+		if (found.get(name) !== sum)
+			throw new BadArchive(
+				found.has(name) ? `the content of ${name} was changed` : `${name} is missing`,
+			);
+	for (const name of found.keys())
+		if (!sums.has(name)) throw new BadArchive(`${name} is not listed in ${SUMS_NAME}`);
+}
+
+/** The decoder reports errors of its source like its own: keeps them apart. */
+class SourceError extends Error {}
+
+async function* readable(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+	try {
+		for await (const piece of pieces) yield piece;
+	} catch (error) {
+		throw new SourceError("", { cause: error });
+	}
+}
+
+async function* faults<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
+	try {
+		yield* stream;
+	} catch (error) {
+		throw faultOf(error);
+	}
+}
+
+function faultOf(error: unknown): unknown {
+	if (error instanceof SourceError) return error.cause;
+	if (error instanceof BadArchive) return error;
+	const { message } = error as Error;
+	return new BadArchive(message.replace(/\.$/, "").replace(/^./, (letter) => letter.toLowerCase()));
+}
+
+async function* hashed(
+	body: AsyncIterable<Uint8Array>,
+	hash: { update(piece: Uint8Array): unknown },
+): AsyncGenerator<Uint8Array> {
+	for await (const piece of faults(body)) {
+		hash.update(piece);
+		yield piece;
+	}
+}
+
+async function drain(_name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+	for await (const _ of pieces);
+}
+
+async function textOf({ body }: ParsedTarEntry, size: number): Promise<string> {
+	if (size > MOST_TEXT) throw new BadArchive("an entry is too large");
+	const decoder = new TextDecoder();
+	let text = "";
+	for await (const piece of faults(body)) text += decoder.decode(piece, { stream: true });
+	return text + decoder.decode();
+}
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -1,0 +1,154 @@
+/** `sluice backup`: a copy of the store of a running service (D46). */
+import { readdirSync, rmSync, statSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { systemClock } from "../../clock.ts";
+import { makeFolder, replaceFileBy } from "../../durable-file.ts";
+import type { Action, ActionInput } from "../command.ts";
+import { CliError } from "../errors.ts";
+import type { ServiceClient } from "../service-client.ts";
+import { BadArchive, readArchive } from "./archive.ts";
+import type { Archive } from "./archive.ts";
+import { bytesText, transferBar } from "./transfer-bar.ts";
+import type { TransferBar } from "./transfer-bar.ts";
+
+/** Names of backups in a folder; sorted, the oldest is first. */
+const NAME = /^sluice-\d{8}T\d{6}Z\.tar$/;
+
+/** Time between two questions how far the copy is, ms. */
+const ASK_MS = 500;
+
+const KEY_NOTE =
+	"The key for secrets is not in it. Keep the key file of the store (its name ends in .secret) or the text " +
+	"of SLUICE_SECRET in another place: without it webhook secrets, s3Config, values of env and passwords " +
+	"of registries cannot be read after a restore.\n";
+
+export const backup: Action = {
+	name: "backup",
+	args: ["FILE|DIR"],
+	summary: "copy the SQLite store of a running service into a file",
+	flags: {
+		keep: {
+			value: "N",
+			summary: "with DIR: remove older backups there, so that N are left",
+		},
+		json: { summary: "print file, bytes and schema as JSON" },
+	},
+	async run(input) {
+		const [target = ""] = input.args;
+		const keep = keepOf(input.flags["keep"]);
+		const folder = isFolder(target) ? target : undefined;
+		if (keep !== undefined && folder === undefined)
+			throw new CliError("--keep needs a folder: it ends with / or exists.");
+		const file = folder === undefined ? target : join(folder, nameOf(new Date(systemClock.wall())));
+		try {
+			makeFolder(dirname(file));
+		} catch (error) {
+			throw new CliError(`${dirname(file)} cannot be used: ${(error as Error).message}.`, 1);
+		}
+		const { archive, bytes } = await download(input.service, file);
+		const removed = keep === undefined ? [] : removeOld(folder!, keep);
+		return print({ file, bytes, archive, removed }, input);
+	},
+};
+
+function keepOf(text: string | undefined): number | undefined {
+	if (text === undefined) return undefined;
+	if (!/^[1-9]\d{0,5}$/.test(text))
+		throw new CliError(`--keep is ${text}; it must be a whole number from 1.`);
+	return Number(text);
+}
+
+function isFolder(path: string): boolean {
+	return path.endsWith("/") || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** In UTC. */
+function nameOf(at: Date): string {
+	return `sluice-${at.toISOString().replace(/\.\d+/, "").replace(/[-:]/g, "")}.tar`;
+}
+
+/** Writes what the service sends, while its digests are checked. */
+async function download(
+	service: ServiceClient,
+	file: string,
+): Promise<{ archive: Archive; bytes: number }> {
+	const stopped = new AbortController();
+	const stop = (): void => stopped.abort();
+	const bar = transferBar("copied");
+	const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+	for (const signal of signals) process.once(signal, stop);
+	let bytes = 0;
+	async function* pieces(to: FileHandle): AsyncGenerator<Uint8Array> {
+		for await (const piece of service.download("/v1/backup", stopped.signal)) {
+			await to.writeFile(piece);
+			bytes += piece.length;
+			yield piece;
+		}
+	}
+	const watching = new AbortController();
+	const watched = watch(service, { bar, until: watching.signal });
+	try {
+		let archive: Archive | undefined;
+		await replaceFileBy(file, async (to) => {
+			archive = await readArchive(pieces(to));
+			bar.stage("flushing");
+		});
+		return { archive: archive!, bytes };
+	} catch (error) {
+		if (stopped.signal.aborted) throw new CliError("Stopped; nothing was written.", 1);
+		if (error instanceof CliError) throw error;
+		if (error instanceof BadArchive)
+			throw new CliError(`What the service sent is not complete: ${error.message}. Try again.`, 1);
+		throw new CliError(`${file} cannot be written: ${(error as Error).message}.`, 1);
+	} finally {
+		watching.abort();
+		await watched;
+		bar.clear();
+		for (const signal of signals) process.off(signal, stop);
+	}
+}
+
+/** Shows how far the service is, on a terminal. */
+async function watch(
+	service: ServiceClient,
+	{ bar, until }: { bar: TransferBar; until: AbortSignal },
+): Promise<void> {
+	if (!process.stderr.isTTY) return;
+	while (!until.aborted) {
+		await systemClock.sleep(ASK_MS, until);
+		if (until.aborted) return;
+		try {
+			const { json } = await service.request("GET", "/v1/backup");
+			const { doneBytes, totalBytes } = json as { doneBytes: number; totalBytes: number };
+			if (!until.aborted) bar.show(doneBytes, totalBytes);
+		} catch {
+			// The download reports what is wrong.
+		}
+	}
+}
+
+/** Only files named as this command names them. */
+function removeOld(folder: string, keep: number): string[] {
+	const old = readdirSync(folder)
+		.filter((name) => NAME.test(name))
+		.toSorted()
+		.slice(0, -keep);
+	for (const name of old) rmSync(join(folder, name));
+	return old;
+}
+
+function print(
+	q: { file: string; bytes: number; archive: Archive; removed: string[] },
+	{ flags }: Pick<ActionInput, "flags">,
+): number {
+	const { file, bytes, archive, removed } = q;
+	if (flags["json"]) {
+		process.stdout.write(`${JSON.stringify({ file, bytes, ...archive.info, removed })}\n`);
+		return 0;
+	}
+	process.stdout.write(`Wrote ${file}: ${bytesText(bytes)}, complete.\n`);
+	if (removed.length > 0) process.stdout.write(`Removed ${removed.join(", ")}.\n`);
+	process.stderr.write(KEY_NOTE);
+	return 0;
+}

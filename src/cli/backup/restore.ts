@@ -1,0 +1,150 @@
+/** `sluice restore`: puts the store of a backup in place (D46). */
+import {
+	linkSync,
+	lstatSync,
+	mkdtempSync,
+	readFileSync,
+	readdirSync,
+	renameSync,
+	rmSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { loadStore } from "../../config/config.ts";
+import { DATABASE_NAME } from "../../core/backup.ts";
+import { createFile, flushFile, makeFolder } from "../../durable-file.ts";
+import { renewIdentity } from "../../stores.ts";
+import type { KeyPlace } from "../../stores.ts";
+import type { Action } from "../command.ts";
+import { CliError } from "../errors.ts";
+import { keyPlace, reportText } from "./report.ts";
+import { unpack } from "./unpack.ts";
+
+/** What SQLite would take for parts of the restored store. */
+const PARTS = ["", "-wal", "-shm", "-journal"] as const;
+
+export const restore: Action = {
+	name: "restore",
+	args: ["FILE"],
+	summary: "put the store of a backup in place, after a check; the service must not run",
+	flags: {
+		store: {
+			value: "STORE",
+			summary:
+				"where the store is made, as for sluice serve; must not exist (default SLUICE_STORE)",
+		},
+		"key-file": {
+			value: "FILE",
+			summary: "the saved key file; it is checked, and copied beside the store",
+		},
+		"new-identity": {
+			summary: "for a copy that runs beside the original: it leaves the workers of that alone",
+		},
+		json: { summary: "print what was restored as JSON" },
+	},
+	async run({ args, flags }) {
+		const [file = ""] = args;
+		const path = storePath(flags["store"]);
+		refuseExisting(path);
+		makeFolder(dirname(path));
+		const own = `${path}.secret`;
+		const key = keyPlace(flags["key-file"] ?? own);
+		// On the same file system, so that renaming puts it in place.
+		const folder = mkdtempSync(join(dirname(path), `.${basename(path)}.restore-`));
+		const remove = (): void => rmSync(folder, { recursive: true, force: true });
+		process.once("exit", remove);
+		try {
+			const { archive, report } = await unpack(file, { folder, key });
+			if (report.problems.length > 0)
+				throw new CliError(
+					`${reportText(file, { report, archive, key })}Nothing was restored. Use another backup.`,
+					1,
+				);
+			if (flags["key-file"] !== undefined && report.key === "wrong")
+				throw new CliError(`${key.file} is not the key of this backup. Nothing was restored.`, 1);
+			const database = join(folder, DATABASE_NAME);
+			if (flags["new-identity"]) await renewed(database, key);
+			putInPlace(folder, path);
+			if (flags["key-file"] !== undefined && key.file !== own) copyKey(key.file, own);
+			if (flags["json"])
+				process.stdout.write(`${JSON.stringify({ store: path, ...archive.info, ...report })}\n`);
+			else {
+				process.stdout.write(`Restored ${path}.\n${reportText(file, { report, archive, key })}`);
+				process.stderr.write(notes(path, report.key));
+			}
+			return 0;
+		} finally {
+			process.off("exit", remove);
+			remove();
+		}
+	},
+};
+
+function storePath(flag: string | undefined): string {
+	const loaded = loadStore({ flags: { store: flag }, env: process.env, cwd: process.cwd() });
+	if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
+	if (loaded.store.kind === "sqlite") return loaded.store.path;
+	throw new CliError(
+		"--store is a PostgreSQL database: restore it with its own tools, such as: " +
+			'pg_restore --dbname="$SLUICE_STORE" sluice.dump',
+	);
+}
+
+/** Files of another store under this name, also those that SQLite adds to one. */
+function refuseExisting(path: string): void {
+	for (const part of PARTS)
+		if (lstatSync(path + part, { throwIfNoEntry: false }))
+			throw new CliError(
+				`${path}${part} exists; a restore never replaces a store. Stop the service and move the old files ` +
+					`(${PARTS.map((each) => basename(path) + each).join(", ")}) into another folder, or name another --store.`,
+			);
+}
+
+async function renewed(database: string, key: KeyPlace): Promise<void> {
+	await renewIdentity(database, key).catch((error: unknown) => {
+		throw new CliError((error as Error).message, 1);
+	});
+}
+
+/** The database last: with it the store exists. Files of a folder belong into one beside it. */
+function putInPlace(folder: string, path: string): void {
+	for (const entry of readdirSync(folder, { withFileTypes: true }))
+		if (entry.isDirectory()) renameSync(join(folder, entry.name), `${path}.${entry.name}`);
+	const database = join(folder, DATABASE_NAME);
+	flushFile(database);
+	try {
+		// Fails if another process has made it meanwhile.
+		linkSync(database, path);
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "EEXIST")
+			throw new CliError(`${path} was made meanwhile; nothing was replaced.`, 1);
+		renameSync(database, path);
+	}
+	flushFile(path);
+}
+
+/** An existing key file is never replaced. */
+function copyKey(from: string, to: string): void {
+	const text = readFileSync(from, "utf8");
+	if (createFile(to, text) || readFileSync(to, "utf8") === text) return;
+	throw new CliError(
+		`The store was restored, but ${to} has another key than ${from}. Rename it and copy ${from} there.`,
+		1,
+	);
+}
+
+function notes(path: string, key: string): string {
+	const lines: Record<string, string> = {
+		missing:
+			`Before the start, put the saved key file at ${path}.secret (mode 0600), or set SLUICE_SECRET. ` +
+			"Without the key the service refuses to start; 'sluice migrate --new-secret' gives up the secrets.\n",
+		wrong:
+			"The key at hand is not the one of this store: the service will refuse to start with it. Put the right " +
+			`key file at ${path}.secret, or set SLUICE_SECRET to the right text.\n`,
+	};
+	return (
+		(lines[key] ?? "") +
+		"What happened after the backup is not in it: jobs that ended since may run again, API keys that were " +
+		"revoked since are valid again.\n"
+	);
+}

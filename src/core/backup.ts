@@ -1,0 +1,60 @@
+/**
+ * The archive of a backup (D46): a tar of {@link INFO_NAME}, the database, files beside it, and
+ * {@link SUMS_NAME} last, so that a truncated archive lacks it. An entry `folder/file` belongs into
+ * the folder beside the database whose name is that of the database with `.folder` added.
+ */
+
+/** Of the archive; a reader refuses later ones. */
+export const BACKUP_FORMAT = 1;
+
+export const INFO_NAME = "backup.json";
+export const DATABASE_NAME = "sluice.db";
+/** Digests of all other entries, as `sha256sum` writes and checks them. */
+export const SUMS_NAME = "SHA256SUMS";
+
+/** Content of {@link INFO_NAME}. */
+export interface BackupInfo {
+	format: number;
+	/** Version that made it. */
+	sluice: string;
+	/** Schema of the database: number of the last migration. */
+	migration: number;
+	/** ISO 8601. */
+	madeAt: string;
+}
+
+/** Entries of others are refused: they must not leave the folder that they are unpacked into. */
+const ENTRY = /^(?:[a-z]+\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+
+export function isEntryName(name: string): boolean {
+	return name.length <= 200 && ENTRY.test(name);
+}
+
+/** Undefined if the text is not the information of a backup. */
+export function backupInfo(text: string): BackupInfo | undefined {
+	let found: Partial<BackupInfo> | null;
+	try {
+		found = JSON.parse(text) as Partial<BackupInfo> | null;
+	} catch {
+		return undefined;
+	}
+	const { format, sluice, migration, madeAt } = found ?? {};
+	if (typeof format !== "number" || typeof migration !== "number") return undefined;
+	return { format, migration, sluice: String(sluice), madeAt: String(madeAt) };
+}
+
+export function sumsText(sums: ReadonlyMap<string, string>): string {
+	return [...sums].map(([name, sum]) => `${sum}  ${name}\n`).join("");
+}
+
+/** Digests by name; undefined if a line has another form. */
+export function parseSums(text: string): Map<string, string> | undefined {
+	const sums = new Map<string, string>();
+	for (const line of text.split("\n")) {
+		if (line === "") continue;
+		const [, sum, name] = /^([0-9a-f]{64}) {2}(\S+)$/.exec(line) ?? [];
+		if (sum === undefined || name === undefined) return undefined;
+		sums.set(name, sum);
+	}
+	return sums;
+}

@@ -1,0 +1,32 @@
+/** Copies of a store that is in use (D46). Absent from a store with tools of its own for that. */
+
+/** A file of a copy; files are read in their order. */
+export interface CopiedFile {
+	/** As in the archive (`core/backup.ts`). */
+	name: string;
+	bytes: number;
+	/** Pieces that the caller may keep; `bytes` in all. */
+	read(): AsyncIterable<Uint8Array>;
+}
+
+/** Contains everything that was acknowledged before the copy began, and is consistent. */
+export interface StoreCopy {
+	/** Number of its last migration. */
+	migration: number;
+	files: readonly CopiedFile[];
+	/** Removes the copy. Idempotent. */
+	close(): Promise<void>;
+}
+
+export interface BackupStore {
+	/** Bytes that a copy needs on the disk of the store. */
+	size(): Promise<number>;
+	/**
+	 * Other operations run between its steps. One at a time. Throws an Error with the reason, or the
+	 * reason of the signal; then nothing of it is left.
+	 */
+	copy(q: {
+		signal: AbortSignal;
+		progress: (at: { copiedBytes: number; totalBytes: number }) => void;
+	}): Promise<StoreCopy>;
+}

@@ -1,0 +1,85 @@
+/** Copies of the store for backups (D46): made by the database thread, read by this one. */
+import { open, rm, stat } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import type { MessagePort } from "node:worker_threads";
+import { DATABASE_NAME } from "../../core/backup.ts";
+import type { BackupStore, CopiedFile } from "../contract/backup.ts";
+import { logOf } from "./file-identity.ts";
+import type { CopyReply, CopyRequest } from "./thread/copier.ts";
+
+/** Read at once, bytes: to hash and send them takes a fraction of a millisecond. */
+const PIECE_BYTES = 64 * 1024;
+
+type Finished = Extract<CopyReply, { path: string }>;
+
+/** `port` leads to the copier of the database thread. */
+export function sqliteBackup({ path, port }: { path: string; port: MessagePort }): BackupStore {
+	// It must not keep the process alive, except while a copy is made.
+	port.unref();
+	const send = (request: CopyRequest): void => port.postMessage(request);
+
+	function made(
+		signal: AbortSignal,
+		progress: (at: Extract<CopyReply, { totalBytes: number }>) => void,
+	): Promise<Finished> {
+		const { promise, resolve, reject } = Promise.withResolvers<Finished>();
+		const receive = (reply: CopyReply): void => {
+			if ("totalBytes" in reply) progress(reply);
+			else if ("path" in reply) resolve(reply);
+			else reject(signal.aborted ? signal.reason : new Error(reply.failed));
+		};
+		const ended = (): void => reject(new Error("The store was closed."));
+		const stop = (): void => send("stop");
+		port.on("message", receive);
+		port.on("close", ended);
+		signal.addEventListener("abort", stop, { once: true });
+		send("copy");
+		return promise.finally(() => {
+			port.off("message", receive);
+			port.off("close", ended);
+			signal.removeEventListener("abort", stop);
+			port.unref();
+		});
+	}
+
+	return {
+		async size() {
+			const sizes = [path, logOf(path)].map((file) =>
+				stat(file).then(
+					({ size }) => size,
+					() => 0,
+				),
+			);
+			return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+		},
+
+		async copy({ signal, progress }) {
+			signal.throwIfAborted();
+			const copy = await made(signal, progress);
+			const file = await open(copy.path, "r");
+			// From here on it exists only as long as this process has it open.
+			await rm(copy.path);
+			return {
+				migration: copy.migration,
+				files: [copiedFile(DATABASE_NAME, file, copy.bytes)],
+				close: () => file.close(),
+			};
+		},
+	};
+}
+
+function copiedFile(name: string, file: FileHandle, bytes: number): CopiedFile {
+	return {
+		name,
+		bytes,
+		async *read() {
+			for (let at = 0; at < bytes; ) {
+				const piece = new Uint8Array(Math.min(PIECE_BYTES, bytes - at));
+				const { bytesRead } = await file.read(piece, 0, piece.length, at);
+				if (bytesRead === 0) throw new Error(`The copy ends after ${at} of ${bytes} bytes.`);
+				at += bytesRead;
+				yield piece.subarray(0, bytesRead);
+			}
+		},
+	};
+}

@@ -1,0 +1,269 @@
+/** Copies of a SQLite store that is in use (D46), and the check of a store. */
+import { execFileSync } from "node:child_process";
+import {
+	createWriteStream,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	readdirSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pipeline } from "node:stream/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSqlite } from "../../src/store/sqlite/open.ts";
+import type { StoreCopy } from "../../src/store/contract/backup.ts";
+import type { Store } from "../../src/store/contract/store.ts";
+import { verify } from "../../src/store/sqlite/verify.ts";
+import { siteOf, T0 } from "./site.ts";
+import type { Site } from "./site.ts";
+
+const NEVER = new AbortController().signal;
+const LARGE = [new TextEncoder().encode(JSON.stringify("x".repeat(200_000)))];
+
+function newPath(): string {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-backup-"));
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	return join(folder, "sluice.db");
+}
+
+async function open(path: string): Promise<Store> {
+	const store = await openSqlite({ path });
+	onTestFinished(() => store.close());
+	return store;
+}
+
+/** What the copy has in its file. */
+async function written(copy: StoreCopy): Promise<string> {
+	const path = newPath();
+	await pipeline(copy.files[0]!.read(), createWriteStream(path));
+	await copy.close();
+	return path;
+}
+
+const copyOf = async (store: Store): Promise<string> =>
+	written(await store.backup!.copy({ signal: NEVER, progress() {} }));
+
+/** Jobs in every state, with large and small payloads, chunks and a webhook. */
+async function furnished(store: Store): Promise<Site> {
+	const site = siteOf(store);
+	const done = await site.running({
+		webhook: "https://a.example/",
+		input: LARGE.map((b) => b.slice()),
+	});
+	await store.chunks.append({
+		endpoint: site.endpoint,
+		id: done.id,
+		worker: "w1",
+		chunks: ["1", "2"],
+		unlessLast: false,
+		now: T0,
+	});
+	await site.report(done.id, { output: LARGE.map((block) => block.slice()) });
+	const failed = await site.running({ input: '"é😀"' });
+	await site.report(failed.id, { on: "fail", error: "no" });
+	await site.running();
+	await site.add({ lowPriority: true });
+	await site.add();
+	await store.endpoints.put({ id: site.endpoint, settings: "{}", now: T0 });
+	return site;
+}
+
+describe("D46: a copy of a store in use", () => {
+	it("is sound, has all that was acknowledged before, and is a store", async () => {
+		const store = await open(newPath());
+		const site = await furnished(store);
+		const path = await copyOf(store);
+		expect(await verify(path, { migrate: false })).toMatchObject({
+			problems: [],
+			notes: [],
+			summary: {
+				jobs: 5,
+				byState: { COMPLETED: 1, FAILED: 1, IN_PROGRESS: 1, IN_QUEUE: 2 },
+				endpoints: [site.endpoint],
+				pendingDeliveries: 1,
+			},
+		});
+		const copy = await open(path);
+		expect(await copy.identity()).toBe(await store.identity());
+		const query = { endpoint: site.endpoint, now: T0 };
+		expect(await copy.jobs.counts(query)).toEqual(await store.jobs.counts(query));
+	});
+
+	it("D17: of copies made while jobs come and go, each has those from before and a whole state", {
+		timeout: 60_000,
+	}, async () => {
+		const store = await open(newPath());
+		const site = siteOf(store);
+		const input = JSON.stringify("x".repeat(3000));
+		for (let n = 0; n < 2000; n += 1) await Promise.all([site.add({ input }), site.add()]);
+		let over = false;
+		const acknowledged: string[] = [];
+		const working = (async () => {
+			while (!over) {
+				const added = await Promise.all([site.add({ input }), site.add()]);
+				acknowledged.push(...added.map(({ id }) => id));
+				for (const { job } of (await site.take({ limit: 2 })).jobs)
+					await site.report(job.id, { output: input });
+			}
+		})();
+		for (let round = 0; round < 5; round += 1) {
+			const before = [...acknowledged];
+			const path = await copyOf(store);
+			expect((await verify(path, { migrate: false })).problems).toEqual([]);
+			const db = new DatabaseSync(path);
+			const has = db.prepare("SELECT count(*) AS n FROM jobs WHERE id = ?");
+			for (const id of before) expect(has.get(id)).toEqual({ n: 1 });
+			// The mark of a file that needs its log (0031) is never in a copy.
+			expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: 0 });
+			db.close();
+		}
+		over = true;
+		await working;
+		expect(acknowledged.length).toBeGreaterThan(10);
+	});
+
+	it("one that is stopped leaves nothing, and the next one is made", async () => {
+		const path = newPath();
+		const store = await open(path);
+		const site = siteOf(store);
+		const input = JSON.stringify("x".repeat(60_000));
+		for (let n = 0; n < 400; n += 1) await site.add({ input });
+		const left = new AbortController();
+		const reason = new Error("The client has left.");
+		const stopped = store.backup!.copy({ signal: left.signal, progress: () => left.abort(reason) });
+		await expect(stopped).rejects.toBe(reason);
+		expect(readdirSync(dirname(path)).toSorted()).toEqual(["sluice.db", "sluice.db-wal"]);
+		expect((await verify(await copyOf(store), { migrate: false })).problems).toEqual([]);
+	});
+
+	it("closing the store stops it", async () => {
+		const path = newPath();
+		const store = await open(path);
+		const site = siteOf(store);
+		const input = JSON.stringify("x".repeat(60_000));
+		for (let n = 0; n < 400; n += 1) await site.add({ input });
+		let closed: Promise<void> | undefined;
+		const stopped = store.backup!.copy({
+			signal: NEVER,
+			progress: () => void (closed ??= store.close()),
+		});
+		await expect(stopped).rejects.toThrow(/stopped|closed/);
+		await closed;
+		expect(readdirSync(dirname(path))).toEqual(["sluice.db"]);
+	});
+
+	it("what a crash left of one is removed at the next start, and nothing else", async () => {
+		const path = newPath();
+		await (await openSqlite({ path })).close();
+		const folder = dirname(path);
+		const left = [".sluice.db.backup.tmp", ".sluice.db.backup.tmp-journal"];
+		const others = ["sluice.db.backup", "other.db"];
+		for (const name of [...left, ...others]) writeFileSync(join(folder, name), "x");
+		await open(path);
+		for (const name of left) expect(existsSync(join(folder, name)), name).toBe(false);
+		for (const name of others) expect(existsSync(join(folder, name)), name).toBe(true);
+	});
+
+	it("D17: a disk that becomes full ends it, and not the store", async (test) => {
+		const folder = dirname(newPath());
+		const disk = join(folder, "disk");
+		mkdirSync(disk);
+		try {
+			execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m", "sluice-test", disk]);
+		} catch {
+			return test.skip("a small disk needs root");
+		}
+		onTestFinished(() => void execFileSync("umount", ["-l", disk]));
+		const store = await openSqlite({ path: join(disk, "sluice.db") });
+		const site = siteOf(store);
+		const input = JSON.stringify("x".repeat(60_000));
+		for (let n = 0; n < 160; n += 1) await site.add({ input });
+		await expect(store.backup!.copy({ signal: NEVER, progress() {} })).rejects.toThrow(/full|disk/);
+		expect(readdirSync(disk).toSorted()).toEqual(["sluice.db", "sluice.db-wal"]);
+		await site.add();
+		expect((await site.take()).jobs).toHaveLength(1);
+		await store.close();
+	});
+});
+
+/** Damage by its statement, and the problem that names it. */
+const DAMAGE: [string, RegExp][] = [
+	["DELETE FROM inputs WHERE seq = (SELECT max(seq) FROM jobs)", /^1 jobs have no input: \S+\.$/],
+	["DELETE FROM queues", /jobs belong to no queue/],
+	["INSERT INTO inputs (seq, input) VALUES (999, '1')", /^1 inputs belong to no job: 999\.$/],
+	["INSERT INTO results (seq, output) VALUES (999, '1')", /results belong to no job/],
+	["INSERT INTO chunks (seq, number, body) VALUES (999, 0, '1')", /chunks belong to no job/],
+	["INSERT INTO attempts VALUES (999, 1, 'w', 1, 2, 'lost', 0, 0)", /attempts belong to no job/],
+	["DELETE FROM blocks WHERE number = (SELECT input FROM inputs LIMIT 1)", /inputs are incomplete/],
+	[
+		"DELETE FROM blocks WHERE number = (SELECT output FROM results LIMIT 1)",
+		/results are incomplete/,
+	],
+	["UPDATE delivery_bodies SET body = 9999", /bodies of webhooks are incomplete/],
+	["UPDATE blocks SET body = zeroblob(3) WHERE number = 1", /large payloads are incomplete: 1/],
+	["UPDATE jobs SET next_chunk = 1", /^1 chunks have a number/],
+	["UPDATE jobs SET ended_at = NULL WHERE state = 'FAILED'", /an end that does not fit/],
+	["UPDATE jobs SET worker = NULL WHERE state = 'IN_PROGRESS'", /no worker or no lease/],
+	["UPDATE queues SET in_queue = 7", /other numbers of waiting or running jobs/],
+	["UPDATE queues SET in_queue_low = 0", /other numbers of waiting or running jobs/],
+	["UPDATE queues SET in_progress = 0", /other numbers of waiting or running jobs/],
+	["UPDATE queues SET stored_bytes = stored_bytes + 1", /another sum of stored bytes/],
+	[
+		"UPDATE jobs SET input_bytes = 900 WHERE seq = 3; " +
+			"UPDATE queues SET stored_bytes = (SELECT sum(input_bytes + output_bytes) FROM jobs)",
+		/another size of their input/,
+	],
+	["DELETE FROM delivery_bodies", /pending webhooks have no body/],
+	["INSERT INTO delivery_bodies VALUES (99, '1')", /bodies belong to no webhook/],
+	["UPDATE endpoints SET settings = '{'", /unreadable settings/],
+	[
+		"INSERT INTO keys (id, hash, name, scopes, created_at) VALUES ('1', 'h', 'n', '[', 1)",
+		/unreadable scopes/,
+	],
+];
+
+describe("D46: the check of a store", () => {
+	it.each(DAMAGE)("finds: %s", async (sql, problem) => {
+		const path = newPath();
+		const store = await openSqlite({ path });
+		await furnished(store);
+		await store.close();
+		expect((await verify(path, { migrate: false })).problems).toEqual([]);
+		const db = new DatabaseSync(path);
+		db.exec(sql);
+		db.close();
+		const { problems } = await verify(path, { migrate: false });
+		expect(problems.join("\n")).toMatch(problem);
+	});
+
+	it("purged jobs that are still to be removed are no problem", async () => {
+		const path = newPath();
+		const store = await openSqlite({ path });
+		const site = await furnished(store);
+		await site.purge();
+		await site.add();
+		await store.close();
+		expect((await verify(path, { migrate: false })).problems).toEqual([]);
+	});
+
+	it("a damaged page is a problem, another file an error", async () => {
+		const path = newPath();
+		const store = await openSqlite({ path });
+		await furnished(store);
+		await store.close();
+		const bytes = readFileSync(path);
+		// Pages of indexes and tables, whatever they are of.
+		for (let page = 3; page < 30; page += 2) bytes.fill(0xff, page * 4096, page * 4096 + 200);
+		writeFileSync(path, bytes);
+		const { problems } = await verify(path, { migrate: false });
+		expect(problems.length).toBeGreaterThan(0);
+		const other = newPath();
+		writeFileSync(other, "no database at all".repeat(1000));
+		await expect(verify(other, { migrate: false })).rejects.toThrow("is not a SQLite database");
+	});
+});
