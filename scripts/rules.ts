@@ -229,4 +229,8 @@ export const RULES: readonly Rule[] = [
 		id: "D46",
 		says: "A backup has all that was acknowledged before it; what is incomplete or changed is refused.",
 	},
+	{
+		id: "D47",
+		says: "Ended workers stay listed with how they ended and their last lines; endpoints have a health.",
+	},
 ];

@@ -3,6 +3,7 @@
  * layers; contains no logic of its own.
  */
 import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { budgetMeters } from "./budgets.ts";
@@ -136,6 +137,7 @@ export async function startApp(
 			resolve: hostResolver({ clock }),
 		}),
 		gpus: config.gpus,
+		hostname: hostname(),
 	});
 	let server: HttpServer | undefined;
 	try {

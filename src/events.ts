@@ -94,6 +94,8 @@ export interface Events {
 	};
 	/** A worker could not be started, crashed or is unhealthy; the next start is after `retryMs`. */
 	"worker.failed": { endpoint: string; reason: string; retryMs: number };
+	/** An operator ended the pause of starts after crashes (D28). */
+	"starts.resumed": { endpoint: string };
 	/** Two processes poll with one worker id; the later one was refused (D26). */
 	"worker.duplicate": { endpoint: string; worker: string };
 	/** A worker was asked to stop a job (D18). */

@@ -46,6 +46,10 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
 	],
+	"starts.resumed": [
+		"info",
+		({ endpoint }) => `${endpoint}: an operator ended the pause of starts`,
+	],
 	"worker.duplicate": [
 		"warn",
 		({ endpoint, worker }) =>

@@ -46,10 +46,13 @@ async function look(): Promise<void> {
 		const { endpoints } = await ask<{ endpoints: Endpoint[] }>("v1/endpoints");
 		publish({
 			endpoints: inOrder(
-				endpoints.map(({ id, name, paused, jobs, workers }) => ({
+				endpoints.map(({ id, name, paused, jobs, workers, reason }) => ({
 					id,
 					name,
 					paused,
+					health: reason
+						? { state: reason.code === "crashed" ? "crashing" : "hindered", reason }
+						: { state: paused ? "paused" : "healthy" },
 					queue: jobs,
 					workers,
 					perMinute: {},

@@ -33,6 +33,7 @@ export const T = {
 	typeToConfirm: (text: string) => `Type ${text} to confirm`,
 	time: {
 		now: "just now",
+		soon: "any moment",
 		ago: (span: string) => `${span} ago`,
 		in: (span: string) => `in ${span}`,
 	},

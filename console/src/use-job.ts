@@ -36,7 +36,7 @@ export function useJob(endpoint: string, id: string): Loaded<JobDetail> {
 		return { job: readExact(text) as JobDetail, size: text.length };
 	};
 	const { data, ...rest } = useLoad(path, load, {
-		change: JSON.stringify([overview?.queue, overview?.workers, overview?.paused]),
+		change: JSON.stringify([overview?.queue, overview?.workers, overview?.health]),
 		pace: (last) => (last && last.size > MUCH ? SLOW_MS : QUICK_MS),
 		until: (last) => isOver(last.job),
 	});

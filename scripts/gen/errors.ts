@@ -33,6 +33,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	endpoint_exists: "Change it, or choose another id.",
 	delivery_pending: "Wait for its end.",
 	last_admin_key: "Create another admin key first.",
+	workers_external: "Start them where they belong; `sluice worker-env` prints their variables.",
 	worker_not_launched: "Stop it where it was started, or pause the endpoint.",
 	duplicate_worker_id: "Give each worker an id of its own.",
 	body_too_large: "Put large files into storage and send their URLs.",

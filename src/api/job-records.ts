@@ -9,6 +9,7 @@ import { route } from "./route.ts";
 import type { Answer, Body } from "./route.ts";
 import { COUNT, EXAMPLE, FLAG, MOMENT, MS, TEXT, list, pageOf } from "./schema.ts";
 import type { Static } from "./schema.ts";
+import { ENDED_WORKER } from "./workers.ts";
 
 export const JOB_SUMMARY = {
 	type: "object",
@@ -35,6 +36,10 @@ const ATTEMPT = {
 			enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"],
 		},
 		open: { ...FLAG, description: "The worker may still be running it." },
+		workerEnd: {
+			...TEXT,
+			description: "How the worker's process ended, such as: exit code 7; out of memory.",
+		},
 		stop: {
 			enum: STOP_STEPS,
 			description:
@@ -79,7 +84,12 @@ export const JOB_DETAIL = {
 		reason: {
 			type: "object",
 			required: ["code", "message"],
-			properties: { code: { enum: REASON_CODES }, message: TEXT },
+			properties: {
+				code: { enum: REASON_CODES },
+				message: TEXT,
+				retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
+				worker: { ...ENDED_WORKER, description: "The last worker, if workers crash." },
+			},
 			description: "Why it waits; only while it does.",
 		},
 		operation: { enum: ["run", "runsync", "openai"] },

@@ -7,11 +7,13 @@ import {
 	OUTCOMES,
 	STEPS,
 } from "../core/metrics/metric-buckets.ts";
+import { HEALTH_STATES } from "../core/workers/endpoint-health.ts";
 import type { StepMs } from "../core/metrics/metric-buckets.ts";
 import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { moment, text, whole } from "./params.ts";
 import type { Param } from "./params.ts";
 import { route } from "./route.ts";
+import { WORKER_REASON } from "./workers.ts";
 import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, list } from "./schema.ts";
 import type { Static } from "./schema.ts";
 
@@ -52,11 +54,24 @@ export type Metrics = Static<typeof METRICS>;
 /** An endpoint in the live feed. */
 export const OVERVIEW = {
 	type: "object",
-	required: ["id", "name", "paused", "queue", "workers", "perMinute", "spark"],
+	required: ["id", "name", "paused", "health", "queue", "workers", "perMinute", "spark"],
 	properties: {
 		id: TEXT,
 		name: TEXT,
 		paused: FLAG,
+		health: {
+			type: "object",
+			required: ["state"],
+			properties: {
+				state: {
+					enum: HEALTH_STATES,
+					description:
+						"crashing: its workers crash; no_workers: jobs wait and no worker is attached or allowed; " +
+						"hindered: workers are missing for another reason.",
+				},
+				reason: WORKER_REASON,
+			},
+		},
 		queue: JOB_COUNTS,
 		workers: WORKER_COUNTS,
 		perMinute: {

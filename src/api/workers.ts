@@ -2,7 +2,7 @@
 import { flag, text, whole } from "./params.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
+import { COUNT, EXAMPLE, MOMENT, TEXT, list } from "./schema.ts";
 import type { Static } from "./schema.ts";
 
 /** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
@@ -13,8 +13,10 @@ export const WORKER_REASON = {
 		code: { enum: WORKER_REASON_CODES },
 		message: TEXT,
 		progress: { ...COUNT, description: "Percent, such as of an image that is pulled." },
+		retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
 	},
 } as const;
+export type WorkerReason = Static<typeof WORKER_REASON>;
 
 export const WORKER = {
 	type: "object",
@@ -36,6 +38,38 @@ export const WORKER = {
 	},
 } as const;
 export type Worker = Static<typeof WORKER>;
+
+/** A launched worker that has ended (D47). */
+export const ENDED_WORKER = {
+	type: "object",
+	required: ["id", "launcher", "createdAt", "endedAt", "message"],
+	properties: {
+		id: TEXT,
+		launcher: { ...TEXT, description: "What started it." },
+		host: { ...TEXT, description: "The machine, where it is known." },
+		createdAt: MOMENT,
+		readyAt: { ...MOMENT, description: "Its first call; absent if it made none." },
+		endedAt: MOMENT,
+		exitCode: { type: "integer" },
+		signal: { ...TEXT, description: "That killed it, such as SIGKILL." },
+		code: {
+			enum: WORKER_REASON_CODES,
+			description:
+				"A crash, such as out_of_memory, or what its platform did to it; absent if it was stopped or " +
+				"exited on its own.",
+		},
+		message: { ...TEXT, description: "How it ended: a sentence." },
+		lastOutput: {
+			...TEXT,
+			description:
+				"The last 20 lines of its output, for an admin key; values of the endpoint's variables are " +
+				"replaced by their names.",
+		},
+	},
+} as const;
+export type EndedWorker = Static<typeof ENDED_WORKER>;
+
+export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
 
 export const LOG_LINE = {
 	type: "object",
@@ -63,9 +97,14 @@ export const LIST_WORKERS = route({
 	access: "read",
 	name: "listWorkers",
 	summary: "Workers of the endpoint and the jobs they hold.",
+	query: [ENDED],
 	answer: {
-		description: "The workers.",
-		schema: listIn("workers", WORKER),
+		description: "The workers, oldest first; ended ones, the last first.",
+		schema: {
+			type: "object",
+			required: ["workers"],
+			properties: { workers: list(WORKER), ended: list(ENDED_WORKER) },
+		},
 		example: {
 			workers: [
 				{
@@ -99,6 +138,18 @@ export const WORKER_LOGS = route({
 	query: [TAIL, FOLLOW, JOB_FILTER],
 });
 
+export const START_WORKERS = route({
+	methods: ["POST"],
+	path: "/v1/endpoints/:endpoint/workers/start",
+	access: "admin",
+	name: "startWorkers",
+	summary:
+		"Ends the pause of starts that follows crashes of workers: one is started now, if it is needed.",
+	answer: emptyAnswer("Starts are not paused any more."),
+	body: NO_BODY,
+	errors: ["workers_external", "not_ready"],
+});
+
 export const STOP_WORKER = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/workers/:worker/stop",
@@ -110,4 +161,4 @@ export const STOP_WORKER = route({
 	errors: ["worker_gone", "worker_not_launched"],
 });
 
-export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, WORKER_LOGS, STOP_WORKER] as const;
+export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, START_WORKERS, WORKER_LOGS, STOP_WORKER] as const;

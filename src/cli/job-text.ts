@@ -20,13 +20,18 @@ interface Job {
 	webhook?: string;
 	expiresAt?: string;
 	expired: boolean;
-	reason?: { code: string; message: string };
+	reason?: {
+		code: string;
+		message: string;
+		retryAt?: string;
+		worker?: { id: string; message: string; lastOutput?: string };
+	};
 	chunks: { written: number; delivered: number };
 	timeline: { at: string; event: string; message: string }[];
 }
 
 /** The response of `GET /v1/endpoints/{endpoint}/jobs/{job}` as text. */
-export function jobText(answer: ServiceAnswer): string {
+export function jobText(answer: ServiceAnswer, endpoint: string): string {
 	const job = answer.json as Job;
 	const { written, delivered } = job.chunks;
 	const fields = fieldList([
@@ -47,7 +52,20 @@ export function jobText(answer: ServiceAnswer): string {
 		["AT", "EVENT", ""],
 		job.timeline.map(({ at, event, message }) => [at, event, message]),
 	);
-	return `${fields}${error}\n${timeline}${payloads(answer.text)}`;
+	return `${fields}${crash(job, endpoint)}${error}\n${timeline}${payloads(answer.text)}`;
+}
+
+/** The last lines of the worker that crashed, and what to do. */
+function crash({ reason }: Job, endpoint: string): string {
+	if (!reason?.worker) return "";
+	const { id, message, lastOutput = "" } = reason.worker;
+	const lines = lastOutput === "" ? "" : `${printableLines(lastOutput).replace(/^/gm, "  ")}\n`;
+	const next = reason.retryAt === undefined ? "" : `Next start: ${reason.retryAt}\n`;
+	return (
+		`\nWorker ${id}\n${printable(message)}\n${lines}${next}` +
+		`The whole log: sluice workers logs ${endpoint} ${id}\n` +
+		`Start one now: sluice workers start ${endpoint}\n`
+	);
 }
 
 /** Source text: parsing and printing could change numbers. */

@@ -78,7 +78,7 @@ const get: Action = {
 	async run(input) {
 		const [endpoint = "", job = ""] = input.args;
 		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs/${job}`);
-		return printAnswer(answer, input, () => jobText(answer));
+		return printAnswer(answer, input, () => jobText(answer, endpoint));
 	},
 };
 

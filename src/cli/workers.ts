@@ -5,7 +5,7 @@ import { path, queryOf } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
 import { reasonText } from "../core/workers/worker-reason.ts";
-import { printableLines } from "../core/terminal-text.ts";
+import { afterReturns, printableLines } from "../core/terminal-text.ts";
 
 interface Worker {
 	endpoint: string;
@@ -17,23 +17,34 @@ interface Worker {
 	reason?: { message: string; progress?: number };
 }
 
+interface EndedWorker {
+	endpoint: string;
+	id: string;
+	launcher: string;
+	endedAt: string;
+	message: string;
+}
+
 const list: Action = {
 	name: "list",
 	args: ["[ENDPOINT]"],
 	summary: "list the workers of one endpoint or of all",
-	flags: JSON_FLAG,
+	flags: {
+		all: { short: "a", summary: "also those that have ended: the last 50 of each endpoint" },
+		...JSON_FLAG,
+	},
 	async run(input) {
 		const [endpoint] = input.args;
-		const workers = await fetchWorkers(input.service, endpoint);
-		const json = { workers };
-		return printAnswer({ json, text: JSON.stringify(json) }, input, () =>
-			workers.length === 0
-				? noWorkers(endpoint ?? "ENDPOINT")
-				: table(
-						["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"],
-						workers.map(row),
-					),
-		);
+		const json = await fetchWorkers(input.service, endpoint, input.flags["all"] !== undefined);
+		const { workers, ended } = json;
+		return printAnswer({ json, text: JSON.stringify(json) }, input, () => {
+			const rows = [...workers.map(row), ...(ended ?? []).map(endedRow)];
+			if (rows.length === 0) return noWorkers(endpoint ?? "ENDPOINT");
+			return table(
+				["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"],
+				rows,
+			);
+		});
 	},
 };
 
@@ -44,13 +55,19 @@ function noWorkers(endpoint: string): string {
 async function fetchWorkers(
 	{ request }: ServiceClient,
 	endpoint: string | undefined,
-): Promise<Worker[]> {
+	withEnded: boolean,
+): Promise<{ workers: Worker[]; ended?: EndedWorker[] }> {
 	const ids = endpoint === undefined ? await endpointIds({ request }) : [endpoint];
-	const all: Worker[] = [];
+	const all: { workers: Worker[]; ended?: EndedWorker[] } = {
+		workers: [],
+		...(withEnded && { ended: [] }),
+	};
 	for (const id of ids) {
-		const { json } = await request("GET", path`/v1/endpoints/${id}/workers`);
-		const { workers } = json as { workers: Omit<Worker, "endpoint">[] };
-		all.push(...workers.map((worker) => ({ endpoint: id, ...worker })));
+		const query = withEnded ? "?ended=true" : "";
+		const { json } = await request("GET", `${path`/v1/endpoints/${id}/workers`}${query}`);
+		const { workers, ended } = json as typeof all;
+		all.workers.push(...workers.map((worker) => ({ ...worker, endpoint: id })));
+		all.ended?.push(...(ended ?? []).map((worker) => ({ ...worker, endpoint: id })));
 	}
 	return all;
 }
@@ -72,6 +89,30 @@ function row(worker: Worker): (string | undefined)[] {
 		reason && reasonText(reason),
 	];
 }
+
+function endedRow(worker: EndedWorker): (string | undefined)[] {
+	const { endpoint, id, launcher, endedAt, message } = worker;
+	return [endpoint, id, "ended", launcher, shortTime(endedAt), undefined, message];
+}
+
+const start: Action = {
+	name: "start",
+	args: ["ENDPOINT"],
+	summary: "start workers now where starts are paused after crashes",
+	flags: JSON_FLAG,
+	async run(input) {
+		const [endpoint = ""] = input.args;
+		const answer = await input.service.request(
+			"POST",
+			path`/v1/endpoints/${endpoint}/workers/start`,
+		);
+		return printAnswer(
+			answer,
+			input,
+			() => `Starts are not paused. A worker of '${endpoint}' starts now if jobs wait for one.\n`,
+		);
+	},
+};
 
 const logs: Action = {
 	name: "logs",
@@ -97,11 +138,11 @@ const logs: Action = {
 
 /** On a terminal only colours of what the worker wrote; unchanged into a file or a program. */
 function logText(text: string): string {
-	return process.stdout.isTTY ? printableLines(text, { colours: true }) : text;
+	return process.stdout.isTTY ? printableLines(afterReturns(text), { colours: true }) : text;
 }
 
 export const workers: CommandGroup = {
 	name: "workers",
-	summary: "list workers and read their logs",
-	actions: [list, logs],
+	summary: "list workers, read their logs, start them after crashes",
+	actions: [list, start, logs],
 };

@@ -125,6 +125,12 @@ export const ERRORS = {
 			"Worker '{worker}' is external: stop it where it was started. To send it no more jobs, " +
 			"pause endpoint '{endpoint}'.",
 	},
+	workers_external: {
+		status: 409,
+		sentence:
+			"The workers of endpoint '{endpoint}' are external: start them where they belong, with the " +
+			"variables that 'sluice worker-env {endpoint}' prints.",
+	},
 	duplicate_worker_id: {
 		status: 409,
 		sentence:

@@ -15,6 +15,8 @@ export interface EventContext {
 	worker?: string;
 	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;
+	/** How the worker's process ended, if that is why. */
+	workerEnd?: string | undefined;
 }
 
 /** What a store must write. */
@@ -152,6 +154,7 @@ function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt |
 		end,
 		open: context.over !== true,
 		missed: 0,
+		...(context.workerEnd !== undefined && { workerEnd: context.workerEnd }),
 	};
 }
 
@@ -199,7 +202,7 @@ export function lossOf(job: Job): "lose" | "exhaust" {
 /** The `error` of a job that ends without a report; undefined for other events. */
 export function errorOf(
 	on: JobEvent,
-	before: Job,
+	before: Job & Pick<Attempt, "workerEnd">,
 	history: readonly Attempt[],
 ): string | undefined {
 	switch (on) {
@@ -208,9 +211,14 @@ export function errorOf(
 		case "overrun":
 			return `The job ran longer than its executionTimeout of ${before.executionTimeoutMs} ms and was stopped.`;
 		case "exhaust": {
-			const attempts = [...history.filter((past) => past.end === "lost"), before]
+			const lost = [...history.filter((past) => past.end === "lost"), before];
+			const attempts = lost
 				.slice(-MAX_LOSSES)
-				.map((past) => `attempt ${past.attempt} on worker ${past.worker}`);
+				.map(
+					(past) =>
+						`attempt ${past.attempt} on worker ${past.worker}` +
+						(past.workerEnd === undefined ? "" : ` (${past.workerEnd})`),
+				);
 			return (
 				`The job was lost ${MAX_LOSSES} times and is not tried again: ${attempts.join(", ")}. ` +
 				"The workers exited or stopped reporting the job before they reported a result."

@@ -97,4 +97,6 @@ export interface Attempt {
 	missed: number;
 	/** Ended by the end of the worker's process, not by the worker's report. */
 	killed?: boolean;
+	/** How the worker's process ended, if that ended the attempt; see `exitPhrase`. */
+	workerEnd?: string;
 }

@@ -25,6 +25,12 @@ export function printableLines(text: string, { colours = false } = {}): string {
 		.join("\n");
 }
 
+/** What a terminal shows of a line with a progress bar: what follows the last carriage return. */
+export function afterReturns(line: string): string {
+	const text = line.replace(/\r+$/, "");
+	return text.slice(text.lastIndexOf("\r") + 1);
+}
+
 function plain(line: string): string {
 	return printable(line.replace(SEQUENCES, "").replaceAll("\t", "    "));
 }

@@ -55,7 +55,8 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 		{ at: job.submittedAt, event: "submitted", message: "The job was submitted." },
 	];
 	const lastRetry = lastRetryOf(job, attempts);
-	for (const [index, { attempt, worker, startedAt, endedAt, end }] of attempts.entries()) {
+	for (const [index, details] of attempts.entries()) {
+		const { attempt, worker, startedAt, endedAt, end } = details;
 		const before = attempts[index - 1];
 		const hasLastRetry =
 			lastRetry !== undefined &&
@@ -77,7 +78,7 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 				event: end,
 				attempt,
 				worker,
-				message: `Worker ${worker} ${ENDS[end]} (attempt ${attempt}).`,
+				message: `Worker ${worker} ${endText(details, end)} (attempt ${attempt}).`,
 			});
 	}
 	const last = attempts.at(-1);
@@ -100,6 +101,11 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 			});
 	}
 	return events.toSorted((a, b) => a.at - b.at);
+}
+
+function endText({ workerEnd }: AttemptDetails, end: keyof typeof ENDS): string {
+	if (workerEnd === undefined) return ENDS[end];
+	return end === "lost" ? `lost the job: ${workerEnd}` : `${ENDS[end]}: ${workerEnd}`;
 }
 
 /** When an ended job's result expires, ms since the epoch. */

@@ -14,6 +14,8 @@ export interface AttemptDetails {
 	open: boolean;
 	/** Progress of stopping a cancelled or timed out run (D18). */
 	stop?: (typeof STOP_STEPS)[number];
+	/** How the worker's process ended, such as "exit code 7". */
+	workerEnd?: string;
 }
 
 /** Stop requested; reported by the worker; worker process ended (D18). */
@@ -22,8 +24,16 @@ export const STOP_STEPS = ["unconfirmed", "confirmed", "killed"] as const;
 /** All attempts, oldest first: the history, then the last one from the job's record. */
 export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetails[] {
 	const attempts: AttemptDetails[] = history.map((past) => {
-		const { attempt, worker, startedAt, endedAt, end, open } = past;
-		const details = { attempt, worker, startedAt, endedAt, end, open };
+		const { attempt, worker, startedAt, endedAt, end, open, workerEnd } = past;
+		const details = {
+			attempt,
+			worker,
+			startedAt,
+			endedAt,
+			end,
+			open,
+			...(workerEnd !== undefined && { workerEnd }),
+		};
 		return end === "cancelled" || end === "timed_out"
 			? { ...details, stop: stopStep(past) }
 			: details;

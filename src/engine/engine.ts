@@ -45,6 +45,8 @@ export interface EngineOptions {
 	apiKey?: string | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
+	/** Name of this machine. */
+	hostname?: string | undefined;
 	/**
 	 * Identity of this server, kept with its data; needed where several share a store, which has one
 	 * for all.
@@ -107,6 +109,7 @@ export function createEngine(o: EngineOptions): Engine {
 		launchers: o.launchers,
 		workerLogs: o.workerLogs,
 		address: address.promise,
+		hostname: o.hostname,
 	});
 	const membership = cluster.connect({
 		note: workers.allViews.note,

@@ -63,6 +63,7 @@ const HANDLERS: Handlers = {
 	workerEnv: endpoints.workerEnv,
 	renewWebhookSecret: endpoints.webhookSecret,
 	listWorkers: workers.list,
+	startWorkers: workers.start,
 	workerLogs: logs.logs,
 	stopWorker: workers.stop,
 	endpointMetrics: metrics.metrics,

@@ -112,7 +112,11 @@ export function openTransitions<Row extends JobRow>({
 	}
 
 	/** The error of a job that an event ends. Only "exhaust" needs the attempts. */
-	function sentence(on: JobEvent, row: Row, before: Job): string | undefined {
+	function sentence(
+		on: JobEvent,
+		row: Row,
+		before: Job & Pick<Attempt, "workerEnd">,
+	): string | undefined {
 		return errorOf(on, before, on === "exhaust" ? attempts.list(row) : []);
 	}
 
@@ -127,9 +131,10 @@ export function openTransitions<Row extends JobRow>({
 	): { step: TransitionStep; row: Row | undefined } | undefined {
 		const taken = transition(row.job, on, q);
 		if (!taken) return undefined;
+		const ended = q.workerEnd === undefined ? row.job : { ...row.job, workerEnd: q.workerEnd };
 		return {
 			step: taken,
-			row: write(row, taken, q.result ?? { error: sentence(on, row, row.job) }),
+			row: write(row, taken, q.result ?? { error: sentence(on, row, ended) }),
 		};
 	}
 

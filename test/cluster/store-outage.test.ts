@@ -109,6 +109,7 @@ describe("clients", () => {
 	/** Routes that report what this server knows without the store. */
 	const OWN: ReadonlySet<string> = new Set([
 		"workerLogs",
+		"startWorkers",
 		"listServers",
 		"listHosts",
 		// Without such a host.

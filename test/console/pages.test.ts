@@ -13,7 +13,16 @@ import type { PathProxy } from "../support/path-proxy.ts";
 import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
-	endpoints: (place) => ({ work: place.stage({ name: "Works" }), waiting: { name: "Waits" } }),
+	endpoints: (place) => ({
+		work: place.stage({ name: "Works" }),
+		waiting: { name: "Waits" },
+		broken: {
+			launcher: {
+				type: "process",
+				command: [process.execPath, "-e", "console.log('the last line'); process.exit(7)"],
+			},
+		},
+	}),
 	settings: {
 		hosts: {
 			rig1: {
@@ -28,13 +37,16 @@ const here = site({
 });
 
 /** Ids of what the pages show. */
-const made = { good: "", bad: "", waits: "", runs: "", worker: "" };
+const made = { good: "", bad: "", waits: "", runs: "", crashes: "", worker: "" };
 
 beforeAll(async () => {
 	if (noBrowser !== undefined) return;
 	made.bad = await here.ended("work", { log: "a line", fail: "broken" });
 	made.good = await here.ended("work", { chunks: ["a ", "b"], log: "another line" });
 	made.runs = await here.submit("work", { until: "never", log: "a third line" });
+	const crashed = here.service.next("worker.failed");
+	made.crashes = await here.submit("broken", {});
+	await crashed;
 	made.waits = await here.submit(
 		"waiting",
 		{
@@ -64,7 +76,7 @@ const PAGES: readonly {
 	before?: (page: Page) => Promise<void>;
 	after?: (page: Page) => Promise<void>;
 }[] = [
-	{ name: "overview", at: () => "#/overview", ready: () => T.overview.spark },
+	{ name: "overview", at: () => "#/overview", ready: () => T.health.attention },
 	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
 	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
 	{
@@ -87,6 +99,17 @@ const PAGES: readonly {
 		name: "job that waits",
 		at: () => `#/endpoints/waiting/requests/${made.waits}`,
 		ready: () => T.job.waits,
+	},
+	{
+		name: "job whose workers crash",
+		at: () => `#/endpoints/broken/requests/${made.crashes}`,
+		ready: () => "the last line",
+	},
+	{
+		name: "workers that have ended",
+		at: () => "#/endpoints/broken/workers",
+		ready: () => T.ended.lines,
+		before: (page) => page.getByText(T.ended.lines).first().click(),
 	},
 	{
 		name: "try it",

@@ -181,10 +181,12 @@ describe("an exit with the platform's reason", () => {
 		expect(await endpointReason("hungry")).toEqual({
 			code: "out_of_memory",
 			message: "It used more than 64Mi.",
+			retryAt: expect.stringMatching(/Z$/),
 		});
-		expect((await get(`/v1/endpoints/hungry/jobs/${id}`)).reason).toEqual({
+		expect((await get(`/v1/endpoints/hungry/jobs/${id}`)).reason).toMatchObject({
 			code: "workers_crashing",
 			message: "Workers exit before taking a job: it used more than 64Mi.",
+			worker: { id: worker, exitCode: 137, code: "out_of_memory" },
 		});
 	});
 });

@@ -168,6 +168,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		await worker.ping();
 		return await get(`/v1/endpoints/open/workers/${worker.id}/stop`, { method: "POST" });
 	},
+	workers_external: () => get("/v1/endpoints/open/workers/start", { method: "POST" }),
 	worker_not_found: () => get("/v1/endpoints/open/workers/none/logs"),
 	path_not_found: () => get("/v2/open/none"),
 	method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),

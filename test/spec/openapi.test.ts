@@ -241,8 +241,8 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 			},
 		);
 		const { worker: id } = await held(clock, launched, 1000);
-		await ask("stopWorker", { endpoint: "own", worker: id });
-		await ask("deleteEndpoint", { endpoint: "own" });
+		for (const name of ["startWorkers", "stopWorker", "deleteEndpoint"])
+			await ask(name, { endpoint: "own", worker: id });
 	});
 
 	it("jobs that wait, run, were lost, retried and cancelled", async () => {

@@ -3,6 +3,7 @@
  */
 import type { Store } from "../../src/store/contract/store.ts";
 import { sessionRow } from "./sessions.ts";
+import { endedWorker } from "./ended-workers.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
 type Calls = Readonly<Record<string, () => Promise<unknown>>>;
@@ -52,6 +53,9 @@ export function everyCall(store: Store): Calls {
 			store.workers.put({ id: "w1", endpoint, launcher: "external", createdAt: now }),
 		"workers.list": () => store.workers.list(),
 		"workers.remove": () => store.workers.remove({ id: "w1" }),
+		"workers.end": () =>
+			store.workers.end({ worker: endedWorker({ endpoint }), count: 1, since: now }),
+		"workers.ended": () => store.workers.ended({ endpoint, since: now, limit: 1 }),
 		"workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now }),
 		"workers.idle": () => store.workers.idle({ ...of, before: now }),
 		"workers.renew": () => store.workers.renew(of),

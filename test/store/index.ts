@@ -9,6 +9,7 @@ import { chunkCases } from "./chunks.ts";
 import { claimCases } from "./claim.ts";
 import { countCases } from "./counts.ts";
 import { deadlineCases } from "./deadlines.ts";
+import { endedWorkerCases } from "./ended-workers.ts";
 import { endpointCases } from "./endpoints.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { jobCases } from "./jobs.ts";
@@ -54,6 +55,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	chunks: chunkCases,
 	payloads: payloadCases,
 	workers: workerCases,
+	"ended workers": endedWorkerCases,
 	endpoints: endpointCases,
 	keys: keyCases,
 	hosts: hostCases,

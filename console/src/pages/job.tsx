@@ -7,6 +7,7 @@ import { duration } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
+import { WaitReason } from "../parts/crash.tsx";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { LogView } from "../parts/log-view.tsx";
@@ -29,9 +30,7 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 			<JobHead endpoint={endpoint} job={job} reload={reload} />
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{job.reason ? (
-				<p className="reason" role="status">
-					<b>{T.job.waits}</b> {job.reason.message} <code>{job.reason.code}</code>
-				</p>
+				<WaitReason endpoint={endpoint} reason={job.reason} reload={reload} title={T.job.waits} />
 			) : null}
 			{job.error === undefined ? null : (
 				<section className="card">

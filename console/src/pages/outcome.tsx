@@ -4,6 +4,7 @@ import { useAct } from "../act.ts";
 import { ask } from "../api.ts";
 import { duration, short } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { WaitReason } from "../parts/crash.tsx";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
@@ -45,11 +46,7 @@ export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }
 					</Button>
 				)}
 			</header>
-			{job.reason ? (
-				<p className="reason">
-					{job.reason.message} <code>{job.reason.code}</code>
-				</p>
-			) : null}
+			{job.reason ? <WaitReason endpoint={endpoint} reason={job.reason} reload={reload} /> : null}
 			{over ? null : (
 				<p className="muted">
 					{job.status === "IN_QUEUE" ? T.try.waiting : T.try.running}{" "}

@@ -2,9 +2,10 @@
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { useFeed } from "../feed.ts";
-import { count, number } from "../format.ts";
+import { count, number, withProgress } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
+import { StartNow } from "../parts/crash.tsx";
 import { Empty, Loading } from "../parts/notice.tsx";
 import { Spark } from "../parts/spark.tsx";
 import { Badge } from "../parts/status.tsx";
@@ -105,8 +106,14 @@ function Summary({ endpoints }: { endpoints: readonly Overview[] }): ReactNode {
 					bad
 				/>
 			</dl>
+			<Attention endpoints={endpoints} />
 			<section className="card flush">
-				<Table label={T.pages.endpoints} columns={COLUMNS} rows={endpoints} id={({ id }) => id} />
+				<Table
+					label={T.pages.endpoints}
+					columns={COLUMNS}
+					rows={endpoints.toSorted((a, b) => urgency(a) - urgency(b))}
+					id={({ id }) => id}
+				/>
 			</section>
 		</>
 	);
@@ -129,12 +136,61 @@ function Tile({
 	);
 }
 
-function Name({ endpoint: { id, name, paused, workers } }: { endpoint: Overview }): ReactNode {
+type State = Overview["health"]["state"];
+
+/** What needs attention first comes first. */
+const TONES: Readonly<Record<State, "bad" | "late" | "good">> = {
+	crashing: "bad",
+	no_workers: "bad",
+	hindered: "late",
+	paused: "late",
+	healthy: "good",
+};
+
+/** The smaller, the earlier in the list. */
+function urgency({ health: { state } }: Overview): number {
+	return Object.keys(TONES).indexOf(state);
+}
+
+function Health({ state }: { state: State }): ReactNode {
+	return <Badge tone={TONES[state]}>{T.health[state]}</Badge>;
+}
+
+/** Endpoints whose jobs get no workers, why, and what can be done here. */
+function Attention({ endpoints }: { endpoints: readonly Overview[] }): ReactNode {
+	const urgent = endpoints
+		.filter(({ health: { state } }) => state !== "healthy" && state !== "paused")
+		.toSorted((a, b) => urgency(a) - urgency(b));
+	if (urgent.length === 0) return null;
+	return (
+		<section className="card">
+			<h2>{T.health.attention}</h2>
+			<ul className="attention">
+				{urgent.map(({ id, name, health: { state, reason } }) => (
+					<li key={id}>
+						<p>
+							<Health state={state} /> <a href={to(["endpoints", id, "workers"])}>{name}</a>{" "}
+							<span>{reason ? withProgress(reason) : T.health.noWorkers}</span>
+						</p>
+						{state === "crashing" ? (
+							<StartNow endpoint={id} retryAt={reason?.retryAt} reload={() => {}} />
+						) : null}
+					</li>
+				))}
+			</ul>
+		</section>
+	);
+}
+
+function Name({ endpoint }: { endpoint: Overview }): ReactNode {
+	const { id, name, paused, workers, health } = endpoint;
+	const { state } = health;
 	return (
 		<span className="name-cell">
 			<a href={to(["endpoints", id])}>{name}</a>
 			{name === id ? null : <code className="muted">{id}</code>}
-			{paused ? <Badge tone="late">{T.paused}</Badge> : null}
+			<Health state={state} />
+			{paused && state !== "paused" ? <Badge tone="late">{T.paused}</Badge> : null}
 			{workers.unhealthy > 0 ? (
 				<Badge tone="bad">{T.overview.unhealthy(workers.unhealthy)}</Badge>
 			) : null}

@@ -9,6 +9,7 @@ import { useLoad } from "../load.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
+import { WaitReason } from "../parts/crash.tsx";
 import { LogView } from "../parts/log-view.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
@@ -17,14 +18,21 @@ import type { Column } from "../parts/table.tsx";
 import { Ago, Since } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Endpoint, Overview, Worker } from "../shapes.ts";
+import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
+import { EndedWorkers } from "./ended-workers.tsx";
+import type { EndedRow } from "./ended-workers.tsx";
 
 /** Between two loads while something is in progress, ms. */
 const PROGRESS_MS = 2000;
 
 interface Row extends Worker {
 	endpoint: string;
+}
+
+interface Found {
+	workers: readonly Row[];
+	ended: readonly EndedRow[];
 }
 
 /**
@@ -42,7 +50,8 @@ export function WorkersPage({
 }): ReactNode {
 	const overview = useOverview(id);
 	const admin = useMay("admin");
-	const { data, failure, reload } = useWorkers([id], overview);
+	const { data: found, failure, reload } = useWorkers([id], overview);
+	const { workers: data, ended } = found ?? {};
 	return (
 		<>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
@@ -56,6 +65,7 @@ export function WorkersPage({
 			) : (
 				<List rows={data} reload={reload} />
 			)}
+			{ended ? <EndedWorkers rows={ended} /> : null}
 			{worker !== undefined && admin ? (
 				<section className="card">
 					<header className="section-head">
@@ -77,7 +87,7 @@ export function WorkersPage({
 function Reason({ id, overview }: { id: string; overview: Overview | undefined }): ReactNode {
 	const [shown, setShown] = useState(false);
 	const beat = useBeat(shown);
-	const { data } = useLoad(
+	const { data, reload } = useLoad(
 		id,
 		async (signal) => {
 			const { reason } = await ask<Endpoint>(ofEndpoint(id), { signal });
@@ -86,11 +96,7 @@ function Reason({ id, overview }: { id: string; overview: Overview | undefined }
 		},
 		{ change: `${JSON.stringify(overview?.workers)} ${overview?.queue.inQueue} ${beat}` },
 	);
-	return data?.reason ? (
-		<p className="reason" role="status">
-			{withProgress(data.reason)} <code>{data.reason.code}</code>
-		</p>
-	) : null;
+	return data?.reason ? <WaitReason endpoint={id} reason={data.reason} reload={reload} /> : null;
 }
 
 /** Changes while something is in progress. */
@@ -102,10 +108,15 @@ function useBeat(busy: boolean): number {
 /** Those of all endpoints. */
 export function AllWorkersPage(): ReactNode {
 	const { endpoints } = useFeed();
-	const { data, failure, reload } = useWorkers(
+	const {
+		data: found,
+		failure,
+		reload,
+	} = useWorkers(
 		endpoints?.map(({ id }) => id) ?? [],
 		endpoints?.map(({ workers }) => workers),
 	);
+	const { workers: data, ended } = found ?? {};
 	return (
 		<>
 			<header className="page-head">
@@ -121,6 +132,7 @@ export function AllWorkersPage(): ReactNode {
 			) : (
 				<List rows={data} reload={reload} everywhere />
 			)}
+			{ended ? <EndedWorkers rows={ended} everywhere /> : null}
 		</>
 	);
 }
@@ -129,19 +141,26 @@ export function AllWorkersPage(): ReactNode {
 function useWorkers(
 	ids: readonly string[],
 	counts: Overview | readonly Overview["workers"][] | undefined,
-): ReturnType<typeof useLoad<Row[]>> {
+): ReturnType<typeof useLoad<Found>> {
 	const [waiting, setWaiting] = useState(false);
 	const beat = useBeat(waiting);
-	const load = async (signal: AbortSignal): Promise<Row[]> => {
+	const load = async (signal: AbortSignal): Promise<Found> => {
 		const all = await Promise.all(
-			ids.map(async (endpoint) =>
-				(
-					await ask<{ workers: Worker[] }>(ofEndpoint(endpoint, "/workers"), { signal })
-				).workers.map((worker) => ({ ...worker, endpoint })),
-			),
+			ids.map(async (endpoint) => {
+				const path = ofEndpoint(endpoint, "/workers?ended=true");
+				const found = await ask<{ workers: Worker[]; ended: EndedWorker[] }>(path, { signal });
+				return {
+					workers: found.workers.map((worker) => ({ ...worker, endpoint })),
+					ended: found.ended.map((worker) => ({ ...worker, endpoint })),
+				};
+			}),
 		);
-		setWaiting(all.flat().some(({ reason }) => reason !== undefined));
-		return all.flat();
+		const workers = all.flatMap((each) => each.workers);
+		setWaiting(workers.some(({ reason }) => reason !== undefined));
+		const ended = all
+			.flatMap((each) => each.ended)
+			.toSorted((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
+		return { workers, ended };
 	};
 	const change =
 		counts && "queue" in counts

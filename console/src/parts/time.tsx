@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useNow } from "../clock.ts";
 import { ago, clock, duration, moment } from "../format.ts";
+import { T } from "../text.ts";
 
 /** How long ago it was; the whole moment as its title. */
 export function Ago({ at }: { at: string }): ReactNode {
@@ -21,6 +22,17 @@ export function At({ at }: { at: string }): ReactNode {
 	return (
 		<time dateTime={at} title={moment(ms)}>
 			{clock(ms, now)}
+		</time>
+	);
+}
+
+/** The time until then, in seconds; "now" when it has passed. */
+export function Until({ at }: { at: string }): ReactNode {
+	const ms = new Date(at).getTime();
+	const left = ms - useNow(1000);
+	return (
+		<time dateTime={at} title={moment(ms)}>
+			{left > 0 ? T.time.in(duration(Math.ceil(left / 1000) * 1000)) : T.time.soon}
 		</time>
 	);
 }

@@ -31,6 +31,8 @@ export interface WorkerReason {
 	message: string;
 	/** Percent, where the platform knows it. */
 	progress?: number;
+	/** When the next worker is started after a crash, ms since the epoch. */
+	retryAt?: number;
 }
 
 /** Such as "Pulling image a:1, 43 %." */
@@ -53,6 +55,8 @@ export interface HeldBack {
 	crashing?: string | undefined;
 	/** Missing from earlier versions. */
 	crashCode?: WorkerReasonCode | undefined;
+	/** When the next one is started, if needed; ms since the epoch. */
+	retryAt?: number | undefined;
 	/** A worker that is needed gets no GPU. */
 	withoutGpu?: string | undefined;
 	/** What its platform lacks for its workers, such as an image that is being pulled. */
@@ -69,7 +73,7 @@ const ENDED_SHOWN_MS = 600_000;
  * them. `waiting`: of its workers that do not run yet, oldest first.
  */
 export function reasonOf(
-	{ crashing, crashCode = "crashed", withoutGpu, preparing, ended }: HeldBack,
+	{ crashing, crashCode = "crashed", retryAt, withoutGpu, preparing, ended }: HeldBack,
 	{ waiting, now }: { waiting: readonly WorkerReason[]; now: number },
 ): WorkerReason | undefined {
 	// A failed pull is repeated: while bytes arrive, that is the news.
@@ -77,7 +81,12 @@ export function reasonOf(
 		({ code, progress }) => code === "image_pull" && progress !== undefined,
 	);
 	if (moving && crashCode === "image_pull") return moving;
-	if (crashing !== undefined) return { code: crashCode, message: sentence(crashing) };
+	if (crashing !== undefined)
+		return {
+			code: crashCode,
+			message: sentence(crashing),
+			...(retryAt !== undefined && retryAt > now && { retryAt }),
+		};
 	if (waiting[0]) return waiting[0];
 	if (withoutGpu !== undefined) return { code: "no_gpu_free", message: withoutGpu };
 	if (preparing) return { ...preparing, message: sentence(preparing.message) };

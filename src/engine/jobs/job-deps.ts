@@ -11,7 +11,7 @@ export interface JobDeps extends EngineContext {
 	access: Pick<Access, "encryption" | "tokens">;
 	cluster: Pick<Cluster, "shared" | "others" | "leads">;
 	endpoints: Pick<Endpoints, "get" | "has" | "entry">;
-	workers: Pick<WorkerDomain, "registry" | "launcher" | "stopSignals" | "allViews">;
+	workers: Pick<WorkerDomain, "registry" | "launcher" | "stopSignals" | "allViews" | "ended">;
 	dispatch: Dispatch;
 	waiters: CompletionWaiters;
 }

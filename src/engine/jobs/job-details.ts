@@ -3,6 +3,7 @@ import { ApiError } from "../../core/errors.ts";
 import { attemptsOf, waitReason } from "../../core/timeline.ts";
 import type { Reason, AttemptDetails } from "../../core/timeline.ts";
 import { isJobId } from "../../ids.ts";
+import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import { reasonText } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { JobRecord } from "../../store/contract/jobs.ts";
@@ -11,9 +12,12 @@ import type { JobDeps, JobName } from "./job-deps.ts";
 
 export interface JobDetails extends Omit<JobRecord, "attempts"> {
 	attempts: AttemptDetails[];
-	/** Only while it waits. */
-	reason?: Reason;
+	/** Only while it waits; `worker`: the last one that crashed. */
+	reason?: Reason & { retryAt?: number | undefined; worker?: EndedWorker | undefined };
 }
+
+/** A worker that starts again after a crash may crash again. */
+const AFTER_CRASHES: ReadonlySet<Reason["code"]> = new Set(["workers_crashing", "worker_starting"]);
 
 /** The job, erased or not; throws `job_not_found`. */
 export async function jobDetails(
@@ -49,5 +53,13 @@ export async function jobDetails(
 			found.job.lowPriority &&
 			(await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
 	});
-	return { ...found, attempts, reason };
+	const { crashing, retryAt } = views.heldBack(q.endpoint);
+	const isCrash = crashing !== undefined && AFTER_CRASHES.has(reason.code);
+	if (!isCrash) return { ...found, attempts, reason };
+	const [worker] = await d.workers.ended(q.endpoint, 1);
+	return {
+		...found,
+		attempts,
+		reason: { ...reason, ...(retryAt !== undefined && retryAt > d.now() && { retryAt }), worker },
+	};
 }

@@ -1,6 +1,7 @@
 /** Jobs: what clients, operators and workers do with them, one file for each operation. */
 import type { Operation } from "../../core/job.ts";
 import { jobId } from "../../ids.ts";
+import { exitPhrase } from "../../core/workers/ended-worker.ts";
 import type { Service } from "../../service.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -90,10 +91,10 @@ export function createJobs(
 	const d: JobDeps = { ...context, dispatch, waiters };
 	const sweeper = sweep(d);
 
-	events.on("worker.exited", ({ endpoint, worker: id }) => {
+	events.on("worker.exited", ({ endpoint, worker: id, ...exit }) => {
 		const worker = workers.registry.get({ endpoint, id });
-		if (worker)
-			background.run(`jobs of worker ${id}`, reconcileDead(d, worker, background.stopped));
+		const how = { workerEnd: exitPhrase(exit), signal: background.stopped };
+		if (worker) background.run(`jobs of worker ${id}`, reconcileDead(d, worker, how));
 	});
 	for (const event of ["endpoints.changed", "endpoint.resumed", "store.back"] as const)
 		events.on(event, dispatch.checkAll);

@@ -25,11 +25,11 @@ export async function reconcileAttempts(
 	if (freed > 0) d.dispatch.announce(worker.endpoint, freed);
 }
 
-/** The worker's main process is dead: everything that it held is lost. */
+/** The worker's main process is dead, ended by `workerEnd`: everything that it held is lost. */
 export async function reconcileDead(
 	d: ReconcileDeps & Pick<JobDeps, "store" | "retry">,
 	worker: Worker,
-	signal?: AbortSignal,
+	{ workerEnd, signal }: { workerEnd?: string | undefined; signal?: AbortSignal } = {},
 ): Promise<void> {
 	const { endpoint, id } = worker;
 	await reconcileAttempts(d, worker, () =>
@@ -40,6 +40,7 @@ export async function reconcileDead(
 					worker: id,
 					before: Infinity,
 					dead: true,
+					workerEnd,
 					now: d.now(),
 				}),
 			{ signal },

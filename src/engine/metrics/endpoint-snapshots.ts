@@ -1,4 +1,7 @@
 /** All endpoints with the counts of `/health` (D13), by one question to the store. */
+import { endpointHealth } from "../../core/workers/endpoint-health.ts";
+import type { EndpointHealth } from "../../core/workers/endpoint-health.ts";
+import { isManaged } from "../../launchers/index.ts";
 import type { Counts } from "../../core/job-transitions.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
@@ -10,6 +13,7 @@ import type { WorkerCounts } from "./health.ts";
 export interface EndpointSnapshot extends EndpointEntry {
 	jobs: Counts;
 	workers: WorkerCounts;
+	health: EndpointHealth;
 }
 
 const NO_JOBS: Readonly<Counts> = {
@@ -24,7 +28,7 @@ const NO_JOBS: Readonly<Counts> = {
 export async function endpointSnapshots(
 	d: Pick<EngineContext, "store" | "now"> & {
 		endpoints: Pick<Endpoints, "all">;
-		views: Pick<WorkerViews, "of">;
+		views: Pick<WorkerViews, "of" | "reason" | "heldBack">;
 	},
 ): Promise<EndpointSnapshot[]> {
 	const counts = new Map(
@@ -32,10 +36,18 @@ export async function endpointSnapshots(
 	);
 	return await Promise.all(
 		[...d.endpoints.all()].map(async (entry) => {
-			const { id } = entry.endpoint;
+			const { id, launcher, workersMax } = entry.endpoint;
 			const jobs = counts.get(id) ?? NO_JOBS;
 			const workers = await d.views.of(id, jobs.inProgress === 0);
-			return { ...entry, jobs, workers: workerCounts(workers) };
+			const health = endpointHealth({
+				paused: entry.paused,
+				crashes: d.views.heldBack(id).crashing !== undefined,
+				reason: d.views.reason(id),
+				canStart: isManaged(launcher.type) && workersMax > 0,
+				present: workers.length,
+				inQueue: jobs.inQueue,
+			});
+			return { ...entry, jobs, workers: workerCounts(workers), health };
 		}),
 	);
 }

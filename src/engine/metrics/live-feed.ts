@@ -3,6 +3,7 @@
  * gets the endpoints that its key may read.
  */
 import type { LocalMs } from "../../core/time.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
@@ -61,14 +62,28 @@ export function liveFeed(d: Deps): LiveFeed {
 	let readAt: LocalMs = -Infinity;
 	let closed = false;
 
+	/** Times as callers see them. */
+	const shown = (reason: WorkerReason | undefined): object | undefined =>
+		reason?.retryAt === undefined
+			? reason
+			: { ...reason, retryAt: new Date(d.calendar.of(reason.retryAt)).toISOString() };
+
 	/** JSON texts by endpoint. */
 	async function read(): Promise<Map<string, string>> {
 		await d.window.load();
 		readAt = d.clock.now();
 		return new Map(
-			(await d.snapshots()).map(({ endpoint: { id, name }, paused, jobs, workers }) => [
+			(await d.snapshots()).map(({ endpoint: { id, name }, paused, jobs, workers, health }) => [
 				id,
-				JSON.stringify({ id, name, paused, queue: jobs, workers, ...d.window.of(id) }),
+				JSON.stringify({
+					id,
+					name,
+					paused,
+					health: { ...health, reason: shown(health.reason) },
+					queue: jobs,
+					workers,
+					...d.window.of(id),
+				}),
 			]),
 		);
 	}

@@ -35,7 +35,7 @@ interface Deps extends EngineContext {
 	run: string;
 	endpoints: Pick<Endpoints, "all" | "has" | "get" | "paused">;
 	cluster: Pick<Cluster, "leads">;
-	views: Pick<WorkerViews, "of">;
+	views: Pick<WorkerViews, "of" | "reason" | "heldBack">;
 }
 
 export function createMetrics(d: Deps): Metrics {

@@ -5,8 +5,10 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
+import { CRASH_MS, exitText } from "../../core/workers/ended-worker.ts";
+import type { WorkerExit } from "../../core/workers/ended-worker.ts";
+import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { isManaged, isShared, usesOwnGpus } from "../../launchers/index.ts";
-import type { Exit } from "../../launchers/launcher.ts";
 import { loop } from "../../service.ts";
 import type { Loop } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -23,21 +25,14 @@ import type { WorkerSample } from "./worker-sample.ts";
 /** Time between two checks of everything, ms. */
 const CHECK_MS = 1000;
 
-/** A worker that lives so long after its start works, ms; one that exits sooner has crashed (D28). */
-const CRASH_MS = 10_000;
-
-/** How a worker ended. */
-export interface WorkerEnd extends Pick<Exit, "reason"> {
-	code: number | undefined;
-	signal: string | undefined;
-}
-
 export interface Autoscaler {
 	loop: Loop;
 	/** A job waits there: checks now, unless a worker is about to take it. */
 	queued(endpoint: string): void;
 	/** A managed worker exited. */
-	exited(worker: Worker, exit: WorkerEnd): void;
+	exited(worker: Worker, exit: WorkerExit): void;
+	/** Ends the pause of starts after crashes. */
+	startNow(endpoint: string): void;
 	/** A managed worker is unhealthy: it is replaced, after the jobs that it holds. */
 	replaceUnhealthy(worker: Worker, reason: string): void;
 	/** Hints may have been lost: counts every queue again. */
@@ -72,9 +67,9 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	const managed = (endpoint: string): Worker[] =>
 		[...registry.of(endpoint)].filter((worker) => worker.managed);
 
-	function stop(worker: Worker, why: string): void {
+	function stop(worker: Worker, why: string, fault: { code?: WorkerReasonCode } = {}): void {
 		const graceMs = endpoints.stopGraceMs(worker.endpoint);
-		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs }));
+		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, ...fault }));
 	}
 
 	function start(endpoint: Endpoint, assigned: readonly number[]): void {
@@ -112,7 +107,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 			if (d.now() - worker.startingSince < initTimeoutMs) continue;
 			const why = `it did not ask for a job within ${initTimeoutMs} ms of its start (initTimeoutMs)`;
 			crashes.crashed(id, "init_timeout", why);
-			stop(worker, why);
+			stop(worker, why, { code: "init_timeout" });
 		}
 	}
 
@@ -228,11 +223,25 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 			const works = worker.ready && (end.code === 0 || d.now() - worker.createdAt >= CRASH_MS);
 			const crashed = !works && (end.reason?.crash ?? true);
 			if (!worker.draining) {
-				const { code, message } = end.reason ?? { code: "crashed", message: endText(worker, end) };
+				const { code, message } = end.reason ?? {
+					code: "crashed",
+					message: exitText(end, { ...worker, endedAt: d.now() }),
+				};
 				if (crashed) crashes.crashed(endpoint, code, message);
 				else if (end.reason || end.code !== 0)
 					problems.set(endpoint, { ended: { code, message, at: d.now() } });
 			}
+			if (
+				worker.ready &&
+				!worker.unhealthy &&
+				(works || worker.draining) &&
+				!crashes.holds(endpoint)
+			)
+				crashes.reset(endpoint);
+			scaleLoop.nudge();
+		},
+		startNow(endpoint) {
+			crashes.reset(endpoint);
 			scaleLoop.nudge();
 		},
 		replaceUnhealthy(worker, reason) {
@@ -245,10 +254,4 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 			scaleLoop.nudge();
 		},
 	};
-}
-
-function endText({ ready }: Worker, { code, signal }: WorkerEnd): string {
-	const how =
-		signal !== undefined ? ` by ${signal}` : code === undefined ? "" : ` with exit code ${code}`;
-	return `it ended${how} ${ready ? "soon after its start" : "before it asked for a job"}`;
 }

@@ -32,12 +32,14 @@ export function crashBackoff(d: {
 			if (holds(endpoint)) return;
 			const count = (crashes.get(endpoint)?.count ?? 0) + 1;
 			const retryMs = Math.min(PAUSE_MS[0] * 2 ** (count - 1), PAUSE_MS[1]);
-			crashes.set(endpoint, { count, until: d.now() + retryMs });
+			const retryAt = d.now() + retryMs;
+			crashes.set(endpoint, { count, until: retryAt });
+			d.problems.set(endpoint, { retryAt });
 			d.events.emit("worker.failed", { endpoint, reason, retryMs });
 		},
 		reset(endpoint) {
 			crashes.delete(endpoint);
-			d.problems.set(endpoint, { crashing: undefined, crashCode: undefined });
+			d.problems.set(endpoint, { crashing: undefined, crashCode: undefined, retryAt: undefined });
 		},
 		holds,
 	};

@@ -57,6 +57,7 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 		const worker = registry.get({ endpoint, id });
 		if (worker) scaler.exited(worker, end);
 	});
+	events.on("starts.resumed", ({ endpoint }) => scaler.startNow(endpoint));
 	events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });
 		if (worker) scaler.replaceUnhealthy(worker, reason);

@@ -1,6 +1,8 @@
 /** Starts, takes over and stops managed workers; each is stored before it is counted on (D25, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
-import type { WorkerReason } from "../../core/workers/worker-reason.ts";
+import { withoutSecrets } from "../../core/workers/ended-worker.ts";
+import type { WorkerExit } from "../../core/workers/ended-worker.ts";
+import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { hex } from "../../ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
 import type { Exit, Handle, Launcher, Notice } from "../../launchers/launcher.ts";
@@ -12,6 +14,7 @@ import { GPUS, LAUNCHED_AS, takeOver } from "./take-over.ts";
 import type { TakeOver } from "./take-over.ts";
 import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { ServiceAddresses } from "./worker-spec.ts";
+import type { EndedWorkers } from "./ended-workers.ts";
 import { endPolls } from "./worker-registry.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 
@@ -21,8 +24,8 @@ const POLLS_OUT_MS = 20;
 export interface WorkerLauncher extends TakeOver {
 	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
 	start(endpoint: Endpoint, gpus?: readonly number[]): Promise<void>;
-	/** No more jobs, polls ended, a signal, and after `graceMs` killed. */
-	stop(worker: Worker, q: { why: string; graceMs: number }): Promise<void>;
+	/** No more jobs, polls ended, a signal, and after `graceMs` killed. `code`: of the fault. */
+	stop(worker: Worker, q: { why: string; graceMs: number; code?: WorkerReasonCode }): Promise<void>;
 	/** The worker gets no more jobs, and is to be stopped once it holds none (D28). */
 	retire(worker: Worker, why: string): void;
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
@@ -38,6 +41,7 @@ export interface WorkerLauncher extends TakeOver {
 export interface LauncherDeps
 	extends Pick<EngineContext, "clock" | "now" | "random" | "events" | "store" | "background"> {
 	registry: WorkerRegistry;
+	ended: EndedWorkers;
 	tokens: WorkerTokens;
 	/** By type. */
 	launchers: ReadonlyMap<string, Launcher>;
@@ -45,6 +49,14 @@ export interface LauncherDeps
 	address: Promise<ServiceAddresses>;
 	endpoints: Pick<Endpoints, "all" | "has">;
 	cluster: Pick<Cluster, "id" | "shared" | "scales">;
+	/** The end of a worker's log. */
+	lastOutput: (worker: string) => Promise<string>;
+	/** The machine of a worker, where it is known. */
+	hostOf: (launcher: string, handle: Handle) => string | undefined;
+}
+
+function failedStart({ message }: Error): WorkerExit & { lastOutput: string } {
+	return { reason: { code: "start_failed", message, crash: true }, lastOutput: "" };
 }
 
 export function workerLauncher(d: LauncherDeps): WorkerLauncher {
@@ -58,12 +70,13 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 	const find = (workerId: string): Worker | undefined =>
 		[...registry.all()].find(({ id, managed }) => managed && id === workerId);
 
-	async function exited({ workerId, code, signal, lastOutput, reason }: Exit): Promise<void> {
+	async function exited({ workerId, code, signal, reason, ...exit }: Exit): Promise<void> {
 		stopping.delete(workerId);
 		recorders.delete(workerId);
 		const worker = find(workerId);
 		if (!worker) return;
 		const { endpoint } = worker;
+		const lastOutput = withoutSecrets(exit.lastOutput, variablesOf(worker));
 		// While it is still in the registry: listeners look it up there.
 		d.events.emit("worker.exited", {
 			endpoint,
@@ -75,8 +88,17 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		});
 		endPolls(worker);
 		registry.forget(worker);
-		await store.workers.remove({ id: workerId });
+		await d.ended.record(worker, { code, signal, reason, lastOutput });
 		await d.tokens.revoke(workerId);
+	}
+
+	/** Those of its endpoint as it is now, where an earlier run of the service has started it. */
+	function variablesOf({ env, endpoint }: Worker): Readonly<Record<string, string>> {
+		return (
+			env ??
+			[...d.endpoints.all()].find((each) => each.endpoint.id === endpoint)?.endpoint.env ??
+			{}
+		);
 	}
 
 	function noticed(notice: Notice): void {
@@ -123,13 +145,15 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		};
 		const launchedAs = launchHash(endpoint);
 		worker.launchedAs = launchedAs;
+		worker.env = endpoint.env;
 		/** A server that was paused may learn late that it does not. */
 		const expectLead = (): void => {
 			if (!d.cluster.scales(endpoint.id))
 				throw new Error(`another server may start the workers of endpoint ${endpoint.id} now`);
 		};
-		const record = (handle: Handle): Promise<void> =>
-			store.workers.put({
+		const record = (handle: Handle): Promise<void> => {
+			worker.host = d.hostOf(worker.launcher, handle);
+			return store.workers.put({
 				...row,
 				handle: JSON.stringify({
 					...handle,
@@ -137,6 +161,7 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 					...(gpus.length > 0 && { [GPUS]: gpus.join(",") }),
 				}),
 			});
+		};
 		try {
 			const token = await d.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
@@ -153,16 +178,18 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			registry.forget(worker);
 			recorders.delete(id);
 			await launcher.stop(id, 0);
-			await store.workers.remove({ id });
+			if (d.cluster.scales(endpoint.id)) await d.ended.record(worker, failedStart(error as Error));
+			else await store.workers.remove({ id });
 			await d.tokens.revoke(id);
 			throw error;
 		}
 	}
 
-	async function stop(worker: Worker, { why, graceMs }: { why: string; graceMs: number }) {
+	const stop: WorkerLauncher["stop"] = async (worker, { why, graceMs, code }) => {
 		const launcher = d.launchers.get(worker.launcher);
 		if (!launcher || !worker.managed) return;
 		worker.draining = true;
+		worker.ending ??= { text: `it was stopped: ${why}`, code };
 		stopping.add(worker.id);
 		d.events.emit("worker.stopping", { endpoint: worker.endpoint, worker: worker.id, why });
 		endPolls(worker);
@@ -175,7 +202,7 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			worker.unstopped = { why, at: d.now() };
 			throw error;
 		}
-	}
+	};
 
 	const isLeaving = (worker: Worker): boolean => worker.draining || stopping.has(worker.id);
 

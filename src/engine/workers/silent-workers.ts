@@ -35,7 +35,10 @@ export function silentWorkers(d: Deps): () => void {
 
 	function kill(worker: Worker, ms: number): void {
 		const why = `it did not answer for ${Math.round(ms / 1000)} s; it is killed`;
-		d.background.run(`killing ${worker.id}`, d.launcher.stop(worker, { why, graceMs: 0 }));
+		d.background.run(
+			`killing ${worker.id}`,
+			d.launcher.stop(worker, { why, graceMs: 0, code: "unhealthy" }),
+		);
 	}
 
 	return () => {

@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "../../core/endpoint.ts";
 import { isShared } from "../../launchers/index.ts";
-import type { EndpointWorkers, Handle, Launcher } from "../../launchers/launcher.ts";
+import type { EndpointWorkers, Exit, Handle, Launcher } from "../../launchers/launcher.ts";
 import type { WorkerRow } from "../../store/contract/workers.ts";
 import { SCALE } from "../cluster/cluster-state.ts";
 import { unlessFull } from "../availability/read-only-start.ts";
@@ -38,8 +38,11 @@ export interface TakeOverDeps
 	address: Promise<ServiceAddresses>;
 	cluster: Pick<Cluster, "id" | "shared" | "scales">;
 	endpoints: Pick<Endpoints, "all" | "has">;
-	exited: (exit: { workerId: string; lastOutput: string }) => Promise<void>;
+	exited: (exit: Exit) => Promise<void>;
+	hostOf: (launcher: string, handle: Handle) => string | undefined;
 	stop: (worker: Worker, q: { why: string; graceMs: number }) => Promise<void>;
+	/** The end of its log. */
+	lastOutput: (worker: string) => Promise<string>;
 }
 
 export function takeOver(d: TakeOverDeps): TakeOver {
@@ -62,9 +65,11 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
 		if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
 			worker.draining = true;
-			await d.exited({ workerId: row.id, lastOutput: "" });
+			worker.ending = { text: "it ended while no service watched it" };
+			await d.exited({ workerId: row.id, lastOutput: await d.lastOutput(row.id) });
 			return;
 		}
+		worker.host = d.hostOf(row.launcher, handle);
 		worker.gpus = String(handle[GPUS] ?? "")
 			.split(",")
 			.filter((gpu) => gpu !== "")

@@ -1,6 +1,7 @@
 /** Log lines of a launched worker: the last ones, then new ones, optionally of one job (protocol B.9). */
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";
+import { sdkLine } from "../../core/workers/log-line.ts";
 import type { LogLine, WorkerLogs } from "../../launchers/launcher.ts";
 import { isWorkerOf } from "./worker-spec.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
@@ -13,6 +14,9 @@ const KEEP_ALIVE_MS = 15_000;
 
 /** How much of the end is read for the last lines, bytes; four times as much if that is too little. */
 const TAIL_BYTES = 64 * 1024;
+
+/** Read for the last lines of a worker that has ended, bytes. */
+const OUTPUT_BYTES = 8 * 1024;
 
 /** A line, or a piece of a very long one. `job` and `level` as the worker's SDK wrote them. */
 export interface LogEntry {
@@ -85,6 +89,19 @@ async function* entries(
 	}
 }
 
+/** The last lines that a worker wrote; empty if nothing is kept. */
+export async function lastOutput(logs: WorkerLogs, workerId: string): Promise<string> {
+	const extent = await logs.extent(workerId);
+	if (!extent) return "";
+	const from = Math.max(extent.first, extent.last - OUTPUT_BYTES);
+	const lines = (await logs.read({ workerId, from, whole: true }))?.lines ?? [];
+	// The first line may be the end of a longer one.
+	return lines
+		.slice(from > extent.first ? 1 : 0)
+		.map(({ text }) => text)
+		.join("\n");
+}
+
 /** Where the last `tail` matching lines begin. */
 async function tailFrom(
 	logs: WorkerLogs,
@@ -115,23 +132,6 @@ async function tailFrom(
 	}
 }
 
-/** The message in the SDK's JSON, or the line itself. */
 function entryOf({ text, position }: LogLine): LogEntry {
-	const { requestId, message, level } = parse(text);
-	if (typeof message !== "string") return { text, position };
-	return {
-		text: message,
-		position,
-		...(typeof requestId === "string" && { job: requestId }),
-		...(typeof level === "string" && { level }),
-	};
-}
-
-function parse(text: string): { requestId?: unknown; message?: unknown; level?: unknown } {
-	if (!text.startsWith('{"')) return {};
-	try {
-		return JSON.parse(text) as object;
-	} catch {
-		return {};
-	}
+	return { ...sdkLine(text), position };
 }

@@ -4,6 +4,7 @@
  */
 import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
 import type { EpochMs } from "../../core/time.ts";
+import type { KnownEnding } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -47,6 +48,12 @@ export interface Worker {
 	draining: boolean;
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
+	/** Why it is ending. */
+	ending?: KnownEnding;
+	/** The machine that it runs on, where that is known. */
+	host?: string | undefined;
+	/** Variables that it was started with, some of them secret. */
+	env?: Readonly<Record<string, string>>;
 	/** A stop of it failed: its platform did not respond. */
 	unstopped?: { why: string; at: EpochMs } | undefined;
 	/** Hash of what it was launched with (see `worker-spec.ts`). */

@@ -1,8 +1,9 @@
 /** Workers: which ones exist, what they report about themselves, how they start and stop. */
+import { ApiError } from "../../core/errors.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import { workerEnv } from "../../core/workers/worker-env.ts";
 import { hex } from "../../ids.ts";
-import { isShared } from "../../launchers/index.ts";
+import { isManaged, isShared } from "../../launchers/index.ts";
 import type { WorkerLogs } from "../../launchers/launcher.ts";
 import type { Service } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -21,7 +22,9 @@ import type { StartProblems } from "./start-problems.ts";
 import { stopSignals } from "./stop-signals.ts";
 import type { StopSignals } from "./stop-signals.ts";
 import { stopWorker } from "./stop-worker.ts";
-import { logReader } from "./worker-logs.ts";
+import { endedWorkers } from "./ended-workers.ts";
+import type { EndedWorkers } from "./ended-workers.ts";
+import { lastOutput, logReader } from "./worker-logs.ts";
 import type { LogEntry, LogQuery } from "./worker-logs.ts";
 import { workerRegistry } from "./worker-registry.ts";
 import type { Worker, WorkerRegistry } from "./worker-registry.ts";
@@ -37,6 +40,13 @@ export interface Workers {
 	of(endpoint: string): Iterable<Worker>;
 	/** Workers of an endpoint on all servers. */
 	views(endpoint: string): Promise<WorkerView[]>;
+	/** Launched workers of an endpoint that have ended, on all servers (D47). */
+	ended: EndedWorkers["of"];
+	/**
+	 * Starts workers of an endpoint again where starts are paused after crashes, if they are needed.
+	 * False when another server starts them. Throws `workers_external`.
+	 */
+	start(endpoint: string): boolean;
 	/** Why an endpoint lacks workers (D29). */
 	reason(endpoint: string): WorkerReason | undefined;
 	/**
@@ -68,9 +78,9 @@ export interface WorkerDomain extends Workers {
 	services: readonly Service[];
 }
 
-interface Deps
-	extends EngineContext,
-		Omit<LauncherDeps, keyof EngineContext | "registry" | "cluster" | "endpoints"> {
+interface Deps extends EngineContext, Pick<LauncherDeps, "tokens" | "launchers" | "address"> {
+	/** Name of this machine. */
+	hostname?: string | undefined;
 	cluster: Cluster;
 	endpoints: Endpoints;
 	workerLogs: WorkerLogs;
@@ -81,7 +91,15 @@ interface Deps
 export function createWorkers(d: Deps): WorkerDomain {
 	const { clock, now, store, cluster, endpoints, background } = d;
 	const registry = workerRegistry(d.events);
-	const launcher = workerLauncher({ ...d, registry });
+	const ended = endedWorkers(d);
+	const launcher = workerLauncher({
+		...d,
+		registry,
+		ended,
+		lastOutput: (worker) => lastOutput(d.workerLogs, worker),
+		hostOf: (type, { host }) =>
+			typeof host === "string" ? host : isShared(type) ? undefined : d.hostname,
+	});
 	const problems = startProblems();
 	const views = workerViews({
 		registry,
@@ -117,6 +135,14 @@ export function createWorkers(d: Deps): WorkerDomain {
 		},
 		of: registry.of,
 		views: views.of,
+		ended: ended.of,
+		start(endpoint) {
+			if (!isManaged(endpoints.get(endpoint).launcher.type))
+				throw new ApiError("workers_external", { endpoint });
+			if (!cluster.scales(endpoint)) return false;
+			d.events.emit("starts.resumed", { endpoint });
+			return true;
+		},
 		reason: views.reason,
 		async pollStops({ worker, signal }) {
 			const { ended, done } = holdPoll(clock, worker, signal);

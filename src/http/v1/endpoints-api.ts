@@ -18,6 +18,7 @@ import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { readNothing, readObject } from "./body.ts";
 import { isoJobTime } from "./format.ts";
+import { reasonJson } from "./workers-api.ts";
 
 type EndpointAnswer = Promise<AnswerOf<typeof GET_ENDPOINT>>;
 
@@ -98,6 +99,7 @@ async function endpointView(
 	{ endpoint, paused, createdAt }: EndpointEntry,
 ): Promise<Sendable<Endpoint>> {
 	const { jobs, workers } = await engine.metrics.health(endpoint.id);
+	const reason = engine.workers.reason(endpoint.id);
 	return {
 		...settingsOf(endpoint),
 		webhookSecretSet: engine.endpoints.encryptedSecret(endpoint.id) !== undefined,
@@ -106,6 +108,6 @@ async function endpointView(
 		createdAt: isoJobTime(engine, createdAt),
 		jobs,
 		workers,
-		reason: engine.workers.reason(endpoint.id),
+		reason: reason && reasonJson(engine, reason),
 	};
 }

@@ -31,6 +31,7 @@ import { answer, outputSize } from "../answer.ts";
 import { hold, holdNow } from "../memory/call-memory.ts";
 import { readObject } from "./body.ts";
 import { isoJobTime, redactedUrl } from "./format.ts";
+import { endedWorkerJson } from "./workers-api.ts";
 
 /** Bytes: no submission is longer. */
 const MOST_INPUT = RUNSYNC.maxBody;
@@ -110,7 +111,7 @@ export async function get(call: Call): Promise<void> {
 	const view = jobView(found, engine.now());
 	// The last piece is a string that ends the object.
 	const pieces = typeof view === "string" ? [view] : [...view];
-	pieces.push(extended(String(pieces.pop()), detailPart(engine, found, full)));
+	pieces.push(extended(String(pieces.pop()), detailPart(call, found, full)));
 	if (input !== undefined)
 		pieces.push(
 			`${String(pieces.pop()).slice(0, -1)},"input":`,
@@ -146,16 +147,21 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 
 /** `full`: without redaction of the webhook URL. */
 function detailPart(
-	engine: Engine,
+	call: Call,
 	{ job, attempts, reason, chunks }: JobDetails,
 	full: boolean,
 ): DetailPart {
+	const { engine } = call;
 	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
 		...summaryPart(engine, job),
 		queuedAt: isoJobTime(engine, queuedAt),
 		expiresAt: isoJobTime(engine, expiresAt(job)),
-		reason,
+		reason: reason && {
+			...reason,
+			retryAt: isoJobTime(engine, reason.retryAt),
+			worker: reason.worker && endedWorkerJson(call, reason.worker),
+		},
 		operation,
 		lowPriority,
 		policy: { ttl: ttlMs, executionTimeout: executionTimeoutMs },

@@ -1,8 +1,22 @@
 /** Workers of an endpoint, for operators (D28, D39). */
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
-import type { LIST_WORKERS, STOP_WORKER, Worker } from "../../api/workers.ts";
+import { ENDED } from "../../api/workers.ts";
+import type {
+	EndedWorker as EndedJson,
+	LIST_WORKERS,
+	START_WORKERS,
+	STOP_WORKER,
+	Worker,
+	WorkerReason as ReasonJson,
+} from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
+import type { EndedWorker } from "../../core/workers/ended-worker.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
+import { may } from "../../engine/access/keys.ts";
+import type { Engine } from "../../engine/api.ts";
+import { principalOf } from "../auth.ts";
+import { valueOf } from "../params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import { reasonIn } from "../../engine/workers/worker-views.ts";
 import type { WorkerView } from "../../engine/workers/worker-views.ts";
@@ -13,11 +27,14 @@ import { answeredElsewhere } from "./other-servers.ts";
 
 /** GET .../workers: those of all servers, oldest first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
-	const views = await call.engine.workers.views(call.params.endpoint);
+	const { endpoint } = call.params;
+	const views = await call.engine.workers.views(endpoint);
+	const ended = valueOf(call, ENDED) ? await call.engine.workers.ended(endpoint) : undefined;
 	return {
 		workers: views
 			.toSorted((a, b) => a.createdAt - b.createdAt)
 			.map((each) => workerJson(call, each)),
+		ended: ended?.map((each) => endedWorkerJson(call, each)),
 	};
 }
 
@@ -33,6 +50,39 @@ export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | v
 	if (!(await answeredElsewhere(call))) throw new ApiError("worker_gone", { endpoint, worker });
 }
 
+/**
+ * POST .../workers/start: starts are not paused any more; forwarded to the server that starts them.
+ * Throws `workers_external` and `not_ready`.
+ */
+export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> | void> {
+	await readNothing(call);
+	const { endpoint } = call.params;
+	if (call.engine.workers.start(endpoint)) return {};
+	if (await answeredElsewhere(call)) return;
+	throw new ApiError("not_ready", { why: `does not start the workers of endpoint '${endpoint}'` });
+}
+
+/** Its output only for an admin key. */
+export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
+	const { engine, params } = call;
+	const { endpoint: _, lastOutput, createdAt, readyAt, endedAt, ...rest } = worker;
+	return {
+		...rest,
+		createdAt: isoJobTime(engine, createdAt),
+		readyAt: isoJobTime(engine, readyAt),
+		endedAt: isoJobTime(engine, endedAt),
+		lastOutput: may(principalOf(call), "admin", params.endpoint) ? lastOutput : undefined,
+	};
+}
+
+/** Times as callers see them. */
+export function reasonJson(
+	engine: Pick<Engine, "calendar">,
+	reason: WorkerReason,
+): Sendable<ReasonJson> {
+	return { ...reason, retryAt: isoJobTime(engine, reason.retryAt) };
+}
+
 function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
 	const { id, launcher, createdAt, seenAt, jobs, gpus, version, notice } = worker;
 	return {
@@ -44,7 +94,7 @@ function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
 		version,
-		reason: notice && reasonIn(notice),
+		reason: notice && reasonJson(engine, reasonIn(notice)),
 		warning: version === undefined ? undefined : sdkWarning(version),
 	};
 }

@@ -19,6 +19,7 @@ import type { Ending, Identity } from "./process-group.ts";
 import { boundLog, logPath, openLog, pruneLogs, tail } from "../log-files.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { ProcessSettings } from "./settings.ts";
+import { memoryReason, oomKills } from "./out-of-memory.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
 import { sweepStrays } from "./strays.ts";
 import { processTable } from "./process-table.ts";
@@ -60,6 +61,8 @@ export function processLauncher({
 	const closing = new AbortController();
 	let closed = false;
 	let bounding = false;
+	/** `oomKills` when it was last read. */
+	let killsBefore = 0;
 
 	/** `environment`: that of the leader, as `NAME=value`. */
 	function add(params: {
@@ -102,6 +105,7 @@ export function processLauncher({
 	async function boundLogs(folder: string): Promise<void> {
 		bounding = true;
 		while (workers.size > 0 && !closed) {
+			killsBefore = oomKills();
 			await clock.sleep(LOG_MS, closing.signal);
 			for (const id of workers.keys()) boundLog(logPath(folder, id));
 		}
@@ -122,6 +126,7 @@ export function processLauncher({
 	async function leave(worker: Worker, how: { code?: number; signal?: string }): Promise<void> {
 		if (worker.left) return;
 		worker.left = true;
+		const { graceLeftMs } = worker;
 		worker.watching.abort();
 		try {
 			if (worker.ending || !closed) await (worker.ending ?? end(worker, 0));
@@ -129,11 +134,14 @@ export function processLauncher({
 			log(`${String(error)}: ${String((error as Error).cause)}`);
 		}
 		workers.delete(worker.id);
+		const lastOutput = logDir === undefined ? "" : tail(logPath(logDir, worker.id));
+		const reason = memoryReason({ ...how, lastOutput }, oomKills() > killsBefore);
 		if (!closed)
 			exits.call({
 				workerId: worker.id,
 				...how,
-				lastOutput: logDir === undefined ? "" : tail(logPath(logDir, worker.id)),
+				lastOutput,
+				...(reason && graceLeftMs === Infinity && { reason }),
 			});
 		worker.reported.resolve();
 	}

@@ -1,4 +1,5 @@
 /** Workers and their tokens in the store's contract; rules: store.ts. */
+import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 
 /**
  * Effect of news about a worker's attempts. `lost`: jobs that wait again. `over`: jobs whose
@@ -31,6 +32,13 @@ export interface WorkerStore {
 	list(): Promise<WorkerRow[]>;
 	remove(q: { id: string }): Promise<void>;
 	/**
+	 * It has ended: removes its record above and keeps this one, of its endpoint the last `count` that
+	 * ended after `since` (D47).
+	 */
+	end(q: { worker: EndedWorker; count: number; since: number }): Promise<void>;
+	/** Ended workers of an endpoint, those that ended last first. */
+	ended(q: { endpoint: string; since: number; limit: number }): Promise<EndedWorker[]>;
+	/**
 	 * A ping: renews the leases of the jobs `named`, counts a miss for the others given to the worker
 	 * before `handedBefore`, and takes back those missed {@link MISSED_PINGS} times; likewise for its
 	 * old attempts, which have then ended (D16).
@@ -44,13 +52,15 @@ export interface WorkerStore {
 	}): Promise<AttemptReconciliation>;
 	/**
 	 * The worker runs nothing that it was given before `before` (a take with `job_in_progress=0`, or
-	 * `dead`: its process has ended): takes back its jobs and ends its old attempts (D16).
+	 * `dead`: its process has ended, as `workerEnd` says): takes back its jobs and ends its old
+	 * attempts (D16).
 	 */
 	idle(q: {
 		endpoint: string;
 		worker: string;
 		before: number;
 		dead?: boolean;
+		workerEnd?: string | undefined;
 		now: number;
 	}): Promise<AttemptReconciliation>;
 	/** Renews the leases of all its running jobs, for a worker that polls and never pinged (D16). */

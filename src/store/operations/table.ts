@@ -46,6 +46,8 @@ export const OPERATIONS = {
 	"workers.put": perDialect("write"),
 	"workers.list": perDialect("read"),
 	"workers.remove": perDialect("write"),
+	"workers.end": perDialect("write"),
+	"workers.ended": perDialect("read"),
 	"workers.ping": workers.ping,
 	"workers.idle": workers.idle,
 	"workers.renew": workers.renew,

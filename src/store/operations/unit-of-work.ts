@@ -86,7 +86,7 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 		openOf(worker: WorkerKey): { row: Row; past: Attempt }[];
 		setMissed(row: Row, past: Attempt, missed: number): void;
 		/** The attempt has ended at its worker; `killed`: with its process. */
-		close(row: Row, past: Attempt, killed?: boolean): void;
+		close(row: Row, past: Attempt, how?: Pick<Attempt, "killed" | "workerEnd">): void;
 		/** Every attempt of the job at this worker has ended. */
 		closeAt(row: Row, worker: string): void;
 	};

@@ -20,9 +20,13 @@ function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: n
 function takeBack<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	rows: readonly Row[],
-	{ over, now }: { over: readonly string[]; now: number },
+	{
+		over,
+		now,
+		workerEnd,
+	}: { over: readonly string[]; now: number; workerEnd?: string | undefined },
 ): AttemptReconciliation {
-	const lost = unit.transitions.takeBack(rows, { now, over: true });
+	const lost = unit.transitions.takeBack(rows, { now, over: true, workerEnd });
 	return {
 		lost,
 		over: [...over, ...rows.map((row) => row.job.id).filter((id) => !lost.includes(id))],
@@ -63,17 +67,20 @@ export const ping: SharedOperation<"workers.ping"> = {
 export const idle: SharedOperation<"workers.idle"> = {
 	kind: "write",
 	reads: readsWorker,
-	apply(unit, { endpoint, worker, before, dead = false, now }) {
+	apply(unit, { endpoint, worker, before, dead = false, workerEnd, now }) {
 		const rows = held(unit, { endpoint, worker, now }).filter(
 			({ job }) => job.startedAt !== undefined && job.startedAt < before,
 		);
 		const over: string[] = [];
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
 			if (past.startedAt >= before) continue;
-			unit.attempts.close(row, past, dead);
+			unit.attempts.close(row, past, {
+				killed: dead,
+				...(workerEnd !== undefined && { workerEnd }),
+			});
 			over.push(row.job.id);
 		}
-		return takeBack(unit, rows, { over, now });
+		return takeBack(unit, rows, { over, now, workerEnd });
 	},
 };
 

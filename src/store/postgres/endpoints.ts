@@ -25,6 +25,7 @@ const FORGET_TOTALS = statement(
 	"UPDATE queue_counts SET completed = 0, failed = 0, retried = 0 WHERE endpoint = $1",
 );
 const FORGET_TOKENS = statement("DELETE FROM tokens WHERE endpoint = $1");
+const FORGET_WORKERS = statement("DELETE FROM ended_workers WHERE endpoint = $1");
 const FORGET_METRICS = statement("DELETE FROM metrics WHERE endpoint = $1");
 const FORGET = statement("DELETE FROM endpoints WHERE id = $1");
 
@@ -83,6 +84,7 @@ export function openEndpoints({
 				await run(FORGET_TOTALS, [id]);
 				await run(FORGET_TOKENS, [id]);
 				await run(FORGET_METRICS, [id]);
+				await run(FORGET_WORKERS, [id]);
 				await run(FORGET, [id]);
 				return "removed";
 			});

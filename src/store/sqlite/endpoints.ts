@@ -17,6 +17,7 @@ export function openEndpoints({ db, queues, due }: UnitOfWork): DialectHandlers<
 	);
 	const forget = db.prepare("DELETE FROM endpoints WHERE id = ?");
 	const forgetTokens = db.prepare("DELETE FROM tokens WHERE endpoint = ?");
+	const forgetWorkers = db.prepare("DELETE FROM ended_workers WHERE endpoint = ?");
 	const forgetMetrics = db.prepare("DELETE FROM metrics WHERE endpoint = ?");
 
 	return {
@@ -41,6 +42,7 @@ export function openEndpoints({ db, queues, due }: UnitOfWork): DialectHandlers<
 			if (queue) queues.forgetTotals(queue);
 			forgetTokens.run(id);
 			forgetMetrics.run(id);
+			forgetWorkers.run(id);
 			forget.run(id);
 			return true;
 		},

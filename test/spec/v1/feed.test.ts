@@ -86,6 +86,7 @@ async function until(feed: Feed, fits: (endpoints: any[]) => boolean): Promise<a
 
 const QUIET = {
 	paused: false,
+	health: { state: "healthy" },
 	queue: { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 },
 	workers: { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 },
 	perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 },

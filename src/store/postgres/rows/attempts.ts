@@ -9,10 +9,12 @@ import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
 
 const INSERT = statement(`
-  INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed)
+  INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed,
+    worker_end)
   SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[], $5::int8[], $6::int8[],
-    $7::text[], $8::int8[], $9::int8[])
-  ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed`);
+    $7::text[], $8::int8[], $9::int8[], $10::text[])
+  ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed,
+    worker_end = excluded.worker_end`);
 const REMOVE = statement(
 	`DELETE FROM attempts USING unnest($1::text[], $2::text[]) AS removed (endpoint, job)
 		WHERE attempts.endpoint = removed.endpoint AND attempts.job = removed.job`,
@@ -27,13 +29,14 @@ type Packed = [
 	outcome: AttemptEnd,
 	open: number,
 	missed: number,
+	workerEnd: string | null,
 ];
 
 /** Parses a JSON list of attempts, oldest first. */
 export function attemptsFrom(json: string | null): Attempt[] {
 	if (json === null) return [];
 	return (JSON.parse(json) as Packed[]).map(
-		([attempt, worker, startedAt, endedAt, end, open, missed]) => ({
+		([attempt, worker, startedAt, endedAt, end, open, missed, workerEnd]) => ({
 			attempt,
 			worker,
 			startedAt,
@@ -41,6 +44,7 @@ export function attemptsFrom(json: string | null): Attempt[] {
 			end,
 			missed,
 			...openMembers(open),
+			...(workerEnd !== null && { workerEnd }),
 		}),
 	);
 }
@@ -90,8 +94,17 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 		setMissed: (row: Row, past: Attempt, missed: number): void => put(row, { ...past, missed }),
 
 		/** Marks the attempt as ended at its worker; `killed`: with its process. */
-		close: (row: Row, past: Attempt, killed = false): void =>
-			put(row, { ...past, open: false, ...(killed && { killed }) }),
+		close: (
+			row: Row,
+			past: Attempt,
+			{ killed, workerEnd }: Pick<Attempt, "killed" | "workerEnd"> = {},
+		): void =>
+			put(row, {
+				...past,
+				open: false,
+				...(killed && { killed }),
+				...(workerEnd !== undefined && { workerEnd }),
+			}),
 
 		/** Marks all attempts of the job at this worker as ended. */
 		closeAt(row: Row, worker: string): void {
@@ -139,6 +152,7 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 						text(({ end }) => end),
 						number(openColumn),
 						number(({ missed }) => missed),
+						texts(all.map(({ past }) => past.workerEnd)),
 					]),
 				);
 			}

@@ -70,8 +70,8 @@ const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 /** Columns of table `jobs` as {@link rowOf} reads them, with ended attempts as JSON text. */
 export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
   CASE WHEN jobs.past THEN (
-    SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed)
-      ORDER BY attempt)::text
+    SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed,
+      worker_end) ORDER BY attempt)::text
     FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
   ) END`;
 

@@ -14,10 +14,10 @@ export interface Numbered {
 
 export type Attempts = ReturnType<typeof openAttempts>;
 
-const COLUMNS = "attempt, worker, started_at, ended_at, outcome, open, missed";
+const COLUMNS = "attempt, worker, started_at, ended_at, outcome, open, missed, worker_end";
 
 function attemptFrom(values: Value[]): Attempt {
-	const [attempt, worker, startedAt, endedAt, end, open, missed] = values;
+	const [attempt, worker, startedAt, endedAt, end, open, missed, workerEnd] = values;
 	return {
 		attempt: Number(attempt),
 		worker: String(worker),
@@ -26,6 +26,7 @@ function attemptFrom(values: Value[]): Attempt {
 		end: end as AttemptEnd,
 		missed: Number(missed),
 		...openMembers(open),
+		...(workerEnd !== null && { workerEnd: String(workerEnd) }),
 	};
 }
 
@@ -40,7 +41,7 @@ export function openAttempts({
 	ended: (worker: string) => void;
 }) {
 	const insert = db.prepare(
-		`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	);
 	const select = db.prepare(`SELECT ${COLUMNS} FROM attempts WHERE seq = ? ORDER BY attempt`);
 	const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
@@ -57,7 +58,9 @@ export function openAttempts({
 	);
 	const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
 	const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
-	const close = db.prepare("UPDATE attempts SET open = ? WHERE seq = ? AND attempt = ?");
+	const close = db.prepare(
+		"UPDATE attempts SET open = ?, worker_end = ? WHERE seq = ? AND attempt = ?",
+	);
 	const closeOfJob = db.prepare(
 		"UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1",
 	);
@@ -78,6 +81,7 @@ export function openAttempts({
 				past.end,
 				openColumn(past),
 				past.missed,
+				past.workerEnd ?? null,
 			);
 		},
 
@@ -118,8 +122,13 @@ export function openAttempts({
 		forgetMissed: (): void => void forgetMissed.run(),
 
 		/** The attempt has ended at its worker; `killed`: with its process. */
-		close({ seq }: Numbered, { attempt, worker }: Attempt, killed = false): void {
-			close.run(openColumn({ open: false, killed }), seq, attempt);
+		close(
+			{ seq }: Numbered,
+			{ attempt, worker }: Attempt,
+			{ killed, workerEnd }: Pick<Attempt, "killed" | "workerEnd"> = {},
+		): void {
+			const open = openColumn({ open: false, ...(killed && { killed }) });
+			close.run(open, workerEnd ?? null, seq, attempt);
 			ended(worker);
 		},
 

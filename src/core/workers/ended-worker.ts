@@ -1,0 +1,140 @@
+/** Launched workers that have ended, and how (D47). */
+import { afterReturns, printableLines } from "../terminal-text.ts";
+import { withFullStop } from "../text.ts";
+import { sdkLine } from "./log-line.ts";
+import type { ExitReason, WorkerReasonCode } from "./worker-reason.ts";
+
+/** How many are kept for each endpoint, and how long, ms. */
+export const ENDED_WORKERS = { count: 50, ms: 7 * 24 * 3_600_000 } as const;
+
+/** A worker that lives so long after its start works, ms; one that exits sooner has crashed (D28). */
+export const CRASH_MS = 10_000;
+
+/** Lines of a worker's output that are kept with it. */
+const LAST_LINES = 20;
+
+/** Shorter values of variables are no secrets, and are found in any text. */
+const SECRET_LENGTH = 8;
+
+/** Tokens of workers: in their variables. */
+const TOKEN = /sluice_worker_[0-9a-f]+/g;
+
+/** Times are ms since the epoch. */
+export interface EndedWorker {
+	id: string;
+	endpoint: string;
+	launcher: string;
+	/** The machine, where it is known. */
+	host?: string | undefined;
+	createdAt: number;
+	/** Its first call. */
+	readyAt?: number | undefined;
+	endedAt: number;
+	/** The operating system's; both absent if unknown. */
+	exitCode?: number | undefined;
+	signal?: string | undefined;
+	/** A crash, or what its platform did to it; absent if it was stopped or exited on its own. */
+	code?: WorkerReasonCode | undefined;
+	/** Sentence: how it ended. */
+	message: string;
+	/** The last lines of its output, without escape sequences and values of variables. */
+	lastOutput: string;
+}
+
+/** How a worker's process ended. */
+export interface WorkerExit {
+	code?: number | undefined;
+	signal?: string | undefined;
+	reason?: ExitReason | undefined;
+}
+
+/** Why a worker ended, without full stop, where the service knows it; `code`: the kind of fault. */
+export interface KnownEnding {
+	text: string;
+	code?: WorkerReasonCode | undefined;
+}
+
+/** A worker at its end. */
+export interface WorkerLife {
+	createdAt: number;
+	readyAt?: number | undefined;
+	endedAt: number;
+	ending?: KnownEnding | undefined;
+}
+
+/** Numbers of the signals that usually end processes. */
+const SIGNALS: Readonly<Record<string, number>> = {
+	SIGHUP: 1,
+	SIGINT: 2,
+	SIGQUIT: 3,
+	SIGILL: 4,
+	SIGTRAP: 5,
+	SIGABRT: 6,
+	SIGBUS: 7,
+	SIGFPE: 8,
+	SIGKILL: 9,
+	SIGSEGV: 11,
+	SIGPIPE: 13,
+	SIGTERM: 15,
+	SIGXCPU: 24,
+	SIGXFSZ: 25,
+	SIGSYS: 31,
+};
+
+const PHRASES: Partial<Record<WorkerReasonCode, string>> = {
+	out_of_memory: "out of memory",
+	node_failed: "its host failed",
+	time_limit: "over its time limit",
+};
+
+/** Such as "exit code 7" or "killed by signal 9, SIGKILL"; undefined if nothing is known. */
+export function exitPhrase({ code, signal, reason }: WorkerExit): string | undefined {
+	if (reason && reason.code !== "crashed") return PHRASES[reason.code] ?? reason.code;
+	if (signal !== undefined) {
+		const number = SIGNALS[signal];
+		return `killed by ${number === undefined ? signal : `signal ${number}, ${signal}`}`;
+	}
+	return code === undefined ? undefined : `exit code ${code}`;
+}
+
+/** Without full stop, such as "it ended with exit code 7 before it asked for a job". */
+export function exitText(exit: WorkerExit, life: Omit<WorkerLife, "ending">): string {
+	if (exit.reason) return exit.reason.message;
+	const phrase = exitPhrase(exit);
+	const how = phrase === undefined ? "ended" : phrase.replace(/^exit code/, "ended with exit code");
+	const soon = life.endedAt - life.createdAt < CRASH_MS ? " soon after its start" : "";
+	const when = life.readyAt === undefined ? " before it asked for a job" : soon;
+	return `it ${how.replace(/^killed/, "was killed")}${when}`;
+}
+
+/** What is kept of how a worker ended. */
+export function endOf(
+	exit: WorkerExit,
+	life: WorkerLife,
+): Pick<EndedWorker, "exitCode" | "signal" | "code" | "message"> {
+	const { ending, readyAt } = life;
+	const isCrash = !ending && !(exit.code === 0 && readyAt !== undefined);
+	const code = ending?.code ?? exit.reason?.code ?? (isCrash ? "crashed" : undefined);
+	const text = ending?.text ?? exitText(exit, life);
+	return {
+		exitCode: exit.code,
+		signal: exit.signal,
+		code,
+		message: withFullStop(text.charAt(0).toUpperCase() + text.slice(1)),
+	};
+}
+
+/** The last lines of a worker's output, as text without terminal control. */
+export function lastLines(output: string): string {
+	const lines = output.trimEnd().split("\n").slice(-LAST_LINES);
+	return printableLines(lines.map((line) => sdkLine(afterReturns(line)).text).join("\n"));
+}
+
+/** Replaces values of `env`, some of which are secrets, and workers' tokens by their names. */
+export function withoutSecrets(text: string, env: Readonly<Record<string, string>>): string {
+	return Object.entries(env)
+		.filter(([, value]) => value.length >= SECRET_LENGTH)
+		.toSorted(([, a], [, b]) => b.length - a.length)
+		.reduce((left, [name, value]) => left.replaceAll(value, `[${name}]`), text)
+		.replaceAll(TOKEN, "[token]");
+}

@@ -1,0 +1,41 @@
+/** Keeps what is known of launched workers that have ended (D47). */
+import { ENDED_WORKERS, endOf, lastLines } from "../../core/workers/ended-worker.ts";
+import type { EndedWorker, WorkerExit } from "../../core/workers/ended-worker.ts";
+import type { EngineContext } from "../context.ts";
+import type { Worker } from "./worker-registry.ts";
+
+export interface EndedWorkers {
+	/** Of an endpoint, those that ended last first. */
+	of(endpoint: string, limit?: number): Promise<EndedWorker[]>;
+	/** Replaces the record of a worker that runs by one of its end. */
+	record(worker: Worker, exit: WorkerExit & { lastOutput: string }): Promise<void>;
+}
+
+export function endedWorkers({ store, now }: Pick<EngineContext, "store" | "now">): EndedWorkers {
+	const recording = new Set<Promise<void>>();
+	return {
+		async of(endpoint, limit = ENDED_WORKERS.count) {
+			await Promise.allSettled(recording);
+			return await store.workers.ended({ endpoint, since: now() - ENDED_WORKERS.ms, limit });
+		},
+		async record(worker, exit) {
+			const { id, endpoint, launcher, host, createdAt, readyAt, ending } = worker;
+			const life = { createdAt, readyAt, endedAt: now() };
+			const recorded = store.workers.end({
+				worker: {
+					id,
+					endpoint,
+					launcher,
+					host,
+					...life,
+					...endOf(exit, { ...life, ending }),
+					lastOutput: lastLines(exit.lastOutput),
+				},
+				count: ENDED_WORKERS.count,
+				since: life.endedAt - ENDED_WORKERS.ms,
+			});
+			recording.add(recorded);
+			await recorded.finally(() => recording.delete(recorded));
+		},
+	};
+}
