@@ -4,8 +4,10 @@
 const NEEDED = 24;
 const major = Number(process.versions.node.split(".")[0]);
 if (major < NEEDED) {
+	// The package `node` of npm is Node.
+	const command = ["npx", "-y", `node@${NEEDED}`, ...process.argv.slice(1)].map(shellWord);
 	process.stderr.write(
-		`sluice needs Node ${NEEDED} or newer; this is Node ${process.versions.node}. Install it, or run 'npx -p node@${NEEDED} -p sluice sluice'.\n`,
+		`sluice needs Node ${NEEDED} or newer; this is Node ${process.versions.node}. Install it, or run: ${command.join(" ")}\n`,
 	);
 	process.exit(2);
 }
@@ -16,3 +18,7 @@ import("../dist/main.js").catch((error) => {
 	}
 	throw error;
 });
+
+function shellWord(text) {
+	return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.split("'").join("'\\''")}'`;
+}

@@ -35,7 +35,10 @@ function send(message: ServiceMessage): void {
 function startFailure(error: unknown): string {
 	const { code, message, syscall } = error as NodeJS.ErrnoException;
 	if (code === "EADDRINUSE")
-		return `port ${config.port} on ${config.host} is in use. Choose another with --port, or 0 for a free one.`;
+		return (
+			`port ${config.port} on ${config.host} is in use. Stop the program that uses it, such as another ` +
+			"sluice, or choose another port with --port; 0 is a free one."
+		);
 	if (code === "EACCES" && syscall === "listen")
 		return `listening on ${config.host}:${config.port} is not permitted: ${message}`;
 	if (code === "EACCES")

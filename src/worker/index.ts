@@ -18,6 +18,7 @@
  * Without RUNPOD_WEBHOOK_GET_JOB it runs once on `--test_input '{"input": {...}}'` or
  * `test_input.json` and prints the result.
  */
+import "./node-version.ts";
 import { systemClock } from "./clock.ts";
 import type { StartOptions } from "./types.ts";
 import { runWorker } from "./worker.ts";

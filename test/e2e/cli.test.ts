@@ -5,8 +5,9 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { oldNodes } from "../support/old-nodes.ts";
 import { call, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { site } from "./site.ts";
@@ -134,8 +135,8 @@ describe("sluice serve", () => {
 		const { code, stderr, stdout } = await sluice(test, ["serve", "--port", String(port)], { cwd });
 		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
 		expect(stderr).toBe(
-			`The service could not start: port ${port} on 127.0.0.1 is in use. Choose another ` +
-				"with --port, or 0 for a free one.\n",
+			`The service could not start: port ${port} on 127.0.0.1 is in use. Stop the program that uses ` +
+				"it, such as another sluice, or choose another port with --port; 0 is a free one.\n",
 		);
 	});
 
@@ -212,22 +213,7 @@ describe("sluice", () => {
 			const { code, stdout, stderr } = await sluice(test, FREE, { cwd, node });
 			expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
 			expect(stderr).toMatch(/^sluice needs Node 24 or newer; this is Node \d+\.\d+\.\d+\. .*\n$/);
+			expect(stderr).toContain("or run: npx -y node@24 /");
 		}
 	});
 });
-
-/** Programs on PATH that are a Node before 24. */
-function oldNodes(): string[] {
-	return (process.env["PATH"] ?? "")
-		.split(delimiter)
-		.map((each) => join(each, "node"))
-		.filter((path) => {
-			try {
-				return (
-					Number(/^v(\d+)/.exec(execFileSync(path, ["--version"], { encoding: "utf8" }))?.[1]) < 24
-				);
-			} catch {
-				return false;
-			}
-		});
-}

@@ -110,7 +110,7 @@ export function openDatabase({ path, maxPages, acceptMissingLog }: DatabaseOptio
 			throw new StoreUnavailable(
 				"unreachable",
 				`${path} is in use by another process. ` +
-					"Only one service can have a SQLite store open; stop the other one or name another file.",
+					"Only one service can have a SQLite store open; stop the other one, or name another file with --store.",
 				{ cause: error },
 			);
 		if (code === SQLITE_NOTADB)
