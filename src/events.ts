@@ -58,6 +58,8 @@ export interface Events {
 		ranMs?: number;
 		elsewhere?: true;
 	};
+	/** The worker of a job sent a progress value. */
+	"job.progressed": { endpoint: string; id: string };
 	/** A job went back to the front of the queue. */
 	"job.returned": { endpoint: string; id: string; worker: string; why: "lost" | "released" };
 	/** A report or chunk changed nothing, because the worker does not hold the job (D16 Fence). */

@@ -88,7 +88,7 @@ describe("a RunPod repository", () => {
 		const dev = start(test, ["dev", ".", "--port", "0"], { cwd });
 		const greeting = await until(
 			"the greeting",
-			() => /^Sluice listens on [^]*\n\nTry it\n/.exec(dev.stdout())?.[0],
+			() => /^Sluice dev [^]*SLUICE_API_KEY=[^]*\n\n/.exec(dev.stdout())?.[0],
 		);
 		for (const line of [
 			"  From .runpod/hub.json: GREETING, MARK, TIMES, LOUD.\n",

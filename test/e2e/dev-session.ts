@@ -37,10 +37,7 @@ export interface Session extends Running {
 
 /** Starts `sluice dev` and waits for its greeting. */
 export async function session(test: TestContext, cwd: string, ...args: string[]): Promise<Session> {
-	const running = start(test, ["dev", "--port", "0", ...args], {
-		cwd,
-		env: { FORCE_COLOR: undefined },
-	});
+	const running = start(test, ["dev", "--port", "0", ...args], { cwd });
 	let from = 0;
 	const says = async (what: RegExp): Promise<RegExpExecArray> => {
 		const found = await until(
@@ -50,8 +47,9 @@ export async function session(test: TestContext, cwd: string, ...args: string[])
 		from += found.index + found[0].length;
 		return found;
 	};
-	const [, url = "", endpoint = "", key = ""] = await says(
-		/Sluice listens on (\S+)\n {2}endpoint +(\S+)\n.*\n {2}API key +(\S+)\n/,
+	const [, endpoint = ""] = await says(/Sluice dev {2}(\S+) {2}/);
+	const [, url = "", key = ""] = await says(
+		/^ {2}shell +export SLUICE_URL=(\S+) SLUICE_API_KEY=(\S+)$/m,
 	);
 	return {
 		...running,
@@ -69,7 +67,10 @@ export async function session(test: TestContext, cwd: string, ...args: string[])
 }
 
 /** What a job of the session gave. */
-export async function result({ url, endpoint, key }: Session, input: object): Promise<any> {
+export async function result(
+	{ url, endpoint, key }: Pick<Session, "url" | "endpoint" | "key">,
+	input: object,
+): Promise<any> {
 	return (await call(url, `/v2/${endpoint}/runsync`, { key, body: { input } })).json;
 }
 

@@ -1,56 +1,69 @@
-/** First output of `sluice dev`: addresses for clients, and commands to copy. */
-import { LINK_NOTE } from "../serve.ts";
+/** First output of `sluice dev`, and the addresses for all kinds of clients. */
+import { styled } from "../style.ts";
 
 /** Longest input inserted into the commands, characters. */
 const MAX_INLINE = 200;
 
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
 
-export function banner(q: {
+export interface BannerFacts {
 	url: string;
 	consoleLink: string | undefined;
 	endpoint: string;
 	key: string;
 	what: string;
-	folder: string;
-	/** `test_input.json`. */
-	testInput: { path: string; text: string } | undefined;
+	/** A submission for the commands; from a file where `path` is set. */
+	example: { path?: string; text: string } | undefined;
 	notes: readonly string[];
-}): string {
-	const { url, endpoint, key, testInput, consoleLink } = q;
-	const inline = testInput === undefined ? EXAMPLE : inlineJson(testInput.text);
-	const address = `${url}/v2/${endpoint}/runsync`;
-	const file = testInput?.path ?? "";
-	const link = consoleLink === undefined ? "" : `  console    ${consoleLink} ${LINK_NOTE}\n`;
-	const curlBody = shellWord(inline ?? `@${file}`);
+}
+
+/** Console, a command to try, and the line that connects a shell. */
+export function banner(q: BannerFacts): string {
+	const { url, endpoint, key, consoleLink, notes } = q;
+	const rows: [string, string][] = [
+		...(consoleLink === undefined ? [] : [["console", consoleLink] satisfies [string, string]]),
+		["try it", curlLine(q)],
+		["shell", `export SLUICE_URL=${url} SLUICE_API_KEY=${key}`],
+	];
+	const lines = rows.map(([name, text]) => `  ${styled("cyan", name.padEnd(8))} ${text}\n`);
+	const title = `${styled("bold", "Sluice dev")}  ${styled("green", endpoint)}  ${q.what}`;
+	return `${title}\n\n${lines.join("")}${notes.map((note) => styled("dim", `  ${note}\n`)).join("")}\n`;
+}
+
+function addressOf({ url, endpoint }: BannerFacts): string {
+	return `${url}/v2/${endpoint}/runsync`;
+}
+
+function curlLine(q: BannerFacts): string {
+	const body = shellWord(inlineOf(q) ?? `@${q.example?.path}`);
+	return `curl -sS ${addressOf(q)} -H 'Authorization: Bearer ${q.key}' -d ${body}`;
+}
+
+/** Addresses for SDKs, and lines for Python and JavaScript. */
+export function clientsText(q: BannerFacts): string {
+	const { url, endpoint, key, example } = q;
+	const address = addressOf(q);
+	const inline = inlineOf(q);
+	const file = JSON.stringify(example?.path ?? "");
 	const pythonBody =
-		inline === undefined
-			? `open(${JSON.stringify(file)}, "rb").read()`
-			: `${JSON.stringify(inline)}.encode()`;
+		inline === undefined ? `open(${file}, "rb").read()` : `${JSON.stringify(inline)}.encode()`;
 	const pythonHeaders = `{"Authorization": "Bearer ${key}", "Content-Type": "application/json"}`;
 	const request = `u.Request("${address}", ${pythonBody}, ${pythonHeaders})`;
 	const python = `import urllib.request as u; print(u.urlopen(${request}).read().decode())`;
 	const nodeBody =
-		inline === undefined
-			? `require("fs").readFileSync(${JSON.stringify(file)})`
-			: JSON.stringify(inline);
+		inline === undefined ? `require("fs").readFileSync(${file})` : JSON.stringify(inline);
 	const init = `{ method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${nodeBody} }`;
 	const node = `fetch("${address}", ${init}).then((r) => r.text()).then(console.log)`;
-	return `Sluice listens on ${url}
-  endpoint   ${endpoint}
-  worker     ${q.what}, restarted when a source file in ${q.folder} changes
-  API key    ${key}
-${link}${q.notes.map((note) => `  ${note}\n`).join("")}
-Base addresses
+	return `${styled("bold", "Base addresses")}
   HTTP                   ${url}/v2
   RunPod SDK, Python     RUNPOD_ENDPOINT_BASE_URL=${url}/sdk/v2
   RunPod SDK, JavaScript runpodSdk("${key}", { baseUrl: "${url}/v2" })
   RunPod SDK, Go         EndpointUrl: "${url}/v2"
   OpenAI clients         ${url}/v2/${endpoint}/openai/v1
-  sluice commands        export SLUICE_URL=${url} SLUICE_API_KEY=${key}
+  API key                ${key}
 
-Try it
-  curl -sS ${address} -H 'Authorization: Bearer ${key}' -d ${curlBody}
+${styled("bold", "A job")}
+  ${curlLine(q)}
   python3 -c ${shellWord(python)}
   node -e ${shellWord(node)}
 
@@ -58,9 +71,10 @@ Try it
 }
 
 /** One line, if short and without escapes in any of the languages. */
-function inlineJson(text: string): string | undefined {
-	const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
-	return line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line) ? line : undefined;
+function inlineOf({ example }: BannerFacts): string | undefined {
+	const line = (example?.text ?? EXAMPLE).trim().replaceAll(/\s*\n\s*/g, " ");
+	if (line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line)) return line;
+	return example?.path === undefined ? EXAMPLE : undefined;
 }
 
 function shellWord(text: string): string {

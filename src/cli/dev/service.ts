@@ -1,5 +1,7 @@
 /** The service of `sluice dev`: one endpoint on loopback, webhooks to this machine (D21, D36). */
 import { systemClock } from "../../clock.ts";
+import { isFinal } from "../../core/job-states.ts";
+import { stringOf } from "../../core/json/json-text.ts";
 import type { App } from "../../compose.ts";
 import { OWN_VARIABLES } from "../../config/options.ts";
 import { loadConfig } from "../../config/config.ts";
@@ -7,11 +9,15 @@ import type { Config } from "../../config/config.ts";
 import { eventBus } from "../../events.ts";
 import type { EventBus } from "../../events.ts";
 import { CliError } from "../errors.ts";
+import { membersOf } from "../json-members.ts";
 import { jobCalls } from "../submit/job-calls.ts";
 import type { JobCalls } from "../submit/job-calls.ts";
-import { printEvents, workerLine } from "./log-lines.ts";
+import { envFileOf } from "./dot-env.ts";
+import { printEvents } from "./log-lines.ts";
+import type { JobReader } from "./log-lines.ts";
 import type { DevState } from "./state.ts";
 import type { DevTarget } from "./target.ts";
+import { workerLine } from "./worker-lines.ts";
 import { devWorker } from "./worker-process.ts";
 import type { Crash, DevWorker, DevWorkers } from "./worker-process.ts";
 
@@ -20,8 +26,12 @@ export interface DevSession {
 	url: string;
 	/** Single-use sign-in link. */
 	consoleLink: string | undefined;
+	/** Another one; undefined if none can be made. */
+	newConsoleLink(): Promise<string | undefined>;
 	worker: DevWorker;
 	calls: JobCalls;
+	/** Cancels the running jobs, or those that wait; returns a line about it. */
+	cancel(): Promise<string>;
 	stop(): Promise<void>;
 }
 
@@ -33,6 +43,10 @@ export interface DevOptions {
 	/** Undefined: the default port, or a free one if in use. */
 	port: string | undefined;
 	env: Env;
+	/** Overrides all others. */
+	testEnv?: Readonly<Record<string, string>>;
+	/** Debugging lines and whole stack traces too. */
+	verbose: boolean;
 	print: (line: string) => void;
 	onCrash: (crash: Crash) => void;
 }
@@ -43,39 +57,101 @@ const GRACE_MS = 500;
 
 /** Throws {@link CliError}. */
 export async function startDev(options: DevOptions): Promise<DevSession> {
-	const { target, state, print, onCrash } = options;
+	const { target, state, verbose, print, onCrash } = options;
 	const { endpoint } = target;
 	const events = eventBus();
 	const app = await startService(options, events);
 	const { engine, url, consoleLink } = app;
-	printEvents({
-		events,
-		print,
-		clock: systemClock,
-		errorOf: async (id) =>
-			(await engine.jobs.status({ endpoint, id }).catch(() => undefined))?.error,
-	});
+	const stopping = new AbortController();
+	const { signal } = stopping;
+	const read = jobReader(app, { endpoint, stopped: signal });
+	const { unfinished } = printEvents({ events, print, verbose, clock: systemClock, read });
 	const registry = workerRegistry(app, events, { endpoint, state });
 	if (state.lastWorker !== undefined) await registry.workerEnded(state.lastWorker);
 	const worker = devWorker({
 		target,
-		env: withoutSecrets(options.env),
+		env: () => ({
+			RUNPOD_DEBUG_LEVEL: verbose ? "DEBUG" : "INFO",
+			...withoutSecrets(options.env),
+			...target.env,
+			...envFileOf(target.folder, options.env),
+			...options.testEnv,
+		}),
 		registry,
 		clock: systemClock,
-		onLine: (text) => print(workerLine(text)),
+		onLine(text) {
+			const line = workerLine(text, { verbose, colours: process.stdout.isTTY });
+			if (line !== undefined) print(line);
+		},
 		onCrash,
 	});
-	const stopping = new AbortController();
-	const { signal } = stopping;
 	return {
 		url,
 		consoleLink,
+		async newConsoleLink() {
+			const link = await engine.access.consoleLinks.makeOwn();
+			return link && url + link.path;
+		},
 		worker,
-		calls: jobCalls({ base: url, key: state.key, endpoint, clock: systemClock, signal }),
+		async cancel() {
+			const ids = unfinished();
+			for (const id of ids) await engine.jobs.cancel({ endpoint, id }).catch(() => {});
+			return ids.length === 0 ? "No job to cancel." : `Cancelling ${ids.join(", ")}.`;
+		},
+		calls: jobCalls({
+			connection: { base: url, key: state.key, keyFrom: ".sluice/dev.json" },
+			endpoint,
+			clock: systemClock,
+			signal,
+		}),
 		async stop() {
 			stopping.abort();
 			await worker.stop(GRACE_MS);
 			await app.stop();
+		},
+	};
+}
+
+/** Most chunk text of one read, bytes. */
+const CHUNK_BYTES = 1024 * 1024;
+/** Longest wait of a read, ms. */
+const CHUNK_WAIT_MS = 60_000;
+
+function jobReader({ engine }: App, q: { endpoint: string; stopped: AbortSignal }): JobReader {
+	const { endpoint, stopped } = q;
+	return {
+		async result(id) {
+			const { output, outputBytes, error } = await engine.jobs.status({ endpoint, id });
+			const size = outputBytes === undefined ? undefined : `"(${outputBytes} bytes)"`;
+			return { output: output === undefined ? size : stringOf(output), error };
+		},
+		async chunks(id, { from, signal }) {
+			const caller: { disconnected: boolean; onDisconnect?: (() => void) | undefined } = {
+				disconnected: false,
+			};
+			const leave = (): void => {
+				caller.disconnected = true;
+				caller.onDisconnect?.();
+			};
+			const left = AbortSignal.any([signal, stopped]);
+			left.addEventListener("abort", leave, { once: true });
+			try {
+				const { chunks, next, state } = await engine.jobs.streamFrom({
+					endpoint,
+					id,
+					from,
+					waitMs: CHUNK_WAIT_MS,
+					caller,
+					bounded: (read) => read(CHUNK_BYTES),
+				});
+				const outputs = chunks.map((chunk) => {
+					const found = membersOf(chunk, ["output"]);
+					return (found.ok ? found.texts["output"] : undefined) ?? chunk;
+				});
+				return { chunks: outputs, next, over: isFinal(state) || left.aborted };
+			} finally {
+				left.removeEventListener("abort", leave);
+			}
 		},
 	};
 }

@@ -1,4 +1,7 @@
-/** The folder `.sluice/` next to the handler: queue, API key, id of the last worker. */
+/**
+ * The folder `.sluice/` next to the handler: queue, API key, id of the last worker, and the address
+ * while a session runs.
+ */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +19,26 @@ export interface DevState {
 	/** From an earlier run; may still be running. */
 	lastWorker?: string | undefined;
 	setWorker(id: string | undefined): void;
+	/** Of this session; undefined when it ends. */
+	setUrl(url: string | undefined): void;
+}
+
+/** Longest wait for another session's answer, ms. */
+const ANSWER_MS = 1000;
+
+/** Throws {@link CliError} if a session of this folder runs already. */
+export async function refuseSecondSession(folder: string): Promise<void> {
+	const { key, url } = read(join(folder, ".sluice", "dev.json"));
+	if (key === undefined || url === undefined) return;
+	const answer = await fetch(`${url}/v1/endpoints`, {
+		headers: { authorization: `Bearer ${key}` },
+		signal: AbortSignal.timeout(ANSWER_MS),
+	}).catch(() => undefined);
+	if (answer?.ok)
+		throw new CliError(
+			`sluice dev already runs here at ${url}. Stop it first (Ctrl-C in its terminal).`,
+			1,
+		);
 }
 
 /** `fresh` empties the queue. Throws {@link CliError}. */
@@ -33,10 +56,17 @@ export function openState(q: { folder: string; fresh: boolean }): DevState {
 	}
 	const saved = read(file);
 	const key = saved.key ?? `dev_${randomBytes(18).toString("hex")}`;
-	const save = (worker: string | undefined): void =>
-		replaceFile(file, `${JSON.stringify({ key, worker })}\n`);
-	save(saved.worker);
-	return { database, key, lastWorker: saved.worker, setWorker: save };
+	const current: Saved = { key, worker: saved.worker };
+	const save = (change: Saved): void =>
+		replaceFile(file, `${JSON.stringify(Object.assign(current, change))}\n`);
+	save({});
+	return {
+		database,
+		key,
+		lastWorker: saved.worker,
+		setWorker: (worker) => save({ worker }),
+		setUrl: (url) => save({ url }),
+	};
 }
 
 /** Throws if another session has the database open. */
@@ -56,13 +86,18 @@ function removeDatabase(path: string): void {
 	for (const suffix of ["", "-wal", "-shm", ".secret"]) rmSync(path + suffix, { force: true });
 }
 
-function read(file: string): { key?: string; worker?: string } {
+interface Saved {
+	key?: string | undefined;
+	worker?: string | undefined;
+	url?: string | undefined;
+}
+
+function read(file: string): Saved {
 	try {
-		const { key, worker } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-		return {
-			...(typeof key === "string" ? { key } : {}),
-			...(typeof worker === "string" ? { worker } : {}),
-		};
+		const saved = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+		const text = (name: string): string | undefined =>
+			typeof saved[name] === "string" ? saved[name] : undefined;
+		return { key: text("key"), worker: text("worker"), url: text("url") };
 	} catch {
 		return {};
 	}

@@ -56,7 +56,7 @@ export function devTarget(q: {
 			what: command.join(" "),
 			command,
 			folder: cwd,
-			endpoint: q.endpoint ?? idOf(basename(cwd)),
+			endpoint: q.endpoint ?? endpointId(basename(cwd)),
 			env: {},
 			kit: false,
 			testInput: findTestInput([cwd]),
@@ -82,7 +82,7 @@ export function devTarget(q: {
 		what: relative(cwd, handler) || handler,
 		...commandOf(handler, q.env, folder),
 		folder,
-		endpoint: q.endpoint ?? idOf(GENERIC_NAMES.includes(name) ? basename(folder) : name),
+		endpoint: q.endpoint ?? endpointId(GENERIC_NAMES.includes(name) ? basename(folder) : name),
 		...(hub?.name === undefined ? {} : { name: hub.name }),
 		env: hub?.env ?? {},
 		testInput: findTestInput([dirname(handler), folder]),
@@ -134,7 +134,7 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 }
 
 /** A valid endpoint id (D35). */
-function idOf(name: string): string {
+export function endpointId(name: string): string {
 	const id = name
 		.toLowerCase()
 		.replaceAll(/[^a-z0-9_-]+/g, "-")

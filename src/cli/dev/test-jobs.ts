@@ -1,34 +1,20 @@
-/** Jobs that `sluice dev` sends: `test_input.json`, and `.runpod/tests.json` (D36). */
+/** Jobs that `sluice dev` sends: samples, and the tests of `.runpod/tests.json` (D36). */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { CliError } from "../errors.ts";
-import { membersOf } from "../json-members.ts";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
 import { table } from "../table.ts";
 import { printable } from "../../core/terminal-text.ts";
 import type { HubTest } from "./hub-repository.ts";
+import type { SampleInput } from "./inputs.ts";
 
 /** Longer outputs are cut, characters. */
 const MAX_OUTPUT = 4000;
 /** Minimum of the service, ms (spec 2.4). */
 const MIN_TIMEOUT_MS = 5001;
 
-/** Runs `test_input.json` as a job; returns a line about the result. */
-export async function runTestInput(calls: JobCalls, path: string): Promise<string> {
-	const text = readFileSync(path, "utf8");
-	const found = membersOf(text, ["input"]);
-	if (!found.ok) throw new CliError(`${path} is not JSON: ${found.fault}`);
-	const { input } = found.texts;
-	if (input === undefined)
-		throw new CliError(
-			`${path} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`,
-		);
-	const { status, output } = await runJob(calls, `{"input":${input}}`);
-	// The job's end prints the reason of a failure.
-	return status === "COMPLETED"
-		? `output ${shorten(output ?? "none")}`
-		: `no output: the job is ${status}`;
+/** Queues a sample as a job; its lines are printed as those of any job. */
+export async function sendSample(calls: JobCalls, { body }: SampleInput): Promise<void> {
+	await calls.submit(body, randomUUID());
 }
 
 async function runJob(calls: JobCalls, body: string): Promise<EndedJob> {

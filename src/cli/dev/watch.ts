@@ -1,8 +1,9 @@
-/** Watches source files. Ignores other files: workers may write them. */
+/** Watches source files and `.env`. Ignores other files: workers may write them. */
 import { readdirSync, statSync, watch } from "node:fs";
 import type { Dirent, FSWatcher } from "node:fs";
 import { extname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
+import { ENV_FILE } from "./dot-env.ts";
 
 const SOURCES = new Set([
 	".py",
@@ -51,6 +52,7 @@ export function watchSources({
 			watchFolder(at);
 			for (const entry of entriesOf(at)) {
 				const path = join(at, entry.name);
+				if (at === folder && entry.name === ENV_FILE) files.set(path, version(path));
 				if (entry.name.startsWith(".") || SKIPPED.has(entry.name)) continue;
 				if (entry.isDirectory() && watchers.size + folders.length < MAX_FOLDERS) folders.push(path);
 				else if (SOURCES.has(extname(entry.name))) files.set(path, version(path));

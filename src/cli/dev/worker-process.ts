@@ -34,7 +34,8 @@ export interface Crash {
 
 interface Options {
 	target: DevTarget;
-	env: Readonly<Record<string, string>>;
+	/** Read at each start. */
+	env: () => Readonly<Record<string, string>>;
 	registry: DevWorkers;
 	clock: Clock;
 	onLine: (text: string) => void;
@@ -72,7 +73,7 @@ export function devWorker(options: Options): DevWorker {
 		const [file = "", ...args] = target.command;
 		const child = spawn(file, args, {
 			cwd: target.folder,
-			env: { ...env, ...target.env, ...variables, PYTHONUNBUFFERED: "1" },
+			env: { ...env(), ...variables, PYTHONUNBUFFERED: "1" },
 			// Its own process group: child processes are killed with it.
 			detached: true,
 			stdio: target.kit ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],

@@ -26,7 +26,8 @@ export async function report(
 			() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value, now: d.now() }),
 			{ bytes: sizeOf(value), signal: q.signal },
 		);
-		if (!kept) drop("stale");
+		if (kept) d.events.emit("job.progressed", { endpoint, id });
+		else drop("stale");
 		return;
 	}
 	const { on, output, error } = received;

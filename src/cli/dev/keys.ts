@@ -1,0 +1,44 @@
+/** Keys of `sluice dev` at a terminal. */
+import { styled } from "../style.ts";
+
+export interface KeyAction {
+	/** As typed; `enter` for the Enter key. */
+	key: string;
+	what: string;
+	run: () => void;
+}
+
+const ENTER = new Set(["\r", "\n"]);
+/** Ctrl-C and Ctrl-D: the terminal sends no signal while single keys are read. */
+const STOP = new Set(["\u0003", "\u0004"]);
+
+/** One line, such as `Enter sends test_input.json, r restarts the worker, q quits`. */
+export function keysText(actions: readonly KeyAction[]): string {
+	const parts = actions.map(({ key, what }) => {
+		const name = key === "enter" ? "Enter" : key;
+		return `${styled("bold", name)} ${what}`;
+	});
+	return `${parts.join(styled("dim", " · "))}\n\n`;
+}
+
+/** Calls the action of each key; undefined if stdin is no terminal. */
+export function listenToKeys(
+	actions: readonly KeyAction[],
+	onStop: () => void,
+): { close(): void } | undefined {
+	const { stdin } = process;
+	if (!stdin.isTTY) return undefined;
+	function onData(data: Buffer): void {
+		for (const key of data.toString()) {
+			if (STOP.has(key)) return onStop();
+			const name = ENTER.has(key) ? "enter" : key.toLowerCase();
+			actions.find((each) => each.key === name)?.run();
+		}
+	}
+	stdin.setRawMode(true).on("data", onData).resume();
+	return {
+		close() {
+			stdin.off("data", onData).setRawMode(false).pause();
+		},
+	};
+}

@@ -1,0 +1,134 @@
+/** `sluice init`: each starter runs under `sluice dev`, and those of npm under a service (D36). */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inflateSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { TestContext } from "vitest";
+import { call } from "../support/service.ts";
+import { sluice, start } from "./command.ts";
+import { ROOT, result, room, session } from "./dev-session.ts";
+import { until } from "../support/until.ts";
+
+const KEY = "key-of-the-starters-0123456789";
+
+async function started(test: TestContext, starter: string): Promise<string> {
+	const { cwd } = room(test, {});
+	const made = await sluice(test, ["init", starter, "mine"], { cwd });
+	expect(made).toMatchObject({ code: 0, stderr: "" });
+	expect(made.stdout).toMatch(/^Created mine: .*\n\n {2}cd mine\n/);
+	return join(cwd, "mine");
+}
+
+function testInput(folder: string): any {
+	return JSON.parse(readFileSync(join(folder, "test_input.json"), "utf8")).input;
+}
+
+const STARTERS: Readonly<Record<string, (job: any) => void>> = {
+	javascript: ({ output }) => expect(output).toEqual({ greeting: "Hello, Ada!" }),
+	typescript: ({ output }) => expect(output).toEqual({ greeting: "Hello, Ada!" }),
+	streaming: ({ output }) =>
+		expect(output.map((each: { token: string }) => each.token).join("")).toBe(
+			"a job that streams its tokens a job",
+		),
+	image({ output }) {
+		const [, data] = /^data:image\/png;base64,(.*)$/.exec(output.images[0].data)!;
+		const png = Buffer.from(data!, "base64");
+		expect(png.readUInt32BE(16)).toBe(128);
+		const length = png.readUInt32BE(33);
+		expect(inflateSync(png.subarray(41, 41 + length))).toHaveLength(128 * (128 * 3 + 1));
+	},
+};
+
+/** A Python with RunPod's SDK, such as `python3` or one that `SLUICE_TEST_PYTHON` names. */
+const PYTHON = [process.env["SLUICE_TEST_PYTHON"] ?? "python3"].find(
+	(python) => spawnSync(python, ["-c", "import runpod"]).status === 0,
+);
+
+describe("sluice init", () => {
+	for (const [starter, check] of Object.entries(STARTERS)) {
+		it.concurrent(`D36: ${starter} runs under sluice dev as it is`, async (test) => {
+			const folder = await started(test, starter);
+			const dev = await session(test, folder, ".");
+			expect(dev.endpoint).toBe("mine");
+			check(await result(dev, testInput(folder)));
+		});
+	}
+
+	it.concurrent("D36: streaming serves OpenAI's clients, streaming and not", async (test) => {
+		const dev = await session(test, await started(test, "streaming"), ".");
+		const ask = async (stream: boolean): Promise<string> => {
+			const response = await fetch(`${dev.url}/v2/mine/openai/v1/chat/completions`, {
+				method: "POST",
+				headers: { authorization: `Bearer ${dev.key}`, "content-type": "application/json" },
+				body: JSON.stringify({
+					model: "echo-1",
+					messages: [{ role: "user", content: "hello there" }],
+					max_tokens: 3,
+					stream,
+				}),
+			});
+			return await response.text();
+		};
+		expect(JSON.parse(await ask(false)).choices[0].message.content).toBe("hello there hello");
+		const events = (await ask(true)).trim().split("\n\n");
+		expect(events).toHaveLength(5);
+		expect(events.at(-1)).toBe("data: [DONE]");
+	});
+
+	it.concurrent("D36: after npm install a service runs it by its sluice.yaml", async (test) => {
+		const folder = await started(test, "typescript");
+		execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: folder });
+		const service = start(test, ["serve", "--config", "sluice.yaml", "--port", "0"], {
+			cwd: folder,
+			env: { SLUICE_API_KEY: KEY },
+		});
+		const url = await until("the address", () => /listens on (\S+)/.exec(service.stdout())?.[1]);
+		const { json } = await call(url, "/v2/mine/runsync", {
+			key: KEY,
+			body: { input: testInput(folder) },
+		});
+		STARTERS["typescript"]!(json);
+		service.end();
+		await service.ended;
+	});
+
+	it.concurrent("D36: typescript has types that compile once it is installed", async (test) => {
+		const folder = await started(test, "typescript");
+		execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: folder });
+		execFileSync(join(ROOT, "node_modules/.bin/tsc"), { cwd: folder, stdio: "pipe" });
+	});
+
+	it.skipIf(PYTHON === undefined)("D36: python passes its test", async (test) => {
+		const folder = await started(test, "python");
+		usePython(folder);
+		const tested = await sluice(test, ["dev", ".", "--test"], { cwd: folder });
+		expect(tested.stdout).toContain("All 1 tests passed.");
+	});
+
+	it.concurrent("D36: names the starters, and replaces no file", async (test) => {
+		const folder = await started(test, "javascript");
+		const cwd = join(folder, "..");
+		expect(await sluice(test, ["init"], { cwd })).toMatchObject({
+			code: 2,
+			stderr: expect.stringMatching(/^Choose a starter: .*\n\n {2}javascript .*image /s),
+		});
+		expect((await sluice(test, ["init", "rust"], { cwd })).stderr).toMatch(
+			/^There is no starter 'rust'; there are javascript, /,
+		);
+		const before = readdirSync(folder);
+		expect(await sluice(test, ["init", "image", "mine"], { cwd })).toMatchObject({
+			code: 2,
+			stderr: expect.stringMatching(/mine\/\S+ exists\. Pass another folder: sluice init image/),
+		});
+		expect(readdirSync(folder)).toEqual(before);
+	});
+});
+
+/** The Python of the folder's virtual environment. */
+function usePython(folder: string): void {
+	mkdirSync(join(folder, ".venv/bin"), { recursive: true });
+	writeFileSync(join(folder, ".venv/bin/python"), `#!/bin/sh\nexec ${PYTHON} "$@"\n`, {
+		mode: 0o755,
+	});
+}
