@@ -1,7 +1,8 @@
 /** `docs/reference/cli.md`: every command with its flags, as the commands export them. */
-import { synopsisOf } from "../../src/cli/command.ts";
 import type { Action } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
+import { SERVICE_ENV, SERVICE_FLAGS } from "../../src/cli/connection.ts";
+import { synopsisOf } from "../../src/cli/help.ts";
 import { code, headingAnchor, plain, table } from "./markdown.ts";
 import type { Page } from "./markdown.ts";
 
@@ -23,25 +24,38 @@ export const cli: Page = {
 			]),
 		);
 		return [
-			"All commands except `serve`, `dev` and `migrate` call a running service: its address is in " +
-				"`SLUICE_URL` (default `http://127.0.0.1:8080`), the key in `SLUICE_API_KEY`. `--help` " +
-				"explains each command. Exit codes: 0 success, 1 the service refused or is unavailable, " +
-				"2 the command line or the configuration is wrong.",
+			"`sluice help COMMAND` and `--help` explain each command. Exit codes: 0 success, 1 the service " +
+				"refused or is unavailable, 2 the command line or the configuration is wrong.",
 			overview,
+			"## Service\n\nCommands that call a running service find it by `--context` or `SLUICE_CONTEXT`, else by " +
+				"`SLUICE_URL` and `SLUICE_API_KEY`, else by the current context; `--url` and `--key` override. The key " +
+				"of a context is sent to its address only.",
+			table(
+				["Flag", ""],
+				Object.entries(SERVICE_FLAGS).map(([flag, { value, summary }]) => [
+					code(`--${flag} ${value}`),
+					plain(summary),
+				]),
+			),
+			table(
+				["Variable", ""],
+				Object.entries(SERVICE_ENV).map(([name, what]) => [code(name), plain(what)]),
+			),
 			...all.map(section),
 		].join("\n\n");
 	},
 };
 
 function section(action: Action): string {
-	const { name, summary, flags } = action;
+	const { name, summary, flags, examples = [] } = action;
+	const usage = [`sluice ${name} ${synopsisOf(action)}`.trimEnd(), ...examples].join("\n");
 	const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [
 		(short === undefined ? "" : `${code(`-${short}`)}, `) +
 			code(value === undefined ? `--${flag}` : `--${flag} ${value}`),
 		plain(what) + (many ? " May be given more than once." : ""),
 	]);
 	return (
-		`## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\nsluice ${name} ${synopsisOf(action)}`.trimEnd() +
+		`## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\n${usage}` +
 		`\n\`\`\`${rows.length > 0 ? `\n\n${table(["Flag", ""], rows)}` : ""}`
 	);
 }

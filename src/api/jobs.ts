@@ -55,7 +55,7 @@ export const JOB = {
 	type: "object",
 	required: LISTED_JOB.required,
 	properties: { ...LISTED_JOB.properties, output: OUTPUT },
-	description: "A job (spec 2.2). All numbers are whole.",
+	description: "A job. All numbers are whole.",
 } as const;
 export type Job = Static<typeof JOB>;
 
@@ -126,7 +126,7 @@ export const JOB_EXAMPLE = { ...LISTED_JOB_EXAMPLE, output: { greeting: "hello" 
 
 const SUBMISSION = {
 	description:
-		"The job (spec 2.3). Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
+		"The job. Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
 	schema: SUBMISSION_SCHEMA,
 	example: { input: { prompt: "hello" } },
 	checked: true,

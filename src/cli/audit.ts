@@ -14,7 +14,7 @@ interface Entry {
 }
 
 const FILTERS = {
-	key: { value: "ID", summary: "only entries of the key with this id" },
+	"key-id": { value: "ID", summary: "only entries of the key with this id" },
 	action: { value: "NAME", summary: "only this operation, such as createKey" },
 } as const;
 
@@ -23,8 +23,13 @@ export const audit: Action = {
 	args: [],
 	summary: "list what administrators changed, newest first",
 	flags: { ...FILTERS, ...PAGE_FLAGS, ...JSON_FLAG },
+	examples: ["sluice audit --action createKey"],
 	async run(input) {
-		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
+		const query = queryOf({ ...input.flags, key: input.flags["key-id"] }, [
+			"key",
+			"action",
+			...Object.keys(PAGE_FLAGS),
+		]);
 		const answer = await input.service.request("GET", path`/v1/audit?${query}`);
 		const { entries, next } = answer.json as { entries: Entry[]; next: string | null };
 		printAnswer(answer, input, () =>

@@ -4,11 +4,14 @@ import { backup } from "./backup/backup.ts";
 import { restore } from "./backup/restore.ts";
 import { verify } from "./backup/verify.ts";
 import type { Command } from "./command.ts";
+import { completionCommand } from "./completion.ts";
 import { consoleCommand } from "./console.ts";
+import { context } from "./context.ts";
 import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { endpoints } from "./endpoints.ts";
 import { hosts } from "./hosts.ts";
+import { init } from "./init.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
@@ -22,6 +25,7 @@ import { workers } from "./workers.ts";
 export const COMMANDS: readonly Command[] = [
 	serve,
 	dev,
+	init,
 	endpoints,
 	jobs,
 	workers,
@@ -38,4 +42,6 @@ export const COMMANDS: readonly Command[] = [
 	verify,
 	migrate,
 	doctor,
+	context,
+	completionCommand(() => COMMANDS),
 ];

@@ -7,10 +7,11 @@ export const consoleCommand: Action = {
 	summary: "print a single-use sign-in link for the web console, valid for 10 minutes",
 	args: [],
 	flags: JSON_FLAG,
+	examples: ["sluice console"],
 	async run(input) {
 		const { service } = input;
 		const answer = await service.request("POST", "/v1/console-link");
 		const link = answer.json as { path: string };
-		return printAnswer(answer, input, () => `${service.base}${link.path}\n`);
+		return printAnswer(answer, input, () => `${service.connection().base}${link.path}\n`);
 	},
 };

@@ -29,6 +29,7 @@ const list: Action = {
 	args: [],
 	summary: "list all endpoints, with their jobs and workers",
 	flags: JSON_FLAG,
+	examples: ["sluice endpoints list"],
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/endpoints");
 		const { endpoints } = answer.json as { endpoints: ListedEndpoint[] };
@@ -58,6 +59,7 @@ const get: Action = {
 	args: ["ID"],
 	summary: "print one endpoint with all its settings",
 	flags: JSON_FLAG,
+	examples: ["sluice endpoints get hello"],
 	async run(input) {
 		const answer = await input.service.request("GET", endpointPath(input));
 		return printAnswer(answer, input, () => stringify(answer.json));
@@ -76,13 +78,17 @@ const create: Action = {
 		...SETTING_FLAGS,
 		...JSON_FLAG,
 	},
+	examples: [
+		"sluice endpoints create hello --from . --set workersMax=2",
+		"sluice endpoints create gpubox --set 'launcher={type: external}'",
+	],
 	async run(input) {
 		const [id = ""] = input.args;
 		const body = { ...withRepository(input), id };
 		const answer = await input.service.request("POST", "/v1/endpoints", body);
 		const { launcher } = answer.json as ListedEndpoint;
 		const nextStep = isManaged(launcher.type)
-			? `Send it a job: POST /v2/${id}/run`
+			? `Send it a job: sluice jobs submit ${id} --input '{"prompt": "hi"}' --wait`
 			: `Attach a worker: sluice worker-env ${id}`;
 		return printAnswer(answer, input, () => `Created endpoint '${id}'. ${nextStep}\n`);
 	},
@@ -111,6 +117,10 @@ const update: Action = {
 		},
 		...JSON_FLAG,
 	},
+	examples: [
+		"sluice endpoints update hello --set workersMax=5 --set env.MODEL=small",
+		"sluice endpoints update hello --unset env.MODEL",
+	],
 	async run(input) {
 		const answer = await input.service.request("PATCH", endpointPath(input), readSettings(input));
 		return printAnswer(answer, input, () => `Updated endpoint '${input.args[0]}'.\n`);
@@ -122,6 +132,7 @@ const remove: Action = {
 	args: ["ID"],
 	summary: "delete an endpoint, cancel its jobs and stop its workers",
 	flags: { ...YES_FLAG, ...JSON_FLAG },
+	examples: ["sluice endpoints delete hello --yes"],
 	async run(input) {
 		const [id] = input.args;
 		await confirm(`Delete endpoint '${id}' and cancel its jobs?`, input);
@@ -160,6 +171,7 @@ const webhookSecret: Action = {
 		},
 		...JSON_FLAG,
 	},
+	examples: ["sluice endpoints webhook-secret hello --overlap 24h"],
 	async run(input) {
 		const overlap = spanOf("overlap", input.flags["overlap"] ?? "24h") / 1000;
 		const answer = await input.service.request(

@@ -1,6 +1,7 @@
 /** `sluice jobs get` as text (D39). */
 import { errorText } from "./job-error.ts";
 import { membersOf } from "./json-members.ts";
+import { parseJson } from "./service-client.ts";
 import type { ServiceAnswer } from "./service-client.ts";
 import { fieldList, shortTime, table } from "./table.ts";
 import { printable, printableLines } from "../core/terminal-text.ts";
@@ -68,7 +69,7 @@ function crash({ reason }: Job, endpoint: string): string {
 	);
 }
 
-/** Source text: parsing and printing could change numbers. */
+/** Source text, for parsing and printing could change numbers; line ends of strings as such. */
 function payloads(text: string): string {
 	const found = membersOf(text, ["input", "output"]);
 	if (!found.ok) return "";
@@ -82,7 +83,25 @@ function payload(heading: string, text: string | undefined): string {
 		text.length > MAX_PAYLOAD
 			? `${text.slice(0, MAX_PAYLOAD)}… (${text.length} characters; --json prints all)`
 			: text;
-	// As it was sent, for it is JSON: only what could steer a terminal is replaced.
-	const lines = shortened.split(/\r?\n/).map((line) => printable(line.replaceAll("\t", "    ")));
-	return `\n${heading}\n${lines.join("\n")}\n`;
+	return `\n${heading}\n${readable(shortened)}\n`;
 }
+
+/**
+ * A string as its text, other JSON with the line ends and tabs of its strings as such; what could
+ * steer a terminal is replaced.
+ */
+export function readable(json: string): string {
+	const whole = json.startsWith('"') ? parseJson(json) : undefined;
+	if (typeof whole === "string") return printableLines(whole);
+	const text = json.replaceAll(/\\(?:r\\n|.)/g, (escape) => ESCAPES[escape] ?? escape);
+	return text
+		.split(/\r?\n/)
+		.map((line) => printable(line.replaceAll("\t", "    ")))
+		.join("\n");
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+	"\\n": "\n",
+	"\\r\\n": "\n",
+	"\\t": "\t",
+};

@@ -1,5 +1,7 @@
 /** `sluice jobs` (D36). */
-import type { Action, CommandGroup } from "./command.ts";
+import { systemClock } from "../clock.ts";
+import { bulkAction } from "./bulk-jobs.ts";
+import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import {
 	JSON_FLAG,
 	PAGE_FLAGS,
@@ -11,7 +13,7 @@ import {
 import { jobText } from "./job-text.ts";
 import { path, queryOf } from "./service-client.ts";
 import { submit } from "./submit/submit.ts";
-import { shortTime, table } from "./table.ts";
+import { shortTime, table, tableRow } from "./table.ts";
 
 interface ListedJob {
 	id: string;
@@ -40,8 +42,15 @@ const list: Action = {
 	name: "list",
 	args: ["ENDPOINT"],
 	summary: "list jobs, last submitted first",
-	flags: { ...FILTERS, ...PAGE_FLAGS, ...JSON_FLAG },
+	flags: {
+		...FILTERS,
+		follow: { short: "f", summary: "print new jobs and changes of state until Ctrl-C" },
+		...PAGE_FLAGS,
+		...JSON_FLAG,
+	},
+	examples: ["sluice jobs list hello --status FAILED,TIMED_OUT", "sluice jobs list hello --follow"],
 	async run(input) {
+		if (input.flags["follow"] !== undefined) return await follow(input);
 		const [endpoint = ""] = input.args;
 		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
 		const answer = await input.service.request(
@@ -50,11 +59,7 @@ const list: Action = {
 		);
 		const { jobs, next } = answer.json as { jobs: ListedJob[]; next: string | null };
 		printAnswer(answer, input, () => {
-			if (jobs.length > 0)
-				return table(
-					["ID", "STATUS", "SUBMITTED", "IN QUEUE MS", "RUN MS", "WORKER"],
-					jobs.map(row),
-				);
+			if (jobs.length > 0) return table(HEADINGS, jobs.map(row));
 			if (next !== null) return "No matching jobs on this page.\n";
 			return query.size > 0
 				? "No matching jobs.\n"
@@ -64,6 +69,35 @@ const list: Action = {
 		return 0;
 	},
 };
+
+const HEADINGS = ["ID", "STATUS", "SUBMITTED", "IN QUEUE MS", "RUN MS", "WORKER"];
+
+/** Of the id, the longest state, and a time. */
+const WIDTHS = [41, 11, 20, 11, 9];
+
+/** Pause between two reads, ms. */
+const FOLLOW_MS = 1000;
+
+/** A row for each job that is new or has another state; of the 100 submitted last. */
+async function follow({ args: [endpoint = ""], flags, service }: ActionInput): Promise<number> {
+	const query = queryOf({ ...flags, limit: flags["limit"] ?? "100" }, [
+		...Object.keys(FILTERS),
+		"limit",
+	]);
+	const url = path`/v1/endpoints/${endpoint}/jobs?${query}`;
+	let seen = new Map<string, string>();
+	for (let isFirst = true; ; isFirst = false) {
+		const { jobs } = (await service.request("GET", url)).json as { jobs: ListedJob[] };
+		if (isFirst && !flags["json"]) process.stdout.write(tableRow(HEADINGS, WIDTHS));
+		for (const job of jobs.toReversed())
+			if (seen.get(job.id) !== job.status)
+				process.stdout.write(
+					flags["json"] ? `${JSON.stringify(job)}\n` : tableRow(row(job), WIDTHS),
+				);
+		seen = new Map(jobs.map(({ id, status }) => [id, status]));
+		await systemClock.sleep(FOLLOW_MS);
+	}
+}
 
 function row(job: ListedJob): (string | number | undefined)[] {
 	const { id, status, submittedAt, delayTime, executionTime, workerId } = job;
@@ -75,6 +109,7 @@ const get: Action = {
 	args: ["ENDPOINT", "JOB"],
 	summary: "print a job with its timeline and the reason why it waits",
 	flags: JSON_FLAG,
+	examples: ["sluice jobs get hello 01a1fe89-4aef-7775-8192-266968f696d3"],
 	async run(input) {
 		const [endpoint = "", job = ""] = input.args;
 		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs/${job}`);
@@ -82,26 +117,12 @@ const get: Action = {
 	},
 };
 
-function jobAction(name: "cancel" | "retry", summary: string): Action {
-	return {
-		name,
-		summary,
-		args: ["ENDPOINT", "JOB"],
-		flags: JSON_FLAG,
-		async run(input) {
-			const [endpoint = "", job = ""] = input.args;
-			const answer = await input.service.request("POST", path`/v2/${endpoint}/${name}/${job}`);
-			const { status } = answer.json as ListedJob;
-			return printAnswer(answer, input, () => `Job ${job} is ${status}.\n`);
-		},
-	};
-}
-
 const purge: Action = {
 	name: "purge",
 	args: ["ENDPOINT"],
 	summary: "remove all queued jobs",
 	flags: { ...YES_FLAG, ...JSON_FLAG },
+	examples: ["sluice jobs purge hello --yes"],
 	async run(input) {
 		const [endpoint = ""] = input.args;
 		await confirm(`Remove all queued jobs of endpoint '${endpoint}'?`, input);
@@ -118,8 +139,13 @@ export const jobs: CommandGroup = {
 		list,
 		get,
 		submit,
-		jobAction("cancel", "cancel a queued or running job"),
-		jobAction("retry", "queue a FAILED or TIMED_OUT job again"),
+		bulkAction("cancel", "cancel queued or running jobs", [
+			"sluice jobs cancel hello 01a1fe89-4aef-7775-8192-266968f696d3",
+			"sluice jobs cancel hello --status IN_QUEUE --to 2026-01-31T12:00:00Z",
+		]),
+		bulkAction("retry", "queue FAILED or TIMED_OUT jobs again", [
+			"sluice jobs retry hello --status FAILED --from 2026-01-31T12:00:00Z --dry-run",
+		]),
 		purge,
 	],
 };

@@ -28,6 +28,7 @@ const list: Action = {
 	args: [],
 	summary: "list all keys; key values are not shown",
 	flags: JSON_FLAG,
+	examples: ["sluice keys list"],
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/keys");
 		const { keys } = answer.json as { keys: Key[] };
@@ -81,6 +82,7 @@ const create: Action = {
 		...EXPIRES,
 		...JSON_FLAG,
 	},
+	examples: ["sluice keys create --name batch --scope write --endpoint hello --expires 90d"],
 	async run(input) {
 		const { flags, lists } = input;
 		if (flags["name"] === undefined)
@@ -115,6 +117,7 @@ const rotate: Action = {
 		...EXPIRES,
 		...JSON_FLAG,
 	},
+	examples: ["sluice keys rotate 3f2a91c4 --overlap 24h"],
 	async run(input) {
 		const [id = ""] = input.args;
 		const answer = await input.service.request("POST", path`/v1/keys/${id}/rotate`, {
@@ -139,6 +142,7 @@ const revoke: Action = {
 	args: ["ID"],
 	summary: "revoke a key with immediate effect",
 	flags: JSON_FLAG,
+	examples: ["sluice keys revoke 3f2a91c4"],
 	async run(input) {
 		const [id = ""] = input.args;
 		const answer = await input.service.request("DELETE", path`/v1/keys/${id}`);

@@ -10,6 +10,7 @@ export const migrate: Action = {
 	name: "migrate",
 	summary: "migrate the schema of a store; sluice serve does this automatically",
 	args: [],
+	local: true,
 	flags: {
 		store: {
 			value: "STORE",
@@ -35,6 +36,7 @@ export const migrate: Action = {
 		},
 		...JSON_FLAG,
 	},
+	examples: ["sluice migrate --check --store sqlite:data/sluice.db"],
 	async run({ flags }) {
 		const loaded = loadStore({
 			flags: { store: flags["store"] },

@@ -1,10 +1,8 @@
 /** `sluice registries`: logins to registries of container images (D36, D45). */
-import { createInterface } from "node:readline/promises";
-import { text as textOf } from "node:stream/consumers";
-import { Writable } from "node:stream";
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
+import { readSecret } from "./secret-input.ts";
 import { path } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
 
@@ -45,6 +43,7 @@ const login: Action = {
 		username: { value: "NAME", short: "u", summary: "the user (required)" },
 		...JSON_FLAG,
 	},
+	examples: ["sluice registries login registry.example.com --username ci < password.txt"],
 	async run(input) {
 		const [registry = ""] = input.args;
 		const { username } = input.flags;
@@ -52,7 +51,7 @@ const login: Action = {
 			throw new CliError(
 				"Missing option --username. Usage: sluice registries login REGISTRY --username NAME",
 			);
-		const password = await readPassword(`Password of ${username} at ${registry}: `);
+		const password = await readSecret(`Password of ${username} at ${registry}: `);
 		if (password === "") throw new CliError("The password is empty. Pass it on stdin.");
 		const answer = await input.service.request("PUT", path`/v1/registries/${registry}`, {
 			username,
@@ -66,20 +65,6 @@ const login: Action = {
 		);
 	},
 };
-
-/** Command lines are visible to other users, so there is no flag for it. */
-async function readPassword(question: string): Promise<string> {
-	if (!process.stdin.isTTY) return (await textOf(process.stdin)).replace(/\r?\n$/, "");
-	const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-	const terminal = createInterface({ input: process.stdin, output: silent, terminal: true });
-	process.stderr.write(question);
-	try {
-		return await terminal.question("");
-	} finally {
-		terminal.close();
-		process.stderr.write("\n");
-	}
-}
 
 const logout: Action = {
 	name: "logout",

@@ -3,14 +3,18 @@ import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { printableLines } from "../core/terminal-text.ts";
 import { version } from "../version.ts";
-import { runCommand, usage } from "./command.ts";
+import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { CliError } from "./errors.ts";
+import { usage } from "./help.ts";
 import { nearest } from "./nearest.ts";
+import { helpOf, runCommand } from "./run-command.ts";
+import { styled } from "./style.ts";
 
 /** `words`: those after `sluice`. Returns the exit code. */
 export async function run([name, ...args]: readonly string[]): Promise<number> {
-	if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+	const isHelp = name === "help" && args.length > 0;
+	if (name === undefined || name === "--help" || name === "-h" || (name === "help" && !isHelp)) {
 		process.stdout.write(usage(COMMANDS));
 		return name === undefined ? 2 : 0;
 	}
@@ -18,23 +22,32 @@ export async function run([name, ...args]: readonly string[]): Promise<number> {
 		process.stdout.write(`${version}\n`);
 		return 0;
 	}
-	const command = COMMANDS.find((each) => each.name === name);
 	try {
-		if (!command) {
-			const meant = nearest(
-				name,
-				COMMANDS.map((each) => each.name),
-			);
-			if (meant) throw new CliError(`Unknown command '${name}'. Did you mean '${meant}'?`);
-			throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
+		if (isHelp) {
+			process.stdout.write(helpOf(commandOf(args[0]!), args.slice(1)));
+			return 0;
 		}
+		const command = commandOf(name);
 		trustService(process.env);
 		return await runCommand(command, args);
 	} catch (error) {
 		if (!(error instanceof CliError)) throw error;
-		process.stderr.write(`${printableLines(error.message.trimEnd())}\n`);
+		const [first = "", ...more] = printableLines(error.message.trimEnd()).split("\n");
+		process.stderr.write(`${[styled("red", first, process.stderr), ...more].join("\n")}\n`);
 		return error.exitCode;
 	}
+}
+
+/** Throws {@link CliError}. */
+function commandOf(name: string): Command {
+	const command = COMMANDS.find((each) => each.name === name);
+	if (command) return command;
+	const meant = nearest(
+		name,
+		COMMANDS.map((each) => each.name),
+	);
+	if (meant) throw new CliError(`Unknown command '${name}'. Did you mean '${meant}'?`);
+	throw new CliError(`Unknown command '${name}'.\n\n${usage(COMMANDS)}`);
 }
 
 /**

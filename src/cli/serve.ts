@@ -49,7 +49,12 @@ export const serve: Action = {
 	name: "serve",
 	summary: "run the service",
 	args: [],
+	local: true,
 	flags: FLAGS,
+	examples: [
+		"sluice serve --config sluice.yaml",
+		"sluice serve --port 8081 --store sqlite:other.db",
+	],
 	async run({ flags }) {
 		// A password on the command line: every user of the machine could read it.
 		if (/:[^/@]*@/.test(flags["store"] ?? "")) process.title = "sluice serve";

@@ -1,11 +1,11 @@
-/** Calls a running service: address from `SLUICE_URL`, key from `SLUICE_API_KEY` (D36). */
+/** Calls a running service (D36). */
 import { request as httpRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
+import type { Connection } from "./connection.ts";
 import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } from "./errors.ts";
-
-const DEFAULT_URL = "http://127.0.0.1:8080";
+import { serviceError } from "./service-error.ts";
 
 /** A successful response. */
 export interface ServiceAnswer {
@@ -15,8 +15,8 @@ export interface ServiceAnswer {
 
 /** Calls throw {@link CliError} with the service's error message. */
 export interface ServiceClient {
-	/** Without trailing slash. */
-	base: string;
+	/** Address, key, and where the key is from. */
+	connection(): Connection;
 	/** Throws {@link CliError} if none is set. */
 	apiKey(): string;
 	request(
@@ -30,13 +30,14 @@ export interface ServiceClient {
 	download(path: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** The service named by the environment. Empty variables count as unset. */
-export function serviceClient(env: Readonly<Record<string, string | undefined>>): ServiceClient {
-	const base = (env["SLUICE_URL"] || DEFAULT_URL).replace(/\/+$/, "");
-
+/** `connection` throws {@link CliError} if a context cannot be read. */
+export function serviceClient(connection: () => Connection): ServiceClient {
 	function apiKey(): string {
-		const key = env["SLUICE_API_KEY"];
-		if (!key) throw new CliError("Set SLUICE_API_KEY to an API key of the service.");
+		const { key } = connection();
+		if (key === undefined || key === "")
+			throw new CliError(
+				"No API key: set SLUICE_API_KEY, pass --key, or store one with 'sluice context add'.",
+			);
 		return key;
 	}
 
@@ -44,6 +45,7 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 		path: string,
 		init: { method?: string; body?: string } = {},
 	): Promise<Response> {
+		const { base } = connection();
 		const headers = {
 			authorization: `Bearer ${apiKey()}`,
 			...(init.body === undefined ? {} : { "content-type": "application/json" }),
@@ -56,21 +58,24 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 	}
 
 	async function read(response: Response): Promise<ServiceAnswer> {
+		const { base, keyFrom } = connection();
+		const { status } = response;
 		const text = await response.text().catch(() => {
 			throw connectionLost();
 		});
 		const json = parseJson(text);
-		if (json === undefined) throw notSluiceError(base, response.status);
-		if (!response.ok) throw new CliError(errorSentence(json, response.status), 1);
+		if (json === undefined) throw notSluiceError(base, status);
+		if (!response.ok) throw new CliError(serviceError(json, { status, keyFrom }), 1);
 		return { text, json };
 	}
 
 	function connectionLost(): CliError {
-		return new CliError(`The connection to ${base} was lost.`, 1);
+		return new CliError(`The connection to ${connection().base} was lost.`, 1);
 	}
 
 	/** `fetch` gives up after 5 min without an answer. */
 	function post(path: string, signal: AbortSignal): Promise<IncomingMessage> {
+		const { base } = connection();
 		const request = base.startsWith("https:") ? httpsRequest : httpRequest;
 		const headers = { authorization: `Bearer ${apiKey()}` };
 		return new Promise((resolve, reject) => {
@@ -83,7 +88,7 @@ export function serviceClient(env: Readonly<Record<string, string | undefined>>)
 	}
 
 	return {
-		base,
+		connection,
 		apiKey,
 		async request(method, path, body) {
 			const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
@@ -150,16 +155,4 @@ export function parseJson(text: string): unknown {
 	} catch {
 		return undefined;
 	}
-}
-
-/** With a line per field if several are wrong. */
-function errorSentence(body: unknown, status: number): string {
-	const { error, details = [] } = (body ?? {}) as {
-		error?: unknown;
-		details?: { field: string; message: string }[];
-	};
-	if (typeof error !== "string") return `The service answered HTTP ${status}.`;
-	return details.length < 2
-		? error
-		: [error, ...details.map(({ field, message }) => `- ${field} ${message}`)].join("\n");
 }

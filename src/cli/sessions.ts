@@ -23,6 +23,7 @@ const list: Action = {
 	args: [],
 	summary: "list sessions of the web console, last used first",
 	flags: JSON_FLAG,
+	examples: ["sluice sessions list"],
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/sessions");
 		const { sessions } = answer.json as { sessions: Session[] };
@@ -46,23 +47,25 @@ const end: Action = {
 	summary: "end a session, or all of them",
 	flags: {
 		all: { summary: "end all sessions" },
-		key: { value: "ID", summary: "end all sessions of the key with this id" },
+		"key-id": { value: "ID", summary: "end all sessions of the key with this id" },
 		...JSON_FLAG,
 	},
+	examples: ["sluice sessions end --all"],
 	async run(input) {
 		const {
 			args: [id],
 			flags,
 			service,
 		} = input;
-		const given = [id, flags["all"], flags["key"]].filter((each) => each !== undefined);
+		const given = [id, flags["all"], flags["key-id"]].filter((each) => each !== undefined);
 		if (given.length !== 1)
-			throw new CliError("Usage: sluice sessions end ID, or with --all, or with --key ID.");
+			throw new CliError("Usage: sluice sessions end ID, or with --all, or with --key-id ID.");
 		if (id !== undefined) {
 			const answer = await service.request("DELETE", path`/v1/sessions/${id}`);
 			return printAnswer(answer, input, () => `Ended session ${id}.\n`);
 		}
-		const answer = await service.request("DELETE", path`/v1/sessions?${queryOf(flags, ["key"])}`);
+		const query = queryOf({ key: flags["key-id"] }, ["key"]);
+		const answer = await service.request("DELETE", path`/v1/sessions?${query}`);
 		const { ended } = answer.json as { ended: number };
 		return printAnswer(
 			answer,

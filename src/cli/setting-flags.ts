@@ -10,7 +10,8 @@ import { CliError } from "./errors.ts";
 export const SETTING_FLAGS = {
 	file: {
 		value: "FILE",
-		summary: "settings as YAML or JSON, in the form of endpoints.<id> in sluice.yaml",
+		summary:
+			"settings as YAML or JSON, in the form of endpoints.<id> in sluice.yaml; - for standard input",
 	},
 	set: {
 		value: "NAME=VALUE",
@@ -39,7 +40,7 @@ export function readSettings({ flags, lists }: ActionInput): Record<string, unkn
 function readFile(file: string): Record<string, unknown> {
 	let text: string;
 	try {
-		text = readFileSync(file, "utf8");
+		text = readFileSync(file === "-" ? 0 : file, "utf8");
 	} catch {
 		throw new CliError(`Cannot read the file ${file}.`);
 	}

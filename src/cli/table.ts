@@ -1,5 +1,6 @@
 /** Text output: tables, lists of fields, short times. */
 import { printable } from "../core/terminal-text.ts";
+import { heading, stateStyled } from "./style.ts";
 
 /** Aligned columns. Undefined prints as an empty cell. */
 export function table(
@@ -8,9 +9,29 @@ export function table(
 ): string {
 	const cells = [headings, ...rows].map((row) => row.map((cell) => printable(String(cell ?? ""))));
 	const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-	const line = (row: readonly string[]): string =>
-		row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ");
-	return cells.map((row) => `${line(row).trimEnd()}\n`).join("");
+	const [first = [], ...others] = cells.map((row) => padded(row, widths));
+	const lines = [first.map(heading), ...others.map((row) => row.map((cell) => stateStyled(cell)))];
+	return lines.map((row) => `${row.join("  ")}\n`).join("");
+}
+
+/** A line of a table whose other rows are not known yet. */
+export function tableRow(
+	cells: readonly (string | number | undefined)[],
+	widths: readonly number[],
+): string {
+	const row = padded(
+		cells.map((cell) => printable(String(cell ?? ""))),
+		widths,
+	);
+	return `${row.map((cell) => stateStyled(cell)).join("  ")}\n`;
+}
+
+/** Without spaces at the end of the line. */
+function padded(row: readonly string[], widths: readonly number[]): string[] {
+	const last = row.findLastIndex((cell) => cell !== "");
+	return row
+		.slice(0, last + 1)
+		.map((cell, column) => (column === last ? cell : cell.padEnd(widths[column] ?? 0)));
 }
 
 /** One `name  value` pair per line; omits undefined values. */

@@ -26,6 +26,7 @@ const list: Action = {
 	args: [],
 	summary: "list deliveries, newest first",
 	flags: { ...FILTERS, ...PAGE_FLAGS, ...JSON_FLAG },
+	examples: ["sluice webhooks list --state failed"],
 	async run(input) {
 		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
 		const answer = await input.service.request("GET", path`/v1/webhooks?${query}`);
@@ -114,6 +115,7 @@ const enable: Action = {
 	args: ["ENDPOINT", "RECEIVER"],
 	summary: "call a paused or disabled receiver (its host and port) again, at once",
 	flags: JSON_FLAG,
+	examples: ["sluice webhooks enable hello receiver.example.com:443"],
 	async run(input) {
 		const [endpoint = "", receiver = ""] = input.args;
 		const answer = await input.service.request(

@@ -20,16 +20,20 @@ export const workerEnv: Action = {
 	summary: "print the environment variables with which a RunPod worker attaches to an endpoint",
 	args: ["ENDPOINT"],
 	flags: {
-		url: {
+		"worker-url": {
 			value: "URL",
-			summary: "address at which the worker reaches the service (default: SLUICE_URL)",
+			summary: "address at which the worker reaches the service (default: that of this command)",
 		},
 		format: { value: "FORMAT", summary: "env (default), shell, or compose: how $ID is quoted" },
 		replicas: { summary: "a token for many workers; each uses its host name as its id" },
 		json: { summary: "print one JSON object" },
 	},
+	examples: [
+		'eval "$(sluice worker-env hello --format shell)" && python3 handler.py',
+		"sluice worker-env hello --worker-url http://192.168.1.10:8080 --replicas",
+	],
 	async run({ args: [endpoint = ""], flags, service }) {
-		const { url = service.base, format = "env", replicas } = flags;
+		const { "worker-url": url = service.connection().base, format = "env", replicas } = flags;
 		const line = FORMATS[format];
 		if (!line)
 			throw new CliError(

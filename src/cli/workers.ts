@@ -1,6 +1,6 @@
 /** `sluice workers`: workers and their logs (D36). */
 import type { Action, CommandGroup } from "./command.ts";
-import { JSON_FLAG, printAnswer } from "./common-flags.ts";
+import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { path, queryOf } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
@@ -33,6 +33,7 @@ const list: Action = {
 		all: { short: "a", summary: "also those that have ended: the last 50 of each endpoint" },
 		...JSON_FLAG,
 	},
+	examples: ["sluice workers list", "sluice workers list hello --all"],
 	async run(input) {
 		const [endpoint] = input.args;
 		const json = await fetchWorkers(input.service, endpoint, input.flags["all"] !== undefined);
@@ -124,6 +125,7 @@ const logs: Action = {
 		job: { value: "JOB", summary: "only lines that the worker's SDK marks with this job" },
 		json: { summary: "print each line as JSON, with all its fields" },
 	},
+	examples: ["sluice workers logs hello hello-dcc00034eac5 -f"],
 	async run({ args, flags, service }) {
 		const [endpoint = "", worker = ""] = args;
 		const query = queryOf(flags, ["follow", "tail", "job"]);
@@ -141,8 +143,29 @@ function logText(text: string): string {
 	return process.stdout.isTTY ? printableLines(afterReturns(text), { colours: true }) : text;
 }
 
+const stop: Action = {
+	name: "stop",
+	args: ["ENDPOINT", "WORKER"],
+	summary: "stop a launched worker once its jobs have ended; it gets no more",
+	flags: { ...YES_FLAG, ...JSON_FLAG },
+	examples: ["sluice workers stop hello hello-dcc00034eac5 --yes"],
+	async run(input) {
+		const [endpoint = "", worker = ""] = input.args;
+		await confirm(`Stop worker '${worker}' of endpoint '${endpoint}'?`, input);
+		const answer = await input.service.request(
+			"POST",
+			path`/v1/endpoints/${endpoint}/workers/${worker}/stop`,
+		);
+		return printAnswer(
+			answer,
+			input,
+			() => `Worker ${worker} gets no more jobs and stops once it has finished those it runs.\n`,
+		);
+	},
+};
+
 export const workers: CommandGroup = {
 	name: "workers",
-	summary: "list workers, read their logs, start them after crashes",
-	actions: [list, start, logs],
+	summary: "list, start and stop workers, and read their logs",
+	actions: [list, start, stop, logs],
 };

@@ -59,7 +59,7 @@ describe("sluice doctor", () => {
 		const json = JSON.parse(await stdoutOf("doctor", "--json")) as Report;
 		expect(json.ok).toBe(true);
 		expect(about(json, "key")).toEqual([
-			{ check: "key", level: "ok", message: "SLUICE_API_KEY is valid." },
+			{ check: "key", level: "ok", message: "The key in SLUICE_API_KEY is valid." },
 		]);
 	});
 
@@ -143,7 +143,10 @@ describe("sluice doctor", () => {
 			}),
 		]);
 		expect(about(await ask({ SLUICE_API_KEY: undefined }), "key")).toEqual([
-			expect.objectContaining({ level: "problem", message: "SLUICE_API_KEY is not set." }),
+			expect.objectContaining({
+				level: "problem",
+				message: "There is no API key to check the service with.",
+			}),
 		]);
 		const other = await listening(test, () => ({ status: 404, text: "<html>" }));
 		expect(about(await ask({ SLUICE_URL: `http://127.0.0.1:${other}` }), "service")).toEqual([

@@ -108,7 +108,7 @@ describe("sluice endpoints", () => {
 		expect(await ask("endpoints", "get", "words")).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: "There is no endpoint 'words'. GET /v1/endpoints lists those that exist.\n",
+			stderr: "There is no endpoint 'words'. 'sluice endpoints list' lists those that exist.\n",
 		});
 	});
 

@@ -42,7 +42,9 @@ describe("--help", () => {
 	it.concurrent("D36: --help of a command prints its arguments and flags", async (test) => {
 		expect(await sluice(test, ["jobs", "get", "--help"], room(test))).toEqual({
 			code: 0,
-			stdout: expect.stringMatching(/^sluice jobs get ENDPOINT JOB \[options\]\n\n  --json /),
+			stdout: expect.stringMatching(
+				/^sluice jobs get ENDPOINT JOB \[options\]\n\nPrint a job .*\n  --json /s,
+			),
 			stderr: "",
 		});
 	});

@@ -80,7 +80,7 @@ describe("sluice keys", () => {
 		expect(await stdoutOf("keys", "revoke", id)).toBe("Revoked key 'nightly batch'.\n");
 		expect(await as(key, "jobs", "list", "words")).toMatchObject({
 			code: 1,
-			stderr: expect.stringContaining("is unknown"),
+			stderr: expect.stringContaining("Invalid API key"),
 		});
 		expect(await ask("keys", "revoke", id)).toMatchObject({
 			code: 1,
@@ -146,12 +146,12 @@ describe("sluice sessions", () => {
 			stdout: "",
 			stderr: expect.stringContaining(`There is no session '${id}'`),
 		});
-		for (const words of [[], [id, "--all"], ["--all", "--key", "x"]])
+		for (const words of [[], [id, "--all"], ["--all", "--key-id", "x"]])
 			expect(await ask("sessions", "end", ...words)).toMatchObject({
 				code: 2,
 				stderr: expect.stringContaining("Usage: sluice sessions end ID"),
 			});
-		expect(await stdoutOf("sessions", "end", "--key", "none")).toBe("Ended 0 sessions.\n");
+		expect(await stdoutOf("sessions", "end", "--key-id", "none")).toBe("Ended 0 sessions.\n");
 		const statuses = await Promise.all(pages.map((page) => page.send("/v1/keys")));
 		const refused = statuses.filter(({ status }) => status === 401);
 		expect([refused.length, statuses.length]).toEqual([1, 3]);

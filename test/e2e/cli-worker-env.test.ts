@@ -159,7 +159,7 @@ describe("sluice worker-env", () => {
 		expect(await ask("absent")).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: "There is no endpoint 'absent'. GET /v1/endpoints lists those that exist.\n",
+			stderr: "There is no endpoint 'absent'. 'sluice endpoints list' lists those that exist.\n",
 		});
 		expect(await ask()).toMatchObject({
 			code: 2,
@@ -188,7 +188,7 @@ describe("sluice worker-env", () => {
 				cwd,
 				env: { SLUICE_URL: service.url, SLUICE_API_KEY: "not-a-key" },
 			}),
-		).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("is unknown") });
+		).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Invalid API key") });
 		const other = createServer((_, res) => void res.end("<html>")).listen(0, "127.0.0.1");
 		test.onTestFinished(() => void other.close());
 		const { port } = await until("a port", () => other.address() as AddressInfo);

@@ -1,6 +1,7 @@
 /** Runs the built command line as a process and collects what it says. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
 import { within } from "../support/until.ts";
@@ -43,7 +44,8 @@ export function start(
 	);
 	const child = spawn(file, [...flags, SLUICE, ...args], {
 		cwd,
-		env: { ...inherited, ...env },
+		// Neither colours nor contexts of the user who runs the tests.
+		env: { ...inherited, FORCE_COLOR: undefined, XDG_CONFIG_HOME: join(cwd, "config"), ...env },
 		stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
 	});
 	child.stdin?.end(input);

@@ -24,6 +24,7 @@ const PARTS = ["", "-wal", "-shm", "-journal"] as const;
 
 export const restore: Action = {
 	name: "restore",
+	local: true,
 	args: ["FILE"],
 	summary: "put the store of a backup in place, after a check; the service must not run",
 	flags: {

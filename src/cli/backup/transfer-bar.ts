@@ -10,25 +10,18 @@ export interface TransferBar {
 	clear(): void;
 }
 
-/** Time left is shown once a rate is known, ms. */
-const SETTLED_MS = 1000;
-
 /** `verb`: what is done with the bytes, such as `copied`. */
 export function transferBar(verb: string): TransferBar {
 	const bar = progressBar({ now: systemClock.now });
-	const begun = systemClock.now();
 	return {
-		show(done, total) {
-			const passed = systemClock.now() - begun;
-			const rate = passed > 0 ? (done / passed) * 1000 : 0;
-			const left =
-				passed > SETTLED_MS && rate > 0 && total > done
-					? `, ${Math.ceil((total - done) / rate)} s left`
-					: "";
-			const share = total > 0 ? Math.min(1, done / total) : 0;
-			bar.show(share, `${bytesText(done)} ${verb}, ${bytesText(rate)}/s${left}`);
-		},
-		stage: (text) => bar.show(1, text),
+		show: (done, total) =>
+			bar.show({
+				share: total > 0 ? Math.min(1, done / total) : undefined,
+				count: done,
+				rate: bytesText,
+				text: `${bytesText(done)} ${verb}`,
+			}),
+		stage: (text) => bar.show({ share: 1, count: 0, text }),
 		clear: bar.clear,
 	};
 }

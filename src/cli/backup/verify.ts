@@ -15,6 +15,7 @@ const SQLITE = "SQLite format 3\0";
 
 export const verify: Action = {
 	name: "verify",
+	local: true,
 	args: ["[FILE]"],
 	summary: "check a backup, or the SQLite store of a stopped service",
 	flags: {

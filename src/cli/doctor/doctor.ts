@@ -7,8 +7,10 @@ import type { Finding } from "../../core/finding.ts";
 import { NO_HOSTS } from "../../core/hosts.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import type { Action, FlagValues } from "../command.ts";
+import type { Connection } from "../connection.ts";
 import { JSON_FLAG } from "../common-flags.ts";
 import { readFile } from "../serve.ts";
+import { stateStyled } from "../style.ts";
 import { printable } from "../../core/terminal-text.ts";
 import { certificateFinding } from "./certificate.ts";
 import {
@@ -31,6 +33,7 @@ export const doctor: Action = {
 	name: "doctor",
 	summary: "check the setup and suggest fixes",
 	args: [],
+	examples: ["sluice doctor", "sluice doctor --config sluice.yaml --json"],
 	flags: {
 		config: {
 			value: "FILE",
@@ -40,7 +43,7 @@ export const doctor: Action = {
 		...JSON_FLAG,
 	},
 	async run({ flags, service }) {
-		const findings = await checkSetup(service.base, flags);
+		const findings = await checkSetup(service.connection(), flags);
 		const problems = findings.filter(({ level }) => level === "problem").length;
 		if (flags["json"])
 			process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`);
@@ -51,7 +54,7 @@ export const doctor: Action = {
 
 function findingText({ check, level, message, fix }: Finding): string {
 	const fixLine = fix === undefined ? "" : `         -> ${printable(fix)}\n`;
-	return `${LEVELS[level]}  ${check}: ${printable(message)}\n${fixLine}`;
+	return `${stateStyled(LEVELS[level])}  ${check}: ${printable(message)}\n${fixLine}`;
 }
 
 function verdict(findings: readonly Finding[]): string {
@@ -63,12 +66,13 @@ function verdict(findings: readonly Finding[]): string {
 	return warnings === 0 ? "No problems found." : `No problems found, but${and.slice(4)}.`;
 }
 
-async function checkSetup(base: string, flags: FlagValues): Promise<Finding[]> {
+async function checkSetup(connection: Connection, flags: FlagValues): Promise<Finding[]> {
+	const { base } = connection;
 	const { config: file, store } = flags;
 	const { env } = process;
 	const loaded = loadConfig({ flags: { config: file, store }, env, cwd: process.cwd(), readFile });
 	const { now } = systemClock;
-	const service = await checkService({ base, key: env["SLUICE_API_KEY"] || undefined, now });
+	const service = await checkService({ connection, now });
 	const findings = [nodeFinding(process.versions.node)];
 	if (loaded.ok) {
 		const { config } = loaded;

@@ -4,6 +4,7 @@ import type { Finding } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { SET_URL, failureReason, noServiceAt, notSluice } from "../errors.ts";
+import type { Connection } from "../connection.ts";
 import { parseJson, path } from "../service-client.ts";
 
 /** ms. */
@@ -47,11 +48,11 @@ const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 };
 
 export async function checkService(q: {
-	base: string;
-	key: string | undefined;
+	connection: Connection;
 	now: () => number;
 }): Promise<ServiceCheck> {
-	const { base, key, now } = q;
+	const { now } = q;
+	const { base, key, keyFrom } = q.connection;
 	const alive = await fetchFrom(base, "/healthz");
 	const failed = (answers: boolean, ...findings: Finding[]): ServiceCheck => ({
 		answers,
@@ -70,14 +71,14 @@ export async function checkService(q: {
 	if (alive.status !== 200 || alive.json === undefined)
 		return failed(true, problem("service", notSluice(base, alive.status), SET_URL));
 	const findings = [await readyFinding(base), ...clockFindings(alive.date, now())];
-	if (key === undefined)
+	if (key === undefined || key === "")
 		return failed(
 			true,
 			...findings,
 			problem(
 				"key",
-				"SLUICE_API_KEY is not set.",
-				"Set it to an API key of the service; the first start printed one.",
+				"There is no API key to check the service with.",
+				"Set SLUICE_API_KEY to an API key of the service; the first start printed one.",
 			),
 		);
 	const get: Fetcher = (target) => fetchFrom(base, target, key);
@@ -88,11 +89,11 @@ export async function checkService(q: {
 			...findings,
 			problem(
 				"key",
-				`The service rejected SLUICE_API_KEY: ${errorOf(list)}`,
+				`The service rejected the key in ${keyFrom}: ${errorOf(list)}`,
 				"Create one with an admin key: sluice keys create --name doctor --scope read",
 			),
 		);
-	findings.push(ok("key", "SLUICE_API_KEY is valid."));
+	findings.push(ok("key", `The key in ${keyFrom} is valid.`));
 	const { endpoints } = list.json as { endpoints: ListedEndpoint[] };
 	if (endpoints.length === 0)
 		findings.push(

@@ -4,7 +4,9 @@ import { isFinal } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
 import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
+import type { Connection } from "../connection.ts";
 import { parseJson, path } from "../service-client.ts";
+import { serviceError } from "../service-error.ts";
 
 export interface EndedJob {
 	id: string;
@@ -46,15 +48,18 @@ const WAIT_MS = 60_000;
 
 /** `signal` aborts all calls with its reason; `onRetry` receives the reason of each retry. */
 export function jobCalls(q: {
-	base: string;
-	key: string;
+	connection: Connection;
 	endpoint: string;
 	clock: Clock;
 	signal?: AbortSignal;
 	onRetry?: (reason: string) => void;
 }): JobCalls {
-	const { base, key, endpoint, clock, signal, onRetry = () => {} } = q;
+	const { endpoint, clock, signal, onRetry = () => {} } = q;
+	const { base, key, keyFrom } = q.connection;
 	let hasAnswered = false;
+
+	const sentenceOf = (text: string, status: number): string =>
+		serviceError(parseJson(text), { status, keyFrom });
 
 	async function pause(ms: number, reason: string): Promise<void> {
 		onRetry(reason);
@@ -80,7 +85,7 @@ export function jobCalls(q: {
 				response = await send(target, init);
 				hasAnswered = true;
 				if (response.status !== 429 && response.status < 500) return response;
-				reason = errorSentence(await response.text(), response.status);
+				reason = sentenceOf(await response.text(), response.status);
 				if (response.status === 429) unavailableSince = undefined;
 				else unavailableSince ??= clock.now();
 			} catch (error) {
@@ -110,10 +115,10 @@ export function jobCalls(q: {
 				continue;
 			}
 			if (response.ok) return text;
-			const sentence = errorSentence(text, response.status);
+			const sentence = sentenceOf(text, response.status);
+			const { code } = (parseJson(text) ?? {}) as { code?: unknown };
 			// Every other submission would fail too.
-			if (response.status === 401 || errorBody(text).code === "endpoint_not_found")
-				throw new CliError(sentence, 1);
+			if (response.status === 401 || code === "endpoint_not_found") throw new CliError(sentence, 1);
 			throw new RefusedJob(sentence);
 		}
 	}
@@ -150,13 +155,4 @@ function retryPause(response: Response | undefined, tries: number): number {
 	if (Number.isFinite(retryAfterMs))
 		return Math.min(Math.max(retryAfterMs, RETRY_MS.first), MAX_RETRY_AFTER_MS);
 	return Math.min(RETRY_MS.first * 2 ** Math.min(tries, 10), RETRY_MS.max);
-}
-
-function errorBody(text: string): { error?: unknown; code?: unknown } {
-	return (parseJson(text) ?? {}) as { error?: unknown; code?: unknown };
-}
-
-function errorSentence(text: string, status: number): string {
-	const { error } = errorBody(text);
-	return typeof error === "string" ? error : `The service answered HTTP ${status}.`;
 }

@@ -35,13 +35,14 @@ export interface Results {
 	close(): void;
 }
 
-/** `end`: offset after the line; `whole`: ends with a newline. */
+/** `file`: `-` is standard input. `end`: offset after the line; `whole`: ends with a newline. */
 export async function* linesOf(
 	file: string,
 ): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
 	let pieces: Buffer[] = [];
 	let end = 0;
-	for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
+	const source = file === "-" ? process.stdin : createReadStream(file);
+	for await (const piece of source as AsyncIterable<Buffer>) {
 		let from = 0;
 		for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, from)) {
 			const bytes = Buffer.concat([...pieces, piece.subarray(from, at)]);

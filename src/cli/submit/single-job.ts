@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { printableLines } from "../../core/terminal-text.ts";
 import { CliError } from "../errors.ts";
 import { errorText } from "../job-error.ts";
+import { readable } from "../job-text.ts";
 import { membersOf } from "../json-members.ts";
 import { path } from "../service-client.ts";
 import type { EndedJob, JobCalls } from "./job-calls.ts";
@@ -26,7 +27,8 @@ export async function submitOne(q: SingleJob): Promise<number> {
 	const chunks = print === "chunks" ? await printChunks(calls, { endpoint, id }) : 0;
 	const job = await calls.ended(id);
 	if (json && print === "result") process.stdout.write(`${job.text}\n`);
-	else if (chunks === 0 && job.output !== undefined) process.stdout.write(`${job.output}\n`);
+	else if (chunks === 0 && job.output !== undefined)
+		process.stdout.write(`${process.stdout.isTTY ? readable(job.output) : job.output}\n`);
 	return exitCodeOf(job);
 }
 

@@ -26,7 +26,8 @@ const FLAGS = {
 	webhook: { value: "URL", summary: "URL that is called when the job ends" },
 	file: {
 		value: "FILE",
-		summary: "one input per line of JSON; run the same command again to resume",
+		summary:
+			"one input per line of JSON, - for standard input; run the same command again to resume",
 	},
 	output: {
 		value: "FILE",
@@ -48,6 +49,12 @@ export const submit: Action = {
 	args: ["ENDPOINT"],
 	summary: "submit a job, or one per line of a file",
 	flags: FLAGS,
+	examples: [
+		`sluice jobs submit hello --input '{"name": "Ann"}' --wait`,
+		"sluice jobs submit hello --input @test_input.json --stream",
+		"sluice jobs submit hello --file inputs.jsonl --output results.jsonl",
+		"generate-inputs | sluice jobs submit hello --file - --output results.jsonl",
+	],
 	async run(input) {
 		checkFlags(input.flags);
 		return input.flags["file"] === undefined
@@ -73,12 +80,12 @@ async function submitInput(input: ActionInput): Promise<number> {
 	const { args, flags, service } = input;
 	const [endpoint = ""] = args;
 	const members = membersFromFlags(flags);
-	const key = service.apiKey();
+	service.apiKey();
 	const read = submissionBody(inputText(flags["input"]!), members);
 	if (!read.ok) throw new CliError(`--input: ${read.fault}`);
 	try {
 		return await submitOne({
-			calls: jobCalls({ base: service.base, key, endpoint, clock: systemClock }),
+			calls: jobCalls({ connection: service.connection(), endpoint, clock: systemClock }),
 			endpoint,
 			body: read.body,
 			print: flags["stream"] ? "chunks" : flags["wait"] ? "result" : "id",
@@ -104,9 +111,10 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 	const { args, flags, service } = input;
 	const [endpoint = ""] = args;
 	const members = membersFromFlags(flags);
-	const key = service.apiKey();
-	const size = statSync(file, { throwIfNoEntry: false })?.size;
-	if (size === undefined) throw new CliError(`--file: cannot read the file ${file}.`);
+	service.apiKey();
+	const isStdin = file === "-";
+	const size = isStdin ? undefined : statSync(file, { throwIfNoEntry: false })?.size;
+	if (size === undefined && !isStdin) throw new CliError(`--file: cannot read the file ${file}.`);
 	const concurrency = concurrencyOf(flags["concurrency"]);
 	const bar = progressBar({ now: systemClock.now });
 	let lastReason = "";
@@ -121,8 +129,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 	try {
 		counts = await submitBatch({
 			calls: jobCalls({
-				base: service.base,
-				key,
+				connection: service.connection(),
 				endpoint,
 				clock: systemClock,
 				signal,
@@ -134,7 +141,12 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 			batch: flags["batch"] ?? "",
 			members,
 			warn: bar.line,
-			progress: ({ counts: soFar, end }) => bar.show(size === 0 ? 1 : end / size, summary(soFar)),
+			progress: ({ counts: soFar, end }) =>
+				bar.show({
+					share: size === undefined ? undefined : size === 0 ? 1 : end / size,
+					count: total(soFar),
+					text: summary(soFar),
+				}),
 		});
 	} finally {
 		bar.clear();
@@ -161,8 +173,12 @@ function interrupted(): AbortSignal {
 	return controller.signal;
 }
 
+function total(counts: ReadonlyMap<string, number>): number {
+	return [...counts.values()].reduce((sum, each) => sum + each, 0);
+}
+
 function summary(counts: ReadonlyMap<string, number>): string {
-	const total = [...counts.values()].reduce((sum, each) => sum + each, 0);
+	const lines = total(counts);
 	const byStatus = [...counts].map(([status, count]) => `${count} ${status}`).join(", ");
-	return `${total} ${total === 1 ? "line" : "lines"}: ${byStatus || "nothing to do"}`;
+	return `${lines} ${lines === 1 ? "line" : "lines"}: ${byStatus || "nothing to do"}`;
 }

@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { COMMANDS } from "../../../src/cli/commands.ts";
-import { runCommand } from "../../../src/cli/command.ts";
+import { runCommand } from "../../../src/cli/run-command.ts";
 import type { Action, Command } from "../../../src/cli/command.ts";
 import { CliError } from "../../../src/cli/errors.ts";
 import { SETTING_FLAGS, readSettings } from "../../../src/cli/setting-flags.ts";
@@ -275,7 +275,7 @@ const argument = fc.oneof(
 
 export const CLI = target({
 	name: "cli",
-	sources: ["cli/command.ts", "cli/setting-flags.ts", "cli/errors.ts"],
+	sources: ["cli/run-command.ts", "cli/setting-flags.ts", "cli/errors.ts"],
 	turn: 1500,
 	cases: fc.record({
 		action: fc.nat(actions.length - 1),

@@ -1,0 +1,108 @@
+/**
+ * Commands on many jobs, and further ways to print them: filters, `--follow`, `--file -`; workers
+ * that are stopped (D36).
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { KEY, call } from "../support/service.ts";
+import { sluice, start } from "./command.ts";
+import { managed } from "./managed.ts";
+import { run } from "./site.ts";
+import { until } from "../support/until.ts";
+
+describe("sluice jobs", () => {
+	it.concurrent("D36: cancels and retries by a filter, after a count", async (test) => {
+		const { ask, stdoutOf, service } = await managed(test, () => ({
+			words: { launcher: { type: "external" } },
+		}));
+		const ids = [];
+		for (let n = 0; n < 3; n += 1) ids.push(await run(service, "words", { n }));
+		const cancel = ["jobs", "cancel", "words"];
+		expect(await stdoutOf(...cancel, "--status", "IN_PROGRESS")).toBe("No matching jobs.\n");
+		expect(await stdoutOf(...cancel, "--all", "--dry-run")).toBe("3 jobs would be changed.\n");
+		expect(await ask(...cancel, "--all")).toMatchObject({
+			code: 2,
+			stderr: expect.stringMatching(/^Cancel 3 jobs of endpoint 'words'\? Pass --yes/),
+		});
+		expect(await ask(...cancel)).toMatchObject({
+			code: 2,
+			stderr: "Pass the id of a job, a filter such as --status IN_QUEUE, or --all.\n",
+		});
+		expect(await ask(...cancel, ids[0]!, "--all")).toMatchObject({ code: 2 });
+		expect(await stdoutOf(...cancel, ids[0]!, ids[1]!)).toBe(
+			`Job ${ids[0]} is CANCELLED.\nJob ${ids[1]} is CANCELLED.\n`,
+		);
+		expect(await stdoutOf(...cancel, "--status", "IN_QUEUE", "--yes")).toBe("Cancelled: 1 job.\n");
+		expect(await stdoutOf("jobs", "retry", "words", "--all", "--json", "--yes")).toBe(
+			'{"matched":0,"more":false,"done":0}\n',
+		);
+	});
+
+	it.concurrent("D36: --follow prints each new job and change of state, until its reader has enough", async (test) => {
+		const { place, service, cwd } = await managed(test, () => ({
+			words: { launcher: { type: "external" } },
+		}));
+		const following = start(test, ["jobs", "list", "words", "-f"], {
+			cwd,
+			env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY },
+		});
+		await until("the headings", () => following.stdout().startsWith("ID "));
+		const id = await run(service, "words", { n: 1 });
+		await until("the new job", () => following.stdout().includes(`${id}  `));
+		await place.attach(service, "words");
+		await until("its end", () =>
+			new RegExp(`${id} +IN_QUEUE[^]*${id} +COMPLETED`).test(following.stdout()),
+		);
+		following.end("SIGINT");
+		await following.ended;
+	});
+
+	it.concurrent("D36: workers stop lets a launched worker finish, and refuses others", async (test) => {
+		const { ask, stdoutOf, place } = await managed(test, (at) => ({
+			words: { ...at.launched(), workersMin: 1 },
+			outside: { launcher: { type: "external" } },
+		}));
+		const id = await until("a worker", async () => {
+			const { workers } = JSON.parse(await stdoutOf("workers", "list", "words", "--json"));
+			return workers.find((each: { state: string }) => each.state === "idle")?.id;
+		});
+		expect(await ask("workers", "stop", "words", id)).toMatchObject({ code: 2 });
+		expect(await stdoutOf("workers", "stop", "words", id, "--yes")).toMatch(
+			new RegExp(`^Worker ${id} gets no more jobs`),
+		);
+		await until("its end", () => place.notes().some((each) => each.what === "down"));
+		expect((await ask("workers", "stop", "words", "none", "--yes")).stderr).toBe(
+			"Endpoint 'words' has no worker 'none'. 'sluice workers list words' lists its workers.\n",
+		);
+	});
+
+	it.concurrent("D36: --file - reads standard input, and continues with the same lines", async (test) => {
+		const { cwd, service } = await managed(test, (place) => ({ words: place.launched() }));
+		const output = join(cwd, "out.jsonl");
+		const piped = (input: string) =>
+			sluice(test, ["jobs", "submit", "words", "--file", "-", "--output", output], {
+				cwd,
+				env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY },
+				input,
+			});
+		const first = await piped('{"n": 1}\n{"n": 2}\n');
+		expect(first).toMatchObject({ code: 0, stderr: "2 lines: 2 COMPLETED.\n" });
+		const second = await piped('{"n": 1}\n{"n": 2}\n{"n": 3}');
+		expect(second).toMatchObject({ code: 0, stderr: "3 lines: 3 COMPLETED.\n" });
+		const { json } = await call(service.url, "/v1/endpoints/words/jobs");
+		expect(json.jobs).toHaveLength(3);
+		expect(readFileSync(output, "utf8").match(/"index":[123],/g)).toHaveLength(3);
+	});
+
+	it.concurrent("D36: line ends and tabs of strings are printed as such", async (test) => {
+		const { stdoutOf, service } = await managed(test, () => ({
+			words: { launcher: { type: "external" } },
+		}));
+		const input = { text: "one\n\ttwo", path: "C:\\new" };
+		const { json } = await call(service.url, "/v2/words/run", { body: { input } });
+		expect(await stdoutOf("jobs", "get", "words", json.id)).toContain(
+			'Input\n{"text":"one\n    two","path":"C:\\\\new"}\n',
+		);
+	});
+});
