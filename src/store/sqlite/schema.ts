@@ -39,10 +39,15 @@ function targetOf(db: Database): MigrationTarget {
 			});
 		},
 		async applied() {
-			return db
-				.prepare("SELECT number FROM migrations")
-				.all()
-				.map(([applied]) => Number(applied));
+			const applied = db.prepare("SELECT number FROM migrations").all();
+			// The first migrations were edited until then.
+			const final = number("SELECT count(*) FROM sqlite_schema WHERE name = 'blocks'") === 1;
+			if (applied.length > 0 && !final)
+				throw new Error(
+					`${db.path} was made by a version of Sluice before 21 November 2026 (commit ed5c980), which no ` +
+						"other version can read. Name another file for the store.",
+				);
+			return applied.map(([each]) => Number(each));
 		},
 		async apply(migration) {
 			return inTransaction(db, () => {
