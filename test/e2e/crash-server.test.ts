@@ -22,6 +22,9 @@ function random(seed: number): () => number {
 	};
 }
 
+/** A job whose input and output are in payload files. */
+const LARGE = { size: 100_000, padding: "x".repeat(100_000) };
+
 describe("kill -9 of the server", () => {
 	it.for([1, 2])(
 		"D17: loses no acknowledged job and no result, and repeats no run of a living worker, at moments of seed %i",
@@ -49,7 +52,7 @@ describe("kill -9 of the server", () => {
 					const n = (submitted += 1);
 					const endpoint = n % 2 === 0 ? "ours" : "theirs";
 					const answer = await call(service.url, `/v2/${endpoint}/run`, {
-						body: { input: { n, ms: Math.floor(next() * 15) } },
+						body: { input: { n, ms: Math.floor(next() * 15), ...(n % 5 === 0 && LARGE) } },
 					}).catch(() => undefined);
 					if (answer?.status === 200) acknowledged.set(answer.json.id, { endpoint, n });
 					else {
@@ -77,6 +80,7 @@ describe("kill -9 of the server", () => {
 			for (const [id, { endpoint, n }] of acknowledged) {
 				const job = await ended(service, endpoint, id);
 				expect(job, JSON.stringify(job)).toMatchObject({ status: "COMPLETED", output: { n } });
+				if (n % 5 === 0) expect(job.output.padding).toHaveLength(LARGE.size);
 			}
 			// No worker died, so no attempt was truly lost: whatever began to run has run once.
 			const counts = new Map<string, number>();

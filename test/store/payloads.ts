@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { asOne, BLOCK_BYTES, LARGE_BYTES, sizeOf } from "../../src/core/json/json-text.ts";
 import type { JsonText } from "../../src/core/json/json-text.ts";
 import { jobView } from "../../src/core/job-view.ts";
+import type { Claim } from "../../src/store/contract/jobs.ts";
 import type { Bed } from "./index.ts";
 import { alone, RETAIN, siteOf, T0 } from "./site.ts";
 
@@ -71,7 +72,9 @@ export function payloadCases({ store, open }: Bed): void {
 		"D5: %s, as an input: handed out in the batch of its insert or later, and again after a return and a retry",
 		async (_, make) => {
 			const site = siteOf(store());
-			const [{ id }, atOnce] = await Promise.all([site.add({ input: make() }), site.take()]);
+			const sent = Promise.withResolvers<Claim>();
+			const added = site.add({ input: make(), sent: () => sent.resolve(site.take()) });
+			const [{ id }, atOnce] = await Promise.all([added, sent.promise]);
 			expectSame(atOnce.jobs[0]?.input, make);
 			expectSame((await site.record(id))?.input, make);
 			await site.move(id, "release", { attempt: 1, over: true });
@@ -213,10 +216,11 @@ export function payloadCases({ store, open }: Bed): void {
 		const make = (): JsonText => blocksOf(BEYOND_ASCII, 70_000);
 		const first = await site.running();
 		const reported = make();
+		const sent = Promise.withResolvers<Claim>();
 		const [added, refused, claimed, moved] = await Promise.allSettled([
-			site.add({ input: make() }),
+			site.add({ input: make(), sent: () => sent.resolve(site.take()) }),
 			site.add({ id: first.id, input: make() }),
-			site.take(),
+			sent.promise,
 			site.report(first.id, { output: reported }),
 		]);
 		expect([added.status, refused.status, claimed.status, moved.status]).toEqual([

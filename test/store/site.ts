@@ -40,6 +40,7 @@ export type Added = Partial<Submission> & {
 	queueBound?: number;
 	storedBound?: number;
 	idempotency?: Idempotency;
+	sent?: () => void;
 };
 
 /** What may differ from the usual when jobs are claimed. */
@@ -87,6 +88,7 @@ export function siteOf(store: Store) {
 			queueBound,
 			storedBound,
 			idempotency,
+			sent,
 			...submission
 		}: Added = {}) {
 			return store.jobs.insert({
@@ -96,6 +98,7 @@ export function siteOf(store: Store) {
 				queueBound,
 				storedBound,
 				idempotency,
+				...(sent && { sent }),
 			});
 		},
 

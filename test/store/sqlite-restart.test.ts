@@ -9,6 +9,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { JOB_STATES } from "../../src/core/job-states.ts";
+import { LARGE_BYTES } from "../../src/core/json/json-text.ts";
+import type { JsonBlocks } from "../../src/core/json/json-text.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import type { Store } from "../../src/store/contract/store.ts";
@@ -31,6 +33,12 @@ async function on<T>(
 	} finally {
 		await store.close();
 	}
+}
+
+/** Whether a large text is as `insert-until-killed.ts` wrote it. */
+function isWhole(text: JsonBlocks): boolean {
+	const bytes = Buffer.concat(text);
+	return bytes.length === LARGE_BYTES + 1 && bytes.equals(Buffer.alloc(bytes.length, bytes[0]));
 }
 
 /** Rows of a query on a closed file. */
@@ -69,9 +77,11 @@ describe("SQLite", () => {
 			const wrong: string[] = [];
 			for (const line of acknowledged) {
 				const [what = "", id = ""] = line.split(" ");
-				const found = await store.jobs.get({ endpoint, id, now: T0 });
+				const found = await store.jobs.record({ endpoint, id, now: T0 });
 				if (!found || !reached[what]?.includes(found.job.state))
 					wrong.push(`${line}: ${found?.job.state}`);
+				for (const text of [found?.input, found?.output])
+					if (typeof text === "object" && !isWhole(text)) wrong.push(`${line}: not as written`);
 			}
 			expect(wrong).toEqual([]);
 			expect(acknowledged.length).toBeGreaterThanOrEqual(3000);

@@ -20,7 +20,7 @@ import { keyPlace, reportText } from "./report.ts";
 import { unpack } from "./unpack.ts";
 
 /** What SQLite would take for parts of the restored store. */
-const PARTS = ["", "-wal", "-shm", "-journal"] as const;
+const PARTS = ["", "-wal", "-shm", "-journal", ".payloads"] as const;
 
 export const restore: Action = {
 	name: "restore",

@@ -67,9 +67,9 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 		queueBound: bound,
 		storedBound: most,
 		...(q.idempotency ? { idempotency: { ...q.idempotency, keptMs: KEY_KEPT_MS } } : {}),
+		// Before the insert is committed: the claim joins its batch and runs after it.
+		sent: () => d.dispatch.announce(endpoint.id),
 	});
-	// Before the insert is committed: the claim joins its batch and runs after it.
-	d.dispatch.announce(endpoint.id);
 	const answer = await inserted;
 	// Callers may wait for minutes.
 	q.input = "";

@@ -94,7 +94,8 @@ export interface JobStore {
 	 * Adds a job at the back of its queue; the store then owns the blocks of a large input. `full`
 	 * when more than `queueBound` jobs already wait (D23), `stored` when the endpoint's jobs would have
 	 * more than `storedBound` bytes of inputs, results and chunks (D43). A known key is checked before
-	 * the bounds, and is stored only with the job that it created.
+	 * the bounds, and is stored only with the job that it created. `sent` is called when claims that
+	 * begin later find the job.
 	 */
 	insert(q: {
 		submission: Submission;
@@ -103,6 +104,7 @@ export interface JobStore {
 		queueBound?: number | undefined;
 		storedBound?: number | undefined;
 		idempotency?: Idempotency | undefined;
+		sent?: () => void;
 	}): Promise<InsertResult>;
 	/**
 	 * The job with its texts; `output` is the latest progress value while it runs (D6). With `large:

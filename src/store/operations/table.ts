@@ -3,7 +3,7 @@
  * thread, the reads of PostgreSQL's transactions and the gate of the store's health are derived
  * from it.
  */
-import { sizeOf } from "../../core/json/json-text.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
 import * as chunks from "./chunks.ts";
 import { insert } from "./insert.ts";
 import * as jobs from "./jobs.ts";
@@ -103,15 +103,15 @@ export const OPERATIONS = {
 /** Names of all operations, in one order. */
 export const OP_NAMES = Object.keys(OPERATIONS) as OpName[];
 
-/** Characters of payload in a query; limits the size of batches. */
-export function weightOf(name: OpName, q: unknown): number {
+/** Characters of payload in a query, as `size` counts them; limits the size of batches. */
+export function weightOf(name: OpName, q: unknown, size: (text: JsonText) => number): number {
 	switch (name) {
 		case "jobs.insert":
-			return sizeOf((q as Query<"jobs.insert">).input);
+			return size((q as Query<"jobs.insert">).input);
 		case "jobs.report":
-			return sizeOf((q as Query<"jobs.report">).outcome.output ?? "");
+			return size((q as Query<"jobs.report">).outcome.output ?? "");
 		case "jobs.progress":
-			return sizeOf((q as Query<"jobs.progress">).value);
+			return size((q as Query<"jobs.progress">).value);
 		case "chunks.append":
 			return (q as Query<"chunks.append">).chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 		default:

@@ -6,6 +6,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
 import type { Answer, Operation, Query, Reads } from "../operations/operation.ts";
+import { sizeOf } from "../../core/json/json-text.ts";
 import { OPERATIONS, weightOf } from "../operations/table.ts";
 import type { SharedWriteName } from "../operations/table.ts";
 import { StoreUnavailable } from "../contract/store.ts";
@@ -172,7 +173,7 @@ export function openBatches({
 				(alone ||
 					name === "jobs.purge" ||
 					at >= MOST_OPS ||
-					(weight += weightOf(name, q)) > MOST_WEIGHT),
+					(weight += weightOf(name, q, sizeOf)) > MOST_WEIGHT),
 		);
 		return waiting.splice(0, fit < 0 ? waiting.length : fit);
 	}

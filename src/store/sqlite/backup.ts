@@ -4,16 +4,23 @@ import type { FileHandle } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
 import { DATABASE_NAME } from "../../core/backup.ts";
 import type { BackupStore, CopiedFile } from "../contract/backup.ts";
+import { piecesOf } from "./file-pieces.ts";
 import { logOf } from "./file-identity.ts";
+import type { PayloadFiles } from "./payload-files/payload-files.ts";
 import type { CopyReply, CopyRequest } from "./thread/copier.ts";
-
-/** Read at once, bytes: to hash and send them takes a fraction of a millisecond. */
-const PIECE_BYTES = 64 * 1024;
 
 type Finished = Extract<CopyReply, { path: string }>;
 
 /** `port` leads to the copier of the database thread. */
-export function sqliteBackup({ path, port }: { path: string; port: MessagePort }): BackupStore {
+export function sqliteBackup({
+	path,
+	port,
+	files,
+}: {
+	path: string;
+	port: MessagePort;
+	files: Pick<PayloadFiles, "hold">;
+}): BackupStore {
 	// It must not keep the process alive, except while a copy is made.
 	port.unref();
 	const send = (request: CopyRequest): void => port.postMessage(request);
@@ -55,31 +62,32 @@ export function sqliteBackup({ path, port }: { path: string; port: MessagePort }
 
 		async copy({ signal, progress }) {
 			signal.throwIfAborted();
-			const copy = await made(signal, progress);
-			const file = await open(copy.path, "r");
-			// From here on it exists only as long as this process has it open.
-			await rm(copy.path);
-			return {
-				migration: copy.migration,
-				files: [copiedFile(DATABASE_NAME, file, copy.bytes)],
-				close: () => file.close(),
-			};
+			// Before the copy: what its rows refer to stays until it was sent.
+			const held = files.hold();
+			try {
+				const copy = await made(signal, progress);
+				const file = await open(copy.path, "r");
+				// From here on it exists only as long as this process has it open.
+				await rm(copy.path);
+				return {
+					migration: copy.migration,
+					files: [
+						copiedFile(DATABASE_NAME, file, copy.bytes),
+						...(await held.files()).map((each) => ({ ...each, name: `payloads/${each.name}` })),
+					],
+					async close() {
+						held.release();
+						await file.close();
+					},
+				};
+			} catch (error) {
+				held.release();
+				throw error;
+			}
 		},
 	};
 }
 
 function copiedFile(name: string, file: FileHandle, bytes: number): CopiedFile {
-	return {
-		name,
-		bytes,
-		async *read() {
-			for (let at = 0; at < bytes; ) {
-				const piece = new Uint8Array(Math.min(PIECE_BYTES, bytes - at));
-				const { bytesRead } = await file.read(piece, 0, piece.length, at);
-				if (bytesRead === 0) throw new Error(`The copy ends after ${at} of ${bytes} bytes.`);
-				at += bytesRead;
-				yield piece.subarray(0, bytesRead);
-			}
-		},
-	};
+	return { name, bytes, read: () => piecesOf(file, bytes) };
 }

@@ -10,7 +10,7 @@ import { isPurged } from "./rows/row.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 export function openJobs(unit: UnitOfWork): DialectHandlers<"jobs"> {
-	const { queues, records, attempts, due, purge, live, idempotency, blocks, signal } = unit;
+	const { queues, records, attempts, due, purge, live, idempotency, signal } = unit;
 	const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}'`);
 
 	return {
@@ -38,7 +38,7 @@ export function openJobs(unit: UnitOfWork): DialectHandlers<"jobs"> {
 		settle({ now, limit }) {
 			const purging = purge.remove(limit);
 			const { settled: count, nextDueAt = Infinity } = due.settle({ now, limit });
-			const more = blocks.removeDropped() || purging ? now : Infinity;
+			const more = purging ? now : Infinity;
 			const next = Math.min(more, nextDueAt, idempotency.expire(now, limit));
 			return { settled: count, nextDueAt: Number.isFinite(next) ? next : undefined };
 		},

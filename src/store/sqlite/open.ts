@@ -4,6 +4,9 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
 import { sqliteBackup } from "./backup.ts";
+import { openPayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
+import type { PayloadFiles } from "./payload-files/payload-files.ts";
+import { withPayloadFiles } from "./payload-files/store-with-files.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
@@ -40,16 +43,22 @@ export async function openSqlite({
 			);
 			thread.once("error", reject);
 		});
+	let files: PayloadFiles;
 	try {
 		const { stored } = await greeting();
 		const ready = greeting();
 		thread.postMessage({
 			check: checkKey?.(stored),
 		} satisfies Admission);
-		await ready;
-		return { ...connect(thread), backup: sqliteBackup({ path, port: requests }) };
+		const { segments } = await ready;
+		files = await openPayloadFiles({ folder: payloadFolder(path), referenced: segments });
 	} catch (error) {
 		await thread.terminate();
 		throw error;
 	}
+	const store = connect(thread, (changes) => files.referenced(changes));
+	return {
+		...withPayloadFiles(store, files),
+		backup: sqliteBackup({ path, port: requests, files }),
+	};
 }

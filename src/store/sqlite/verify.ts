@@ -1,5 +1,6 @@
 /** Checks a store that no service has open: SQLite's own check, and rules between rows (D46). */
-import { bytesOf } from "./rows/blocks.ts";
+import { convertBlocks, hasBlocks } from "./payload-files/convert-blocks.ts";
+import { damagedFiles } from "./payload-files/damaged-files.ts";
 import { openDatabase, unavailable } from "./database.ts";
 import type { Database } from "./database.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
@@ -34,10 +35,14 @@ export interface Verification {
 /** Examples that a problem names. */
 const NAMED = 3;
 
-/** A text in blocks at `column` whose first block is missing. */
+/** A large text at `column` whose place in a payload file is not known. */
 const torn = (table: string, id: string, column: string): string =>
 	`SELECT ${id} FROM ${table} WHERE typeof(${column}) NOT IN ('text', 'null')
-		AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocks.number = ${table}.${column})`;
+		AND NOT EXISTS (SELECT 1 FROM payloads WHERE payloads.number = ${table}.${column})`;
+
+/** Bytes of an input. */
+const INPUT_BYTES = `CASE typeof(input) WHEN 'text' THEN octet_length(input)
+	ELSE (SELECT length FROM payloads WHERE payloads.number = input) END`;
 
 /** Waiting jobs that are still to be removed (D11). */
 const PURGED = "rank BETWEEN purged_from AND purged_to";
@@ -61,12 +66,16 @@ const RULES: readonly (readonly [problem: string, sql: string])[] = [
 	),
 	["inputs are incomplete", torn("inputs", "seq", "input")],
 	["results are incomplete", torn("results", "seq", "output")],
-	["bodies of webhooks are incomplete", torn("delivery_bodies", "number", "body")],
+	["bodies of webhooks are incomplete", torn("delivery_bodies", "number", "payload")],
 	[
-		"large payloads are incomplete",
-		`SELECT b.number FROM blocks b LEFT JOIN blocks n ON n.number = b.number + 1
-			WHERE b.rest <> octet_length(b.body) + CASE
-				WHEN b.rest = octet_length(b.body) THEN 0 ELSE coalesce(n.rest, -1) END`,
+		"large payloads count other references than they have",
+		`WITH used AS (
+				SELECT input AS of FROM inputs WHERE typeof(input) <> 'text'
+				UNION ALL SELECT output FROM results WHERE typeof(output) NOT IN ('text', 'null')
+				UNION ALL SELECT payload FROM delivery_bodies WHERE payload IS NOT NULL
+			)
+			SELECT number FROM payloads LEFT JOIN (SELECT of, count(*) AS times FROM used GROUP BY of)
+				ON of = number WHERE refs <> coalesce(times, 0)`,
 	],
 	[
 		"chunks have a number that their job has not reached",
@@ -100,8 +109,8 @@ const RULES: readonly (readonly [problem: string, sql: string])[] = [
 		"jobs count another size of their input than it has",
 		`SELECT id FROM jobs JOIN inputs USING (seq) WHERE input_bytes > 0 AND erased = 0 AND
 			input_bytes NOT BETWEEN
-				CASE typeof(input) WHEN 'text' THEN length(input) ELSE ${bytesOf("input")} END
-				AND ${bytesOf("input")}`,
+				CASE typeof(input) WHEN 'text' THEN length(input) ELSE ${INPUT_BYTES} END
+				AND ${INPUT_BYTES}`,
 	],
 	[
 		"pending webhooks have no body",
@@ -137,8 +146,10 @@ export async function verify(
 		problems.push(...integrity(db));
 		if (problems.length > 0) return { problems, notes };
 		const migration = allMigrations().length - missing.length;
-		if (migrate) await prepareSchema(db);
-		else if (missing.length > 0) {
+		if (migrate) {
+			await prepareSchema(db);
+			convertBlocks(db);
+		} else if (missing.length > 0 || hasBlocks(db)) {
 			notes.push(
 				`The schema is that of an earlier version (migration ${migration}): rules between rows were ` +
 					"not checked. The next start of the service migrates it.",
@@ -154,6 +165,7 @@ export async function verify(
 						`${found.length > NAMED ? ", ..." : ""}.`,
 				);
 		}
+		problems.push(...damagedFiles(db));
 		return { problems, notes, summary: summaryOf(db, migration), secrets: readSecrets(db) };
 	} catch (error) {
 		const fault = unavailable(error, path);

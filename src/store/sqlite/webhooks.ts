@@ -5,7 +5,6 @@ import type { ReceiverRow } from "../../core/receiver.ts";
 import { recordTry, withoutNumber } from "../operations/steps.ts";
 import { INLINE_BYTES } from "../contract/webhooks.ts";
 import type { DueDelivery } from "../contract/webhooks.ts";
-import { bytesOf } from "./rows/blocks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "../table-rows.ts";
@@ -24,8 +23,9 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
     SELECT ${DELIVERY_COLUMNS.split(", ")
 			.map((column) => `deliveries.${column}`)
 			.join(", ")},
-      (SELECT ${bytesOf("delivery_bodies.body")} FROM delivery_bodies
-        WHERE delivery_bodies.number = deliveries.number),
+      (SELECT octet_length(body) + ifnull(octet_length(tail), 0)
+          + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)
+        FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number),
       paused_until, disabled_at
     FROM deliveries LEFT JOIN receivers USING (endpoint, receiver)
     WHERE deliveries.endpoint = ? AND due_at <= ? ORDER BY due_at, deliveries.number LIMIT ?`);

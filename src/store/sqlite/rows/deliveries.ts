@@ -1,33 +1,49 @@
 /** Webhook deliveries, with bodies in their own table (D21). */
 import type { NewDelivery } from "../../../core/delivery.ts";
+import { asOne, stringOf } from "../../../core/json/json-text.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { NumberedDelivery } from "../../operations/steps.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "../../table-rows.ts";
-import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
+import { isInFile, textInFile } from "../payload-files/file-block.ts";
+import type { FileBlock } from "../payload-files/file-block.ts";
+import type { FileTexts } from "./file-texts.ts";
 
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
-/** Large bodies are in `blocks`. */
-export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks }) {
+/** The text around an output that is in a file, and that output. */
+function split(body: JsonText): { head: string; payload: FileBlock | undefined; tail: string } {
+	if (typeof body === "string") return { head: body, payload: undefined, tail: "" };
+	const blocks = body as readonly (Uint8Array | FileBlock)[];
+	const at = blocks.findIndex(isInFile);
+	if (at < 0) return { head: stringOf(body), payload: undefined, tail: "" };
+	return {
+		head: stringOf(body.slice(0, at)),
+		payload: blocks[at] as FileBlock,
+		tail: stringOf(body.slice(at + 1)),
+	};
+}
+
+/** An output in a file is not written again for the body. */
+export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }) {
 	const insert = db.prepare(
 		`INSERT INTO deliveries (id, endpoint, job, url, receiver, state, created_at, due_at)
 			VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) RETURNING number`,
 	);
-	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body) VALUES (?, ?)");
-	const selectBody = db.prepare("SELECT body FROM delivery_bodies WHERE number = ?");
+	const insertBody = db.prepare(
+		"INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)",
+	);
+	const selectBody = db.prepare("SELECT body, payload, tail FROM delivery_bodies WHERE number = ?");
 	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
 	const update = db.prepare(
 		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ?, in_flight = 0 WHERE number = ?",
 	);
 	const remove = db.prepare("DELETE FROM deliveries WHERE number = ?");
-	const largeBody = db.prepare(
-		"SELECT body FROM delivery_bodies WHERE number = ? AND typeof(body) <> 'text'",
-	);
+	const payloadOf = db.prepare("SELECT payload FROM delivery_bodies WHERE number = ?");
 	const removeBody = db.prepare("DELETE FROM delivery_bodies WHERE number = ?");
 
 	function dropBody(number: number): void {
-		if (blocks.any) blocks.drop(largeBody.get(number)?.[0]);
+		if (texts.any) texts.drop(payloadOf.get(number)?.[0]);
 		removeBody.run(number);
 	}
 
@@ -48,7 +64,9 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 			const number = Number(
 				insert.get(id, endpoint, job, url, receiver, createdAt, createdAt)?.[0],
 			);
-			insertBody.run(number, blocks.write(body));
+			const { head, payload, tail } = split(body);
+			const file = payload ? texts.write(textInFile(payload)) : null;
+			insertBody.run(number, head, file, payload ? tail : null);
 		},
 
 		find(id: string): NumberedDelivery | undefined {
@@ -59,7 +77,9 @@ export function openDeliveries({ db, blocks }: { db: Database; blocks: Blocks })
 		/** Undefined if it was dropped. */
 		body(number: number): JsonText | undefined {
 			const found = selectBody.get(number);
-			return found && blocks.read(found[0] as Value);
+			if (!found) return undefined;
+			const [head, payload, tail] = found as [string, Value, string];
+			return payload === null ? head : asOne([head, ...texts.read(payload), tail]);
 		},
 
 		/** Writes the members that change. */

@@ -2,8 +2,8 @@
 import { sizeOf } from "../../../core/json/json-text.ts";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
-import type { Blocks } from "./blocks.ts";
 import type { Database, Value } from "../database.ts";
+import type { FileTexts } from "./file-texts.ts";
 
 /** A row that belongs to a row of `jobs`. */
 export interface Numbered {
@@ -12,8 +12,7 @@ export interface Numbered {
 
 export type Payloads = ReturnType<typeof openPayloads>;
 
-/** Large payloads are in `blocks`. */
-export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
+export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) {
 	const insertInput = db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)");
 	const selectInput = db.prepare("SELECT input FROM inputs WHERE seq = ?");
 	const deleteInput = db.prepare("DELETE FROM inputs WHERE seq = ?");
@@ -29,49 +28,43 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 	const largeOutput = db.prepare(
 		"SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'",
 	);
-	/**
-	 * Inputs of this batch, so that its claims need not read them. Each is given once (R8): its
-	 * memory may leave this thread (T6).
-	 */
+	/** Inputs of this batch, so that its claims need not read them (R8). */
 	const fresh = new Map<number, JsonText>();
 
 	function dropOutput(seq: number): void {
-		if (blocks.any) blocks.drop(largeOutput.get(seq)?.[0]);
+		if (texts.any) texts.drop(largeOutput.get(seq)?.[0]);
 	}
 
 	return {
 		setInput({ seq }: Numbered, input: JsonText): void {
 			fresh.set(seq, input);
-			insertInput.run(seq, blocks.write(input));
+			insertInput.run(seq, texts.write(input));
 		},
 
 		/** The input; undefined when it has more than `most` characters or bytes. */
 		input({ seq }: Numbered, most = Infinity): JsonText | undefined {
 			const here = fresh.get(seq);
 			if (here !== undefined) {
-				if (sizeOf(here) > most) return undefined;
-				fresh.delete(seq);
-				return blocks.given(here);
+				return sizeOf(here) > most ? undefined : here;
 			}
 			const value = selectInput.get(seq)?.[0] as Value;
-			return most < Infinity && blocks.size(value) > most ? undefined : blocks.read(value);
+			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
 		},
 
 		/** Replaces the result; removes it when both texts are absent. */
 		setResult({ seq }: Numbered, { output, error }: Result): void {
 			dropOutput(seq);
 			if (output === undefined && error === undefined) deleteResult.run(seq);
-			else
-				replaceResult.run(seq, output === undefined ? null : blocks.write(output), error ?? null);
+			else replaceResult.run(seq, output === undefined ? null : texts.write(output), error ?? null);
 		},
 
-		/** `size`: of an output in blocks only its size. */
+		/** `size`: of an output in a file only its size. */
 		result({ seq }: Numbered, large?: "size"): Result {
 			const [output = null, error] = (selectResult.get(seq) ?? []) as [Value?, (string | null)?];
 			if (large !== undefined && typeof output === "number")
-				return { outputBytes: blocks.size(output), error: error ?? undefined };
+				return { outputBytes: texts.size(output), error: error ?? undefined };
 			return {
-				output: output === null ? undefined : blocks.read(output),
+				output: output === null ? undefined : texts.read(output),
 				error: error ?? undefined,
 			};
 		},
@@ -83,7 +76,7 @@ export function openPayloads({ db, blocks }: { db: Database; blocks: Blocks }) {
 		/** Removes input and result. */
 		erase({ seq }: Numbered): void {
 			dropOutput(seq);
-			if (blocks.any) blocks.drop(largeInput.get(seq)?.[0]);
+			if (texts.any) texts.drop(largeInput.get(seq)?.[0]);
 			deleteInput.run(seq);
 			deleteResult.run(seq);
 		},

@@ -2,15 +2,14 @@
 import type { Reservation } from "../../operations/unit-of-work.ts";
 import type { Signal } from "../../contract/store.ts";
 import { openAttempts } from "./attempts.ts";
-import { openBlocks } from "./blocks.ts";
 import { openChunkRows } from "./chunk-rows.ts";
 import type { Database } from "../database.ts";
 import { openDeliveries } from "./deliveries.ts";
 import { openDue, openHorizon } from "./due.ts";
 import { openFence } from "./fence.ts";
+import { openFileTexts } from "./file-texts.ts";
 import { openIdempotencyKeys } from "./idempotency.ts";
 import { openLive } from "../live.ts";
-import { openBufferTransfer } from "../thread/buffer-transfer.ts";
 import { openTransitions } from "../../apply-transition.ts";
 import { openPurge } from "../purge.ts";
 import { openQueues } from "./queues.ts";
@@ -35,7 +34,6 @@ export function openUnitOfWork(
 	let undo: (() => void)[] = [];
 
 	let deliverySignalled = false;
-	const large = openBufferTransfer();
 
 	/**
 	 * Sends a signal with the answers of this batch unless its transaction fails; at most one of
@@ -54,10 +52,11 @@ export function openUnitOfWork(
 	const fence = openFence();
 	const records = openRecords({ db, queues, keptRows, noted: (dueAt) => horizon.note(dueAt) });
 	const attempts = openAttempts({ db, records, ended: (worker) => fence.forget(worker) });
-	const blocks = openBlocks({ db, large });
-	const payloads = openPayloads({ db, blocks });
-	const chunks = openChunkRows({ db, reservations, onRollback: (restore) => undo.push(restore) });
-	const deliveries = openDeliveries({ db, blocks });
+	const onRollback = (restore: () => void): void => void undo.push(restore);
+	const texts = openFileTexts({ db, onRollback });
+	const payloads = openPayloads({ db, texts });
+	const chunks = openChunkRows({ db, reservations, onRollback });
+	const deliveries = openDeliveries({ db, texts });
 	const transitions = openTransitions<Row>({
 		queues,
 		records,
@@ -139,8 +138,7 @@ export function openUnitOfWork(
 		live,
 		idempotency,
 		deliveries,
-		blocks,
-		large,
+		texts,
 		signal,
 		waiting,
 		storedBytes: (endpoint: string): number => queues.find(endpoint)?.storedBytes ?? 0,

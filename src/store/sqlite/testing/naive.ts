@@ -86,6 +86,7 @@ export function contents(db: Database): Record<string, Value[][]> {
 			FROM attempts JOIN jobs USING (seq) ORDER BY id, attempts.attempt`,
 		),
 		chunks: all("SELECT id, chunks.number, body FROM chunks JOIN jobs USING (seq) ORDER BY id, 2"),
+		payloads: all("SELECT segment, at, length, sum, refs FROM payloads ORDER BY at"),
 		deliveries: all("SELECT id, state, due_at FROM deliveries ORDER BY id"),
 		keys: all(
 			"SELECT operation, key, body_hash, job, expires_at FROM idempotency ORDER BY key, job",

@@ -175,6 +175,12 @@ export function openBatches(
 			else ops.forEach(runAlone);
 		}
 		// Answers and signals leave only after the commit (T4).
-		return { batches, answers, failures, signals: unit.takeSignals() };
+		return {
+			batches,
+			answers,
+			failures,
+			signals: unit.takeSignals(),
+			segments: unit.texts.takeChanges(),
+		};
 	};
 }

@@ -52,9 +52,12 @@ it("of a batch that cannot be sent each caller gets an error, and later batches 
 	};
 	expect(results).toMatchObject([refused, refused, refused]);
 	// The batch that waits behind one that cannot be sent is sent too.
-	const large = [new Uint8Array(20_000_000), new Uint8Array(20_000_000)];
-	const failing = insert(store, "c", [large[0]!, uncloneable]);
-	const next = insert(store, "d", [large[1]!]);
+	const large = `"${"x".repeat(20_000_000)}"`;
+	const failing = Promise.all([
+		insert(store, "c", large),
+		store.tokens.put({ worker: "w", hash: uncloneable } as never),
+	]);
+	const next = insert(store, "d", large);
 	await expect(failing).rejects.toThrow();
 	await expect(next).resolves.toMatchObject({ ok: true });
 	expect((await claim(store)).jobs.map(({ job }) => job.id)).toEqual(["d"]);

@@ -1,17 +1,17 @@
 /**
  * Client of the database thread. Operations are sent in batches: at the end of this turn of the
- * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, fewer operations
- * gather here until its answer; it makes one commit for all that have arrived (decision 0021). T1 to
- * T9: see README.md.
+ * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, the next ones
+ * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T9: see
+ * README.md.
  */
 import type { Worker } from "node:worker_threads";
-import { LARGE_BYTES } from "../../../core/json/json-text.ts";
+import type { JsonText } from "../../../core/json/json-text.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Signal, Store } from "../../contract/store.ts";
 import { OP_NAMES, OPERATIONS, storeOf, weightOf } from "../../operations/table.ts";
-import type { Batch, Failure, Reply } from "./messages.ts";
+import type { Batch, Failure, Reply, SegmentBytes } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations/operation.ts";
-import { CODECS, leavesWith } from "./codecs.ts";
+import { CODECS } from "./codecs.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
@@ -21,6 +21,9 @@ const MOST_WEIGHT = 32_000_000;
  * reads more requests.
  */
 const EARLY_OPS = 16;
+
+/** Of a text in memory: a large one is in a payload file. */
+const charactersOf = (text: JsonText): number => (typeof text === "string" ? text.length : 0);
 
 interface Waiter {
 	number: number;
@@ -36,8 +39,6 @@ interface PendingBatch {
 	message: unknown[];
 	waiters: Waiter[];
 	weight: number;
-	/** Buffers transferred to the thread with the batch (T6). */
-	leaving: Set<ArrayBuffer>;
 }
 
 /** The error of a failure in the thread. */
@@ -47,8 +48,14 @@ export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Err
 		: new StoreUnavailable(why, message, { unsure: unsure === true });
 }
 
-/** The {@link Store} over a thread that has reported that it is ready. */
-export function connect(thread: Worker): Store {
+/**
+ * The {@link Store} over a thread that has reported that it is ready. `onSegments` gets the changes of
+ * payload files before the answers of their commit.
+ */
+export function connect(
+	thread: Worker,
+	onSegments: (changes: readonly SegmentBytes[]) => void,
+): Store {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
 	/** Unsent batches; only the last accepts more operations. */
@@ -65,8 +72,7 @@ export function connect(thread: Worker): Store {
 		scheduled = true;
 		setImmediate(() => {
 			scheduled = false;
-			// Small batches would only queue behind a commit; they leave with its answer.
-			if (sent.length === 0) send();
+			send();
 		});
 	}
 
@@ -79,7 +85,7 @@ export function connect(thread: Worker): Store {
 		) {
 			waiting.shift();
 			try {
-				thread.postMessage(batch.message satisfies Batch, [...batch.leaving]);
+				thread.postMessage(batch.message satisfies Batch);
 				sent.push(batch);
 				sentWeight += batch.weight;
 			} catch (cause) {
@@ -95,7 +101,7 @@ export function connect(thread: Worker): Store {
 	function gather(weight: number): PendingBatch {
 		const last = waiting.at(-1);
 		if (last && last.weight + weight <= MOST_WEIGHT) return last;
-		const batch: PendingBatch = { message: [], waiters: [], weight: 0, leaving: new Set() };
+		const batch: PendingBatch = { message: [], waiters: [], weight: 0 };
 		waiting.push(batch);
 		return batch;
 	}
@@ -104,13 +110,11 @@ export function connect(thread: Worker): Store {
 		const number = numbers.get(name) ?? -1;
 		return new Promise((resolve, reject) => {
 			if (closed) return reject(closed);
-			const weight = weightOf(name, q);
+			const weight = weightOf(name, q, charactersOf);
 			// First: it throws for a query that cannot be sent.
 			const packed = CODECS[number]?.pack(q);
 			const batch = gather(weight);
 			batch.weight += weight;
-			if (weight >= LARGE_BYTES)
-				for (const buffer of leavesWith(name, q)) batch.leaving.add(buffer);
 			batch.message.push(number, packed);
 			batch.waiters.push({
 				number,
@@ -137,13 +141,14 @@ export function connect(thread: Worker): Store {
 		}
 	}
 
-	thread.on("message", ({ batches, answers, failures, signals }: Reply) => {
+	thread.on("message", ({ batches, answers, failures, signals, segments }: Reply) => {
 		// T2
 		const answered = sent.splice(0, batches);
 		for (const { weight } of answered) sentWeight -= weight;
 		const waiters = answered.flatMap((batch) => batch.waiters);
 		// Before the callers continue: the thread works meanwhile.
 		if (!scheduled) send();
+		if (segments.length > 0) onSegments(segments);
 		const failed = new Map(failures.map((failure) => [failure.index, failure]));
 		for (const signal of signals) for (const listener of listeners) listener(signal);
 		// Claims first: a worker that gets jobs asks again while the other answers are sent, and its
@@ -176,8 +181,18 @@ export function connect(thread: Worker): Store {
 		});
 	});
 
+	const operations = storeOf((name) => (q) => call(name, q));
+
 	return {
-		...storeOf((name) => (q) => call(name, q)),
+		...operations,
+		jobs: {
+			...operations.jobs,
+			insert(q) {
+				const answer = operations.jobs.insert(q);
+				q.sent?.();
+				return answer;
+			},
+		},
 		onSignal(listener) {
 			const own = (signal: Signal): void => listener(signal);
 			listeners.add(own);

@@ -119,12 +119,3 @@ export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) =>
 	)[name];
 	return (packed as Codec<unknown, unknown> | undefined) ?? plain;
 });
-
-/**
- * Buffers transferred with a query instead of copied: those of an input, since an insert is never
- * retried from here.
- */
-export function leavesWith(name: OpName, q: unknown): ArrayBuffer[] {
-	const input = name === "jobs.insert" ? (q as Args<"insert">).input : "";
-	return typeof input === "string" ? [] : input.map(({ buffer }) => buffer as ArrayBuffer);
-}

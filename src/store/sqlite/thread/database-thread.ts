@@ -7,6 +7,7 @@ import { openDatabase, unavailable } from "../database.ts";
 import type { Admission, Batch, Greeting, ThreadData } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
+import { convertBlocks } from "../payload-files/convert-blocks.ts";
 import { systemClock } from "../../../clock.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
 import { convert, openVacuum } from "../vacuum.ts";
@@ -26,9 +27,10 @@ try {
 	const db = openDatabase(options);
 	await prepareSchema(db);
 	convert(db);
+	convertBlocks(db);
 	const stored = readSecrets(db);
 	const admitted = once(parentPort!, "message") as Promise<[Admission]>;
-	greet({ ready: true, stored });
+	greet({ ready: true, stored, segments: [] });
 	const [{ check }] = await admitted;
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = openUnitOfWork(db);
@@ -65,10 +67,8 @@ try {
 	parentPort?.on("message", (batch: Batch) => {
 		if (batch === "close") closing = true;
 		else {
-			// T6: blocks read leave with the reply; blocks written are freed after it.
-			parentPort?.postMessage(answer(batch, next), parts.large.takeOut());
+			parentPort?.postMessage(answer(batch, next));
 			parts.payloads.forgetFresh();
-			parts.large.free();
 			void vacuumWhileIdle();
 		}
 		if (closing) void close();
@@ -79,7 +79,7 @@ try {
 		db.close();
 		parentPort?.close();
 	}
-	greet({ ready: true, stored });
+	greet({ ready: true, stored, segments: parts.texts.all() });
 } catch (error) {
 	const fault = unavailable(error, options.path);
 	greet({ ready: false, why: fault?.why, message: (fault ?? (error as Error)).message });

@@ -30,7 +30,12 @@ export interface Reply {
 	answers: unknown[];
 	failures: Failure[];
 	signals: Signal[];
+	/** Payload files whose bytes that rows refer to have changed. */
+	segments: SegmentBytes[];
 }
+
+/** Bytes of a payload file that rows refer to. */
+export type SegmentBytes = readonly [segment: number, bytes: number];
 
 /** Second message to the database thread: the check value to store, if any. */
 export interface Admission {
@@ -39,8 +44,8 @@ export interface Admission {
 
 /**
  * First message of the database thread: the file is open, with its stored secrets. Second, after
- * the {@link Admission}: it is ready. Or an error.
+ * the {@link Admission}: it is ready, with the payload files in use. Or an error.
  */
 export type Greeting =
-	| { ready: true; stored: StoredSecrets }
+	| { ready: true; stored: StoredSecrets; segments: SegmentBytes[] }
 	| ({ ready: false } & Omit<Failure, "index">);

@@ -1,0 +1,206 @@
+/** Files of large texts: what is written is read, and a file is used again when nothing needs it. */
+import {
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it, onTestFinished } from "vitest";
+import { grouped } from "./grouped.ts";
+import { openPayloadFiles } from "./payload-files.ts";
+import type { PayloadFiles } from "./payload-files.ts";
+
+const parent = mkdtempSync(join(tmpdir(), "sluice-payload-files-"));
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+let folders = 0;
+
+const SEGMENT = 1000;
+
+const bytes = (length: number, byte: number): Buffer[] => [
+	Buffer.alloc(Math.floor(length / 2), byte),
+	Buffer.alloc(Math.ceil(length / 2), byte + 1),
+];
+/** A turn of the event loop, in which unused files are noticed, and the work that follows. */
+const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+const names = (folder: string): number[] =>
+	existsSync(folder)
+		? readdirSync(folder)
+				.map(Number)
+				.toSorted((a, b) => a - b)
+		: [];
+
+async function site(
+	referenced: [number, number][] = [],
+	folder = join(parent, String((folders += 1))),
+): Promise<{ folder: string; files: PayloadFiles }> {
+	const files = await openPayloadFiles({ folder, referenced, segmentBytes: SEGMENT });
+	onTestFinished(() => files.close());
+	return { folder, files };
+}
+
+it("D5: a text is read as it was written, also while others are written", async () => {
+	const { files } = await site();
+	const texts = [0, 1, 300, 999, 5000, 700].map((length, n) => bytes(length, 10 * n));
+	const written = await Promise.all(texts.map((text) => files.write(text)));
+	const read = await Promise.all(written.map(({ block }) => files.read(block)));
+	expect(read.map((text) => Buffer.concat(text))).toEqual(texts.map((text) => Buffer.concat(text)));
+	const places = written.map(({ block }) => `${block.segment}:${block.at}`);
+	expect(new Set(places.filter((_, n) => n > 0)).size).toBe(5);
+});
+
+it("has no folder before the first text, and only the owner may read it", async () => {
+	const { folder, files } = await site();
+	expect(existsSync(folder)).toBe(false);
+	await files.write(bytes(10, 1));
+	expect(statSync(folder).mode & 0o777).toBe(0o700);
+	expect(statSync(join(folder, "1")).mode & 0o777).toBe(0o600);
+});
+
+it("a full file is written again under another number when no row, write or read needs it", async () => {
+	const { folder, files } = await site();
+	const first = await files.write(bytes(900, 1));
+	files.referenced([[first.block.segment, 900]]);
+	first.settled();
+	const second = await files.write(bytes(900, 3));
+	expect(names(folder)).toEqual([1, 2]);
+	// Its row is not committed yet.
+	files.referenced([[1, 0]]);
+	const read = files.read(first.block);
+	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
+	await settled();
+	second.settled();
+	await settled();
+	const third = await files.write(bytes(900, 5));
+	expect(third.block).toMatchObject({ segment: 3, at: 0 });
+	// The first was renamed; the second is full now, without a row.
+	expect(names(folder)).toEqual([2, 3]);
+	await settled();
+	expect((await files.write(bytes(900, 7))).block.segment).toBe(4);
+	expect(names(folder)).toEqual([3, 4]);
+});
+
+it("a file stays while it is read, whatever rows say meanwhile", async () => {
+	const { files } = await site();
+	const { block, settled: done } = await files.write(bytes(900, 1));
+	files.referenced([[block.segment, 900]]);
+	done();
+	await files.write(bytes(900, 3));
+	// In one turn: the last row goes, and a read begins that got its place before.
+	files.referenced([[block.segment, 0]]);
+	const read = files.read(block);
+	await settled();
+	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
+	await settled();
+	await expect(files.read(block)).rejects.toMatchObject({ why: "damaged" });
+});
+
+it("a start keeps the files that rows refer to, and numbers above all others", async () => {
+	const { folder, files } = await site();
+	const written = [];
+	for (const n of [1, 2, 3]) written.push(await files.write(bytes(900, n)));
+	await files.close();
+	const again = await site([[2, 900]], folder);
+	expect(Buffer.concat(await again.files.read(written[1]!.block))).toEqual(
+		Buffer.concat(bytes(900, 2)),
+	);
+	expect((await again.files.write(bytes(10, 9))).block.segment).toBe(4);
+	expect(names(folder)).toHaveLength(3);
+});
+
+it("a start removes what no row refers to beyond a few files that are used again", async () => {
+	const { folder, files } = await site();
+	for (let n = 0; n < 12; n += 1) await files.write(bytes(900, n));
+	await files.write(bytes(5000, 1));
+	await files.close();
+	writeFileSync(join(folder, "note.txt"), "not ours");
+	await site([], folder);
+	expect(readdirSync(folder)).toHaveLength(8 + 1);
+	expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size <= SEGMENT)).toBe(
+		true,
+	);
+});
+
+it("D17: a start without the files that rows refer to is refused with what to do", async () => {
+	const folder = join(parent, String((folders += 1)));
+	await expect(site([[3, 10]], folder)).rejects.toThrow(
+		`${folder} lacks the file 3, with inputs and results of at least 64 kB: the database was copied or ` +
+			"restored without them. Copy this folder together with the database, or restore a backup.",
+	);
+});
+
+it("D40: a text that was changed or cut on disk is not served", async () => {
+	const { folder, files } = await site();
+	const changed = await files.write(bytes(400, 1));
+	const cut = await files.write(bytes(400, 3));
+	writeFileSync(join(folder, "1"), Buffer.alloc(500, 1));
+	await expect(files.read(changed.block)).rejects.toMatchObject({
+		why: "damaged",
+		message: `${join(folder, "1")} is damaged: its bytes 0 to 400 are not those that were written. Restore a backup.`,
+	});
+	truncateSync(join(folder, "1"), 500);
+	await expect(files.read(cut.block)).rejects.toMatchObject({
+		why: "damaged",
+		message: `${join(folder, "1")} is damaged: it ends after 500 bytes. Restore a backup.`,
+	});
+});
+
+it("D40: a write that fails is refused, and the next one goes to another file", async () => {
+	const { folder, files } = await site();
+	const first = await files.write(bytes(10, 1));
+	rmSync(folder, { recursive: true });
+	writeFileSync(folder, "in the way");
+	await expect(files.write(bytes(1000, 2))).rejects.toMatchObject({
+		why: "full",
+		message: expect.stringContaining(`${folder} cannot be written: `),
+	});
+	rmSync(folder);
+	expect((await files.write(bytes(1000, 2))).block.segment).toBeGreaterThan(first.block.segment);
+});
+
+it("D17: a text in a file that was deleted or replaced is not acknowledged", async () => {
+	const { folder, files } = await site();
+	await files.write(bytes(10, 1));
+	rmSync(join(folder, "1"));
+	const refused = {
+		why: "moved",
+		message: expect.stringContaining("/1 was deleted, moved or replaced"),
+	};
+	await expect(files.write(bytes(10, 1))).rejects.toMatchObject(refused);
+	const next = await files.write(bytes(10, 1));
+	expect(next.block.segment).toBe(2);
+	rmSync(join(folder, "2"));
+	writeFileSync(join(folder, "2"), Buffer.alloc(100));
+	await expect(files.write(bytes(10, 1))).rejects.toMatchObject({ why: "moved" });
+});
+
+it("after close a write is refused as closed", async () => {
+	const { files } = await site();
+	await files.close();
+	await expect(files.write(bytes(10, 1))).rejects.toMatchObject({ why: "closed" });
+});
+
+it("calls share the work that begins after them", async () => {
+	const started: PromiseWithResolvers<void>[] = [];
+	const flush = grouped(() => {
+		const work = Promise.withResolvers<void>();
+		started.push(work);
+		return work.promise;
+	});
+	const first = flush();
+	const others = [flush(), flush()];
+	expect(started).toHaveLength(1);
+	started[0]!.reject(new Error("failed"));
+	await expect(first).rejects.toThrow("failed");
+	expect(started).toHaveLength(2);
+	started[1]!.resolve();
+	await Promise.all(others);
+	const last = flush();
+	expect(started).toHaveLength(3);
+	started[2]!.resolve();
+	await last;
+});

@@ -1,0 +1,378 @@
+/**
+ * Large texts in files beside the database, `<store>.payloads/<number>` (decision 0047): each is
+ * written once, one behind another, and flushed before the row that refers to it is committed. A
+ * file without such rows is written again from the start under another number: overwriting costs
+ * the disk a fraction of new space.
+ */
+import { constants } from "node:fs";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { BLOCK_BYTES, sizeOf } from "../../../core/json/json-text.ts";
+import type { JsonBlocks } from "../../../core/json/json-text.ts";
+import { makeFolder, OWNER_FILE } from "../../../durable-file.ts";
+import type { CopiedFile } from "../../contract/backup.ts";
+import { StoreUnavailable } from "../../contract/store.ts";
+import { piecesOf } from "../file-pieces.ts";
+import { grouped } from "./grouped.ts";
+import type { FileBlock } from "./file-block.ts";
+
+/** A file with this many bytes gets no further text. */
+const SEGMENT_BYTES = 64 * 2 ** 20;
+
+/** Most files without texts that are kept to be written again. */
+const MOST_SPARE = 8;
+
+/** Most files that stay open for reads. */
+const MOST_OPEN = 64;
+
+/** Of the store at `path`. */
+export function payloadFolder(path: string): string {
+	return `${path}.payloads`;
+}
+
+/** A payload file. */
+interface Segment {
+	number: number;
+	/** Bytes given to texts. */
+	size: number;
+	/** It gets no further text. */
+	full: boolean;
+	/** Bytes that rows refer to, as of the last answer of the database thread. */
+	referenced: number;
+	/** Texts whose row may still be committed. */
+	pending: number;
+	readers: number;
+	handle: Promise<FileHandle> | undefined;
+	/** Flushes all texts that are written by then. */
+	flush: () => Promise<void>;
+	/** Nothing is written or flushed after a failure: the system may have dropped what it held. */
+	fault: Error | undefined;
+}
+
+/** A flushed text. */
+export interface Written {
+	block: FileBlock;
+	/** Call when its row is committed or will not be. */
+	settled(): void;
+}
+
+export interface PayloadFiles {
+	/** Throws {@link StoreUnavailable} `full`. */
+	write(text: JsonBlocks): Promise<Written>;
+	/** Begins at once: the file stays until it is read. Throws {@link StoreUnavailable} `damaged`. */
+	read(block: FileBlock): Promise<JsonBlocks>;
+	/** Bytes of these files that rows refer to after a commit. */
+	referenced(changes: readonly (readonly [segment: number, bytes: number])[]): void;
+	/** Until `release` no file is removed or written again. */
+	hold(): HeldFiles;
+	close(): Promise<void>;
+}
+
+/** Texts that are written by now, for a copy of the store. */
+export interface HeldFiles {
+	files(): Promise<CopiedFile[]>;
+	release(): void;
+}
+
+/** `referenced`: of all files that rows refer to. Removes files that no row refers to. */
+export async function openPayloadFiles(q: {
+	folder: string;
+	referenced: readonly (readonly [segment: number, bytes: number])[];
+	segmentBytes?: number;
+}): Promise<PayloadFiles> {
+	const { folder, segmentBytes = SEGMENT_BYTES } = q;
+	const segments = new Map<number, Segment>();
+	const spare: string[] = [];
+	/** Files with a handle, that opened first first. */
+	const opened = new Set<Segment>();
+	let current: Segment | undefined;
+	let opening: Promise<void> | undefined;
+	let last = 0;
+	let closed = false;
+	let holders = 0;
+
+	const pathOf = (number: number): string => join(folder, String(number));
+
+	function segmentOf(number: number, referenced: number): Segment {
+		const segment: Segment = {
+			number,
+			size: 0,
+			full: false,
+			referenced,
+			pending: 0,
+			readers: 0,
+			handle: undefined,
+			flush: grouped(async () => {
+				if (segment.fault) throw segment.fault;
+				const handle = await handleOf(segment);
+				await handle.datasync();
+				await confirm(segment, handle);
+			}),
+			fault: undefined,
+		};
+		segments.set(number, segment);
+		last = Math.max(last, number);
+		return segment;
+	}
+
+	function unavailable(cause: unknown): StoreUnavailable {
+		if (cause instanceof StoreUnavailable) return cause;
+		return new StoreUnavailable(
+			"full",
+			`${folder} cannot be written: ${(cause as Error).message}.`,
+			{
+				cause,
+			},
+		);
+	}
+
+	/** The open file. */
+	function handleOf(segment: Segment): Promise<FileHandle> {
+		if (!segment.handle) {
+			segment.handle = open(pathOf(segment.number), "r+");
+			opened.add(segment);
+			if (opened.size > MOST_OPEN) closeIdle();
+		}
+		return segment.handle;
+	}
+
+	function closeIdle(): void {
+		for (const segment of opened)
+			if (segment !== current && segment.pending === 0 && segment.readers === 0) {
+				void closeHandle(segment);
+				if (opened.size <= MOST_OPEN) return;
+			}
+	}
+
+	async function closeHandle(segment: Segment): Promise<void> {
+		const { handle } = segment;
+		segment.handle = undefined;
+		opened.delete(segment);
+		await (await handle?.catch(() => undefined))?.close();
+	}
+
+	/** Throws when the next start would not find this file. */
+	async function confirm({ number }: Segment, handle: FileHandle): Promise<void> {
+		const path = pathOf(number);
+		const [own, named] = await Promise.all([handle.stat(), stat(path).catch(() => undefined)]);
+		if (named?.ino === own.ino && named.dev === own.dev) return;
+		throw new StoreUnavailable("moved", `${path} was deleted, moved or replaced. Put it back.`);
+	}
+
+	/** Begins a file: one without texts, or a new one. Its name is durable when this resolves. */
+	async function openNext(): Promise<void> {
+		const number = last + 1;
+		const path = pathOf(number);
+		const old = spare.pop();
+		if (old === undefined) {
+			makeFolder(folder);
+			const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
+			await (await open(path, flags, OWNER_FILE)).close();
+		} else await rename(old, path);
+		const names = await open(folder, "r");
+		try {
+			await names.sync();
+		} finally {
+			await names.close();
+		}
+		current = segmentOf(number, 0);
+	}
+
+	/** A file with room for a text of this length; the room is the caller's. */
+	async function reserve(length: number): Promise<{ segment: Segment; at: number }> {
+		for (;;) {
+			if (closed) throw new StoreUnavailable("closed", "The store is closed.");
+			if (current && (current.size === 0 || current.size + length <= segmentBytes)) {
+				const at = current.size;
+				current.size += length;
+				current.pending += 1;
+				return { segment: current, at };
+			}
+			if (current) end(current);
+			await (opening ??= openNext().finally(() => (opening = undefined)));
+		}
+	}
+
+	async function copied(segment: Segment): Promise<CopiedFile> {
+		const path = pathOf(segment.number);
+		const bytes = segment.full ? (await stat(path)).size : segment.size;
+		return {
+			name: String(segment.number),
+			bytes,
+			async *read() {
+				const file = await open(path, "r");
+				try {
+					yield* piecesOf(file, bytes);
+				} finally {
+					await file.close();
+				}
+			},
+		};
+	}
+
+	/** The file gets no further text. */
+	function end(segment: Segment): void {
+		segment.full = true;
+		if (current === segment) current = undefined;
+		retireLater(segment);
+	}
+
+	/**
+	 * Retires the file when nothing refers to it. Later: whoever has just got a place in it from the
+	 * database thread begins to read in the same turn of the event loop.
+	 */
+	function retireLater(segment: Segment): void {
+		setImmediate(() => {
+			const { full, pending, readers, referenced, number } = segment;
+			if (!full || pending > 0 || readers > 0 || referenced > 0) return;
+			if (closed || holders > 0 || segments.get(number) !== segment) return;
+			segments.delete(number);
+			void retire(segment);
+		});
+	}
+
+	async function retire(segment: Segment): Promise<void> {
+		const path = pathOf(segment.number);
+		await closeHandle(segment);
+		if (segment.fault === undefined && segment.size <= segmentBytes && spare.length < MOST_SPARE)
+			spare.push(path);
+		else await rm(path, { force: true }).catch(() => {});
+	}
+
+	for (const [number, bytes] of q.referenced) segmentOf(number, bytes).full = true;
+	const present = await numbersIn(folder);
+	const missing = [...segments.keys()].filter((number) => !present.has(number));
+	if (missing.length > 0)
+		throw new Error(
+			`${folder} lacks ${missing.length === 1 ? "the file" : "the files"} ` +
+				`${missing.slice(0, 5).join(", ")}${missing.length > 5 ? ", ..." : ""}, ` +
+				"with inputs and results of at least 64 kB: the database was copied or restored without them. " +
+				"Copy this folder together with the database, or restore a backup.",
+		);
+	for (const number of present)
+		if (!segments.has(number)) {
+			last = Math.max(last, number);
+			const path = pathOf(number);
+			if (spare.length < MOST_SPARE && (await stat(path)).size <= segmentBytes) spare.push(path);
+			else await rm(path, { force: true });
+		}
+
+	return {
+		async write(text) {
+			const length = sizeOf(text);
+			const { segment, at } = await reserve(length).catch((error: unknown) => {
+				throw unavailable(error);
+			});
+			try {
+				const handle = await handleOf(segment);
+				const [sum] = await Promise.all([checksum(text), writeAll(handle, text, at)]);
+				await segment.flush();
+				let settled = false;
+				return {
+					block: { segment: segment.number, at, length, sum },
+					settled() {
+						if (settled) return;
+						settled = true;
+						segment.pending -= 1;
+						retireLater(segment);
+					},
+				};
+			} catch (error) {
+				segment.fault ??= error as Error;
+				segment.pending -= 1;
+				end(segment);
+				throw unavailable(error);
+			}
+		},
+
+		async read({ segment: number, at, length, sum }) {
+			const segment = segments.get(number);
+			const path = pathOf(number);
+			if (!segment) throw damaged(path, "it is missing");
+			segment.readers += 1;
+			try {
+				const text = await readAll(await handleOf(segment), { at, length });
+				if ((await checksum(text)) !== sum)
+					throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
+				return text;
+			} catch (error) {
+				if (error instanceof StoreUnavailable) throw error;
+				throw damaged(path, (error as Error).message);
+			} finally {
+				segment.readers -= 1;
+				retireLater(segment);
+			}
+		},
+
+		referenced(changes) {
+			for (const [number, bytes] of changes) {
+				const segment = segments.get(number);
+				if (!segment) continue;
+				segment.referenced = bytes;
+				if (bytes === 0) retireLater(segment);
+			}
+		},
+
+		hold() {
+			holders += 1;
+			let held = true;
+			return {
+				files: () => Promise.all([...segments.values()].map(copied)),
+				release() {
+					if (!held) return;
+					held = false;
+					holders -= 1;
+					for (const segment of segments.values()) retireLater(segment);
+				},
+			};
+		},
+
+		async close() {
+			closed = true;
+			await Promise.all([...opened].map(closeHandle));
+		},
+	};
+}
+
+async function checksum(text: JsonBlocks): Promise<number> {
+	return text.reduce((value, block) => crc32(block, value), 0);
+}
+
+function damaged(path: string, why: string): StoreUnavailable {
+	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`);
+}
+
+async function numbersIn(folder: string): Promise<Set<number>> {
+	const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return [];
+		throw error;
+	});
+	return new Set(names.filter((name) => /^[1-9]\d{0,14}$/.test(name)).map(Number));
+}
+
+async function writeAll(handle: FileHandle, text: JsonBlocks, at: number): Promise<void> {
+	const length = sizeOf(text);
+	const { bytesWritten } = await handle.writev([...text], at);
+	if (bytesWritten === length) return;
+	// A full disk takes a part; the next write says why.
+	for (let done = bytesWritten, from = 0, n = 0; n < text.length; from += text[n]!.length, n += 1) {
+		const block = text[n]!;
+		while (done < from + block.length)
+			done += (await handle.write(block, done - from, undefined, at + done)).bytesWritten;
+	}
+}
+
+async function readAll(
+	handle: FileHandle,
+	{ at, length }: { at: number; length: number },
+): Promise<Buffer[]> {
+	const text: Buffer[] = [];
+	for (let left = length; left > 0; left -= BLOCK_BYTES)
+		text.push(Buffer.allocUnsafeSlow(Math.min(left, BLOCK_BYTES)));
+	if (length === 0) return text;
+	const { bytesRead } = await handle.readv(text, at);
+	if (bytesRead === length) return text;
+	throw new Error(`it ends after ${at + bytesRead} bytes`);
+}

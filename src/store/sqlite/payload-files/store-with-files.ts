@@ -1,0 +1,111 @@
+/** The store of SQLite with large texts in payload files: the database thread has only their places. */
+import { LARGE_BYTES, release, sizeOf, stringOf } from "../../../core/json/json-text.ts";
+import type { JsonBlocks, JsonText } from "../../../core/json/json-text.ts";
+import type { Store } from "../../contract/store.ts";
+import { isInFile, placeOf, textInFile } from "./file-block.ts";
+import type { FileBlock } from "./file-block.ts";
+import type { PayloadFiles } from "./payload-files.ts";
+
+const keyOf = ({ segment, at }: FileBlock): string => `${segment}:${at}`;
+
+/** `store`: over the database thread. */
+export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
+	/** Inputs whose insert is not answered yet: a claim in the same commit takes them from here. */
+	const fresh = new Map<string, JsonBlocks>();
+
+	/** Calls `use` with the form of a text in the store. */
+	async function stored<T>(
+		text: JsonText,
+		use: (text: JsonText, place?: FileBlock) => Promise<T>,
+	): Promise<T> {
+		if (typeof text === "string") return await use(text);
+		if (sizeOf(text) < LARGE_BYTES) return await use(stringOf(text));
+		const { block, settled } = await files.write(text);
+		try {
+			return await use(textInFile(block), block);
+		} finally {
+			settled();
+		}
+	}
+
+	/** The text behind its form in the store. */
+	async function loaded(text: JsonText): Promise<JsonText> {
+		if (typeof text === "string") return text;
+		const place = placeOf(text);
+		if (place) return taken(place) ?? (await files.read(place));
+		const blocks = text as readonly (Uint8Array | FileBlock)[];
+		return (
+			await Promise.all(blocks.map((block) => (isInFile(block) ? files.read(block) : [block])))
+		).flat();
+	}
+
+	/** An input that is in memory still, once: its memory is the caller's. */
+	function taken(place: FileBlock): JsonBlocks | undefined {
+		const text = fresh.get(keyOf(place));
+		if (text) fresh.delete(keyOf(place));
+		return text;
+	}
+
+	/** An answer with its texts, of which it has these. */
+	async function withTexts<T, M extends keyof T>(found: T, ...members: M[]): Promise<T> {
+		const large = members.filter((member) => typeof found[member] === "object");
+		if (large.length === 0) return found;
+		const texts = await Promise.all(
+			large.map(async (member) => [member, await loaded(found[member] as JsonText)] as const),
+		);
+		return { ...found, ...Object.fromEntries(texts) };
+	}
+
+	const { jobs, webhooks } = store;
+	return {
+		...store,
+		jobs: {
+			...jobs,
+			insert: (q) =>
+				stored(q.input, (input, place) => {
+					if (!place) return jobs.insert({ ...q, input });
+					fresh.set(keyOf(place), q.input as JsonBlocks);
+					return jobs.insert({ ...q, input }).finally(() => release(taken(place) ?? ""));
+				}),
+			report(q) {
+				const { output = "" } = q.outcome;
+				if (typeof output === "string") return jobs.report(q);
+				return stored(output, (text) =>
+					jobs.report({ ...q, outcome: { ...q.outcome, output: text } }),
+				);
+			},
+			progress: (q) => stored(q.value, (value) => jobs.progress({ ...q, value })),
+			async claim(q) {
+				const claim = await jobs.claim(q);
+				if (claim.jobs.every(({ input }) => typeof input === "string")) return claim;
+				return {
+					...claim,
+					jobs: await Promise.all(claim.jobs.map((each) => withTexts(each, "input"))),
+				};
+			},
+			async get(q) {
+				const found = await jobs.get(q);
+				return found && (await withTexts(found, "output"));
+			},
+			async retain(q) {
+				const found = await jobs.retain(q);
+				return found && (await withTexts(found, "output"));
+			},
+			async record(q) {
+				const found = await jobs.record(q);
+				return found && (await withTexts(found, "input", "output"));
+			},
+		},
+		webhooks: {
+			...webhooks,
+			async body(q) {
+				const body = await webhooks.body(q);
+				return body && (await loaded(body));
+			},
+		},
+		async close() {
+			await store.close();
+			await files.close();
+		},
+	};
+}
