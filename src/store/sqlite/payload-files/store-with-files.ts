@@ -34,9 +34,10 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		const place = placeOf(text);
 		if (place) return taken(place) ?? (await files.read(place));
 		const blocks = text as readonly (Uint8Array | FileBlock)[];
-		return (
-			await Promise.all(blocks.map((block) => (isInFile(block) ? files.read(block) : [block])))
-		).flat();
+		const parts = await Promise.all(
+			blocks.map(async (block) => (isInFile(block) ? await files.read(block) : [block])),
+		);
+		return parts.flat();
 	}
 
 	/** An input that is in memory still, once: its memory is the caller's. */

@@ -79,7 +79,7 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 			const found = selectBody.get(number);
 			if (!found) return undefined;
 			const [head, payload, tail] = found as [string, Value, string];
-			return payload === null ? head : asOne([head, ...texts.read(payload), tail]);
+			return payload === null ? head : asOne([head, texts.read(payload), tail].flat());
 		},
 
 		/** Writes the members that change. */
