@@ -54,30 +54,32 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 			host: "",
 			rest: "",
 		};
-		let at: Node<R> | undefined = root;
-		/** The innermost `*` on the way, for paths that no other route has. */
-		let open: { tail: Node<R>; start: number; params: PathParams } | undefined;
-		for (let start = 1; start <= path.length && at; ) {
+
+		/** A route of the path from `start` on: first a fixed segment, then a parameter, then `*`. */
+		function find(at: Node<R>, start: number): Node<R> | undefined {
+			if (start > path.length) return at.byMethod.size > 0 ? at : undefined;
 			const slash = path.indexOf("/", start);
 			const end = slash < 0 ? path.length : slash;
 			const segment = path.slice(start, end);
-			if (at.tail && segment !== "") open = { tail: at.tail, start, params: { ...params } };
-			const fixed: Node<R> | undefined = at.fixed.get(segment);
-			if (fixed) at = fixed;
-			else {
-				at = segment === "" ? undefined : at.parameter;
-				if (at) {
-					const value = decoded(segment);
-					if (value === undefined) return undefined;
-					params[at.name as keyof PathParams] = value;
+			const fixed = at.fixed.get(segment);
+			const found = fixed && find(fixed, end + 1);
+			if (found || segment === "") return found;
+			const value = at.parameter && decoded(segment);
+			if (at.parameter && value !== undefined) {
+				const behind = find(at.parameter, end + 1);
+				if (behind) {
+					params[at.parameter.name as keyof PathParams] = value;
+					return behind;
 				}
 			}
-			start = end + 1;
+			const rest = at.tail && decoded(path.slice(start));
+			if (rest === undefined) return undefined;
+			params.rest = rest;
+			return at.tail;
 		}
-		if (at && at.byMethod.size > 0) return { byMethod: at.byMethod, params };
-		const rest = open && decoded(path.slice(open.start));
-		if (!open || rest === undefined) return undefined;
-		return { byMethod: open.tail.byMethod, params: { ...open.params, rest } };
+
+		const found = find(root, 1);
+		return found && { byMethod: found.byMethod, params };
 	};
 }
 
