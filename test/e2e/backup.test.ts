@@ -23,7 +23,7 @@ import { managed } from "./managed.ts";
 import type { Managed } from "./managed.ts";
 import { site } from "./site.ts";
 
-const EXTERNAL = { ep: { launcher: { type: "external" } } };
+const EXTERNAL = { ep: { launcher: { type: "external" }, limits: "off" } };
 
 /** Submits a job; its id once it is acknowledged. */
 async function submit({ url }: ServiceProcess, input: object): Promise<string> {
@@ -32,10 +32,11 @@ async function submit({ url }: ServiceProcess, input: object): Promise<string> {
 	return json.id as string;
 }
 
-/** Jobs of 1 MB each, so that a copy takes a while. */
+/** Jobs of 50 kB each, in rows, so that a copy of the database takes a while. */
 async function fill({ service }: Managed, megabytes: number): Promise<void> {
-	const text = "x".repeat(1_000_000);
-	for (let n = 0; n < megabytes; n += 1) await submit(service, { text });
+	const text = "x".repeat(50_000);
+	for (let n = 0; n < megabytes; n += 1)
+		await Promise.all(Array.from({ length: 20 }, () => submit(service, { text })));
 }
 
 /** A service with a backup of three jobs in `b.tar`. */
@@ -59,7 +60,9 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 			.json;
 		expect(secret.secret ?? secret.webhookSecret).toBeDefined();
 		const before: string[] = [];
-		for (let n = 0; n < 20; n += 1) before.push(await submit(service, { n, size: 20_000 }));
+		const padding = "x".repeat(100_000);
+		for (let n = 0; n < 20; n += 1)
+			before.push(await submit(service, { n, size: n % 2 === 0 ? 20_000 : 100_000, padding }));
 		const held = await submit(service, { until: "never" });
 		let over = false;
 		const during: string[] = [];
@@ -86,7 +89,7 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 			const restored = await here.ask("restore", file, "--store", `sqlite:${store}`);
 			expect({ code: restored.code, files: readdirSync(there.path) }).toEqual({
 				code: 0,
-				files: ["s.db"],
+				files: ["s.db", "s.db.payloads"],
 			});
 			const db = new DatabaseSync(store);
 			const has = db.prepare("SELECT count(*) AS n FROM jobs WHERE id = ?");

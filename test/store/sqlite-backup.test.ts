@@ -37,10 +37,12 @@ async function open(path: string): Promise<Store> {
 	return store;
 }
 
-/** What the copy has in its file. */
+/** The copy as a store. */
 async function written(copy: StoreCopy): Promise<string> {
 	const path = newPath();
-	await pipeline(copy.files[0]!.read(), createWriteStream(path));
+	mkdirSync(`${path}.payloads`);
+	for (const { name, read } of copy.files)
+		await pipeline(read(), createWriteStream(name === "sluice.db" ? path : `${path}.${name}`));
 	await copy.close();
 	return path;
 }
@@ -199,13 +201,25 @@ const DAMAGE: [string, RegExp][] = [
 	["INSERT INTO results (seq, output) VALUES (999, '1')", /results belong to no job/],
 	["INSERT INTO chunks (seq, number, body) VALUES (999, 0, '1')", /chunks belong to no job/],
 	["INSERT INTO attempts VALUES (999, 1, 'w', 1, 2, 'lost', 0, 0)", /attempts belong to no job/],
-	["DELETE FROM blocks WHERE number = (SELECT input FROM inputs LIMIT 1)", /inputs are incomplete/],
 	[
-		"DELETE FROM blocks WHERE number = (SELECT output FROM results LIMIT 1)",
+		"DELETE FROM payloads WHERE number = (SELECT input FROM inputs LIMIT 1)",
+		/inputs are incomplete/,
+	],
+	[
+		"DELETE FROM payloads WHERE number = (SELECT output FROM results LIMIT 1)",
 		/results are incomplete/,
 	],
-	["UPDATE delivery_bodies SET body = 9999", /bodies of webhooks are incomplete/],
-	["UPDATE blocks SET body = zeroblob(3) WHERE number = 1", /large payloads are incomplete: 1/],
+	["UPDATE delivery_bodies SET payload = 9999", /bodies of webhooks are incomplete/],
+	["UPDATE payloads SET refs = 1", /^1 large payloads count other references than they have: 2\.$/],
+	[
+		"UPDATE payloads SET sum = sum + 1 WHERE number = 2",
+		/^1 large payloads in \S+\.payloads\/1 are not as they were written: at byte 200002\.$/,
+	],
+	[
+		"UPDATE payloads SET length = length + 1 WHERE number = 2",
+		/^1 large payloads in \S+\.payloads\/1 are not as they were written: at byte 200002\.$/,
+	],
+	["UPDATE payloads SET segment = 7", /\.payloads\/7 cannot be read: ENOENT/],
 	["UPDATE jobs SET next_chunk = 1", /^1 chunks have a number/],
 	["UPDATE jobs SET ended_at = NULL WHERE state = 'FAILED'", /an end that does not fit/],
 	["UPDATE jobs SET worker = NULL WHERE state = 'IN_PROGRESS'", /no worker or no lease/],
@@ -219,7 +233,7 @@ const DAMAGE: [string, RegExp][] = [
 		/another size of their input/,
 	],
 	["DELETE FROM delivery_bodies", /pending webhooks have no body/],
-	["INSERT INTO delivery_bodies VALUES (99, '1')", /bodies belong to no webhook/],
+	["INSERT INTO delivery_bodies (number, body) VALUES (99, '1')", /bodies belong to no webhook/],
 	["UPDATE endpoints SET settings = '{'", /unreadable settings/],
 	[
 		"INSERT INTO keys (id, hash, name, scopes, created_at) VALUES ('1', 'h', 'n', '[', 1)",

@@ -109,7 +109,10 @@ async function renewed(database: string, key: KeyPlace): Promise<void> {
 /** The database last: with it the store exists. Files of a folder belong into one beside it. */
 function putInPlace(folder: string, path: string): void {
 	for (const entry of readdirSync(folder, { withFileTypes: true }))
-		if (entry.isDirectory()) renameSync(join(folder, entry.name), `${path}.${entry.name}`);
+		if (entry.isDirectory()) {
+			flushFile(join(folder, entry.name));
+			renameSync(join(folder, entry.name), path + entry.name.slice(DATABASE_NAME.length));
+		}
 	const database = join(folder, DATABASE_NAME);
 	flushFile(database);
 	try {

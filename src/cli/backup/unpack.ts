@@ -39,7 +39,7 @@ export async function unpack(
 	}
 	try {
 		const archive = await readArchive(pieces(), (name, content) =>
-			writeEntry(join(folder, name), content),
+			writeEntry(join(folder, placeOf(name)), content),
 		);
 		bar.stage("checking the store");
 		const report = await verifyStore(join(folder, DATABASE_NAME), { migrate: true, key });
@@ -51,6 +51,11 @@ export async function unpack(
 	} finally {
 		bar.clear();
 	}
+}
+
+/** `payloads/1` belongs into the folder that the database has for it. */
+function placeOf(entry: string): string {
+	return entry.includes("/") ? `${DATABASE_NAME}.${entry}` : entry;
 }
 
 async function writeEntry(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
