@@ -29,6 +29,8 @@ import {
 	ZERO,
 } from "./json-states.ts";
 
+import { plainEnd } from "./plain-text.ts";
+
 export type { JsonFault } from "./json-fault.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "true" | "false" | "null";
@@ -118,7 +120,7 @@ export function jsonScanner(options: JsonScanOptions): JsonScanner {
 		let at = 0;
 		let seen = 0;
 		while (at < size) {
-			if (now === STRING) while (at < size && NEXT[(STRING << 8) | bytes[at]!] === STRING) at++;
+			if (now === STRING) at = plainEnd(bytes, at);
 			let byte = 0;
 			let next = START;
 			while (at < size) {
