@@ -200,7 +200,11 @@ const DAMAGE: [string, RegExp][] = [
 	["INSERT INTO inputs (seq, input) VALUES (999, '1')", /^1 inputs belong to no job: 999\.$/],
 	["INSERT INTO results (seq, output) VALUES (999, '1')", /results belong to no job/],
 	["INSERT INTO chunks (seq, number, body) VALUES (999, 0, '1')", /chunks belong to no job/],
-	["INSERT INTO attempts VALUES (999, 1, 'w', 1, 2, 'lost', 0, 0)", /attempts belong to no job/],
+	[
+		`INSERT INTO attempts (seq, attempt, worker, started_at, ended_at, outcome, open, missed)
+			VALUES (999, 1, 'w', 1, 2, 'lost', 0, 0)`,
+		/attempts belong to no job/,
+	],
 	[
 		"DELETE FROM payloads WHERE number = (SELECT input FROM inputs LIMIT 1)",
 		/inputs are incomplete/,

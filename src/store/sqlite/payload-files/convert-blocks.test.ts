@@ -26,7 +26,7 @@ function writeBlocks(db: Database, byte: number, blocks: number): number {
 const textOf = (byte: number, blocks: number): Buffer =>
 	Buffer.concat(Array.from({ length: blocks }, (_, n) => Buffer.alloc(BLOCK, byte + n)));
 
-it("texts keep their bytes, and dropped ones are gone", async () => {
+it("texts keep their bytes, and dropped ones are removed", async () => {
 	const path = join(folder, "sluice.db");
 	const db = openDatabase({ path });
 	await prepareSchema(db);

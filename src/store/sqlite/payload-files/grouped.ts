@@ -1,6 +1,6 @@
 /**
- * Calls of `work` that are shared: whoever calls while one runs waits for the next, which begins
- * after all that was done before.
+ * Calls of `work` that are shared: a call while one runs waits for the next, which begins after
+ * all that was done before.
  */
 export function grouped(work: () => Promise<void>): () => Promise<void> {
 	let running: Promise<void> | undefined;

@@ -220,7 +220,7 @@ export async function openPayloadFiles(q: {
 	}
 
 	/**
-	 * Retires the file when nothing refers to it. Later: whoever has just got a place in it from the
+	 * Retires the file when nothing refers to it. Later: a call that has just got a place in it from the
 	 * database thread begins to read in the same turn of the event loop.
 	 */
 	function retireLater(segment: Segment): void {

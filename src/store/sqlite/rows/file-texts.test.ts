@@ -32,7 +32,7 @@ let stores = 0;
 interface Site {
 	db: Database;
 	op(name: OpName, q: object): unknown;
-	/** Bytes of the file 7 that rows refer to, as the service was told. */
+	/** Bytes of the file 7 that rows refer to, as reported to the service. */
 	bytes(): number;
 	insert(id: string, more?: { webhook?: string; bytes?: number }): void;
 	claim(): void;
@@ -44,7 +44,7 @@ async function site(run: (site: Site) => void): Promise<void> {
 	await prepareSchema(db);
 	const unit = openUnitOfWork(db);
 	const batch = openBatches(unit);
-	let told = 0;
+	let reported = 0;
 	const op: Site["op"] = (name, q) => {
 		const number = OP_NAMES.indexOf(name);
 		const { answers, failures, segments } = batch([
@@ -54,7 +54,7 @@ async function site(run: (site: Site) => void): Promise<void> {
 		expect(failures).toEqual([]);
 		for (const [segment, bytes] of segments) {
 			expect(segment).toBe(7);
-			told = bytes;
+			reported = bytes;
 		}
 		return answers[0];
 	};
@@ -64,8 +64,8 @@ async function site(run: (site: Site) => void): Promise<void> {
 			op,
 			bytes() {
 				const stored = openUnitOfWork(db).texts.all();
-				expect(stored).toEqual(told > 0 ? [[7, told]] : []);
-				return told;
+				expect(stored).toEqual(reported > 0 ? [[7, reported]] : []);
+				return reported;
 			},
 			insert(id, { webhook, bytes = 300_000 } = {}) {
 				const submission = {
