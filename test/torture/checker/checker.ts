@@ -1,0 +1,153 @@
+/**
+ * Reads a history, operation by operation in the order of the answers, and holds each job against
+ * the rules when the harness closes it. Linear in the history; memory for open jobs only.
+ */
+import type { FaultOp, JobBoundOp, Op, PingOp, SubmitOp, TakeOp } from "../history.ts";
+import { ATTEMPT_RULES } from "./attempt-rules.ts";
+import { EndpointHistory, RequestHistory } from "./endpoint-rules.ts";
+import { JobHistory } from "./job-history.ts";
+import type { Violation } from "./job-history.ts";
+import { JOB_RULES } from "./job-rules.ts";
+import { STREAM_RULES } from "./stream-rules.ts";
+
+const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...STREAM_RULES];
+
+/** Closed jobs that are remembered at least, to recognise what arrives late. */
+const REMEMBERED = 200_000;
+
+export interface Checker {
+	add(op: Op): void;
+	/** Judges what is left. Answers all violations. */
+	finish(): Violation[];
+	readonly violations: readonly Violation[];
+	/** Jobs whose id a client got; jobs that were closed. */
+	readonly counts: { acknowledged: number; closed: number; operations: number };
+}
+
+export function checker(): Checker {
+	const violations: Violation[] = [];
+	const counts = { acknowledged: 0, closed: 0, operations: 0 };
+	const endpoints = new Map<string, EndpointHistory>();
+	const jobs = new Map<string, JobHistory>();
+	const requests = new Map<number, RequestHistory>();
+	const faults: FaultOp[] = [];
+	let closed = new Set<string>();
+	let closedBefore = new Set<string>();
+
+	const report = (violation: Violation): void => void violations.push(violation);
+	const isClosed = (id: string): boolean => closed.has(id) || closedBefore.has(id);
+
+	function jobOf(id: string, endpoint: string): JobHistory {
+		let job = jobs.get(id);
+		if (!job) {
+			const { terms, purges } = endpoints.get(endpoint)!;
+			jobs.set(id, (job = new JobHistory(id, terms, { purges, faults })));
+		}
+		return job;
+	}
+
+	function requestOf(n: number): RequestHistory {
+		let request = requests.get(n);
+		if (!request) requests.set(n, (request = new RequestHistory()));
+		return request;
+	}
+
+	function submit(op: SubmitOp): void {
+		endpoints.get(op.endpoint)!.submit(op);
+		requestOf(op.n).add(op, op.job === undefined ? [] : [op.job]);
+		if (op.job === undefined || op.result !== "ok") return;
+		const job = jobOf(op.job, op.endpoint);
+		if (!job.acknowledged()) counts.acknowledged += 1;
+		job.numbers.add(op.n);
+		job.add(op);
+	}
+
+	function take(op: TakeOp): void {
+		endpoints.get(op.endpoint)!.take(op);
+		for (const { id, n } of op.jobs) requestOf(n).add(op, [id]);
+		for (const [id, entries] of Map.groupBy(op.jobs, (entry) => entry.id)) {
+			if (isClosed(id)) {
+				const what = "a job that had ended was handed out";
+				report({ rule: "no-run-after-end", job: id, what, lines: [op] });
+				continue;
+			}
+			const job = jobOf(id, op.endpoint);
+			for (const { n } of entries) job.numbers.add(n);
+			job.add({ ...op, jobs: entries });
+		}
+	}
+
+	function bound(op: JobBoundOp): void {
+		const job = jobs.get(op.job);
+		if (!job) return;
+		if (op.op === "cancel") endpoints.get(job.terms.id)!.leaves(op.job, op.from);
+		job.add(op);
+		if (op.op === "close") close(job);
+	}
+
+	function ping(op: PingOp): void {
+		for (const id of op.named) jobs.get(id)?.add(op);
+	}
+
+	/** Requests without an answer that may have made the job. */
+	function addUnanswered(job: JobHistory): void {
+		for (const n of job.numbers)
+			for (const submitted of requests.get(n)?.submits ?? [])
+				if (submitted.job === undefined) job.add(submitted);
+	}
+
+	function close(job: JobHistory): void {
+		addUnanswered(job);
+		check(job);
+		endpoints.get(job.terms.id)!.close(job);
+		counts.closed += 1;
+		jobs.delete(job.id);
+		closed.add(job.id);
+		if (closed.size > REMEMBERED) [closedBefore, closed] = [closed, new Set()];
+		for (const n of job.numbers) {
+			const request = requests.get(n);
+			if (!request) continue;
+			for (const violation of request.check()) report({ ...violation, job: job.id });
+			if ([...request.jobs].every(isClosed)) requests.delete(n);
+		}
+	}
+
+	function check(job: JobHistory): void {
+		for (const rule of RULES)
+			for (const { lines, ...found } of rule(job))
+				report({ ...found, job: job.id, lines: lines.length > 0 ? lines : job.lines });
+	}
+
+	return {
+		violations,
+		counts,
+		add(op) {
+			counts.operations += 1;
+			switch (op.op) {
+				case "endpoint":
+					return void endpoints.set(op.id, new EndpointHistory(op, report));
+				case "submit":
+					return submit(op);
+				case "take":
+					return take(op);
+				case "ping":
+					return ping(op);
+				case "purge":
+					return endpoints.get(op.endpoint)!.purge(op);
+				case "health":
+					return endpoints.get(op.endpoint)!.health(op);
+				case "launched":
+					return endpoints.get(op.endpoint)!.launched(op);
+				case "fault":
+					return void faults.push(op);
+				default:
+					return bound(op);
+			}
+		},
+		finish() {
+			for (const job of [...jobs.values()]) close(job);
+			for (const endpoint of endpoints.values()) endpoint.finish(faults);
+			return violations;
+		},
+	};
+}

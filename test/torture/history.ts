@@ -1,0 +1,227 @@
+/**
+ * What clients and workers did and saw, one operation a line: when it was sent, when its answer
+ * arrived, and what that said. The checker reads nothing else.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { JobState } from "../../src/core/job-states.ts";
+
+/**
+ * `ok`: acknowledged. `fail`: refused, or never sent: nothing changed. `unknown`: the connection
+ * broke or the answer was a 5xx, so it may have taken effect or not.
+ */
+export type Result = "ok" | "fail" | "unknown";
+
+interface Timed {
+	/** The client or worker. */
+	by: string;
+	result: Result;
+	/** Sent and answered, monotonic ms. */
+	from: number;
+	to: number;
+}
+
+/** A job as an answer or a webhook shows it. `output` and `error` are shortened by {@link brief}. */
+export interface Seen {
+	state: JobState;
+	output?: string;
+	error?: string;
+	delayTime?: number;
+	executionTime?: number;
+	retries?: number;
+}
+
+export type Chunks = [number: number, text: string][];
+
+/** Facts about an endpoint, before anything happens there. */
+export interface EndpointTerms {
+	op: "endpoint";
+	id: string;
+	leaseMs: number;
+	retentionMs: { run: number; runsync: number };
+	/** Its queue limit, and by how many it may be exceeded (D23). */
+	queue?: { limit: number; slack: number };
+	workersMax?: number;
+}
+
+export interface SubmitOp extends Timed {
+	op: "submit";
+	endpoint: string;
+	operation: "run" | "runsync";
+	/** Number of the submission, which is in its input. */
+	n: number;
+	input: string;
+	key?: string;
+	webhook?: true;
+	ttlMs: number;
+	timeoutMs: number;
+	job?: string;
+	/** By `/runsync`. */
+	seen?: Seen;
+	/** `/runsync`: the queue was purged. */
+	missing?: true;
+}
+
+interface JobOp extends Timed {
+	job: string;
+}
+
+/** `missing`: 404. */
+export type ReadOp = JobOp & { op: "read"; how: string; seen?: Seen; missing?: true };
+export type CancelOp = JobOp & { op: "cancel"; state?: JobState; missing?: true };
+/** `fail`: 409, the job is not FAILED or TIMED_OUT. */
+export type RetryOp = JobOp & { op: "retry"; missing?: true };
+/** A read of `/stream`: those before `next`, at the cursor. */
+export type StreamOp = JobOp & { op: "stream"; next?: number; chunks?: string[]; missing?: true };
+/** Server-sent events from number `start`; with `seen` up to the end of the job. */
+export type EventsOp = JobOp & {
+	op: "events";
+	start: number;
+	chunks: Chunks;
+	seen?: Seen;
+	missing?: true;
+};
+export type ReportOp = JobOp & { op: "report"; kind: "complete" | "fail"; text: string };
+/** `take`: which run of the job, counted by the harness. */
+export type ChunkOp = JobOp & { op: "chunk"; take: number; text: string };
+/** A worker holds a job no longer, without a report. */
+export type DropOp = JobOp & { op: "drop"; why: "crash" | "stopped" | "omitted" };
+/** A delivery arrived, and was answered with a status. */
+export type WebhookOp = JobOp & { op: "webhook"; delivery: string; status: number; seen: Seen };
+/** The harness is finished with a job, which has ended. */
+export type CloseOp = JobOp & { op: "close" };
+
+export interface TakeOp extends Timed {
+	op: "take";
+	endpoint: string;
+	size: number;
+	/** It said that it holds no job. */
+	idle: boolean;
+	/** `take` numbers the runs. */
+	jobs: { id: string; n: number; input: string; take: number }[];
+}
+
+export interface PingOp extends Timed {
+	op: "ping";
+	endpoint: string;
+	named: string[];
+}
+
+export interface PurgeOp extends Timed {
+	op: "purge";
+	endpoint: string;
+	removed?: number;
+}
+
+/** `idle`: nothing happens at the endpoint, and all of its jobs are closed. */
+export interface HealthOp extends Timed {
+	op: "health";
+	endpoint: string;
+	idle: boolean;
+	jobs?: Record<"completed" | "failed" | "inProgress" | "inQueue" | "retried", number>;
+}
+
+/** Processes of launched workers that live, counted when one starts. */
+export interface LaunchedOp extends Timed {
+	op: "launched";
+	endpoint: string;
+	alive: number;
+}
+
+/** A process was killed, until all work again. */
+export interface FaultOp extends Timed {
+	op: "fault";
+	what: string;
+}
+
+export type JobBoundOp =
+	| ReadOp
+	| CancelOp
+	| RetryOp
+	| StreamOp
+	| EventsOp
+	| ReportOp
+	| ChunkOp
+	| DropOp
+	| WebhookOp
+	| CloseOp;
+export type Op =
+	| EndpointTerms
+	| SubmitOp
+	| JobBoundOp
+	| TakeOp
+	| PingOp
+	| PurgeOp
+	| HealthOp
+	| LaunchedOp
+	| FaultOp;
+
+/** Longest text that a history holds as it is. */
+const BRIEF = 80;
+
+/** Texts that are equal where the whole ones are. */
+export function brief(text: string): string {
+	if (text.length <= BRIEF) return text;
+	return `${text.length}:${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
+}
+
+/** Lines of a segment; segments that are kept. */
+const SEGMENT_BYTES = 32 * 2 ** 20;
+const SEGMENTS = 8;
+const BUFFER = 64 * 1024;
+
+/** A history in files of bounded size: of a long run the latest. */
+export interface HistoryFile {
+	add(op: Op): void;
+	/** Writes what is buffered, and closes. Answers the paths, oldest first. */
+	close(): string[];
+}
+
+export function historyFile(folder: string): HistoryFile {
+	const paths: string[] = [];
+	let file: number | undefined;
+	let bytes = 0;
+	let serial = 0;
+	let buffered: string[] = [];
+	let length = 0;
+
+	function flush(): void {
+		if (length === 0) return;
+		if (file === undefined || bytes > SEGMENT_BYTES) next();
+		bytes += writeSync(file!, buffered.join(""));
+		buffered = [];
+		length = 0;
+	}
+
+	function next(): void {
+		if (file !== undefined) closeSync(file);
+		const path = join(folder, `history-${String((serial += 1)).padStart(4, "0")}.jsonl`);
+		file = openSync(path, "w");
+		bytes = 0;
+		paths.push(path);
+		if (paths.length > SEGMENTS) rmSync(paths.shift()!);
+	}
+
+	return {
+		add(op) {
+			const line = `${JSON.stringify(op)}\n`;
+			buffered.push(line);
+			length += line.length;
+			if (length > BUFFER) flush();
+		},
+		close() {
+			flush();
+			if (file !== undefined) closeSync(file);
+			return paths;
+		},
+	};
+}
+
+/** The operations of a file. */
+export function readHistory(path: string): Op[] {
+	return readFileSync(path, "utf8")
+		.split("\n")
+		.filter((line) => line !== "")
+		.map((line) => JSON.parse(line) as Op);
+}

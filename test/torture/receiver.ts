@@ -1,0 +1,54 @@
+/** Receives webhooks, and refuses or breaks some at their first attempt (D21). */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { seenOf } from "./api.ts";
+import type { Tracker } from "./tracker.ts";
+
+/** Part of the deliveries whose first attempt is answered 500, and whose connection is cut. */
+const [REFUSED, CUT] = [0.05, 0.03];
+
+export interface Receiver {
+	url: string;
+	end(): Promise<void>;
+}
+
+export async function receiver(tracker: Tracker, random: () => number): Promise<Receiver> {
+	const server = createServer((request, response) => {
+		const from = performance.now();
+		const pieces: Buffer[] = [];
+		request.on("error", () => {});
+		request.on("data", (piece: Buffer) => pieces.push(piece));
+		request.on("end", () => {
+			const body = JSON.parse(Buffer.concat(pieces).toString());
+			const delivery = String(request.headers["webhook-id"]);
+			const job = tracker.jobs.get(body.id);
+			const chance = job?.deliveries.has(delivery) ? 1 : random();
+			const status = chance < REFUSED ? 500 : chance < REFUSED + CUT ? 0 : 200;
+			job?.deliveries.add(delivery);
+			tracker.record({
+				op: "webhook",
+				by: "receiver",
+				job: body.id,
+				delivery,
+				status,
+				seen: seenOf(body)!,
+				result: "ok",
+				from,
+				to: performance.now(),
+			});
+			if (status === 0) request.socket.destroy();
+			else response.writeHead(status).end();
+		});
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	return {
+		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+		async end() {
+			server.closeAllConnections();
+			server.close();
+			await once(server, "close");
+		},
+	};
+}

@@ -1,0 +1,78 @@
+/**
+ * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
+ * [--scale F] [--keep FOLDER]`: submits jobs while processes are killed, holds what clients and
+ * workers saw against the rules, and prints a summary as JSON. The history of a run with a
+ * violation is kept.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { machine } from "../../bench/machine.ts";
+import { historyFile } from "./history.ts";
+import { postgresSite, sqliteSite } from "./site.ts";
+import { ENDPOINTS, torture } from "./torture.ts";
+
+const { values } = parseArgs({
+	options: {
+		seed: { type: "string", default: "1" },
+		minutes: { type: "string", default: "5" },
+		jobs: { type: "string" },
+		store: { type: "string", default: "sqlite" },
+		servers: { type: "string", default: "2" },
+		scale: { type: "string", default: "1" },
+		keep: { type: "string", default: tmpdir() },
+	},
+});
+const [seed, minutes, servers] = [values.seed, values.minutes, values.servers].map(Number) as [
+	number,
+	number,
+	number,
+];
+if (!Number.isSafeInteger(seed) || !(minutes > 0) || !(servers >= 1))
+	throw new Error("--seed and --servers must be whole numbers, --minutes a number above 0.");
+if (values.store !== "sqlite" && values.store !== "postgres")
+	throw new Error(`Unknown store ${values.store}; expected sqlite or postgres.`);
+
+mkdirSync(values.keep, { recursive: true });
+const folder = mkdtempSync(join(values.keep, "sluice-torture-"));
+const history = historyFile(folder);
+const site =
+	values.store === "sqlite" ? await sqliteSite(ENDPOINTS) : await postgresSite(ENDPOINTS, servers);
+const began = performance.now();
+const result = await torture({
+	site,
+	seed,
+	ms: minutes * 60_000,
+	...(values.jobs === undefined ? {} : { jobs: Number(values.jobs) }),
+	scale: Number(values.scale),
+	queueSlack: values.store === "sqlite" ? 0 : 8,
+	record: (op) => history.add(op),
+	progress(acknowledged, faults) {
+		const seconds = Math.round((performance.now() - began) / 1000);
+		process.stderr.write(`${seconds} s: ${acknowledged} jobs acknowledged, ${faults} faults\n`);
+	},
+});
+const files = history.close();
+const { violations, ...counts } = result;
+const failed = violations.length > 0;
+process.stdout.write(
+	`${JSON.stringify(
+		{
+			...machine(),
+			date: new Date().toISOString().slice(0, 10),
+			seed,
+			store: values.store,
+			...(values.store === "postgres" ? { servers } : {}),
+			...counts,
+			jobsPerMinute: Math.round((counts.acknowledged / counts.seconds) * 60),
+			violations: violations.length,
+			...(failed ? { history: files, first: violations.slice(0, 20) } : {}),
+		},
+		undefined,
+		"\t",
+	)}\n`,
+);
+if (!failed) rmSync(folder, { recursive: true });
+await site.end();
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,177 @@
+/** What is tortured: servers as processes of their own with their store, and how they are broken. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+import { freePort } from "../support/free-port.ts";
+import { startPostgres } from "../support/postgres-server.ts";
+import type { PostgresServer } from "../support/postgres-server.ts";
+import { KEY, folder } from "../support/service.ts";
+
+export interface Site {
+	urls(): readonly string[];
+	/** Breaks something; resolves with what it was when all works again. */
+	fault?(random: () => number): Promise<string>;
+	end(): Promise<void>;
+}
+
+/** Settings by endpoint id, as in `sluice.yaml`. */
+export type Endpoints = Record<string, object>;
+
+/** Further members of the configuration file. */
+export const SETTINGS = {
+	webhooks: { allowPrivateNetworks: true },
+	budgets: { reservedDisk: 0 },
+};
+
+/** Part of the starts that are killed, and how long after their beginning at most, ms. */
+const [KILLED_STARTS, START_MS] = [0.15, 900];
+
+const PROGRAM = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
+
+/** One server that is killed and started again at its port. */
+interface Server {
+	readonly url: string;
+	/** SIGKILL, now and then again while it starts. */
+	kill(random: () => number): Promise<void>;
+	end(): Promise<void>;
+}
+
+async function server(q: {
+	endpoints: Endpoints;
+	/** Options of the store, given the folder of the server. */
+	store: (folder: string) => string[];
+}): Promise<Server> {
+	const place = folder();
+	const port = await freePort();
+	const config = join(place.path, "sluice.yaml");
+	writeFileSync(config, JSON.stringify({ ...SETTINGS, endpoints: q.endpoints }));
+	const options = ["--config", config, "--port", String(port), "--drain-timeout", "0"];
+	const args = [PROGRAM, "serve", ...options, ...q.store(place.path)];
+
+	function launch() {
+		const child = spawn(process.execPath, args, {
+			cwd: place.path,
+			env: {
+				...process.env,
+				SLUICE_API_KEY: KEY,
+				SLUICE_SECRET: "one secret for all",
+				SLUICE_LOG_LEVEL: "error",
+				SLUICE_LOG_FORMAT: "text",
+			},
+			stdio: ["ignore", "pipe", "inherit"],
+		});
+		const exited = once(child, "exit");
+		const listens = new Promise<boolean>((resolve) => {
+			createInterface({ input: child.stdout! }).on("line", (line) => {
+				if (/https?:\/\//.test(line)) resolve(true);
+			});
+			void exited.then(() => resolve(false));
+		});
+		return { child, exited, listens };
+	}
+
+	let running = launch();
+	if (!(await running.listens)) throw new Error("the service did not start");
+
+	async function end(signal: NodeJS.Signals): Promise<void> {
+		running.child.kill(signal);
+		await running.exited;
+	}
+
+	return {
+		url: `http://127.0.0.1:${port}`,
+		async kill(random) {
+			await end("SIGKILL");
+			while (random() < KILLED_STARTS) {
+				running = launch();
+				await Promise.race([running.exited, sleep(random() * START_MS)]);
+				await end("SIGKILL");
+			}
+			running = launch();
+			if (!(await running.listens)) throw new Error("the service did not start after a kill");
+		},
+		async end() {
+			await end("SIGTERM");
+			place.remove();
+		},
+	};
+}
+
+/** One server with a SQLite file. */
+export async function sqliteSite(endpoints: Endpoints): Promise<Site> {
+	const one = await server({
+		endpoints,
+		store: (path) => ["--store", `sqlite:${join(path, "sluice.db")}`],
+	});
+	return {
+		urls: () => [one.url],
+		async fault(random) {
+			await one.kill(random);
+			return "kill -9 of the server";
+		},
+		end: () => one.end(),
+	};
+}
+
+/** Several servers with one PostgreSQL. */
+export async function postgresSite(endpoints: Endpoints, count: number): Promise<Site> {
+	const postgres = await startPostgres();
+	const { name, url } = await postgres.createDatabase();
+	const servers: Server[] = [];
+	for (let n = 0; n < count; n += 1)
+		servers.push(
+			await server({
+				endpoints,
+				store: (path) => ["--store", url, "--data-dir", join(path, "data")],
+			}),
+		);
+	return {
+		urls: () => servers.map((each) => each.url),
+		async fault(random) {
+			const chance = random();
+			if (chance < 0.4) {
+				await servers[Math.floor(random() * count)]!.kill(random);
+				return "kill -9 of a server";
+			}
+			if (chance < 0.7) return await killBackend(postgres, name);
+			if (chance < 0.9) await postgres.crash();
+			else await postgres.kill();
+			await postgres.start();
+			return chance < 0.9 ? "kill -9 of PostgreSQL" : "kill -9 of the postmaster";
+		},
+		async end() {
+			for (const each of servers) await each.end();
+			await postgres.remove();
+		},
+	};
+}
+
+/** Longest search for a process that runs a transaction, ms. */
+const SEARCH_MS = 2000;
+
+/** Kills a process of PostgreSQL in a transaction: it ends all others and recovers. */
+async function killBackend(postgres: PostgresServer, name: string): Promise<string> {
+	const client = new Client({ connectionString: postgres.adminUrl("postgres") });
+	client.on("error", () => {});
+	await client.connect();
+	const until = performance.now() + SEARCH_MS;
+	try {
+		for (;;) {
+			const { rows } = await client.query<{ pid: number }>(
+				"SELECT pid FROM pg_stat_activity WHERE datname = $1 AND (xact_start IS NOT NULL OR $2) " +
+					"ORDER BY random() LIMIT 1",
+				[name, performance.now() > until],
+			);
+			if (!rows[0]) continue;
+			process.kill(rows[0].pid, "SIGKILL");
+			return "kill -9 of a session";
+		}
+	} finally {
+		await client.end().catch(() => {});
+	}
+}

@@ -1,0 +1,291 @@
+/**
+ * Clients, workers and faults at a site, for a while; then everything settles and the history is
+ * judged. A job is closed when it was read again after a fault that followed its end.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { KEY } from "../support/service.ts";
+import { api as connect, seenOf } from "./api.ts";
+import type { Api } from "./api.ts";
+import { checker } from "./checker/checker.ts";
+import { isEnd } from "./checker/job-history.ts";
+import type { Violation } from "./checker/job-history.ts";
+import { useEndpoint } from "./clients.ts";
+import type { Op } from "./history.ts";
+import { random as randomOf } from "./plan.ts";
+import type { EndpointName } from "./plan.ts";
+import { receiver } from "./receiver.ts";
+import type { Endpoints, Site } from "./site.ts";
+import { tracker as track } from "./tracker.ts";
+import type { Tracked, Tracker } from "./tracker.ts";
+import { work } from "./worker.ts";
+
+const LEASE_MS = 5000;
+const QUEUE_LIMIT = 60;
+/** Of results: those of `bulk` are many; webhooks of others take longer. */
+const [BULK_MS, OTHERS_MS] = [120_000, 600_000];
+
+interface Part {
+	clients: number;
+	workers: number;
+	concurrency: number;
+	/** Part of the takes after which a worker crashes. */
+	crashes: number;
+}
+
+const PARTS: Record<EndpointName, Part> = {
+	bulk: { clients: 64, workers: 4, concurrency: 64, crashes: 1 / 1000 },
+	mixed: { clients: 6, workers: 3, concurrency: 8, crashes: 1 / 100 },
+	stream: { clients: 4, workers: 2, concurrency: 4, crashes: 1 / 50 },
+	lapse: { clients: 2, workers: 0, concurrency: 1, crashes: 0 },
+	queue: { clients: 4, workers: 1, concurrency: 2, crashes: 0 },
+	purge: { clients: 2, workers: 1, concurrency: 4, crashes: 0 },
+};
+
+const NAMES = Object.keys(PARTS) as EndpointName[];
+
+/** Longest waits for the last jobs, and for a webhook after the end of its job, ms. */
+const [DRAIN_MS, WEBHOOK_MS] = [150_000, 60_000];
+
+/** Between two faults, ms, at least and at most. */
+const PAUSES = [500, 12_000] as const;
+
+const AUDITORS = 64;
+const AUDIT_MS = 500;
+/** When a job of which nothing is heard is read, ms. */
+const OPEN_MS = 5000;
+
+/** Settings of the endpoints of a run. */
+export const ENDPOINTS: Endpoints = Object.fromEntries(
+	NAMES.map((name) => {
+		const kept = name === "bulk" ? BULK_MS : OTHERS_MS;
+		const settings = {
+			launcher: { type: "external" },
+			leaseMs: LEASE_MS,
+			limits: name === "queue" ? { queue: QUEUE_LIMIT, ...NO_RATES() } : "off",
+			retention: { run: kept, runsync: kept, records: 0 },
+		};
+		return [name, settings];
+	}),
+);
+
+function NO_RATES(): object {
+	const off = { per10s: "off", concurrent: "off" };
+	return { run: off, runsync: off, status: off };
+}
+
+export interface TortureOptions {
+	site: Site;
+	seed: number;
+	/** How long clients submit, ms; less when so many jobs are acknowledged. */
+	ms: number;
+	jobs?: number;
+	/** Part of the clients; 1 by default. */
+	scale?: number;
+	/** Pauses between faults, ms, at least and at most. */
+	pauses?: readonly [number, number];
+	/** Submissions may exceed the queue limit by those in flight (D23). */
+	queueSlack?: number;
+	record?: (op: Op) => void;
+	progress?: (acknowledged: number, faults: number) => void;
+}
+
+export interface Tortured {
+	acknowledged: number;
+	closed: number;
+	operations: number;
+	seconds: number;
+	/** How often what was broken. */
+	faults: Record<string, number>;
+	violations: readonly Violation[];
+}
+
+export async function torture(o: TortureOptions): Promise<Tortured> {
+	const { site, seed, scale = 1, pauses = PAUSES } = o;
+	const began = performance.now();
+	const checked = checker();
+	const tracker = track((op) => {
+		o.record?.(op);
+		checked.add(op);
+	});
+	const random = randomOf(seed);
+	const api = connect(site.urls);
+	const hooks = await receiver(tracker, randomOf(seed + 1));
+	describe(tracker, o.queueSlack ?? 0);
+
+	const submitting = new AbortController();
+	const working = new AbortController();
+	let numbers = 0;
+	let runs = 0;
+	const clients = NAMES.flatMap((name) =>
+		Array.from({ length: Math.max(1, Math.round(PARTS[name].clients * scale)) }, (_, n) =>
+			useEndpoint(
+				`${name}-client-${n}`,
+				name,
+				{ seed, api, tracker, receiver: hooks.url, nextNumber: () => (numbers += 1) },
+				submitting.signal,
+			),
+		),
+	);
+	const tokens = await tokensOf(api, site);
+	const workers = NAMES.flatMap((name) =>
+		Array.from({ length: PARTS[name].workers }, (_, n) =>
+			work(
+				`${name}-worker-${n}`,
+				{
+					...PARTS[name],
+					endpoint: name,
+					api,
+					tracker,
+					token: tokens.get(name)!,
+					random: randomOf(seed * 31 + n),
+					nextRun: () => (runs += 1),
+				},
+				working.signal,
+			),
+		),
+	);
+
+	const faults: Record<string, number> = {};
+	let lastFault = -Infinity;
+
+	async function fault(): Promise<void> {
+		if (!site.fault) return;
+		const from = performance.now();
+		const what = await site.fault(random);
+		faults[what] = (faults[what] ?? 0) + 1;
+		tracker.record({ op: "fault", by: "faults", what, result: "ok", from, to: performance.now() });
+		lastFault = from;
+	}
+
+	/** Reads the jobs that have ended before the last fault, and those long open; closes them. */
+	async function audit(): Promise<void> {
+		const now = performance.now();
+		const since = site.fault && !submitting.signal.aborted ? lastFault : now;
+		const jobs = [...tracker.jobs.values()].filter(
+			({ left, running, endedAt, met }) =>
+				left && running === 0 && (endedAt ?? met + OPEN_MS) < since,
+		);
+		let at = 0;
+		async function auditor(): Promise<void> {
+			while (at < jobs.length) {
+				const job = jobs[(at += 1) - 1]!;
+				const found = await auditJob({ api, tracker, job });
+				const isCertain = found === "missing" || (found === "ended" && !waitsFor(job));
+				if (isCertain && job.running === 0) tracker.close(job);
+			}
+		}
+		await Promise.all(Array.from({ length: AUDITORS }, auditor));
+		o.progress?.(
+			checked.counts.acknowledged,
+			Object.values(faults).reduce((a, b) => a + b, 0),
+		);
+	}
+
+	const isOver = (): boolean =>
+		performance.now() - began > o.ms ||
+		checked.counts.acknowledged >= (o.jobs ?? Infinity) ||
+		checked.violations.length > 0;
+	async function faultsGoOn(): Promise<void> {
+		while (!isOver()) {
+			await sleep(Math.min(o.ms, pauses[0] + random() * (pauses[1] - pauses[0])));
+			await fault();
+		}
+	}
+
+	async function auditsGoOn(): Promise<void> {
+		while (!isOver()) {
+			await sleep(AUDIT_MS);
+			await audit();
+		}
+	}
+
+	await Promise.all([faultsGoOn(), auditsGoOn()]);
+	submitting.abort();
+	const drained = performance.now() + DRAIN_MS;
+	await Promise.race([Promise.all(clients), sleep(DRAIN_MS, undefined, { ref: false })]);
+	await fault();
+	for (const job of tracker.jobs.values()) job.left = true;
+	while (tracker.jobs.size > 0 && performance.now() < drained) {
+		await audit();
+		await sleep(AUDIT_MS);
+	}
+	for (const job of [...tracker.jobs.values()]) tracker.close(job);
+	for (const name of NAMES) await readHealth(api, tracker, name);
+	working.abort();
+	await Promise.all(workers);
+	await hooks.end();
+	await api.close();
+	return {
+		...checked.counts,
+		seconds: Math.round((performance.now() - began) / 1000),
+		faults,
+		violations: checked.finish(),
+	};
+}
+
+function describe(tracker: Tracker, slack: number): void {
+	for (const id of NAMES) {
+		const kept = id === "bulk" ? BULK_MS : OTHERS_MS;
+		tracker.record({
+			op: "endpoint",
+			id,
+			leaseMs: LEASE_MS,
+			retentionMs: { run: kept, runsync: kept },
+			...(id === "queue" ? { queue: { limit: QUEUE_LIMIT, slack } } : {}),
+		});
+	}
+}
+
+/** A token of each endpoint, good for all of its workers. */
+async function tokensOf(api: Api, site: Site): Promise<Map<EndpointName, string>> {
+	const tokens = new Map<EndpointName, string>();
+	for (const name of NAMES) {
+		const url = site.urls()[0]!;
+		const query = `?replicas=true&url=${encodeURIComponent(url)}`;
+		const { json, text } = await api.call(`${url}/v1/endpoints/${name}/worker-env${query}`, {
+			method: "POST",
+			token: KEY,
+		});
+		if (!json?.env) throw new Error(`no token for workers of ${name}: ${text}`);
+		tokens.set(name, json.env.RUNPOD_AI_API_KEY as string);
+	}
+	return tokens;
+}
+
+/** Whether deliveries of its webhook may still arrive. */
+function waitsFor({ endedAt, deliveries, expected }: Tracked): boolean {
+	return deliveries.size < expected && performance.now() - (endedAt ?? 0) < WEBHOOK_MS;
+}
+
+async function auditJob(q: {
+	api: Api;
+	tracker: Tracker;
+	job: Tracked;
+}): Promise<"ended" | "open" | "missing"> {
+	const { api, tracker, job } = q;
+	for (let turn = 0; ; turn += 1) {
+		const url = `${api.url(turn)}/v2/${job.endpoint}/status/${job.id}`;
+		const { result, from, to, status, json } = await api.call(url);
+		const seen = result === "ok" ? seenOf(json) : undefined;
+		const shown = status === 404 ? { missing: true as const } : seen ? { seen } : {};
+		const op = { op: "read", by: "audit", job: job.id, how: "status" } as const;
+		tracker.record({ ...op, ...shown, result, from, to });
+		if (status === 404) return "missing";
+		if (seen && isEnd(seen)) {
+			job.endedAt ??= to;
+			return "ended";
+		}
+		if (result === "ok") {
+			delete job.endedAt;
+			job.met = to;
+			return "open";
+		}
+		await sleep(50);
+	}
+}
+
+async function readHealth(api: Api, tracker: Tracker, endpoint: string): Promise<void> {
+	const { result, from, to, json } = await api.call(`${api.url(0)}/v2/${endpoint}/health`);
+	const jobs = json?.jobs;
+	tracker.record({ op: "health", by: "audit", endpoint, idle: true, jobs, result, from, to });
+}

@@ -1,0 +1,76 @@
+/** The jobs of a run that are not closed yet: who knows them, and what was seen of them. */
+import type { Op } from "./history.ts";
+
+export interface Tracked {
+	id: string;
+	endpoint: string;
+	/** Its client wants nothing more of it. */
+	left: boolean;
+	/** When its end was acknowledged to its worker, or first read. */
+	endedAt?: number;
+	/** Deliveries that arrived, and how many are expected. */
+	deliveries: Set<string>;
+	expected: number;
+	/** When it was first heard of, or last found open. */
+	met: number;
+	/** How often a worker got it, and how many may still send something about it. */
+	runs: number;
+	running: number;
+}
+
+export interface Tracker {
+	/** Adds it to the history, judges it, and notes what it says about jobs. */
+	record(op: Op): void;
+	readonly jobs: ReadonlyMap<string, Tracked>;
+	/** Submitted through `/run` and not reported by a worker yet. */
+	readonly outstanding: number;
+	/** A client begins to use a job; a worker meets one. */
+	meet(id: string, endpoint: string): Tracked;
+	close(job: Tracked): void;
+}
+
+export function tracker(record: (op: Op) => void): Tracker {
+	const jobs = new Map<string, Tracked>();
+	const waiting = new Set<string>();
+
+	return {
+		jobs,
+		get outstanding() {
+			return waiting.size;
+		},
+		record(op) {
+			record(op);
+			if (op.op === "report") {
+				waiting.delete(op.job);
+				const job = jobs.get(op.job);
+				if (job && op.result === "ok") job.endedAt ??= op.to;
+			}
+			if (op.op === "submit" && op.job !== undefined && !op.seen && op.endpoint === "bulk")
+				waiting.add(op.job);
+		},
+		meet(id, endpoint) {
+			let job = jobs.get(id);
+			if (!job) {
+				const met = performance.now();
+				job = {
+					id,
+					endpoint,
+					left: true,
+					deliveries: new Set(),
+					expected: 0,
+					met,
+					runs: 0,
+					running: 0,
+				};
+				jobs.set(id, job);
+			}
+			return job;
+		},
+		close({ id }) {
+			jobs.delete(id);
+			waiting.delete(id);
+			const at = performance.now();
+			record({ op: "close", by: "audit", result: "ok", job: id, from: at, to: at });
+		},
+	};
+}

@@ -1,0 +1,294 @@
+/**
+ * A worker in this process: it speaks the worker protocol, and misbehaves as the plan says. Pings
+ * name what it holds, so that only what it drops on purpose is lost.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Api, Answer } from "./api.ts";
+import { brief } from "./history.ts";
+import type { DropOp } from "./history.ts";
+import type { Input } from "./plan.ts";
+import type { Tracked, Tracker } from "./tracker.ts";
+
+const PING_MS = 1000;
+const RETRY_MS = 30;
+
+/** How long a `late` job is left out of pings before its report, ms: longer than a lease. */
+const LATE_MS = 7000;
+const SLOW_MS = 1000;
+
+interface Run {
+	id: string;
+	take: number;
+	input: Input;
+	job: Tracked;
+	/** No worker had the job before. */
+	first: boolean;
+	/** Ended by a stop, or with the worker. */
+	over: AbortController;
+	/** Named in pings. */
+	named: boolean;
+}
+
+export interface WorkerOptions {
+	endpoint: string;
+	api: Api;
+	token: string;
+	tracker: Tracker;
+	/** Most jobs at once. */
+	concurrency: number;
+	/** Part of the takes after which it crashes. */
+	crashes: number;
+	random: () => number;
+	/** Numbers all runs of the harness. */
+	nextRun: () => number;
+}
+
+/** Works until the signal; after a crash it begins again, under its name or another one. */
+export async function work(name: string, o: WorkerOptions, signal: AbortSignal): Promise<void> {
+	for (let life = 0, id = name; !signal.aborted; life += 1) {
+		if (o.random() < 0.5) id = `${name}-${life}`;
+		await live(id, o, signal);
+	}
+}
+
+async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<void> {
+	const { endpoint, api, token, tracker } = o;
+	const held = new Map<string, Run>();
+	const dead = new AbortController();
+	const signal = AbortSignal.any([ended, dead.signal]);
+	let turn = Math.floor(o.random() * 100);
+	let free: (() => void) | undefined;
+
+	const path = (operation: string, rest = "") =>
+		`${api.url(turn)}/worker/${endpoint}/${operation}/${id}${rest}`;
+
+	function releaseRun(run: Run): void {
+		if (held.get(run.id) === run) held.delete(run.id);
+		free?.();
+	}
+
+	/** Nothing is sent about it any more. */
+	function leave(run: Run): void {
+		run.job.running -= 1;
+		releaseRun(run);
+	}
+
+	function drop(run: Run, why: DropOp["why"]): void {
+		const at = performance.now();
+		tracker.record({ op: "drop", by: id, job: run.id, why, result: "ok", from: at, to: at });
+		run.named = false;
+	}
+
+	/** Until it is acknowledged, or the worker is dead; each try is an operation of its own. */
+	async function post(
+		send: () => Promise<Answer>,
+		record: (answer: Answer) => void,
+		over: AbortSignal = signal,
+	): Promise<boolean> {
+		while (!over.aborted) {
+			const answer = await send();
+			record(answer);
+			if (answer.result === "ok") return true;
+			turn += 1;
+			await sleep(RETRY_MS);
+		}
+		return false;
+	}
+
+	async function report(run: Run, kind: "complete" | "fail", value: unknown): Promise<void> {
+		const body = kind === "complete" ? { output: value } : { error: value };
+		const text = kind === "complete" ? brief(JSON.stringify(value)) : String(value);
+		await post(
+			() =>
+				api.call(path("job-done", `/${run.id}?isStream=false`), {
+					token,
+					body: JSON.stringify(body),
+				}),
+			({ result, from, to }) =>
+				tracker.record({ op: "report", by: id, job: run.id, kind, text, result, from, to }),
+		);
+	}
+
+	const resultOf = ({ take, input }: Run, more = "") => ({
+		n: input.n,
+		run: `${id}#${take}${more}`,
+		...((input.payload?.length ?? 0) > 100 ? { payload: input.payload } : {}),
+	});
+
+	/** Results of many jobs in one post. */
+	async function reportAll(runs: readonly Run[]): Promise<void> {
+		const outputs = runs.map((run) => JSON.stringify(resultOf(run)));
+		const lines = runs.map((run, index) => `{"id":"${run.id}","output":${outputs[index]}}`);
+		const texts = outputs.map(brief);
+		await post(
+			() => api.call(path("job-done-batch"), { token, body: lines.join("\n") }),
+			({ result, from, to, json }) => {
+				for (const [index, run] of runs.entries()) {
+					const each = result === "ok" && json?.[index] !== 200 ? "unknown" : result;
+					const text = texts[index]!;
+					const op = { op: "report", by: id, job: run.id, kind: "complete", text } as const;
+					tracker.record({ ...op, result: each, from, to });
+				}
+			},
+		);
+		for (const run of runs) leave(run);
+	}
+
+	async function stream(run: Run): Promise<boolean> {
+		// Numbered posts are repeated; of others a repeat could not be told from a new chunk (D7).
+		const numbered = run.take % 2 === 0;
+		const count = run.input.chunks ?? 0;
+		for (let at = 0; at < count; ) {
+			const together = numbered ? Math.min(count - at, 1 + Math.floor(o.random() * 4)) : 1;
+			const texts = Array.from({ length: together }, (_, n) => `${run.id}:${run.take}:${at + n}`);
+			const body = texts.map((output) => JSON.stringify({ output })).join("\n");
+			const operation = together > 1 ? "job-stream-batch" : "job-stream";
+			const query = numbered ? `?chunk=${at}` : "?isStream=false";
+			for (;;) {
+				const { result, from, to } = await api.call(path(operation, `/${run.id}${query}`), {
+					token,
+					body,
+				});
+				for (const text of texts)
+					tracker.record({
+						op: "chunk",
+						by: id,
+						job: run.id,
+						take: run.take,
+						text,
+						result,
+						from,
+						to,
+					});
+				if (result === "ok") break;
+				turn += 1;
+				if (!numbered || signal.aborted || run.over.signal.aborted) break;
+				await sleep(RETRY_MS);
+			}
+			if (signal.aborted || run.over.signal.aborted) return false;
+			at += together;
+			if (o.random() < 0.3) await sleep(o.random() * 200);
+		}
+		return true;
+	}
+
+	async function execute(run: Run): Promise<void> {
+		const { work: kind } = run.input;
+		const { signal: over } = run.over;
+		if (kind === "hang") return await sleep(3_600_000, undefined, { signal: over }).catch(() => {});
+		if (kind === "slow") {
+			const body = JSON.stringify({ status: "IN_PROGRESS", output: "half" });
+			await api.call(path("job-done", `/${run.id}?isStream=false`), { token, body });
+			await sleep(SLOW_MS, undefined, { signal: over }).catch(() => {});
+		}
+		if (kind === "chunks" && !(await stream(run))) return;
+		if (kind === "late" && run.first) {
+			drop(run, "omitted");
+			await sleep(LATE_MS, undefined, { signal: over }).catch(() => {});
+		}
+		if (over.aborted) return;
+		if (kind === "fail" && run.first) return await report(run, "fail", `failed in run ${run.take}`);
+		await report(run, "complete", resultOf(run));
+		if (kind === "twice") await report(run, "complete", resultOf(run, " again"));
+	}
+
+	function begin(jobId: string, input: Input): Run {
+		const job = tracker.meet(jobId, endpoint);
+		job.runs += 1;
+		job.running += 1;
+		const over = new AbortController();
+		return { id: jobId, take: o.nextRun(), input, job, first: job.runs === 1, over, named: true };
+	}
+
+	async function take(): Promise<void> {
+		const size = o.concurrency - held.size;
+		const idle = held.size === 0;
+		const query = `?batch_size=${size}&job_in_progress=${idle ? 0 : 1}`;
+		const answer = await api.call(path("job-take-batch", query), { token, signal });
+		const { result, from, to } = answer;
+		const jobs = ((answer.json as { id: string; input: Input }[]) ?? []).map(({ id: job, input }) =>
+			begin(job, input),
+		);
+		if (jobs.length > 0 || result !== "ok")
+			tracker.record({
+				op: "take",
+				by: id,
+				endpoint,
+				size,
+				idle,
+				jobs: jobs.map(({ id: job, input, take: run }) => ({
+					id: job,
+					n: input.n,
+					input: brief(JSON.stringify(input)),
+					take: run,
+				})),
+				result,
+				from,
+				to,
+			});
+		if (result !== "ok") {
+			turn += 1;
+			if (!signal.aborted) await sleep(RETRY_MS);
+			return;
+		}
+		for (const run of jobs) held.set(run.id, run);
+		if (jobs.length > 0 && o.random() < o.crashes) {
+			for (const { job } of jobs) job.running -= 1;
+			return dead.abort();
+		}
+		const echoes = jobs.filter(({ input }) => input.work === "echo");
+		const small = echoes.filter(({ input }) => (input.payload?.length ?? 0) <= 100);
+		for (const run of jobs) if (!small.includes(run)) void execute(run).finally(() => leave(run));
+		if (small.length > 0) await reportAll(small);
+	}
+
+	async function takes(): Promise<void> {
+		while (!signal.aborted) {
+			if (held.size < o.concurrency) await take();
+			else
+				await new Promise<void>((resolve) => {
+					free = resolve;
+					signal.addEventListener("abort", () => resolve(), { once: true });
+				});
+		}
+	}
+
+	async function pings(): Promise<void> {
+		while (!signal.aborted) {
+			await sleep(PING_MS, undefined, { signal }).catch(() => {});
+			if (signal.aborted) return;
+			const named = [...held.values()].filter((run) => run.named).map((run) => run.id);
+			const { result, from, to } = await api.call(path("ping", `?job_id=${named.join(",")}`), {
+				token,
+				signal,
+			});
+			if (result !== "ok") turn += 1;
+			if (named.length > 0)
+				tracker.record({ op: "ping", by: id, endpoint, named, result, from, to });
+		}
+	}
+
+	/** A stop ends the run, whatever the job waits for. */
+	async function stops(): Promise<void> {
+		while (!signal.aborted) {
+			const answer = await api.call(path("job-stop"), { token, signal });
+			for (const job of (answer.json?.jobsToStop as string[]) ?? []) {
+				const run = held.get(job);
+				if (!run) continue;
+				drop(run, "stopped");
+				run.over.abort();
+				releaseRun(run);
+			}
+			if (answer.result !== "ok") {
+				turn += 1;
+				if (!signal.aborted) await sleep(RETRY_MS);
+			} else if (answer.status === 204) await sleep(PING_MS);
+		}
+	}
+
+	await Promise.all([takes(), pings(), stops()]);
+	for (const run of held.values()) {
+		drop(run, "crash");
+		run.over.abort();
+	}
+}
