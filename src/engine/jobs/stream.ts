@@ -4,9 +4,13 @@ import { isFinal } from "../../core/job-states.ts";
 import type { JobState } from "../../core/job-states.ts";
 import { hex, isJobId } from "../../ids.ts";
 import type { ChunkRead } from "../../store/contract/chunks.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import type { Follower } from "./live-chunks.ts";
 import type { Caller } from "./wait.ts";
+
+/** Between attempts to end a reservation, ms. */
+const PAUSE_MS = 500;
 
 /** Runs a read of chunks with the most characters that it may find (D41). */
 export type BoundedRead = <Read extends ChunkRead | undefined>(
@@ -35,22 +39,51 @@ export interface StreamPart {
 
 type Found = ChunkRead & Pick<StreamPart, "delivered">;
 
+type Reserving = Deps & Pick<JobDeps, "random" | "background">;
+
 /** The chunks that no caller got yet; moves the job's cursor once they are written. */
-export async function streamNext(d: Deps & Pick<JobDeps, "random">, q: Query): Promise<StreamPart> {
+export async function streamNext(d: Reserving, q: Query): Promise<StreamPart> {
+	const { endpoint, id } = q;
 	/** Names this request. */
 	const reader = hex(d.random(8));
+
+	async function end(delivered: boolean): Promise<void> {
+		await whenAvailable(d, () => d.store.chunks.deliver({ endpoint, id, reader, delivered }));
+		d.waiters.notify(id);
+	}
+
 	return await whenFound(d, q, async () => {
-		const { endpoint, id } = q;
-		const read = await q.bounded((maxBytes) =>
-			d.store.chunks.reserve({ endpoint, id, reader, maxBytes, now: d.now() }),
-		);
-		if (read === undefined || read.chunks.length === 0) return read;
-		const delivered = async (written: boolean): Promise<void> => {
-			await d.store.chunks.deliver({ endpoint, id, reader, delivered: written });
-			d.waiters.notify(id);
-		};
-		return { ...read, delivered };
+		try {
+			const read = await q.bounded((maxBytes) =>
+				d.store.chunks.reserve({ endpoint, id, reader, maxBytes, now: d.now() }),
+			);
+			if (read === undefined || read.chunks.length === 0) return read;
+			return { ...read, delivered: end };
+		} catch (error) {
+			// It may be stored, and this reader has no chunks of it.
+			if (error instanceof StoreUnavailable && error.unsure)
+				d.background.run(`the stream of job ${id}`, end(false));
+			throw error;
+		}
 	});
+}
+
+/**
+ * Repeats the end of a reservation through any outage of the store: until then no other reader gets
+ * chunks (D7 Delivery).
+ */
+async function whenAvailable(
+	{ clock, background: { stopped } }: Pick<JobDeps, "clock" | "background">,
+	end: () => Promise<void>,
+): Promise<void> {
+	for (;;)
+		try {
+			return await end();
+		} catch (error) {
+			if (!(error instanceof StoreUnavailable) || error.why === "closed" || stopped.aborted)
+				throw error;
+			await clock.sleep(PAUSE_MS, stopped);
+		}
 }
 
 /**
