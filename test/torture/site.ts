@@ -1,5 +1,6 @@
 /** What is tortured: servers as processes of their own with their store, and how they are broken. */
 import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +12,13 @@ import { freePort } from "../support/free-port.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { KEY, folder } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+/** They end with this process at the latest. */
+const children = new Set<ChildProcess>();
+process.on("exit", () => {
+	for (const child of children) child.kill("SIGKILL");
+});
 
 export interface Site {
 	urls(): readonly string[];
@@ -30,6 +38,9 @@ export const SETTINGS = {
 
 /** Part of the starts that are killed, and how long after their beginning at most, ms. */
 const [KILLED_STARTS, START_MS] = [0.15, 900];
+
+/** Longest time until all serve again, ms. */
+const READY_MS = 60_000;
 
 const PROGRAM = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 
@@ -65,7 +76,8 @@ async function server(q: {
 			},
 			stdio: ["ignore", "pipe", "inherit"],
 		});
-		const exited = once(child, "exit");
+		children.add(child);
+		const exited = once(child, "exit").then(() => children.delete(child));
 		const listens = new Promise<boolean>((resolve) => {
 			createInterface({ input: child.stdout! }).on("line", (line) => {
 				if (/https?:\/\//.test(line)) resolve(true);
@@ -130,19 +142,26 @@ export async function postgresSite(endpoints: Endpoints, count: number): Promise
 				store: (path) => ["--store", url, "--data-dir", join(path, "data")],
 			}),
 		);
+
+	async function breakOne(random: () => number): Promise<string> {
+		const chance = random();
+		if (chance < 0.4) {
+			await servers[Math.floor(random() * count)]!.kill(random);
+			return "kill -9 of a server";
+		}
+		if (chance < 0.7) return await killBackend(postgres, name);
+		if (chance < 0.9) await postgres.crash();
+		else await postgres.kill();
+		await postgres.start();
+		return chance < 0.9 ? "kill -9 of PostgreSQL" : "kill -9 of the postmaster";
+	}
+
 	return {
 		urls: () => servers.map((each) => each.url),
 		async fault(random) {
-			const chance = random();
-			if (chance < 0.4) {
-				await servers[Math.floor(random() * count)]!.kill(random);
-				return "kill -9 of a server";
-			}
-			if (chance < 0.7) return await killBackend(postgres, name);
-			if (chance < 0.9) await postgres.crash();
-			else await postgres.kill();
-			await postgres.start();
-			return chance < 0.9 ? "kill -9 of PostgreSQL" : "kill -9 of the postmaster";
+			const what = await breakOne(random);
+			await serving(servers);
+			return what;
 		},
 		async end() {
 			for (const each of servers) await each.end();
@@ -151,27 +170,29 @@ export async function postgresSite(endpoints: Endpoints, count: number): Promise
 	};
 }
 
-/** Longest search for a process that runs a transaction, ms. */
-const SEARCH_MS = 2000;
-
-/** Kills a process of PostgreSQL in a transaction: it ends all others and recovers. */
+/** Kills a process of PostgreSQL, if possible in a transaction: all others end, and it recovers. */
 async function killBackend(postgres: PostgresServer, name: string): Promise<string> {
-	const client = new Client({ connectionString: postgres.adminUrl("postgres") });
-	client.on("error", () => {});
-	await client.connect();
-	const until = performance.now() + SEARCH_MS;
-	try {
-		for (;;) {
+	const pid = await until("a session to kill", async () => {
+		const client = new Client({ connectionString: postgres.adminUrl("postgres") });
+		client.on("error", () => {});
+		await client.connect();
+		try {
 			const { rows } = await client.query<{ pid: number }>(
-				"SELECT pid FROM pg_stat_activity WHERE datname = $1 AND (xact_start IS NOT NULL OR $2) " +
-					"ORDER BY random() LIMIT 1",
-				[name, performance.now() > until],
+				"SELECT pid FROM pg_stat_activity WHERE datname = $1 " +
+					"ORDER BY xact_start IS NULL, random() LIMIT 1",
+				[name],
 			);
-			if (!rows[0]) continue;
-			process.kill(rows[0].pid, "SIGKILL");
-			return "kill -9 of a session";
+			return rows[0]?.pid;
+		} finally {
+			await client.end().catch(() => {});
 		}
-	} finally {
-		await client.end().catch(() => {});
-	}
+	});
+	process.kill(pid, "SIGKILL");
+	return "kill -9 of a session";
+}
+
+/** Resolves when all of them serve. */
+async function serving(servers: readonly Server[]): Promise<void> {
+	for (const { url } of servers)
+		await until(`${url} to be ready`, async () => (await fetch(`${url}/readyz`)).ok, READY_MS);
 }
