@@ -43,6 +43,8 @@ export interface EndpointTerms {
 	/** Its queue limit, and by how many it may be exceeded (D23). */
 	queue?: { limit: number; slack: number };
 	workersMax?: number;
+	/** Several servers: a post of chunks that is repeated at another one is stored twice (D7). */
+	repeats?: true;
 }
 
 export interface SubmitOp extends Timed {

@@ -155,6 +155,26 @@ describe("histories without a bug", () => {
 				.close(),
 		],
 		[
+			"a repeated post at another server",
+			history()
+				.endpoint({ repeats: true })
+				.submit()
+				.take()
+				.add("chunk", { ...chunk("a"), result: "unknown" })
+				.add("chunk", chunk("a"))
+				.report()
+				.read(ENDED)
+				.add("events", {
+					start: 0,
+					chunks: [
+						[0, "a"],
+						[1, "a"],
+					],
+					seen: ENDED,
+				})
+				.close(),
+		],
+		[
 			"webhooks, one twice",
 			hooked().add("webhook", webhook("d1")).add("webhook", webhook("d1")).close(),
 		],

@@ -70,6 +70,11 @@ const whole: JobRule = (job) => {
 	return [];
 };
 
+/** Its post had no answer and was repeated, perhaps at another server. */
+function mayRepeat({ terms, chunks }: JobHistory, text: string): boolean {
+	return terms.repeats === true && chunks.some((op) => op.text === text && op.result !== "ok");
+}
+
 /** The run whose report is the result, where only one can be. */
 function winner(job: JobHistory, read: EventsOp): Attempt | undefined {
 	const winners = job
@@ -81,7 +86,7 @@ function winner(job: JobHistory, read: EventsOp): Attempt | undefined {
 function inOrder({ chunks }: Attempt, texts: readonly string[], read: EventsOp): Found | undefined {
 	// A repeat of a post has its text again.
 	const order = [...new Set(chunks.map(({ text }) => text))].filter((text) => texts.includes(text));
-	const there = texts.filter((text) => order.includes(text));
+	const there = [...new Set(texts)].filter((text) => order.includes(text));
 	return order.join() === there.join()
 		? undefined
 		: found("chunks", "the chunks of a run are in another order", ...chunks, read);

@@ -1,0 +1,213 @@
+/** The checker finds bugs that are planted in the store of a running service. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { startApp } from "../../src/compose.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { eventBus } from "../../src/events.ts";
+import type { Store } from "../../src/store/contract/store.ts";
+import { openStore } from "../../src/stores.ts";
+import { KEY, folder } from "../support/service.ts";
+import type { EndpointName } from "./plan.ts";
+import { SETTINGS } from "./site.ts";
+import { ENDPOINTS, torture } from "./torture.ts";
+
+const MS = 12_000;
+const SCALE = 0.1;
+
+type Plant = (store: Store) => { [Group in keyof Store]?: Partial<Store[Group]> };
+
+/** True at every `n`th call. */
+function every(n: number): () => boolean {
+	let calls = 0;
+	return () => (calls += 1) % n === 0;
+}
+
+/** Rules broken by a service with such a store, used for at most {@link MS}. */
+async function rulesOf(plant: Plant, names: readonly EndpointName[], ms = MS): Promise<string[]> {
+	const place = folder();
+	const config = join(place.path, "sluice.yaml");
+	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
+	writeFileSync(config, file);
+	const loaded = loadConfig({
+		flags: { config, port: "0", store: `sqlite:${join(place.path, "s.db")}`, "drain-timeout": "0" },
+		env: { SLUICE_API_KEY: KEY },
+		cwd: place.path,
+		readFile: () => file,
+	});
+	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+	const app = await startApp(loaded.config, {
+		clock: systemClock,
+		events: eventBus(),
+		env: process.env,
+		async open(q) {
+			const store = await openStore(q);
+			const planted = Object.entries(plant(store)).map(([group, operations]) => [
+				group,
+				{ ...(store[group as keyof Store] as object), ...(operations as object) },
+			]);
+			return { ...store, ...Object.fromEntries(planted) } as Store;
+		},
+	});
+	try {
+		const site = { urls: () => [app.url], end: () => Promise.resolve() };
+		const { violations } = await torture({ site, seed: 1, ms, scale: SCALE, names });
+		return violations.map(({ rule }) => rule);
+	} finally {
+		await app.stop();
+		place.remove();
+	}
+}
+
+it("a service without a bug breaks no rule", { timeout: 60_000 }, async () => {
+	expect(await rulesOf(() => ({}), ["bulk", "purge", "queue"], 1500)).toEqual([]);
+});
+
+it.each<[string, string, EndpointName, Plant]>([
+	[
+		"acknowledged-exists",
+		"acknowledges a job that it does not store",
+		"bulk",
+		({ jobs }) => {
+			const lies = every(40);
+			return {
+				jobs: {
+					insert: async (q) =>
+						await jobs.insert(
+							lies() ? { ...q, submission: { ...q.submission, endpoint: "x" } } : q,
+						),
+				},
+			};
+		},
+	],
+	[
+		"acknowledged-exists",
+		"lets results expire at once",
+		"bulk",
+		({ jobs }) => ({
+			jobs: { insert: (q) => jobs.insert({ ...q, submission: { ...q.submission, retainMs: 1 } }) },
+		}),
+	],
+	[
+		"acknowledged-result",
+		"acknowledges a result that it does not store",
+		"bulk",
+		({ jobs }) => {
+			const lies = every(20);
+			return {
+				jobs: {
+					report: async (q) =>
+						lies() ? { ok: false, why: "state" as const } : await jobs.report(q),
+				},
+			};
+		},
+	],
+	[
+		"one-job-per-request",
+		"forgets idempotency keys",
+		"bulk",
+		({ jobs }) => ({ jobs: { insert: ({ idempotency: _, ...q }) => jobs.insert(q) } }),
+	],
+	[
+		"one-attempt-at-a-time",
+		"hands a job out twice",
+		"bulk",
+		({ jobs }) => {
+			const again = every(5);
+			return {
+				jobs: {
+					async claim(q) {
+						const claim = await jobs.claim(q);
+						return again() ? { ...claim, jobs: [...claim.jobs, ...claim.jobs] } : claim;
+					},
+				},
+			};
+		},
+	],
+	[
+		"input-unchanged",
+		"hands out another input",
+		"bulk",
+		({ jobs }) => ({
+			jobs: {
+				async claim(q) {
+					const claim = await jobs.claim(q);
+					const changed = (input: unknown) => String(input).replace('"payload":"x', '"payload":"y');
+					return {
+						...claim,
+						jobs: claim.jobs.map((each) => ({ ...each, input: changed(each.input) })),
+					};
+				},
+			},
+		}),
+	],
+	[
+		"output-of-one-attempt",
+		"stores another result",
+		"bulk",
+		({ jobs }) => ({
+			jobs: { report: (q) => jobs.report({ ...q, outcome: { ...q.outcome, output: '"x"' } }) },
+		}),
+	],
+	[
+		"health",
+		"counts a job too many",
+		"bulk",
+		({ jobs }) => ({
+			jobs: {
+				async counts(q) {
+					const counts = await jobs.counts(q);
+					return { ...counts, completed: counts.completed + 1 };
+				},
+			},
+		}),
+	],
+	[
+		"queue-limit",
+		"does not limit the queue",
+		"queue",
+		({ jobs }) => ({ jobs: { insert: ({ queueBound: _, ...q }) => jobs.insert(q) } }),
+	],
+	[
+		"purge-count",
+		"counts a purged job too many",
+		"purge",
+		({ jobs }) => ({ jobs: { purge: async (q) => (await jobs.purge(q)) + 1 } }),
+	],
+	[
+		"deadlines",
+		"lets jobs run too long",
+		"mixed",
+		({ jobs }) => ({
+			jobs: {
+				insert: ({ submission, ...q }) => {
+					const executionTimeoutMs = submission.executionTimeoutMs + 700;
+					return jobs.insert({ ...q, submission: { ...submission, executionTimeoutMs } });
+				},
+			},
+		}),
+	],
+	[
+		"chunks",
+		"loses a chunk",
+		"stream",
+		({ chunks }) => {
+			const loses = every(9);
+			return {
+				chunks: { append: (q) => chunks.append(loses() ? { ...q, chunks: [] } : q) },
+			};
+		},
+	],
+	[
+		"chunks",
+		"delivers chunks again",
+		"stream",
+		({ chunks }) => ({
+			chunks: { deliver: (q) => chunks.deliver({ ...q, delivered: false }) },
+		}),
+	],
+])("%s: a service that %s", { timeout: 60_000 }, async (rule, _, name, plant) => {
+	const ms = rule === "health" || rule === "purge-count" ? 1500 : MS;
+	expect(await rulesOf(plant, [name], ms)).toContain(rule);
+});
