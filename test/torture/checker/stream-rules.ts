@@ -54,8 +54,8 @@ function complete(job: JobHistory): EventsOp[] {
 const whole: JobRule = (job) => {
 	for (const read of complete(job)) {
 		const texts = read.chunks.map(([, text]) => text);
-		if (new Set(texts).size < texts.length)
-			return [found("chunks", "a chunk is there twice", read)];
+		const twice = texts.find((text, at) => texts.indexOf(text) < at && !mayRepeat(job, text));
+		if (twice) return [found("chunks", `chunk ${twice} is there twice`, read)];
 		const posted = new Set(job.chunks.map(({ text }) => text));
 		const foreign = texts.find((text) => !posted.has(text));
 		if (foreign) return [found("chunks", `no worker posted ${foreign}`, read)];
