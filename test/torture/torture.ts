@@ -188,7 +188,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		checked.counts.acknowledged >= (o.jobs ?? Infinity) ||
 		checked.violations.length > 0;
 	async function faultsGoOn(): Promise<void> {
-		while (!isOver()) {
+		while (site.fault && !isOver()) {
 			await sleep(Math.min(o.ms, pauses[0] + random() * (pauses[1] - pauses[0])));
 			await fault();
 		}
