@@ -114,7 +114,7 @@ it.each<[string, string, EndpointName, Plant]>([
 		"one-job-per-request",
 		"forgets idempotency keys",
 		"bulk",
-		({ jobs }) => ({ jobs: { insert: ({ idempotency: _, ...q }) => jobs.insert(q) } }),
+		({ jobs }) => ({ jobs: { insert: (q) => jobs.insert({ ...q, idempotency: undefined }) } }),
 	],
 	[
 		"one-attempt-at-a-time",
@@ -174,7 +174,7 @@ it.each<[string, string, EndpointName, Plant]>([
 		"queue-limit",
 		"does not limit the queue",
 		"queue",
-		({ jobs }) => ({ jobs: { insert: ({ queueBound: _, ...q }) => jobs.insert(q) } }),
+		({ jobs }) => ({ jobs: { insert: (q) => jobs.insert({ ...q, queueBound: undefined }) } }),
 	],
 	[
 		"purge-count",

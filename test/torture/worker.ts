@@ -135,7 +135,7 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 	}
 
 	async function stream(run: Run): Promise<boolean> {
-		// Numbered posts are repeated; of others a repeat could not be told from a new chunk (D7).
+		// Numbered posts are repeated; of others a repeat could be taken for a new chunk (D7).
 		const numbered = run.take % 2 === 0;
 		const count = run.input.chunks ?? 0;
 		for (let at = 0; at < count; ) {

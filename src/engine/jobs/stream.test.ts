@@ -79,7 +79,7 @@ it("D7: one that was not made needs no end", async () => {
 	expect(ended).toEqual([]);
 });
 
-it("D34: a stop does not wait for a store that is away", async () => {
+it("D34: a stop does not wait for an unavailable store", async () => {
 	const { clock, faults, background, read } = stream({ reserve: 1, deliver: 9, unsure: true });
 	await expect(read()).rejects.toBeInstanceOf(StoreUnavailable);
 	await clock.advance(0);

@@ -134,7 +134,7 @@ export const webhooks: JobRule = (job) => {
 	const bodies = new Map<string, Seen>();
 	for (const each of job.webhooks) {
 		const before = bodies.get(each.delivery);
-		if (!wanted) return [found("webhook-per-end", "a webhook that nobody asked for", each)];
+		if (!wanted) return [found("webhook-per-end", "a webhook that was not requested", each)];
 		if (before && JSON.stringify(before) !== JSON.stringify(each.seen))
 			return [found("webhook-per-end", "attempts of one delivery differ", ...job.webhooks)];
 		if (!isEnd(each.seen))

@@ -1,6 +1,6 @@
 /**
  * Rules of a job's chunks (D7): in order, none lost, none twice. A chunk's text names its run, so
- * that those of a lost run are told from those of the run that ended the job.
+ * that those of a lost run are not taken for those of the run that ended the job.
  */
 import type { Chunks, EventsOp, StreamOp } from "../history.ts";
 import { over } from "./job-history.ts";

@@ -1,0 +1,103 @@
+/** The checker finds nothing in histories without a bug. */
+import { describe, expect, it } from "vitest";
+import type { Op } from "../history.ts";
+import {
+	ENDED,
+	TIMED_OUT,
+	history,
+	rulesOf,
+	queued,
+	cancelled,
+	begun,
+	ended,
+	chunk,
+	streamed,
+	webhook,
+	hooked,
+	failed,
+	timed,
+	idleHealth,
+} from "./made-history.ts";
+
+describe("histories without a bug", () => {
+	it.each<[string, { ops: readonly Op[] }]>([
+		["a job that completes", ended().close()],
+		[
+			"a retry of a failed one",
+			failed().add("retry").take({ by: "w2" }).report({ by: "w2" }).read(ENDED).close(),
+		],
+		["a result read while it expires", ended().read(undefined, 60_000).close()],
+		[
+			"a submission without an answer whose job runs",
+			history()
+				.endpoint()
+				.submit({ result: "unknown", job: undefined! })
+				.take()
+				.report()
+				.read(ENDED)
+				.close(),
+		],
+		[
+			"a lost run",
+			begun()
+				.add("drop", { by: "w1", why: "crash" })
+				.take({ by: "w2" })
+				.report({ by: "w2" })
+				.read(ENDED)
+				.close(),
+		],
+		[
+			"a late report of a lost run",
+			begun()
+				.add("drop", { by: "w1", why: "omitted" })
+				.take({ by: "w2", at: 20_000 })
+				.report({ text: '"late"' })
+				.report({ by: "w2" })
+				.read(ENDED)
+				.close(),
+		],
+		["a timeout", timed().read(TIMED_OUT, 6100).close()],
+		[
+			"chunks",
+			streamed()
+				.add("events", {
+					start: 0,
+					chunks: [
+						[0, "a"],
+						[1, "b"],
+					],
+					seen: ENDED,
+				})
+				.add("stream", { next: 2, chunks: ["a", "b"] })
+				.add("stream", { next: 2, chunks: [] })
+				.close(),
+		],
+		[
+			"a repeated post at another server",
+			history()
+				.endpoint({ repeats: true })
+				.submit()
+				.take()
+				.add("chunk", { ...chunk("a"), result: "unknown" })
+				.add("chunk", chunk("a"))
+				.report()
+				.read(ENDED)
+				.add("events", {
+					start: 0,
+					chunks: [
+						[0, "a"],
+						[1, "a"],
+					],
+					seen: ENDED,
+				})
+				.close(),
+		],
+		[
+			"webhooks, one twice",
+			hooked().add("webhook", webhook("d1")).add("webhook", webhook("d1")).close(),
+		],
+		["a purge", history().endpoint().submit().add("purge", { removed: 1 }).read(undefined).close()],
+		["counts", ended().close().add("health", idleHealth({}))],
+		["a full queue", cancelled(queued(4).submit({ n: 9, job: undefined!, result: "fail" }), 4)],
+	])("%s", (_, made) => expect(rulesOf(made)).toEqual([]));
+});
