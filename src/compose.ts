@@ -116,6 +116,10 @@ export async function startApp(
 	if (secret === undefined && address.kind === "sqlite")
 		events.on("secrets.resealed", () => removePreviousKey(address.path));
 	const budgets = budgetMeters(config.budgets);
+	const logFiles = workerLogs(
+		[...table.keys()].map((name) => join(logs, name)),
+		clock,
+	);
 	const engine = createEngine({
 		budgets,
 		pauseMs: o.pauseMs,
@@ -126,7 +130,7 @@ export async function startApp(
 		events,
 		apiKey: config.apiKey,
 		launchers: table,
-		workerLogs: workerLogs([...table.keys()].map((name) => join(logs, name))),
+		workerLogs: logFiles,
 		sealKeys,
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
@@ -175,6 +179,7 @@ export async function startApp(
 			async stop() {
 				const lingerMs = engine.cluster.others() ? LINGER_MS : 0;
 				await engine.stop({ drainMs: config.drainMs });
+				logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
 				await store.close();
 				folder?.close();

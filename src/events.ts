@@ -56,6 +56,8 @@ export interface Events {
 		id: string;
 		state: JobState;
 		ranMs?: number;
+		/** That reported it. */
+		worker?: string;
 		elsewhere?: true;
 	};
 	/** The worker of a job sent a progress value. */

@@ -76,6 +76,12 @@ export function clock(at: number, now: number): string {
 		: `${DAY.format(date)} ${CLOCK.format(date)}`;
 }
 
+/** The time of day to the millisecond. */
+export function timeOfDay(at: string): string {
+	const date = new Date(at);
+	return `${CLOCK.format(date)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
 /** The whole moment, for titles. */
 export const moment = (at: number): string => FULL.format(new Date(at));
 

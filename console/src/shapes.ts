@@ -9,7 +9,13 @@ export type { ConsoleSession } from "../../src/api/sessions.ts";
 export type { Metrics, Overview, Series } from "../../src/api/metrics.ts";
 export type { AuditEntry } from "../../src/api/audit.ts";
 export type { Delivery, Receiver } from "../../src/api/webhooks.ts";
-export type { EndedWorker, LogLine, Worker, WorkerReason } from "../../src/api/workers.ts";
+export type {
+	EndedWorker,
+	FoundLine,
+	LogLine,
+	Worker,
+	WorkerReason,
+} from "../../src/api/workers.ts";
 export type { DeliveryState } from "../../src/core/delivery.ts";
 export type { JobState } from "../../src/core/job-states.ts";
 export type { Scope } from "../../src/core/key-request.ts";

@@ -59,7 +59,8 @@ export const JOB_TEXTS = {
 		stream: "Stream",
 		chunks: (count: number) => `${count} ${count === 1 ? "chunk" : "chunks"}`,
 		logs: "Worker log of this job",
-		onlyIts: "Lines that the worker's SDK attributes to this job.",
+		onlyIts:
+			"Lines that the worker wrote while it held only this job, or that its SDK attributes to it.",
 		wholeLog: "All lines of the worker",
 		timeline: "Timeline",
 		operation: "Submitted by",
@@ -98,10 +99,14 @@ export const JOB_TEXTS = {
 	},
 	log: {
 		of: (worker: string) => `Log of ${worker}`,
-		search: "Search lines",
+		search: "Search all kept lines",
+		everyWorker: "All workers",
+		download: "Download",
+		hits: (count: number) =>
+			count === 0 ? "No matching lines." : `${count} matching ${count === 1 ? "line" : "lines"}.`,
+		moreHits: (count: number) => `The last ${count} matching lines; there are more.`,
 		follow: "Follow",
 		quiet: "No lines yet.",
-		noHit: "No matching lines.",
 		none: "No log is available: the worker is external, or it ended long ago.",
 		states: {
 			off: "",

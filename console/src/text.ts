@@ -282,6 +282,8 @@ export const T = {
 			resumeEndpoint: "Resume endpoint",
 			renewWebhookSecret: "Create webhook secret",
 			workerEnv: "Create worker token",
+			startWorkers: "Start workers again",
+			createBackup: "Create backup",
 			stopWorker: "Stop worker",
 			drainHost: "Drain host",
 			resumeHost: "Resume host",

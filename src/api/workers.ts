@@ -2,7 +2,7 @@
 import { flag, text, whole } from "./params.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, EXAMPLE, MOMENT, TEXT, list } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, list } from "./schema.ts";
 import type { Static } from "./schema.ts";
 
 /** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
@@ -74,7 +74,7 @@ export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7
 export const LOG_LINE = {
 	type: "object",
 	required: ["text", "position"],
-	properties: { text: TEXT, position: COUNT, job: TEXT, level: TEXT },
+	properties: { text: TEXT, position: COUNT, time: MOMENT, job: TEXT, level: TEXT },
 } as const;
 export type LogLine = Static<typeof LOG_LINE>;
 
@@ -84,11 +84,12 @@ export const TAIL = whole("tail", {
 	default: 100,
 	description: "Start with this many of the last lines.",
 });
+export const WHOLE = flag("whole", "Start with the first line that is kept.");
 export const FOLLOW = flag("follow", "Continue with what the worker writes, until it has exited.");
 export const JOB_FILTER = text(
 	"job",
 	100,
-	"Only lines that the worker's SDK ascribes to this job.",
+	"Only lines of this job: those that the worker's SDK ascribes to it, and all it wrote while it held only this one.",
 );
 
 export const LIST_WORKERS = route({
@@ -128,14 +129,14 @@ export const WORKER_LOGS = route({
 	summary: "The output of a launched worker: the last lines, then new ones.",
 	answer: {
 		description:
-			"One object per line: {text, position}, with job and level when the worker's SDK provides " +
-			"them. A very long line is split.",
+			"One object per line: {text, position}; time: when it was written, within 0.2 s; job: what the " +
+			"worker's SDK ascribes it to, or the only job it held; level: the SDK's. A very long line is split.",
 		media: "application/x-ndjson",
 		events:
 			"one event per line, with its position as id, which Last-Event-ID resumes after; end at the end",
 	},
 	errors: ["worker_not_found"],
-	query: [TAIL, FOLLOW, JOB_FILTER],
+	query: [TAIL, WHOLE, FOLLOW, JOB_FILTER],
 });
 
 export const START_WORKERS = route({
@@ -150,6 +151,54 @@ export const START_WORKERS = route({
 	errors: ["workers_external", "not_ready"],
 });
 
+export const SEARCH = {
+	...text("search", 200, "Only lines with this text, in any case of letters."),
+	default: "",
+};
+export const WORKER_LINES = text("worker", 128, "Only lines of this worker.");
+export const LINES = whole("limit", {
+	minimum: 1,
+	maximum: 1000,
+	default: 100,
+	description: "At most this many lines.",
+});
+
+const FOUND_LINE = {
+	...LOG_LINE,
+	required: ["worker", ...LOG_LINE.required],
+	properties: { worker: TEXT, ...LOG_LINE.properties },
+} as const;
+export type FoundLine = Static<typeof FOUND_LINE>;
+
+export const SEARCH_LOGS = route({
+	methods: ["GET"],
+	path: "/v1/endpoints/:endpoint/logs",
+	access: "admin",
+	name: "searchLogs",
+	summary: "Lines in all kept logs of the endpoint's launched workers, ended ones too.",
+	answer: {
+		description: "The newest lines, newest first; more: there are others that match.",
+		schema: {
+			type: "object",
+			required: ["lines", "more"],
+			properties: { lines: list(FOUND_LINE), more: FLAG },
+		},
+		example: {
+			lines: [
+				{
+					worker: EXAMPLE.worker,
+					text: "loading model",
+					position: 14,
+					time: EXAMPLE.at,
+					job: EXAMPLE.job,
+				},
+			],
+			more: false,
+		},
+	},
+	query: [SEARCH, WORKER_LINES, JOB_FILTER, LINES],
+});
+
 export const STOP_WORKER = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/workers/:worker/stop",
@@ -161,4 +210,10 @@ export const STOP_WORKER = route({
 	errors: ["worker_gone", "worker_not_launched"],
 });
 
-export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, START_WORKERS, WORKER_LOGS, STOP_WORKER] as const;
+export const WORKER_ADMIN_ROUTES = [
+	LIST_WORKERS,
+	START_WORKERS,
+	WORKER_LOGS,
+	SEARCH_LOGS,
+	STOP_WORKER,
+] as const;

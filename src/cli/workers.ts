@@ -1,5 +1,6 @@
 /** `sluice workers`: workers and their logs (D36). */
-import type { Action, CommandGroup } from "./command.ts";
+import { CliError } from "./errors.ts";
+import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { path, queryOf } from "./service-client.ts";
 import type { ServiceClient } from "./service-client.ts";
@@ -24,6 +25,9 @@ interface EndedWorker {
 	endedAt: string;
 	message: string;
 }
+
+/** Characters of a time in ISO 8601. */
+const TIME_LENGTH = 24;
 
 const list: Action = {
 	name: "list",
@@ -117,30 +121,70 @@ const start: Action = {
 
 const logs: Action = {
 	name: "logs",
-	args: ["ENDPOINT", "WORKER"],
-	summary: "print the log of a launched worker, also after it has exited",
+	args: ["ENDPOINT", "[WORKER]"],
+	summary:
+		"print the log of a launched worker, or the last lines of all, also after they have exited",
 	flags: {
+		search: {
+			value: "TEXT",
+			summary: "only lines with this text, of all that is kept; newest last",
+		},
+		timestamps: { short: "t", summary: "begin each line with its time" },
+		whole: { summary: "start with the first line that is kept" },
 		follow: { short: "f", summary: "print new lines until the worker exits" },
 		tail: { value: "N", summary: "start with the last N lines, 0 to 10000 (default 100)" },
 		job: { value: "JOB", summary: "only lines that the worker's SDK marks with this job" },
 		json: { summary: "print each line as JSON, with all its fields" },
 	},
-	examples: ["sluice workers logs hello hello-dcc00034eac5 -f"],
-	async run({ args, flags, service }) {
-		const [endpoint = "", worker = ""] = args;
-		const query = queryOf(flags, ["follow", "tail", "job"]);
+	examples: [
+		"sluice workers logs hello hello-dcc00034eac5 -f",
+		"sluice workers logs hello --search 'out of memory' -t",
+	],
+	async run(input) {
+		const { args, flags, service } = input;
+		const [endpoint = "", worker] = args;
+		if (flags["search"] !== undefined || worker === undefined) return await found(input, worker);
+		const query = queryOf(flags, ["follow", "tail", "whole", "job"]);
 		const url = path`/v1/endpoints/${endpoint}/workers/${worker}/logs?${query}`;
 		for await (const line of service.streamLines(url)) {
-			const text = flags["json"] ? line : logText((JSON.parse(line) as { text: string }).text);
-			process.stdout.write(`${text}\n`);
+			process.stdout.write(`${flags["json"] ? line : logText(JSON.parse(line) as Line, flags)}\n`);
 		}
 		return 0;
 	},
 };
 
-/** On a terminal only colours of what the worker wrote; unchanged into a file or a program. */
-function logText(text: string): string {
-	return process.stdout.isTTY ? printableLines(afterReturns(text), { colours: true }) : text;
+/** Of all workers of the endpoint, or of one. */
+async function found(
+	{ args: [endpoint = ""], flags, service }: ActionInput,
+	worker: string | undefined,
+): Promise<number> {
+	if (flags["follow"] !== undefined)
+		throw new CliError(
+			"--follow needs a WORKER, and no --search: sluice workers list prints them.",
+		);
+	const query = queryOf({ ...flags, limit: flags["tail"] }, ["search", "job", "limit"]);
+	if (worker !== undefined) query.set("worker", worker);
+	const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
+	for (const line of (json as { lines: Line[] }).lines.toReversed()) {
+		const text = flags["json"]
+			? JSON.stringify(line)
+			: `${worker === undefined ? `${line.worker}  ` : ""}${logText(line, flags)}`;
+		process.stdout.write(`${text}\n`);
+	}
+	return 0;
+}
+
+interface Line {
+	worker?: string;
+	text: string;
+	time?: string;
+}
+
+/** Colours of what the worker wrote only on a terminal, and nothing else that controls one. */
+function logText({ text, time }: Line, flags: ActionInput["flags"]): string {
+	const shown = printableLines(afterReturns(text), { colours: process.stdout.isTTY });
+	if (flags["timestamps"] === undefined) return shown;
+	return `${time ?? " ".repeat(TIME_LENGTH)} ${shown}`;
 }
 
 const stop: Action = {

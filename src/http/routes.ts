@@ -65,6 +65,7 @@ const HANDLERS: Handlers = {
 	listWorkers: workers.list,
 	startWorkers: workers.start,
 	workerLogs: logs.logs,
+	searchLogs: logs.search,
 	stopWorker: workers.stop,
 	endpointMetrics: metrics.metrics,
 	endpointDemand: metrics.demand,

@@ -23,6 +23,7 @@
  * Times are in ms. The clock is a parameter.
  */
 import type { LauncherSettings } from "../core/endpoint.ts";
+import type { LogMarks } from "./log-marks.ts";
 import type { HostView } from "../core/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
 
@@ -171,6 +172,10 @@ export interface LogLine {
 	text: string;
 	/** Byte offset after the line. */
 	position: number;
+	/** When it was written, ms since the epoch, where that is known. */
+	time?: number;
+	/** The job, if the worker held one alone. */
+	job?: string;
 }
 
 /** In the order of writing. */
@@ -188,4 +193,8 @@ export interface WorkerLogs {
 	read(q: { workerId: string; from: number; whole: boolean }): Promise<LogPart | undefined>;
 	/** The first and last kept position. */
 	extent(workerId: string): Promise<{ first: number; last: number } | undefined>;
+	/** Ids of workers of which something is kept, the one that wrote last first. */
+	list(): Promise<string[]>;
+	/** Times and jobs of what a worker writes are noted from its start to its end. */
+	marks: Pick<LogMarks, "watch" | "hold" | "end" | "close">;
 }

@@ -70,6 +70,11 @@ export function startPath(path: string): string {
 	return `${path}.start`;
 }
 
+/** Times and jobs of lines (`log-marks.ts`). */
+export function marksPath(path: string): string {
+	return `${path}.marks`;
+}
+
 /** Bytes written before the last rotation. */
 export function startOf(path: string): number {
 	try {
@@ -109,25 +114,40 @@ export async function pruneLogs(
 	bytes = KEPT_BYTES,
 ): Promise<void> {
 	const inUse = new Set([...running].map((id) => logPath(logDir, id)));
-	const names = await readdir(logDir).catch(() => []);
-	const paths = names
-		.filter((name) => /^worker-.*\.log$/.test(name))
-		.map((name) => join(logDir, name))
-		.filter((path) => !inUse.has(path));
-	const logs = await Promise.all(
-		paths.map(async (path) => ({
-			path,
-			changed: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0,
-			size: (await sizeOf(path)) + (await sizeOf(`${path}.old`)),
-		})),
-	);
+	const logs = (await logsIn(logDir)).filter(({ path }) => !inUse.has(path));
 	logs.sort((a, b) => b.changed - a.changed);
 	let kept = 0;
 	for (const { path, changed, size } of logs) {
 		kept += size;
 		if (now - changed <= KEPT_MS && kept <= bytes) continue;
-		for (const each of [path, `${path}.old`, startPath(path)]) await rm(each, { force: true });
+		for (const each of [path, `${path}.old`, startPath(path), marksPath(path)])
+			await rm(each, { force: true });
 	}
+}
+
+/** The logs of a folder; `changed`: ms since the epoch. */
+export async function logsIn(
+	logDir: string,
+): Promise<{ path: string; workerId: string; changed: number; size: number }[]> {
+	const names = await readdir(logDir).catch(() => []);
+	return await Promise.all(
+		names.flatMap((name) => {
+			const id = /^worker-(.*)\.log$/.exec(name)?.[1];
+			return id === undefined ? [] : [kept(join(logDir, name), decodeURIComponent(id))];
+		}),
+	);
+}
+
+async function kept(
+	path: string,
+	workerId: string,
+): Promise<{ path: string; workerId: string; changed: number; size: number }> {
+	return {
+		path,
+		workerId,
+		changed: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0,
+		size: (await sizeOf(path)) + (await sizeOf(`${path}.old`)),
+	};
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -3,9 +3,11 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { boundLog, logPath } from "./log-files.ts";
 import { LINE_BYTES, workerLogs } from "./worker-logs.ts";
 
+const clock = manualClock();
 let folder: string;
 let path: string;
 beforeEach(() => {
@@ -15,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const read = (from = 0, whole = false) =>
-	workerLogs([join(folder, "absent"), folder]).read({ workerId: "w", from, whole });
+	workerLogs([join(folder, "absent"), folder], clock).read({ workerId: "w", from, whole });
 
 /** All text from a position on, and how many reads it took. */
 async function readAll(from = 0): Promise<{ texts: string[]; reads: number }> {
@@ -31,7 +33,7 @@ async function readAll(from = 0): Promise<{ texts: string[]; reads: number }> {
 describe("worker logs", () => {
 	it("knows nothing of a worker without a log", async () => {
 		expect(await read()).toBeUndefined();
-		expect(await workerLogs([folder]).extent("w")).toBeUndefined();
+		expect(await workerLogs([folder], clock).extent("w")).toBeUndefined();
 	});
 
 	it("returns each line with the position after it, and continues there", async () => {
@@ -80,7 +82,7 @@ describe("worker logs", () => {
 			{ text: "three", position: 14 },
 			{ text: "four", position: 19 },
 		]);
-		expect(await workerLogs([folder]).extent("w")).toEqual({ first: 0, last: 19 });
+		expect(await workerLogs([folder], clock).extent("w")).toEqual({ first: 0, last: 19 });
 		expect(boundLog(path, 4)).toBe(true);
 		appendFileSync(path, "five\n");
 		expect((await readAll()).texts, "of the rotated files only the last is kept").toEqual([
@@ -88,7 +90,7 @@ describe("worker logs", () => {
 			"four",
 			"five",
 		]);
-		expect(await workerLogs([folder]).extent("w")).toEqual({ first: 11, last: 24 });
+		expect(await workerLogs([folder], clock).extent("w")).toEqual({ first: 11, last: 24 });
 	});
 
 	it("reads from the end when a position is beyond it", async () => {

@@ -1,8 +1,11 @@
 /** Reads log files of managed workers, running or ended, across rotations. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { LogLine, LogPart, WorkerLogs } from "./launcher.ts";
-import { logPath, startOf } from "./log-files.ts";
+import { logMarks, markAt, readMarks } from "./log-marks.ts";
+import type { Mark } from "./log-marks.ts";
+import { logPath, logsIn, marksPath, startOf } from "./log-files.ts";
+import type { Clock } from "../clock.ts";
 
 /** Bytes per read. */
 const WINDOW_BYTES = 64 * 1024;
@@ -20,9 +23,15 @@ interface Segment {
 }
 
 /** `folders`: one per launcher. */
-export function workerLogs(folders: readonly string[]): WorkerLogs {
+export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs {
+	const marks = logMarks(folders, clock);
+	const marksOf = cachedMarks();
+
 	/** Opens a worker's files, older first. `read` is synchronous: no rotation in between. */
-	function opened<T>(workerId: string, read: (segments: readonly Segment[]) => T): T | undefined {
+	function opened<T>(
+		workerId: string,
+		read: (segments: readonly Segment[], path: string) => T,
+	): T | undefined {
 		for (const folder of folders) {
 			const path = logPath(folder, workerId);
 			const file = open(path);
@@ -35,6 +44,7 @@ export function workerLogs(folders: readonly string[]): WorkerLogs {
 					old === undefined
 						? [current]
 						: [{ file: old, from: start - fstatSync(old).size, to: start }, current],
+					path,
 				);
 			} finally {
 				closeSync(file);
@@ -50,12 +60,44 @@ export function workerLogs(folders: readonly string[]): WorkerLogs {
 		async read({ workerId, from, whole }) {
 			// Reads of a long log must not block other work.
 			await setImmediate();
-			return opened(workerId, (segments) => {
+			marks.update(workerId);
+			return opened(workerId, (segments, path) => {
 				const last = segments.at(-1)!.to;
 				const at = Math.min(Math.max(from, segments[0]!.from), last);
-				return linesOf(bytesAt(segments, at), at, { whole, last });
+				const part = linesOf(bytesAt(segments, at), at, { whole, last });
+				const known = marksOf(path);
+				return {
+					...part,
+					lines: part.lines.map((line) => ({ ...line, ...detailsOf(known, line) })),
+				};
 			});
 		},
+		async list() {
+			const found = await Promise.all(folders.map(logsIn));
+			return found
+				.flat()
+				.toSorted((a, b) => b.changed - a.changed)
+				.map(({ workerId }) => workerId);
+		},
+		marks,
+	};
+}
+
+function detailsOf(marks: readonly Mark[], { position }: LogLine): Pick<LogLine, "time" | "job"> {
+	const mark = markAt(marks, position);
+	if (!mark) return {};
+	const { time, jobs } = mark;
+	return { time, ...(jobs.length === 1 && { job: jobs[0]! }) };
+}
+
+/** Of the log that was read last: a log is read in many pieces. */
+function cachedMarks(): (path: string) => readonly Mark[] {
+	let last: { key: string; marks: readonly Mark[] } | undefined;
+	return (path) => {
+		const found = statSync(marksPath(path), { throwIfNoEntry: false });
+		const key = `${path} ${found?.size} ${found?.mtimeMs}`;
+		if (last?.key !== key) last = { key, marks: found ? readMarks(path) : [] };
+		return last.marks;
 	};
 }
 

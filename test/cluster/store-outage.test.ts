@@ -110,6 +110,7 @@ describe("clients", () => {
 	const OWN: ReadonlySet<string> = new Set([
 		"workerLogs",
 		"startWorkers",
+		"searchLogs",
 		"listServers",
 		"listHosts",
 		// Without such a host.

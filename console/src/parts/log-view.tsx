@@ -1,33 +1,97 @@
-/** Lines that a launched worker wrote, as they come. */
+/** Lines that a launched worker wrote, as they come; a search in all that is kept; a download. */
 import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
-import { ofEndpoint, search } from "../api.ts";
+import { ask, askText, ofEndpoint, search } from "../api.ts";
+import { useAct } from "../act.ts";
+import { plainText } from "../ansi.ts";
 import { useEvents } from "../events.ts";
-import type { LogLine } from "../shapes.ts";
+import { useLoad } from "../load.ts";
+import type { FoundLine, LogLine } from "../shapes.ts";
 import { T } from "../text.ts";
+import { Button } from "./button.tsx";
 import { Copy } from "./copy.tsx";
 import { Switch, TextField } from "./field.tsx";
+import { LogLines, logText } from "./log-lines.tsx";
+import { Refusal } from "./notice.tsx";
 
 /** Lines that the page keeps. */
 const KEPT = 3000;
 const TAIL = 500;
+/** Lines that a search finds. */
+const HITS = 500;
 
-/** Of one worker; with `job` only the lines that its SDK ascribes to that job. */
-export function LogView({
+interface Shown {
+	endpoint: string;
+	worker: string;
+	job?: string | undefined;
+}
+
+/** Of one worker; with `job` only the lines of that job. */
+export function LogView({ endpoint, worker, job }: Shown): ReactNode {
+	const [follow, setFollow] = useState(true);
+	const [everyWorker, setEveryWorker] = useState(false);
+	const [wanted, setWanted] = useState("");
+	const [lines, setLines] = useState<readonly LogLine[]>([]);
+	const needle = wanted.trim();
+	return (
+		<div className="log">
+			<div className="log-bar">
+				<TextField
+					bare
+					type="search"
+					label={T.log.search}
+					placeholder={T.log.search}
+					value={wanted}
+					onChange={setWanted}
+				/>
+				{needle === "" ? (
+					<Switch on={follow} onChange={setFollow}>
+						{T.log.follow}
+					</Switch>
+				) : job === undefined ? (
+					<Switch on={everyWorker} onChange={setEveryWorker}>
+						{T.log.everyWorker}
+					</Switch>
+				) : null}
+				<Download endpoint={endpoint} worker={worker} job={job} />
+				<Copy text={() => logText(lines, plainText)} name={T.copy} />
+			</div>
+			{needle === "" ? (
+				<Live
+					endpoint={endpoint}
+					worker={worker}
+					job={job}
+					follow={follow}
+					lines={lines}
+					setLines={setLines}
+				/>
+			) : (
+				<Hits
+					endpoint={endpoint}
+					worker={everyWorker ? undefined : worker}
+					job={job}
+					needle={needle}
+				/>
+			)}
+		</div>
+	);
+}
+
+/** The last lines, then new ones. */
+function Live({
 	endpoint,
 	worker,
 	job,
-}: {
-	endpoint: string;
-	worker: string;
-	job?: string;
+	follow,
+	lines,
+	setLines,
+}: Shown & {
+	follow: boolean;
+	lines: readonly LogLine[];
+	setLines: (next: (last: readonly LogLine[]) => readonly LogLine[]) => void;
 }): ReactNode {
-	const [lines, setLines] = useState<readonly LogLine[]>([]);
-	const [follow, setFollow] = useState(true);
-	const [wanted, setWanted] = useState("");
 	const box = useRef<HTMLDivElement>(null);
 	const waiting = useRef<LogLine[]>([]);
-
 	const state = useEvents({
 		path: ofEndpoint(
 			endpoint,
@@ -37,7 +101,7 @@ export function LogView({
 		on({ name, data }) {
 			if (name === "begin") {
 				waiting.current = [];
-				setLines([]);
+				setLines(() => []);
 			} else if (name === "message") {
 				waiting.current.push(JSON.parse(data) as LogLine);
 				if (waiting.current.length === 1) requestAnimationFrame(flush);
@@ -58,46 +122,87 @@ export function LogView({
 		if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
 	}, [lines, follow]);
 
-	const needle = wanted.trim().toLowerCase();
-	const shown =
-		needle === "" ? lines : lines.filter(({ text }) => text.toLowerCase().includes(needle));
 	return (
-		<div className="log">
-			<div className="log-bar">
-				<TextField
-					bare
-					type="search"
-					label={T.log.search}
-					placeholder={T.log.search}
-					value={wanted}
-					onChange={setWanted}
-				/>
-				<Switch on={follow} onChange={setFollow}>
-					{T.log.follow}
-				</Switch>
-				<span className="muted" role="status">
-					{T.log.states[state]}
-				</span>
-				<Copy text={() => shown.map(({ text }) => text).join("\n")} name={T.copy} />
-			</div>
+		<>
 			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
 			<div className="log-lines" ref={box} role="log" aria-label={T.log.of(worker)} tabIndex={0}>
-				{shown.length === 0 ? (
-					<p className="muted">
-						{state === "refused" ? T.log.none : needle === "" ? T.log.quiet : T.log.noHit}
-					</p>
+				{lines.length === 0 ? (
+					<p className="muted">{state === "refused" ? T.log.none : T.log.quiet}</p>
 				) : null}
-				{shown.map(({ position, text, level }) => (
-					<div
-						key={position}
-						className={
-							level && /^(error|critical|fatal)$/i.test(level) ? "log-line bad" : "log-line"
-						}
-					>
-						{text}
-					</div>
-				))}
+				<LogLines lines={lines} endpoint={endpoint} />
 			</div>
-		</div>
+			<span className="muted" role="status">
+				{T.log.states[state]}
+			</span>
+		</>
+	);
+}
+
+/** What the service finds in all that it keeps; without a worker of all workers of the endpoint. */
+function Hits({
+	endpoint,
+	worker,
+	job,
+	needle,
+}: {
+	endpoint: string;
+	worker: string | undefined;
+	job: string | undefined;
+	needle: string;
+}): ReactNode {
+	const path = ofEndpoint(
+		endpoint,
+		`/logs${search({ search: needle.slice(0, 200), worker, job, limit: HITS })}`,
+	);
+	const { data, failure, reload } = useLoad(
+		path,
+		(signal) => ask<{ lines: FoundLine[]; more: boolean }>(path, { signal }),
+		{ keep: true },
+	);
+	if (failure) return <Refusal failure={failure} again={reload} />;
+	const found = data?.lines.toReversed() ?? [];
+	return (
+		<>
+			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
+			<section className="log-lines" aria-label={T.log.search} tabIndex={0}>
+				<LogLines
+					lines={worker === undefined ? found : found.map(({ worker: _, ...line }) => line)}
+					endpoint={endpoint}
+				/>
+			</section>
+			<span className="muted" role="status">
+				{data === undefined
+					? T.loading
+					: data.more
+						? T.log.moreHits(found.length)
+						: T.log.hits(found.length)}
+			</span>
+		</>
+	);
+}
+
+/** Everything that is kept, as a file. */
+function Download({ endpoint, worker, job }: Shown): ReactNode {
+	const { busy, run } = useAct();
+	const save = async (): Promise<void> => {
+		const path = `/workers/${encodeURIComponent(worker)}/logs${search({ whole: "true", job })}`;
+		const answer = await askText(ofEndpoint(endpoint, path));
+		const all = answer
+			.split("\n")
+			.filter((line) => line !== "")
+			.map((line) => JSON.parse(line) as LogLine);
+		const url = URL.createObjectURL(
+			new Blob([`${logText(all, plainText)}\n`], { type: "text/plain" }),
+		);
+		const link = document.createElement("a");
+		link.href = url;
+		link.download = `${job ?? worker}.log`;
+		link.click();
+		URL.revokeObjectURL(url);
+	};
+	return (
+		<Button look="quiet" busy={busy} onPress={() => void run(save)}>
+			{T.log.download}
+		</Button>
 	);
 }

@@ -48,7 +48,7 @@ export async function report(
 	if (moved.ok) {
 		const { job } = moved;
 		const ranMs = executionTime(job, job.endedAt!);
-		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs });
+		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs, worker: worker.id });
 		d.waiters.jobEnded({ job, output, error });
 	} else {
 		drop(moved.why);

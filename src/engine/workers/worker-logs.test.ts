@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (q: Partial<LogQuery> = {}) =>
-	logReader({ clock, logs: workerLogs([folder]), registry: present })({
+	logReader({ clock, logs: workerLogs([folder], clock), registry: present })({
 		endpoint: "ours",
 		worker: ID,
 		tail: 100,

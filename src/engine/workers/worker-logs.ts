@@ -18,13 +18,15 @@ const TAIL_BYTES = 64 * 1024;
 /** Read for the last lines of a worker that has ended, bytes. */
 const OUTPUT_BYTES = 8 * 1024;
 
-/** A line, or a piece of a very long one. `job` and `level` as the worker's SDK wrote them. */
+/** A line, or a piece of a very long one. `level` as the worker's SDK wrote it; `job` too, or the only one it held. */
 export interface LogEntry {
 	text: string;
 	/** Where the next line begins. */
 	position: number;
-	job?: string;
-	level?: string;
+	/** When it was written, ISO 8601, where that is known. */
+	time?: string | undefined;
+	job?: string | undefined;
+	level?: string | undefined;
 }
 
 export interface LogQuery {
@@ -103,9 +105,9 @@ export async function lastOutput(logs: WorkerLogs, workerId: string): Promise<st
 }
 
 /** Where the last `tail` matching lines begin. */
-async function tailFrom(
+export async function tailFrom(
 	logs: WorkerLogs,
-	{ worker, tail, job }: LogQuery,
+	{ worker, tail, job }: Pick<LogQuery, "worker" | "tail" | "job">,
 	{ first, last }: { first: number; last: number },
 ): Promise<number> {
 	for (let back = TAIL_BYTES; ; back *= 4) {
@@ -132,6 +134,15 @@ async function tailFrom(
 	}
 }
 
-function entryOf({ text, position }: LogLine): LogEntry {
-	return { ...sdkLine(text), position };
+/** What the SDK says of its line goes before what the worker held at that time. */
+export function entryOf({ text, position, time, job }: LogLine): LogEntry {
+	const line = sdkLine(text);
+	const of = line.job ?? job;
+	return {
+		text: line.text,
+		position,
+		...(time !== undefined && { time: new Date(time).toISOString() }),
+		...(of !== undefined && { job: of }),
+		...(line.level !== undefined && { level: line.level }),
+	};
 }

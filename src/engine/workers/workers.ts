@@ -24,6 +24,8 @@ import type { StopSignals } from "./stop-signals.ts";
 import { stopWorker } from "./stop-worker.ts";
 import { endedWorkers } from "./ended-workers.ts";
 import type { EndedWorkers } from "./ended-workers.ts";
+import { searchLogs } from "./log-search.ts";
+import type { LogSearch } from "./log-search.ts";
 import { lastOutput, logReader } from "./worker-logs.ts";
 import type { LogEntry, LogQuery } from "./worker-logs.ts";
 import { workerRegistry } from "./worker-registry.ts";
@@ -58,6 +60,8 @@ export interface Workers {
 	pollStops(q: { worker: Worker; signal: AbortSignal }): Promise<string[]>;
 	/** Lines that a launched worker wrote, a few at a time. Throws `worker_not_found`. */
 	logs(q: LogQuery): Promise<AsyncIterable<LogEntry[]>>;
+	/** Lines in all logs that this server keeps of an endpoint's workers. */
+	searchLogs(q: LogSearch): ReturnType<typeof searchLogs>;
 	/** See `stop-worker.ts`. */
 	stop(q: { endpoint: string; id: string }): Promise<boolean>;
 	/** Machines on which workers are started. */
@@ -120,6 +124,21 @@ export function createWorkers(d: Deps): WorkerDomain {
 		...(cluster.shared && { unstopped: () => store.jobs.unstopped() }),
 	});
 
+	const { marks } = d.workerLogs;
+	/** The jobs of a worker have changed. */
+	function hold({ endpoint, worker: id }: { endpoint: string; worker?: string | undefined }): void {
+		const worker = id === undefined ? undefined : registry.get({ endpoint, id });
+		if (worker?.managed) marks.hold(worker.id, [...worker.held.keys()]);
+	}
+	for (const event of ["job.started", "job.settled", "job.returned"] as const)
+		d.events.on(event, hold);
+	for (const event of ["worker.launched", "worker.adopted"] as const)
+		d.events.on(event, (facts) => {
+			marks.watch(facts.worker);
+			hold(facts);
+		});
+	d.events.on("worker.exited", ({ worker }) => marks.end(worker));
+
 	return {
 		registry,
 		launcher,
@@ -156,6 +175,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		},
 		hosts,
 		logs: logReader({ clock, logs: d.workerLogs, registry }),
+		searchLogs: (q) => searchLogs(d.workerLogs, q),
 		stop: (q) => stopWorker({ registry, views, launcher }, q),
 		async env({ endpoint, url, replicas }) {
 			const { leaseMs } = endpoints.get(endpoint);

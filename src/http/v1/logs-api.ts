@@ -1,12 +1,15 @@
 /** `.../workers/{worker}/logs`: output of a launched worker as JSON lines or events. */
-import { FOLLOW, JOB_FILTER, TAIL } from "../../api/workers.ts";
+import { FOLLOW, JOB_FILTER, LINES, SEARCH, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
+import type { SEARCH_LOGS } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/worker-logs.ts";
 import { drained, outside } from "../call.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
-import { answeredElsewhere } from "./other-servers.ts";
+import { newest } from "../../engine/workers/log-search.ts";
+import type { AnswerOf } from "../../api/route.ts";
+import { answeredElsewhere, answersElsewhere } from "./other-servers.ts";
 
 /**
  * GET .../logs: `Last-Event-ID` resumes after that position. Forwarded if the worker belongs to
@@ -21,7 +24,7 @@ export async function logs(call: Call): Promise<void> {
 		.logs({
 			endpoint: params.endpoint,
 			worker: params.worker,
-			from: lastEventId(req),
+			from: lastEventId(req) ?? (valueOf(call, WHOLE) ? 0 : undefined),
 			tail: valueOf(call, TAIL),
 			job: valueOf(call, JOB_FILTER),
 			follow: valueOf(call, FOLLOW),
@@ -45,6 +48,30 @@ export async function logs(call: Call): Promise<void> {
 		if (caller.disconnected) return;
 	}
 	res.end(events ? "event: end\ndata: {}\n\n" : undefined);
+}
+
+/** GET .../logs of an endpoint: of all servers, each of which keeps the logs of its workers. */
+export async function search(call: Call): Promise<AnswerOf<typeof SEARCH_LOGS>> {
+	const { engine, params, caller } = call;
+	const left = new AbortController();
+	caller.onDisconnect = () => left.abort();
+	const limit = valueOf(call, LINES);
+	const [own, others] = await Promise.all([
+		engine.workers.searchLogs({
+			endpoint: params.endpoint,
+			search: valueOf(call, SEARCH),
+			worker: valueOf(call, WORKER_LINES),
+			job: valueOf(call, JOB_FILTER),
+			limit,
+			left: left.signal,
+		}),
+		answersElsewhere<AnswerOf<typeof SEARCH_LOGS>>(call, left.signal),
+	]);
+	const found = newest(
+		[own, ...others].flatMap(({ lines }) => lines),
+		limit,
+	);
+	return { ...found, more: [found, own, ...others].some(({ more }) => more) };
 }
 
 /** An empty line keeps an idle connection open. */

@@ -39,6 +39,21 @@ export async function answeredElsewhere(call: Call): Promise<boolean> {
 	return false;
 }
 
+/** What each other server answers to the same request, where it answers 200; none if forwarded. */
+export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Promise<A[]> {
+	const { engine, req } = call;
+	if (req.headers[FORWARDED] !== undefined) return [];
+	const others = engine.cluster.members().filter(({ self }) => !self);
+	const answers = await Promise.allSettled(
+		others.map(async ({ url }) => {
+			const answer = await ask(url, call, signal);
+			const text = Buffer.concat(await answer.toArray()).toString();
+			return answer.statusCode === 200 ? [JSON.parse(text) as A] : [];
+		}),
+	);
+	return answers.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+}
+
 /**
  * Has the server that scales the worker's endpoint answer a poll or a ping; false if that is this
  * one, or it does not answer.

@@ -119,6 +119,7 @@ describe("logs of a worker that runs", () => {
 		]);
 		expect(all.at(-3)).toEqual({
 			text: "run of a\nsecond line",
+			time: expect.stringMatching(/Z$/),
 			job: "a",
 			level: "INFO",
 			position: expect.any(Number),
@@ -144,7 +145,7 @@ describe("logs of a worker that runs", () => {
 			"",
 			expect.stringMatching(/^id: \d+$/),
 		]);
-		expect(await first.next()).toMatch(/^data: \{"text":"more 0","position":\d+\}$/);
+		expect(await first.next()).toMatch(/^data: \{"text":"more 0","position":\d+,"time":"\S+Z"\}$/);
 		first.close();
 		more(1);
 		const second = await follow("logs?follow=true", {
