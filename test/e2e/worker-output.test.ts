@@ -116,3 +116,19 @@ it("D47: lines have times and jobs, of running and ended workers, and are found 
 	).toEqual(hits.map(({ time }) => time));
 	await service.end();
 });
+
+it("D47: what Python prints is in the log at once", { timeout: 40_000 }, async (test) => {
+	const place = site(test);
+	const command = ["python3", "-c", "import time; print('printed'); time.sleep(600)"];
+	const service = await place.serve({
+		endpoints: { ours: { launcher: { type: "process", command }, workersMin: 1, stopGraceMs: 0 } },
+	});
+	const printed = async (): Promise<Line[]> =>
+		(await call(service.url, "/v1/endpoints/ours/logs?search=printed")).json.lines;
+	await expect.poll(printed, { timeout: 20_000 }).toHaveLength(1);
+	await call(service.url, "/v1/endpoints/ours", { method: "DELETE" });
+	await expect
+		.poll(async () => (await call(service.url, "/v1/endpoints/ours")).status, { timeout: 10_000 })
+		.toBe(404);
+	await service.end();
+});

@@ -241,7 +241,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 			},
 		);
 		const { worker: id } = await held(clock, launched, 1000);
-		for (const name of ["startWorkers", "stopWorker", "deleteEndpoint"])
+		for (const name of ["searchLogs", "startWorkers", "stopWorker", "deleteEndpoint"])
 			await ask(name, { endpoint: "own", worker: id });
 	});
 

@@ -52,6 +52,8 @@ export function workerSpec(q: {
 }): WorkerSpec {
 	const { endpoint, id, gpus, url, serviceId } = q;
 	const env = {
+		// What Python prints is in the log at once, while its job runs.
+		PYTHONUNBUFFERED: "1",
 		...endpoint.env,
 		...workerEnv({
 			url,
