@@ -11,9 +11,14 @@ export interface Span {
 }
 
 /** Control (CSI), strings (OSC, DCS, …) to their end, and others. The first group: of an SGR. */
-const SEQUENCES =
-	// oxlint-disable-next-line no-control-regex
-	/(?:\u001b\[|\u009b)(?:([0-9;:]*)m|[0-?]*[ -/]*[@-~])|\u001b[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-Z\\`-~]/g;
+const SEQUENCES = new RegExp(
+	[
+		"(?:\\u001b\\[|\\u009b)(?:([0-9;:]*)m|[0-?]*[ -/]*[@-~])",
+		"\\u001b[\\]PX^_][^\\u0007\\u001b\\n]*(?:\\u0007|\\u001b\\\\)?",
+		"\\u001b[ -/]*[0-Z\\\\`-~]",
+	].join("|"),
+	"g",
+);
 
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;

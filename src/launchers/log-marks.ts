@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } fro
 import type { Clock } from "../clock.ts";
 import { logPath, marksPath, startOf } from "./log-files.ts";
 
-/** Time between two looks at the files, ms: times of lines are so exact. */
+/** Between two readings of the files' lengths, ms: times of lines are so exact. */
 const LOOK_MS = 200;
 
 /** Of a longer file only the newer half is kept, bytes. */

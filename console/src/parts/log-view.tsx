@@ -124,7 +124,7 @@ function Live({
 
 	return (
 		<>
-			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
+			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard */}
 			<div className="log-lines" ref={box} role="log" aria-label={T.log.of(worker)} tabIndex={0}>
 				{lines.length === 0 ? (
 					<p className="muted">{state === "refused" ? T.log.none : T.log.quiet}</p>
@@ -163,7 +163,7 @@ function Hits({
 	const found = data?.lines.toReversed() ?? [];
 	return (
 		<>
-			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
+			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard */}
 			<section className="log-lines" aria-label={T.log.search} tabIndex={0}>
 				<LogLines
 					lines={worker === undefined ? found : found.map(({ worker: _, ...line }) => line)}

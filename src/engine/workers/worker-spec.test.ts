@@ -38,7 +38,10 @@ describe("workerSpec", () => {
 			stopGraceMs: 5000,
 		});
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });
-		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual(["A"]);
+		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual([
+			"PYTHONUNBUFFERED",
+			"A",
+		]);
 	});
 });
 
