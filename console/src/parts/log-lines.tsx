@@ -12,9 +12,12 @@ export interface ShownLine extends LogLine {
 export function LogLines({
 	lines,
 	endpoint,
+	everyWorker = false,
 }: {
 	lines: readonly ShownLine[];
 	endpoint: string;
+	/** They are of several workers. */
+	everyWorker?: boolean;
 }): ReactNode {
 	return lines.map(({ position, text, level, time, worker }) => (
 		<div
@@ -26,7 +29,7 @@ export function LogLines({
 					{timeOfDay(time)}{" "}
 				</time>
 			)}
-			{worker === undefined ? null : (
+			{worker === undefined || !everyWorker ? null : (
 				<a href={to(["endpoints", endpoint, "workers", worker])}>{worker.slice(-12)} </a>
 			)}
 			<span>

@@ -165,10 +165,7 @@ function Hits({
 		<>
 			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard */}
 			<section className="log-lines" aria-label={T.log.search} tabIndex={0}>
-				<LogLines
-					lines={worker === undefined ? found : found.map(({ worker: _, ...line }) => line)}
-					endpoint={endpoint}
-				/>
+				<LogLines lines={found} endpoint={endpoint} everyWorker={worker === undefined} />
 			</section>
 			<span className="muted" role="status">
 				{data === undefined
