@@ -27,7 +27,7 @@ export const HOST = {
 		since: { ...MOMENT, description: "When it became reachable or unreachable." },
 		fault: { ...TEXT, description: "Why it is unreachable." },
 		drained: { ...FLAG, description: "It gets no workers until it is resumed." },
-		workersMax: { ...COUNT, description: "Most workers on it." },
+		workersMax: { ...COUNT, description: "Max workers on it." },
 		gpus: { ...list(HOST_GPU), description: "Empty too before they were read." },
 		workers: { ...TEXTS, description: "Ids of its workers." },
 		images: { ...TEXTS, description: "Tags and digests of its images, at most a minute old." },

@@ -8,7 +8,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 		"Change it with 'sluice endpoints update $1',",
 	],
 	[/GET \/v1\/endpoints\/([^/\s]+)\/workers lists/, "'sluice workers list $1' lists"],
-	[/ GET \/v1\/backup shows how far it is\./, ""],
+	[/: GET \/v1\/backup shows how far it is\./, "."],
 	[/GET \/v1\/([a-z]+) lists/, "'sluice $1 list' lists"],
 	[/Try again after the time in Retry-After, then with exponential backoff\./, "Try again later."],
 	[/Try again later with exponential backoff,/, "Try again later,"],

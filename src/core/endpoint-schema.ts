@@ -217,7 +217,7 @@ export function endpointSchema(launcher: Schema) {
 			}),
 			workersMax: whole(0, 1000, {
 				default: ENDPOINT_DEFAULTS.workersMax,
-				description: "Most workers at once; with 0 jobs wait.",
+				description: "Max workers at once; with 0, jobs wait.",
 			}),
 			idleTimeout: whole(1, 3600, {
 				"x-unit": "seconds",
@@ -227,7 +227,7 @@ export function endpointSchema(launcher: Schema) {
 			executionTimeoutMs: whole(5001, Number.MAX_SAFE_INTEGER, {
 				"x-unit": "ms",
 				default: ENDPOINT_DEFAULTS.executionTimeoutMs,
-				description: "Longest run of a job that does not set policy.executionTimeout.",
+				description: "Execution timeout of jobs that do not set policy.executionTimeout.",
 			}),
 			scalerType: {
 				enum: ["QUEUE_DELAY", "REQUEST_COUNT"],

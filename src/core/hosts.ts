@@ -153,7 +153,7 @@ export const HOST_SCHEMA: Schema = {
 			type: "integer",
 			minimum: 1,
 			maximum: 10_000,
-			description: "Most workers on this host. Default: no limit but its GPUs.",
+			description: "Max workers on this host. Default: no limit but its GPUs.",
 		},
 	},
 	"x-message": 'must be an object such as { docker: "ssh://sluice@rig1" }.',
