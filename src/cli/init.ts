@@ -12,7 +12,7 @@ const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const STARTERS = {
 	javascript: "a worker in JavaScript",
 	typescript: "a worker in TypeScript, with types of input and output",
-	python: "a worker in Python with RunPod's SDK",
+	python: "a worker in Python, with RunPod's SDK or without",
 	streaming: "streams tokens, for OpenAI's clients too, as vLLM does",
 	image: "makes pictures in steps, as ComfyUI does",
 } as const;
@@ -70,15 +70,13 @@ function edit(path: string, change: (text: string) => string): void {
 }
 
 function createdText(q: { starter: string; path: string; files: readonly string[] }): string {
-	const install =
-		q.starter === "python"
-			? "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
-			: "npm install                          # for 'sluice serve'; 'sluice dev' needs nothing";
+	const install = q.files.includes("package.json")
+		? "  npm install                          # for 'sluice serve'; 'sluice dev' needs nothing\n"
+		: "";
 	return `Created ${q.path}: ${q.files.join(", ")}
 
   cd ${q.path}
-  ${install}
-  sluice dev .                         # run it here; Enter sends test_input.json
+${install}  sluice dev .                         # run it here; Enter sends test_input.json
   sluice serve --config sluice.yaml    # as a service; workers start when jobs wait
 `;
 }

@@ -69,7 +69,7 @@ describe("--help", () => {
 });
 
 it("D36: help COMMAND prints what --help does, in a group too", async () => {
-	for (const words of ["serve", "jobs", "jobs list", "completion"]) {
+	for (const words of ["serve", "jobs", "jobs cancel", "completion"]) {
 		const { stdout } = await sluice(...words.split(" "), "--help");
 		expect(await sluice("help", ...words.split(" "))).toEqual({ code: 0, stdout, stderr: "" });
 	}

@@ -6,7 +6,6 @@ const LIBRARY = new RegExp(
 		String.raw`\(?node:`,
 		"/node_modules/",
 		String.raw`/(?:dist|src)/(?:worker|cli/dev)/[\w./-]+\.[jt]s`,
-		"/(?:site|dist)-packages/",
 		"/lib/python3[^/]*/",
 		"<frozen ",
 	].join("|"),
