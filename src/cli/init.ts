@@ -75,7 +75,7 @@ function createdText(q: { starter: string; path: string; files: readonly string[
 		: "";
 	return `Created ${q.path}: ${q.files.join(", ")}
 
-  cd ${q.path}
+  cd ${/^[\w./-]+$/.test(q.path) ? q.path : `'${q.path}'`}
 ${install}  sluice dev .                         # run it here; Enter sends test_input.json
   sluice serve --config sluice.yaml    # as a service; workers start when jobs wait
 `;

@@ -12,7 +12,7 @@ import { run } from "./site.ts";
 import { until } from "../support/until.ts";
 
 describe("sluice jobs", () => {
-	it.concurrent("D36: cancels and retries by a filter, after a count", async (test) => {
+	it("D36: cancels and retries by a filter, after a count", async (test) => {
 		const { ask, stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
@@ -39,7 +39,7 @@ describe("sluice jobs", () => {
 		);
 	});
 
-	it.concurrent("D36: --follow prints each new job and change of state, until its reader has enough", async (test) => {
+	it("D36: --follow prints each new job and change of state, until its reader has enough", async (test) => {
 		const { place, service, cwd } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
@@ -58,7 +58,7 @@ describe("sluice jobs", () => {
 		await following.ended;
 	});
 
-	it.concurrent("D36: workers stop lets a launched worker finish, and refuses others", async (test) => {
+	it("D36: workers stop lets a launched worker finish, and refuses others", async (test) => {
 		const { ask, stdoutOf, place } = await managed(test, (at) => ({
 			words: { ...at.launched(), workersMin: 1 },
 			outside: { launcher: { type: "external" } },
@@ -77,7 +77,7 @@ describe("sluice jobs", () => {
 		);
 	});
 
-	it.concurrent("D36: --file - reads standard input, and continues with the same lines", async (test) => {
+	it("D36: --file - reads standard input, and continues with the same lines", async (test) => {
 		const { cwd, service } = await managed(test, (place) => ({ words: place.launched() }));
 		const output = join(cwd, "out.jsonl");
 		const piped = (input: string) =>
@@ -95,7 +95,7 @@ describe("sluice jobs", () => {
 		expect(readFileSync(output, "utf8").match(/"index":[123],/g)).toHaveLength(3);
 	});
 
-	it.concurrent("D36: line ends and tabs of strings are printed as such", async (test) => {
+	it("D36: line ends and tabs of strings are printed as such", async (test) => {
 		const { stdoutOf, service } = await managed(test, () => ({
 			words: { launcher: { type: "external" } },
 		}));
