@@ -58,7 +58,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"job.returned": [
 		"warn",
 		({ endpoint, id, worker, why }) =>
-			`${endpoint}: job ${id} ${why === "lost" ? `was lost by worker ${worker}` : "was returned"} and is back in the queue`,
+			`${endpoint}: job ${id} ${why === "lost" ? `was lost by worker ${worker}` : "was returned"} ` +
+			"and is back in the queue",
 	],
 	"endpoint.paused": ["info", ({ endpoint }) => `${endpoint}: paused`],
 	"endpoint.resumed": ["info", ({ endpoint }) => `${endpoint}: resumed`],

@@ -44,7 +44,7 @@ export const SUBMISSION_SCHEMA = {
 					"x-unit": "ms",
 					default: ENDPOINT_DEFAULTS.executionTimeoutMs,
 					description:
-						"Execution timeout, from the moment a worker took the job. The default is the endpoint's executionTimeoutMs.",
+						"Execution timeout, from the moment a worker took the job. Default: the endpoint's executionTimeoutMs.",
 				},
 				ttl: {
 					type: "integer",
