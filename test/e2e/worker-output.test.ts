@@ -19,10 +19,14 @@ interface Line {
 }
 
 it("D47: lines have times and jobs, of running and ended workers, and are found in all of them", {
-	timeout: 60_000,
+	timeout: 120_000,
 }, async (test) => {
 	const place = site(test);
-	const endpoint = { launcher: { type: "process", command: CHATTY }, workersMax: 1 };
+	const endpoint = {
+		launcher: { type: "process", command: CHATTY },
+		workersMax: 1,
+		idleTimeout: 60,
+	};
 	let service = await place.serve({ endpoints: { ours: endpoint } });
 	const get = async (path: string): Promise<any> => {
 		const answer = await fetch(`${service.url}/v1/endpoints/ours${path}`, {
