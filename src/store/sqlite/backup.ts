@@ -73,7 +73,7 @@ export function sqliteBackup({
 					migration: copy.migration,
 					files: [
 						copiedFile(DATABASE_NAME, file, copy.bytes),
-						...(await held.files()).map((each) => ({ ...each, name: `payloads/${each.name}` })),
+						...held.files().map((each) => ({ ...each, name: `payloads/${each.name}` })),
 					],
 					async close() {
 						held.release();

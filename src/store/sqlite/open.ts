@@ -3,7 +3,9 @@ import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
+import { systemClock } from "../../clock.ts";
 import { sqliteBackup } from "./backup.ts";
+import { openCompaction } from "./payload-files/compaction.ts";
 import { openPayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
 import type { PayloadFiles } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
@@ -56,9 +58,18 @@ export async function openSqlite({
 		await thread.terminate();
 		throw error;
 	}
-	const store = connect(thread, (changes) => files.referenced(changes));
+	const { moves, ...store } = connect(thread, (changes) => {
+		files.referenced(changes);
+		compaction.begin();
+	});
+	const compaction = openCompaction({ files, moves, clock: systemClock });
+	const withFiles = withPayloadFiles(store, files);
 	return {
-		...withPayloadFiles(store, files),
+		...withFiles,
 		backup: sqliteBackup({ path, port: requests, files }),
+		async close() {
+			await compaction.stop();
+			await withFiles.close();
+		},
 	};
 }

@@ -8,8 +8,7 @@ import { constants } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
-import { BLOCK_BYTES, sizeOf } from "../../../core/json/json-text.ts";
+import { sizeOf } from "../../../core/json/json-text.ts";
 import type { JsonBlocks } from "../../../core/json/json-text.ts";
 import { makeFolder, OWNER_FILE } from "../../../durable-file.ts";
 import type { CopiedFile } from "../../contract/backup.ts";
@@ -17,6 +16,7 @@ import { StoreUnavailable } from "../../contract/store.ts";
 import { piecesOf } from "../file-pieces.ts";
 import { grouped } from "./grouped.ts";
 import type { FileBlock } from "./file-block.ts";
+import { checksum, readAll, writeAll } from "./text-bytes.ts";
 
 /** A file with this many bytes gets no further text. */
 const SEGMENT_BYTES = 64 * 2 ** 20;
@@ -65,6 +65,12 @@ export interface PayloadFiles {
 	read(block: FileBlock): Promise<JsonBlocks>;
 	/** Bytes of these files that rows refer to after a commit. */
 	referenced(changes: readonly (readonly [segment: number, bytes: number])[]): void;
+	/** A file that gets no further text, of which rows refer to the smallest share. */
+	mostUnused(
+		except: ReadonlySet<number>,
+	): { number: number; bytes: number; referenced: number } | undefined;
+	/** Bytes of all files, and of those that rows refer to. */
+	total(): { bytes: number; referenced: number };
 	/** Until `release` no file is removed or written again. */
 	hold(): HeldFiles;
 	close(): Promise<void>;
@@ -72,7 +78,7 @@ export interface PayloadFiles {
 
 /** Texts that are written by now, for a copy of the store. */
 export interface HeldFiles {
-	files(): Promise<CopiedFile[]>;
+	files(): CopiedFile[];
 	release(): void;
 }
 
@@ -195,9 +201,9 @@ export async function openPayloadFiles(q: {
 		}
 	}
 
-	async function copied(segment: Segment): Promise<CopiedFile> {
+	function copied(segment: Segment): CopiedFile {
 		const path = pathOf(segment.number);
-		const bytes = segment.full ? (await stat(path)).size : segment.size;
+		const bytes = segment.size;
 		return {
 			name: String(segment.number),
 			bytes,
@@ -241,8 +247,12 @@ export async function openPayloadFiles(q: {
 		else await rm(path, { force: true }).catch(() => {});
 	}
 
-	for (const [number, bytes] of q.referenced) segmentOf(number, bytes).full = true;
 	const present = await numbersIn(folder);
+	for (const [number, bytes] of q.referenced) {
+		const segment = segmentOf(number, bytes);
+		segment.full = true;
+		if (present.has(number)) segment.size = (await stat(pathOf(number))).size;
+	}
 	const missing = [...segments.keys()].filter((number) => !present.has(number));
 	if (missing.length > 0)
 		throw new Error(
@@ -315,11 +325,33 @@ export async function openPayloadFiles(q: {
 			}
 		},
 
+		mostUnused(except) {
+			let found: Segment | undefined;
+			for (const segment of segments.values())
+				if (
+					segment.full &&
+					segment.referenced > 0 &&
+					!except.has(segment.number) &&
+					(!found || segment.referenced / segment.size < found.referenced / found.size)
+				)
+					found = segment;
+			return found && { number: found.number, bytes: found.size, referenced: found.referenced };
+		},
+
+		total() {
+			let [bytes, rows] = [0, 0];
+			for (const { size, referenced } of segments.values()) {
+				bytes += size;
+				rows += referenced;
+			}
+			return { bytes, referenced: rows };
+		},
+
 		hold() {
 			holders += 1;
 			let held = true;
 			return {
-				files: () => Promise.all([...segments.values()].map(copied)),
+				files: () => [...segments.values()].map(copied),
 				release() {
 					if (!held) return;
 					held = false;
@@ -336,10 +368,6 @@ export async function openPayloadFiles(q: {
 	};
 }
 
-async function checksum(text: JsonBlocks): Promise<number> {
-	return text.reduce((value, block) => crc32(block, value), 0);
-}
-
 function damaged(path: string, why: string): StoreUnavailable {
 	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`);
 }
@@ -350,29 +378,4 @@ async function numbersIn(folder: string): Promise<Set<number>> {
 		throw error;
 	});
 	return new Set(names.filter((name) => /^[1-9]\d{0,14}$/.test(name)).map(Number));
-}
-
-async function writeAll(handle: FileHandle, text: JsonBlocks, at: number): Promise<void> {
-	const length = sizeOf(text);
-	const { bytesWritten } = await handle.writev([...text], at);
-	if (bytesWritten === length) return;
-	// A full disk takes a part; the next write says why.
-	for (let done = bytesWritten, from = 0, n = 0; n < text.length; from += text[n]!.length, n += 1) {
-		const block = text[n]!;
-		while (done < from + block.length)
-			done += (await handle.write(block, done - from, undefined, at + done)).bytesWritten;
-	}
-}
-
-async function readAll(
-	handle: FileHandle,
-	{ at, length }: { at: number; length: number },
-): Promise<Buffer[]> {
-	const text: Buffer[] = [];
-	for (let left = length; left > 0; left -= BLOCK_BYTES)
-		text.push(Buffer.allocUnsafeSlow(Math.min(left, BLOCK_BYTES)));
-	if (length === 0) return text;
-	const { bytesRead } = await handle.readv(text, at);
-	if (bytesRead === length) return text;
-	throw new Error(`it ends after ${at + bytesRead} bytes`);
 }

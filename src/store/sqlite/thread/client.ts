@@ -12,6 +12,8 @@ import { OP_NAMES, OPERATIONS, storeOf, weightOf } from "../../operations/table.
 import type { Batch, Failure, Reply, SegmentBytes } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations/operation.ts";
 import { CODECS } from "./codecs.ts";
+import { MOVE_NAMES } from "./text-moves.ts";
+import type { TextMoves } from "./text-moves.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
@@ -55,9 +57,11 @@ export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Err
 export function connect(
 	thread: Worker,
 	onSegments: (changes: readonly SegmentBytes[]) => void,
-): Store {
+): Store & { moves: TextMoves } {
 	const listeners = new Set<(signal: Signal) => void>();
-	const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
+	const numbers = new Map<string, number>(
+		[...OP_NAMES, ...MOVE_NAMES].map((name, number) => [name, number]),
+	);
 	/** Unsent batches; only the last accepts more operations. */
 	const waiting: PendingBatch[] = [];
 	/** Batches at the thread, and their total weight. */
@@ -107,10 +111,18 @@ export function connect(
 	}
 
 	function call<N extends OpName>(name: N, q: Query<N>): Promise<Answer<N>> {
+		const weight = weightOf(name, q, charactersOf);
+		return ask(name, q, { weight, first: OPERATIONS[name].kind === "claim" });
+	}
+
+	function ask<A>(
+		name: string,
+		q: unknown,
+		{ weight = 0, first = false }: { weight?: number; first?: boolean } = {},
+	): Promise<A> {
 		const number = numbers.get(name) ?? -1;
 		return new Promise((resolve, reject) => {
 			if (closed) return reject(closed);
-			const weight = weightOf(name, q, charactersOf);
 			// First: it throws for a query that cannot be sent.
 			const packed = CODECS[number]?.pack(q);
 			const batch = gather(weight);
@@ -119,7 +131,7 @@ export function connect(
 			batch.waiters.push({
 				number,
 				q,
-				first: OPERATIONS[name].kind === "claim",
+				first,
 				resolve: resolve as (answer: unknown) => void,
 				reject,
 			});
@@ -185,6 +197,10 @@ export function connect(
 
 	return {
 		...operations,
+		moves: {
+			textsIn: (q) => ask("textsIn", q),
+			move: (q) => ask("move", q),
+		},
 		jobs: {
 			...operations.jobs,
 			insert(q) {

@@ -9,7 +9,7 @@ import { packJob, SUBMISSION_MEMBERS, unpackJob } from "../../job-columns.ts";
 import { packer, unpacker } from "../../positional.ts";
 import { numberOf } from "../../cursor.ts";
 import { OP_NAMES } from "../../operations/table.ts";
-import type { OpName } from "../../operations/operation.ts";
+import { MOVE_NAMES } from "./text-moves.ts";
 
 /**
  * The form of one operation. `unpackAnswer` also gets the query, for members that need not be
@@ -105,17 +105,19 @@ const plain: Codec<unknown, unknown> = {
 };
 
 /** The form of each operation, by its number. */
-export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) => {
-	const packed = (
-		{
-			"jobs.insert": insert,
-			"jobs.claim": claim,
-			"jobs.report": report,
-			"jobs.get": get,
-			"jobs.list": page,
-			"webhooks.list": page,
-			"audit.list": page,
-		} as Partial<Record<OpName, unknown>>
-	)[name];
-	return (packed as Codec<unknown, unknown> | undefined) ?? plain;
-});
+export const CODECS: readonly Codec<unknown, unknown>[] = [...OP_NAMES, ...MOVE_NAMES].map(
+	(name) => {
+		const packed = (
+			{
+				"jobs.insert": insert,
+				"jobs.claim": claim,
+				"jobs.report": report,
+				"jobs.get": get,
+				"jobs.list": page,
+				"webhooks.list": page,
+				"audit.list": page,
+			} as Partial<Record<string, unknown>>
+		)[name];
+		return (packed as Codec<unknown, unknown> | undefined) ?? plain;
+	},
+);
