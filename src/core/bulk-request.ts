@@ -81,11 +81,14 @@ export function readBulkRequest(
 ): { ok: true; request: BulkRequest } | { ok: false; faults: [Fault, ...Fault[]] } {
 	const faults = check(BULK_SCHEMA, raw);
 	const { filter, dryRun, cursor } = raw as Raw;
-	const times = { from: momentOf(filter?.from), to: momentOf(filter?.to) };
+	const times: { from?: number | undefined; to?: number | undefined } = {};
+	// What has faults may not even have a text.
 	if (faults.length === 0)
-		for (const name of ["from", "to"] as const)
+		for (const name of ["from", "to"] as const) {
+			times[name] = momentOf(filter?.[name]);
 			if (Number.isNaN(times[name]))
 				faults.push({ field: `filter.${name}`, message: MOMENT["x-message"] });
+		}
 	const [first, ...rest] = faults;
 	if (first) return { ok: false, faults: [first, ...rest] };
 	return {
