@@ -1,0 +1,54 @@
+/** A SQLite store whose database thread is in this one: thousands are opened after each other. */
+import { EventEmitter } from "node:events";
+import type { Worker } from "node:worker_threads";
+import type { Store } from "../../../src/store/contract/store.ts";
+import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { convertBlocks } from "../../../src/store/sqlite/payload-files/convert-blocks.ts";
+import {
+	openPayloadFiles,
+	payloadFolder,
+} from "../../../src/store/sqlite/payload-files/payload-files.ts";
+import { withPayloadFiles } from "../../../src/store/sqlite/payload-files/store-with-files.ts";
+import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
+import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
+import { connect } from "../../../src/store/sqlite/thread/client.ts";
+import type { Batch } from "../../../src/store/sqlite/thread/messages.ts";
+import { convert } from "../../../src/store/sqlite/vacuum.ts";
+
+/** In the order of `openSqlite` and its thread, which do the same with messages between them. */
+export async function openInline(
+	path: string,
+): Promise<Pick<Store, "jobs" | "chunks" | "close" | "ping">> {
+	const db = openDatabase({ path });
+	try {
+		await prepareSchema(db);
+		convert(db);
+		convertBlocks(db);
+		const parts = openUnitOfWork(db);
+		const answer = openBatches(parts);
+		const thread = new EventEmitter();
+		const postMessage = (batch: Batch): void =>
+			void setImmediate(() => {
+				if (batch !== "close")
+					return void thread.emit(
+						"message",
+						answer(batch, () => undefined),
+					);
+				db.close();
+				thread.emit("exit");
+			});
+		const files = await openPayloadFiles({
+			folder: payloadFolder(path),
+			referenced: parts.texts.all(),
+		});
+		const client = Object.assign(thread, { postMessage }) as unknown as Worker;
+		return withPayloadFiles(
+			connect(client, (changes) => files.referenced(changes)),
+			files,
+		);
+	} catch (error) {
+		db.close();
+		throw error;
+	}
+}
