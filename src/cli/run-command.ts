@@ -55,6 +55,8 @@ async function runAction(action: Action, name: string, argv: readonly string[]):
 		process.stdout.write(actionHelp(action, name));
 		return 0;
 	}
+	// Other users of the machine could read it in the list of processes.
+	if (flags["key"] !== undefined) process.title = `sluice ${name}`;
 	const usage = `Usage: sluice ${name} ${synopsisOf(action)}`.trimEnd();
 	const missing = action.args[args.length];
 	if (missing !== undefined && !missing.startsWith("["))
