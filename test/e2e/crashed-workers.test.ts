@@ -33,13 +33,18 @@ async function seen(url: string, path: string, key = KEY): Promise<any> {
 	return json;
 }
 
-const endedOf = async (url: string, key?: string): Promise<any[]> =>
-	(await seen(url, "/v1/endpoints/ours/workers?ended=true", key)).ended;
+interface Of {
+	endpoint?: string;
+	key?: string;
+}
+
+const endedOf = async (url: string, { endpoint = "ours", key }: Of = {}): Promise<any[]> =>
+	(await seen(url, `/v1/endpoints/${endpoint}/workers?ended=true`, key)).ended;
 
 /** Why the job waits, once workers crash. */
-const crashing = (url: string, id: string, key?: string): Promise<any> =>
+const crashing = (url: string, id: string, { endpoint = "ours", key }: Of = {}): Promise<any> =>
 	until("the reason", async () => {
-		const { reason } = await seen(url, `/v1/endpoints/ours/jobs/${id}`, key);
+		const { reason } = await seen(url, `/v1/endpoints/${endpoint}/jobs/${id}`, key);
 		return reason?.code === "workers_crashing" && reason.worker && reason;
 	});
 
@@ -49,70 +54,77 @@ const launched = (command: readonly string[]): object => ({
 	workersMax: 1,
 });
 
-describe("a worker that crashes at its start", { timeout: 40_000 }, () => {
-	it.concurrent.for([
-		{
-			how: "throws",
-			code: "throw new Error('no model at ' + process.env.MODEL)",
-			message: "It ended with exit code 1 before it asked for a job.",
-			facts: { exitCode: 1, code: "crashed" },
-			says: /Error: no model at \[MODEL\]/,
-		},
-		{
-			how: "exits with 7",
-			code: "console.log('one\\x1b[31m\\n10%\\r99%\\x1b[2J'); process.exit(7)",
-			message: "It ended with exit code 7 before it asked for a job.",
-			facts: { exitCode: 7, code: "crashed" },
-			says: /^one\n99%$/,
-		},
-		{
-			how: "is killed",
-			code: "console.log(process.env.RUNPOD_AI_API_KEY); process.kill(process.pid, 'SIGKILL')",
-			message: "It was killed by signal 9, SIGKILL before it asked for a job.",
-			facts: { signal: "SIGKILL", code: "crashed" },
-			says: /^\[token\]$/,
-		},
-		{
-			how: "violates its memory",
-			code: "console.log('native'); process.kill(process.pid, 'SIGSEGV')",
-			message: "It was killed by signal 11, SIGSEGV before it asked for a job.",
-			facts: { signal: "SIGSEGV", code: "crashed" },
-			says: /^native$/,
-		},
-		{
-			how: "fills its JavaScript heap",
-			code: "const a = []; for (;;) a.push({ a: [a.length] })",
-			message: expect.stringMatching(/^Its JavaScript heap was full: /),
-			facts: { code: "out_of_memory" },
-			says: /heap out of memory/,
-		},
-	])(
-		"D29, D47: that $how is explained where its job waits, with its last lines",
-		async (each, test) => {
-			const place = site(test);
-			const service = await place.serve({ endpoints: { ours: launched(node(each.code)) } });
-			const id = await run(service, "ours", {});
-			const { worker, message, retryAt } = await crashing(service.url, id);
-			expect(worker).toMatchObject({ message: each.message, ...each.facts });
-			expect(worker.lastOutput).toMatch(each.says);
+/** By endpoint. */
+const CRASHES = [
+	{
+		how: "throws",
+		code: "throw new Error('no model at ' + process.env.MODEL)",
+		message: "It ended with exit code 1 before it asked for a job.",
+		facts: { exitCode: 1, code: "crashed" },
+		says: /Error: no model at \[MODEL\]/,
+	},
+	{
+		how: "exits with 7",
+		code: "console.log('one\\x1b[31m\\n10%\\r99%\\x1b[2J'); process.exit(7)",
+		message: "It ended with exit code 7 before it asked for a job.",
+		facts: { exitCode: 7, code: "crashed" },
+		says: /^one\n99%$/,
+	},
+	{
+		how: "is killed",
+		code: "console.log(process.env.RUNPOD_AI_API_KEY); process.kill(process.pid, 'SIGKILL')",
+		message: "It was killed by signal 9, SIGKILL before it asked for a job.",
+		facts: { signal: "SIGKILL", code: "crashed" },
+		says: /^\[token\]$/,
+	},
+	{
+		how: "violates its memory",
+		code: "console.log('native'); process.kill(process.pid, 'SIGSEGV')",
+		message: "It was killed by signal 11, SIGSEGV before it asked for a job.",
+		facts: { signal: "SIGSEGV", code: "crashed" },
+		says: /^native$/,
+	},
+	{
+		how: "fills its JavaScript heap",
+		code: "const a = []; for (;;) a.push({ a: [a.length] })",
+		message: expect.stringMatching(/^Its JavaScript heap was full: /),
+		facts: { code: "out_of_memory" },
+		says: /heap out of memory/,
+	},
+] as const;
+
+describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
+	it("D29, D47: each is explained where its job waits, with its last lines", async (test) => {
+		const place = site(test);
+		const service = await place.serve({
+			endpoints: Object.fromEntries(
+				CRASHES.map(({ how, code }) => [how.replaceAll(" ", "-"), launched(node(code))]),
+			),
+		});
+		for (const { how, message: text, facts, says } of CRASHES) {
+			const endpoint = how.replaceAll(" ", "-");
+			const id = await run(service, endpoint, {});
+			const { worker, message, retryAt } = await crashing(service.url, id, { endpoint });
+			expect(worker, how).toMatchObject({ message: text, ...facts });
+			expect(worker.lastOutput, how).toMatch(says);
 			expect(worker).not.toHaveProperty("readyAt");
 			expect(message).toMatch(/^Workers exit before taking a job: it/);
 			expect(retryAt === undefined || new Date(retryAt).getTime() > 0).toBe(true);
-			expect(await endedOf(service.url)).toContainEqual(worker);
+			expect(await endedOf(service.url, { endpoint })).toContainEqual(worker);
+		}
+		const { id } = (await seen(service.url, "/v1/endpoints/throws/jobs")).jobs[0];
+		const said = await sluice(test, ["jobs", "get", "throws", id], {
+			cwd: place.folder.path,
+			env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY },
+		});
+		expect(said.stdout).toContain("The whole log: sluice workers logs throws throws-");
+		expect(said.stdout).toContain("Start one now: sluice workers start throws\n");
+		await service.end();
+		expect(service.stderr()).not.toContain(SECRET);
+		expect(service.stderr()).not.toMatch(/sluice_worker_[0-9a-f]{8}/);
+	});
 
-			const said = await sluice(test, ["jobs", "get", "ours", id], {
-				cwd: place.folder.path,
-				env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY },
-			});
-			expect(said.stdout).toContain("The whole log: sluice workers logs ours ours-");
-			expect(said.stdout).toContain("Start one now: sluice workers start ours\n");
-			await service.end();
-			expect(service.stderr()).not.toContain(SECRET);
-			expect(service.stderr()).not.toMatch(/sluice_worker_[0-9a-f]{8}/);
-		},
-	);
-
-	it.skipIf(noGroup).concurrent(
+	it.skipIf(noGroup)(
 		`D47: that needs more memory than its cgroup has${noGroup === undefined ? "" : ` (skipped: ${noGroup})`}`,
 		async (test) => {
 			const place = site(test);
@@ -128,7 +140,7 @@ describe("a worker that crashes at its start", { timeout: 40_000 }, () => {
 		},
 	);
 
-	it.concurrent("D47: ended workers stay listed after a restart; output only for admin keys", async (test) => {
+	it("D47: ended workers stay listed after a restart; output only for admin keys", async (test) => {
 		const place = site(test);
 		const endpoints = { ours: launched(node("console.log('one line'); process.exit(3)")) };
 		let service = await place.serve({ endpoints });
@@ -137,9 +149,9 @@ describe("a worker that crashes at its start", { timeout: 40_000 }, () => {
 		const { json } = await call(service.url, "/v1/keys", {
 			body: { name: "reader", scopes: ["read"] },
 		});
-		const { worker } = await crashing(service.url, id, json.key);
+		const { worker } = await crashing(service.url, id, { key: json.key });
 		expect(worker).toMatchObject({ exitCode: 3 });
-		for (const each of [worker, ...(await endedOf(service.url, json.key))])
+		for (const each of [worker, ...(await endedOf(service.url, { key: json.key }))])
 			expect(each).not.toHaveProperty("lastOutput");
 		await service.end();
 		service = await place.serve({ endpoints });
@@ -156,7 +168,7 @@ describe("a worker that crashes at its start", { timeout: 40_000 }, () => {
 		await service.end();
 	});
 
-	it.concurrent("D28: is started again at once by an operator, who has repaired it", async (test) => {
+	it("D28: is started again at once by an operator, who has repaired it", async (test) => {
 		const place = site(test);
 		const program = join(place.folder.path, "worker.mjs");
 		writeFileSync(program, "process.exit(7)");
@@ -185,8 +197,8 @@ describe("a worker that crashes at its start", { timeout: 40_000 }, () => {
 	});
 });
 
-describe("a job whose workers die", { timeout: 40_000 }, () => {
-	it.concurrent("D16: has in its error, its attempts and its timeline how each of them ended", async (test) => {
+describe("a job whose workers die", { timeout: 120_000 }, () => {
+	it("D16: has in its error, its attempts and its timeline how each of them ended", async (test) => {
 		const place = site(test);
 		const service = await place.serve({ endpoints: { ours: place.launched({ workersMax: 1 }) } });
 		const id = await run(service, "ours", { ms: 60_000 });
