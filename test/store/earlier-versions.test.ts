@@ -2,7 +2,8 @@
  * Databases that earlier versions made (`earlier/README.md`) open with this version: jobs, results,
  * streams, keys, endpoints, secrets and webhooks are there, and the service goes on with them.
  */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -38,16 +39,15 @@ function temporaryFolder(): string {
 
 /** The address of a database with the stored content. */
 async function storeOf(dialect: Dialect, number: string, folder: string): Promise<string> {
-	const read = (type: string): Buffer =>
-		gunzipSync(readFileSync(join(FOLDER, `${dialect}-${number}.${type}.gz`)));
+	const kept = join(FOLDER, `${dialect}-${number}`);
 	if (dialect === "sqlite") {
-		writeFileSync(join(folder, "sluice.db"), read("db"));
+		execFileSync("tar", ["-xzf", `${kept}.tar.gz`, "-C", folder]);
 		return `sqlite:${join(folder, "sluice.db")}`;
 	}
 	const { url } = await (await postgres()).createDatabase();
 	const client = new Client({ connectionString: url });
 	await client.connect();
-	await client.query(read("sql").toString());
+	await client.query(gunzipSync(readFileSync(`${kept}.sql.gz`)).toString());
 	await client.end();
 	return url;
 }

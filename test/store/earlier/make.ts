@@ -9,7 +9,7 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -38,7 +38,9 @@ if (dialect === "sqlite") {
 	const db = new DatabaseSync(database);
 	db.exec("PRAGMA wal_checkpoint(TRUNCATE); VACUUM");
 	db.close();
-	writeFileSync(`${name}.db.gz`, gzipSync(readFileSync(database), { level: 9 }));
+	// With its payload files, if it has any.
+	const files = readdirSync(place).filter((each) => /^sluice\.db(?:\.payloads)?$/.test(each));
+	execFileSync("tar", ["-czf", `${name}.tar.gz`, "-C", place, ...files]);
 } else {
 	const flags = ["--inserts", "--no-owner", "--no-privileges", store];
 	const dump = execFileSync("pg_dump", flags, { encoding: "utf8", maxBuffer: 2 ** 30 });
