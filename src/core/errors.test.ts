@@ -23,7 +23,7 @@ describe("errors", () => {
 
 	it("D3: only the statuses of the decision, and those of HTTP itself, are used; never 403", () => {
 		expect(new Set(CODES.map((code) => ERRORS[code].status))).toEqual(
-			new Set([400, 401, 404, 405, 408, 409, 413, 429, 431, 500, 503]),
+			new Set([400, 401, 404, 405, 408, 409, 413, 429, 431, 500, 503, 507]),
 		);
 	});
 

@@ -1,0 +1,105 @@
+/**
+ * Payloads of different sizes, in and out through `/runsync`, beside a bare server that answers the
+ * same body. Prints JSON: jobs and megabytes a second, ratio to that server, bytes to disk for each
+ * byte of payload (in and out), processor time for a megabyte. `node bench/payload-rate.ts
+ * [connections] [seconds] [rounds]`, after `npm run build`; needs `wrk` and Linux.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { flushTimes, machine, median } from "./machine.ts";
+import { KEY, end, startEcho, startService, startWorker } from "./processes.ts";
+import { shoot } from "./wrk.ts";
+import type { Load } from "./wrk.ts";
+
+const [connections = 8, seconds = 4, rounds = 5] = process.argv.slice(2).map(Number);
+const SIZES = [1000, 100_000, 1_000_000, 5_000_000];
+const headers = { "Content-Type": "application/json", authorization: `Bearer ${KEY}` };
+
+/** Processor time of a process, ms. */
+function processorMs(pid: number): number {
+	const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+	// Ticks of 10 ms: user and system.
+	return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+/** Bytes that a process has sent to disk. */
+function writtenBytes(pid: number): number {
+	return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
+}
+
+interface Round {
+	echo: Load;
+	jobs: Load;
+	writtenPerByte: number;
+	processorMsPerMb: { service: number; worker: number };
+}
+
+async function round(
+	{ service, worker, echo }: { service: Process; worker: number; echo: string },
+	bytes: number,
+): Promise<Round> {
+	const body = JSON.stringify({ input: { image: "A".repeat(bytes) } });
+	const load = { connections, seconds };
+	const yardstick = await shoot({ url: echo, body, headers }, load);
+	const before = [writtenBytes(service.pid), processorMs(service.pid), processorMs(worker)];
+	const jobs = await shoot({ url: `${service.url}/v2/noop/runsync`, body, headers }, load);
+	const after = [writtenBytes(service.pid), processorMs(service.pid), processorMs(worker)];
+	const [written, serviceMs, workerMs] = after.map((value, n) => value - before[n]!) as [
+		number,
+		number,
+		number,
+	];
+	const megabytes = (jobs.perSecond * seconds * bytes) / 1e6;
+	return {
+		echo: yardstick,
+		jobs,
+		writtenPerByte: written / (2e6 * megabytes),
+		processorMsPerMb: { service: serviceMs / megabytes, worker: workerMs / megabytes },
+	};
+}
+
+interface Process {
+	url: string;
+	pid: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
+const flush = flushTimes(folder);
+const echo = await startEcho();
+const started = await startService(folder);
+const worker = await startWorker(started.url, "echo-worker.ts");
+const service = { url: started.url, pid: started.child.pid! };
+const place = { service, worker: worker.pid!, echo: echo.url };
+const digits = (value: number, count = 3): number => Number(value.toPrecision(count));
+const spread = (values: number[]): { median: number; least: number; most: number } => ({
+	median: digits(median(values)),
+	least: digits(Math.min(...values)),
+	most: digits(Math.max(...values)),
+});
+try {
+	const sizes = [];
+	for (const bytes of SIZES) {
+		await round(place, bytes);
+		const found: Round[] = [];
+		for (let n = 0; n < rounds; n += 1) found.push(await round(place, bytes));
+		sizes.push({
+			bytes,
+			jobsPerSecond: spread(found.map(({ jobs }) => jobs.perSecond)),
+			megabytesPerSecond: spread(found.map(({ jobs }) => (jobs.perSecond * bytes) / 1e6)),
+			ratio: spread(found.map(({ jobs, echo: other }) => jobs.perSecond / other.perSecond)),
+			p50: spread(found.map(({ jobs }) => jobs.p50)),
+			p99: spread(found.map(({ jobs }) => jobs.p99)),
+			writtenPerByte: spread(found.map((each) => each.writtenPerByte)),
+			serviceMsPerMb: spread(found.map((each) => each.processorMsPerMb.service)),
+			workerMsPerMb: spread(found.map((each) => each.processorMsPerMb.worker)),
+			refused: found.reduce((sum, { jobs }) => sum + jobs.refused, 0),
+		});
+	}
+	const result = { ...machine(), flushMs: flush, connections, seconds, rounds, sizes };
+	process.stdout.write(`${JSON.stringify(result, undefined, "\t")}\n`);
+} finally {
+	for (const child of [worker, started.child, echo.child]) await end(child);
+	rmSync(folder, { recursive: true, force: true });
+}
