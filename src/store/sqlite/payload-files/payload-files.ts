@@ -6,7 +6,6 @@
  */
 import { constants } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { sizeOf } from "../../../core/json/json-text.ts";
 import type { JsonBlocks } from "../../../core/json/json-text.ts";
@@ -16,6 +15,7 @@ import { StoreUnavailable } from "../../contract/store.ts";
 import { piecesOf } from "../file-pieces.ts";
 import { grouped } from "./grouped.ts";
 import type { FileBlock } from "./file-block.ts";
+import { confirm, openFiles } from "./open-files.ts";
 import { checksum, readAll, writeAll } from "./text-bytes.ts";
 
 /** A file with this many bytes gets no further text. */
@@ -23,9 +23,6 @@ const SEGMENT_BYTES = 64 * 2 ** 20;
 
 /** Most files without texts that are kept to be written again. */
 const MOST_SPARE = 8;
-
-/** Most files that stay open for reads. */
-const MOST_OPEN = 64;
 
 /** Of the store at `path`. */
 export function payloadFolder(path: string): string {
@@ -44,7 +41,6 @@ interface Segment {
 	/** Texts whose row may still be committed. */
 	pending: number;
 	readers: number;
-	handle: Promise<FileHandle> | undefined;
 	/** Flushes all texts that are written by then. */
 	flush: () => Promise<void>;
 	/** Nothing is written or flushed after a failure: the system may have dropped what it held. */
@@ -91,8 +87,6 @@ export async function openPayloadFiles(q: {
 	const { folder, segmentBytes = SEGMENT_BYTES } = q;
 	const segments = new Map<number, Segment>();
 	const spare: string[] = [];
-	/** Files with a handle, that opened first first. */
-	const opened = new Set<Segment>();
 	let current: Segment | undefined;
 	let opening: Promise<void> | undefined;
 	let last = 0;
@@ -100,6 +94,13 @@ export async function openPayloadFiles(q: {
 	let holders = 0;
 
 	const pathOf = (number: number): string => join(folder, String(number));
+	const files = openFiles({
+		pathOf,
+		isInUse(number) {
+			const segment = segments.get(number);
+			return segment !== undefined && (segment === current || segment.pending + segment.readers > 0);
+		},
+	});
 
 	function segmentOf(number: number, referenced: number): Segment {
 		const segment: Segment = {
@@ -109,12 +110,11 @@ export async function openPayloadFiles(q: {
 			referenced,
 			pending: 0,
 			readers: 0,
-			handle: undefined,
 			flush: grouped(async () => {
 				if (segment.fault) throw segment.fault;
-				const handle = await handleOf(segment);
-				await handle.datasync();
-				await confirm(segment, handle);
+				const file = await files.open(number);
+				await file.datasync();
+				await confirm(pathOf(number), file);
 			}),
 			fault: undefined,
 		};
@@ -134,42 +134,9 @@ export async function openPayloadFiles(q: {
 		);
 	}
 
-	/** The open file. */
-	function handleOf(segment: Segment): Promise<FileHandle> {
-		if (!segment.handle) {
-			segment.handle = open(pathOf(segment.number), "r+");
-			opened.add(segment);
-			if (opened.size > MOST_OPEN) closeIdle();
-		}
-		return segment.handle;
-	}
-
-	function closeIdle(): void {
-		for (const segment of opened)
-			if (segment !== current && segment.pending === 0 && segment.readers === 0) {
-				void closeHandle(segment);
-				if (opened.size <= MOST_OPEN) return;
-			}
-	}
-
-	async function closeHandle(segment: Segment): Promise<void> {
-		const { handle } = segment;
-		segment.handle = undefined;
-		opened.delete(segment);
-		await (await handle?.catch(() => undefined))?.close();
-	}
-
-	/** Throws when the next start would not find this file. */
-	async function confirm({ number }: Segment, handle: FileHandle): Promise<void> {
-		const path = pathOf(number);
-		const [own, named] = await Promise.all([handle.stat(), stat(path).catch(() => undefined)]);
-		if (named?.ino === own.ino && named.dev === own.dev) return;
-		throw new StoreUnavailable("moved", `${path} was deleted, moved or replaced. Put it back.`);
-	}
-
 	/** Begins a file: one without texts, or a new one. Its name is durable when this resolves. */
 	async function openNext(): Promise<void> {
-		const number = last + 1;
+		const number = (last += 1);
 		const path = pathOf(number);
 		const old = spare.pop();
 		if (old === undefined) {
@@ -241,7 +208,7 @@ export async function openPayloadFiles(q: {
 
 	async function retire(segment: Segment): Promise<void> {
 		const path = pathOf(segment.number);
-		await closeHandle(segment);
+		await files.close(segment.number);
 		if (segment.fault === undefined && segment.size <= segmentBytes && spare.length < MOST_SPARE)
 			spare.push(path);
 		else await rm(path, { force: true }).catch(() => {});
@@ -276,8 +243,8 @@ export async function openPayloadFiles(q: {
 				throw unavailable(error);
 			});
 			try {
-				const handle = await handleOf(segment);
-				const [sum] = await Promise.all([checksum(text), writeAll(handle, text, at)]);
+				const file = await files.open(segment.number);
+				const [sum] = await Promise.all([checksum(text), writeAll(file, text, at)]);
 				await segment.flush();
 				let settled = false;
 				return {
@@ -303,7 +270,7 @@ export async function openPayloadFiles(q: {
 			if (!segment) throw damaged(path, "it is missing");
 			segment.readers += 1;
 			try {
-				const text = await readAll(await handleOf(segment), { at, length });
+				const text = await readAll(await files.open(number), { at, length });
 				if ((await checksum(text)) !== sum)
 					throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
 				return text;
@@ -363,7 +330,7 @@ export async function openPayloadFiles(q: {
 
 		async close() {
 			closed = true;
-			await Promise.all([...opened].map(closeHandle));
+			await files.closeAll();
 		},
 	};
 }
