@@ -181,7 +181,7 @@ describe("sluice worker-env", () => {
 			).toMatchObject({
 				code: 2,
 				stdout: "",
-				stderr: "Set SLUICE_API_KEY to an API key of the service.\n",
+				stderr: expect.stringMatching(/^No API key: set SLUICE_API_KEY, pass --key, or .*\n$/),
 			});
 		expect(
 			await sluice(test, ["worker-env", "theirs"], {

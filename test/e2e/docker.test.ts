@@ -226,9 +226,12 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 			stdout: "ready\nbye\n",
 			stderr: "",
 		});
-		expect((await ask("--json")).stdout.split("\n")[0]).toBe(
-			'{"text":"model loaded","position":13}',
-		);
+		const [first] = (await ask("--json")).stdout.split("\n");
+		expect(JSON.parse(first!)).toEqual({
+			text: "model loaded",
+			position: 13,
+			time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+		});
 		expect(
 			await sluice(test, ["workers", "logs", place.id, "none"], { cwd: place.folder.path, env }),
 		).toMatchObject({
