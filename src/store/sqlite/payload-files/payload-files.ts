@@ -98,7 +98,9 @@ export async function openPayloadFiles(q: {
 		pathOf,
 		isInUse(number) {
 			const segment = segments.get(number);
-			return segment !== undefined && (segment === current || segment.pending + segment.readers > 0);
+			return (
+				segment !== undefined && (segment === current || segment.pending + segment.readers > 0)
+			);
 		},
 	});
 

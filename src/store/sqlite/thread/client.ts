@@ -193,21 +193,11 @@ export function connect(
 		});
 	});
 
-	const operations = storeOf((name) => (q) => call(name, q));
-
 	return {
-		...operations,
+		...storeOf((name) => (q) => call(name, q)),
 		moves: {
 			textsIn: (q) => ask("textsIn", q),
 			move: (q) => ask("move", q),
-		},
-		jobs: {
-			...operations.jobs,
-			insert(q) {
-				const answer = operations.jobs.insert(q);
-				q.sent?.();
-				return answer;
-			},
 		},
 		onSignal(listener) {
 			const own = (signal: Signal): void => listener(signal);
