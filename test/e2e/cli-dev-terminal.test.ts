@@ -16,7 +16,8 @@ function terminal(test: TestContext, cwd: string, env: Record<string, string> = 
 		["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"],
 		{
 			cwd,
-			env: { ...process.env, FORCE_COLOR: undefined, ...env },
+			// Node takes a terminal in CI for one without colours.
+			env: { ...process.env, FORCE_COLOR: undefined, CI: undefined, ...env },
 			stdio: ["pipe", "pipe", "inherit"],
 		},
 	);
