@@ -152,9 +152,13 @@ const SQLITE_NOTADB = 26;
 /** READONLY, IOERR, FULL, CANTOPEN: writes fail now, and may succeed later. */
 const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
-/** Whether another transaction was in the way. */
-export function isBusy(error: unknown): boolean {
-	return resultCode(error) === SQLITE_BUSY;
+/**
+ * Whether another transaction was in the way of a copy's first step. The driver reads the code from
+ * the connection, where the next statement may have replaced it with 0.
+ */
+export function copyIsBusy(error: unknown): boolean {
+	const code = resultCode(error);
+	return code === SQLITE_BUSY || code === 0;
 }
 
 /** SQLite's primary result code in a driver error. */

@@ -6,7 +6,7 @@ import { closeSync, fdatasync, openSync, rmSync, statSync, writeSync } from "nod
 import { basename, dirname, join } from "node:path";
 import type { MessagePort } from "node:worker_threads";
 import { OWNER_FILE } from "../../../durable-file.ts";
-import { isBusy } from "../database.ts";
+import { copyIsBusy } from "../database.ts";
 import type { Database } from "../database.ts";
 import { markComplete } from "../file-header.ts";
 
@@ -71,7 +71,7 @@ export function openCopier(db: Database, port: MessagePort): { stop(): Promise<v
 					done = true;
 				} catch (error) {
 					// The first step met a transaction.
-					if (!isBusy(error)) throw error;
+					if (!copyIsBusy(error)) throw error;
 				}
 			}
 			markComplete((bytes, at) => writeSync(file, bytes, 0, bytes.length, at));
