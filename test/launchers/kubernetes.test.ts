@@ -215,7 +215,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 			await place.admin.call("DELETE", place.path("pods", name));
 			const exit = await exits.next(spec.workerId);
 			expect(notices.at(-1)).toMatchObject({ state: "ending", code: "node_drained" });
-			// The Pod may be gone before its node has reported the exit code.
+			// The Pod may be removed before its node has reported the exit code.
 			expect(exit).toMatchObject({ reason: { code: "node_drained", crash: false } });
 		});
 	});
