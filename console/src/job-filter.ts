@@ -17,17 +17,22 @@ export interface JobFilter {
 	worker?: string;
 	from?: string;
 	to?: string;
+	/** Text in the id, the worker, the error or the input. */
+	search?: string;
 }
 
 /** The filter in a query; what is none is left out. */
 export function filterOf(query: URLSearchParams): JobFilter {
 	const named = (query.get("status") ?? "").split(",");
-	const [worker, from, to] = [query.get("worker"), query.get("from"), query.get("to")];
+	const [worker, from, to, text] = ["worker", "from", "to", "search"].map((name) =>
+		query.get(name),
+	);
 	return {
 		status: STATES.filter((state) => named.includes(state)),
 		...(worker ? { worker } : {}),
 		...(from ? { from } : {}),
 		...(to ? { to } : {}),
+		...(text ? { search: text } : {}),
 	};
 }
 
@@ -35,4 +40,15 @@ export function filterOf(query: URLSearchParams): JobFilter {
 export function iso(local: string | undefined): string | undefined {
 	const at = local === undefined ? NaN : new Date(local).getTime();
 	return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+/** The filter for the service's lists. */
+export function paramsOf({
+	status,
+	worker,
+	from,
+	to,
+	search,
+}: JobFilter): Record<string, string | undefined> {
+	return { status: status.join(","), worker, from: iso(from), to: iso(to), search };
 }

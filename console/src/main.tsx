@@ -16,6 +16,7 @@ import "./styles/tables.css";
 import "./styles/windows.css";
 import "./styles/charts.css";
 import "./styles/jobs.css";
+import "./styles/values.css";
 import "./styles/pages.css";
 
 createRoot(document.querySelector("#root")!).render(

@@ -15,6 +15,9 @@ describe("pictures and sounds in JSON", () => {
 		["audio/mpeg", "ID3\x04"],
 		["audio/ogg", "OggS"],
 		["audio/flac", "fLaC"],
+		["audio/mp4", "\0\0\0\x20ftypM4A "],
+		["video/mp4", "\0\0\0\x20ftypisom"],
+		["video/webm", "\x1a\x45\xdf\xa3"],
 	])("knows %s by its first bytes", (type, head) => {
 		expect(mediaOf(base64(head))).toMatchObject({
 			type,

@@ -1,10 +1,10 @@
 /**
- * Pictures and sounds in JSON: data URLs and base64, recognised by their first bytes and by nothing
+ * Pictures, sounds and videos in JSON: data URLs and base64, recognised by their first bytes and by nothing
  * that the sender claims.
  */
 
 export interface Media {
-	kind: "image" | "audio";
+	kind: "image" | "audio" | "video";
 	/** A data URL whose type is what the bytes are. */
 	url: string;
 	type: string;
@@ -42,6 +42,10 @@ const MAGIC: readonly [string, readonly [number, string][]][] = [
 	["audio/ogg", [[0, "OggS"]]],
 	["audio/flac", [[0, "fLaC"]]],
 	["audio/mp4", [[4, "ftypM4A"]]],
+	...["isom", "iso2", "iso5", "iso6", "mp41", "mp42", "avc1", "M4V ", "dash"].map(
+		(brand): [string, [number, string][]] => ["video/mp4", [[4, `ftyp${brand}`]]],
+	),
+	["video/webm", [[0, "\x1a\x45\xdf\xa3"]]],
 ];
 
 /** The picture or sound that a text holds, if it does. */
@@ -55,7 +59,7 @@ export function mediaOf(text: string): Media | undefined {
 	const type = typeOf(body.slice(0, 24));
 	if (type === undefined || !/^[A-Za-z0-9+/]*={0,2}$/.test(body)) return undefined;
 	return {
-		kind: type.startsWith("image/") ? "image" : "audio",
+		kind: type.slice(0, type.indexOf("/")) as Media["kind"],
 		url: `data:${type};base64,${body}`,
 		type,
 		size: Math.floor(body.length * 0.75),

@@ -1,7 +1,7 @@
 /** The shapes of the service's API that the console reads. Moments are ISO 8601, times ms. */
 export type { Principal } from "../../src/api/console.ts";
 export type { Endpoint } from "../../src/api/endpoints.ts";
-export type { JobDetail, JobSummary } from "../../src/api/job-records.ts";
+export type { JobDetail, JobList, JobSummary } from "../../src/api/job-records.ts";
 export type { JobCounts, WorkerCounts } from "../../src/api/jobs.ts";
 export type { Host } from "../../src/api/hosts.ts";
 export type { Key, NewKey } from "../../src/api/keys.ts";

@@ -1,5 +1,11 @@
 /** Jobs for operators, and bulk operations (D29, D39). */
 import { BULK_SCHEMA } from "../core/bulk-request.ts";
+import {
+	MOST_SEARCHED,
+	MOST_SEARCHED_BYTES,
+	PREVIEW_CHARACTERS,
+	SEARCHED_CHARACTERS,
+} from "../core/job-search.ts";
 import { JOB_STATES } from "../core/job-states.ts";
 import { TIMELINE_EVENTS } from "../core/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../core/timeline.ts";
@@ -11,7 +17,8 @@ import { COUNT, EXAMPLE, FLAG, MOMENT, MS, TEXT, list, pageOf } from "./schema.t
 import type { Static } from "./schema.ts";
 import { ENDED_WORKER } from "./workers.ts";
 
-export const JOB_SUMMARY = {
+/** What lists and details of jobs have in common. */
+const RECORD = {
 	type: "object",
 	required: [...LISTED_JOB.required, "submittedAt", "expired"],
 	properties: {
@@ -22,7 +29,42 @@ export const JOB_SUMMARY = {
 		expired: { ...FLAG, description: "Input, output and error were erased; the record remains." },
 	},
 } as const;
+
+/** A job in a list. */
+export const JOB_SUMMARY = {
+	...RECORD,
+	properties: {
+		...RECORD.properties,
+		inputPreview: {
+			...TEXT,
+			description: `The first ${PREVIEW_CHARACTERS} characters of the input; with preview=true.`,
+		},
+	},
+} as const;
 export type JobSummary = Static<typeof JOB_SUMMARY>;
+
+const JOB_PAGE = pageOf("jobs", JOB_SUMMARY);
+const LISTED_PAGE = {
+	...JOB_PAGE,
+	properties: {
+		...JOB_PAGE.properties,
+		searchedTo: {
+			...MOMENT,
+			description:
+				"With search, while next is not null: jobs submitted before this moment were not searched yet.",
+		},
+		matching: {
+			type: "object",
+			required: ["count", "more"],
+			properties: {
+				count: COUNT,
+				more: { ...FLAG, description: "Only the newest 20000 jobs were counted." },
+			},
+			description: "How many jobs match the filter, without search; with count=true.",
+		},
+	},
+} as const;
+export type JobList = Static<typeof LISTED_PAGE>;
 
 const ATTEMPT = {
 	type: "object",
@@ -65,7 +107,7 @@ const TIMELINE_EVENT = {
 export const JOB_DETAIL = {
 	type: "object",
 	required: [
-		...JOB_SUMMARY.required,
+		...RECORD.required,
 		"queuedAt",
 		"operation",
 		"lowPriority",
@@ -78,7 +120,7 @@ export const JOB_DETAIL = {
 	properties: {
 		...LISTED_JOB.properties,
 		output: OUTPUT,
-		...JOB_SUMMARY.properties,
+		...RECORD.properties,
 		queuedAt: { ...MOMENT, description: "When its current or last wait began." },
 		expiresAt: MOMENT,
 		reason: {
@@ -130,6 +172,17 @@ export const EXPIRED = flag(
 	"Also jobs whose result has expired: their records are kept longer.",
 );
 
+export const SEARCH = text(
+	"search",
+	200,
+	`Only jobs with this text in their id, worker, error or input: the first ${SEARCHED_CHARACTERS} ` +
+		"characters of each, as they were sent, ASCII letters in any case. A member of the input is " +
+		`found by "user":"alice". A page reads about ${MOST_SEARCHED} jobs or ` +
+		`${MOST_SEARCHED_BYTES / 2 ** 20} MiB of inputs; follow next.`,
+);
+export const PREVIEW = flag("preview", "With the beginning of each input.");
+export const WITH_COUNT = flag("count", "With the number of jobs that match the filter.");
+
 export const LIST_JOBS = route({
 	methods: ["GET"],
 	path: "/v1/endpoints/:endpoint/jobs",
@@ -138,10 +191,22 @@ export const LIST_JOBS = route({
 	summary: "Jobs of the endpoint, most recently submitted first.",
 	answer: {
 		description: "A page of jobs.",
-		schema: pageOf("jobs", JOB_SUMMARY),
+		schema: LISTED_PAGE,
 		example: { jobs: [{ ...LISTED_JOB_EXAMPLE, ...TIMES, expired: false }], next: null },
 	},
-	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, EXPIRED, LIMIT, CURSOR],
+	query: [
+		STATUS_FILTER,
+		WORKER_FILTER,
+		FROM,
+		TO,
+		ID_FILTER,
+		SEARCH,
+		EXPIRED,
+		PREVIEW,
+		WITH_COUNT,
+		LIMIT,
+		CURSOR,
+	],
 });
 
 export const GET_JOB = route({

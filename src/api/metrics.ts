@@ -124,6 +124,65 @@ export const ENDPOINT_METRICS = route({
 	query: [FROM, TO, STEP],
 });
 
+const TOTAL_PERCENTILES = {
+	type: "object",
+	required: ["p50", "p95", "p99"],
+	properties: each(["p50", "p95", "p99"], { type: ["integer", "null"], "x-unit": "ms" } as const),
+} as const;
+
+const ENDPOINT_TOTALS = {
+	type: "object",
+	required: ["id", ...COUNTERS, "delayMs", "executionMs", "executionSeconds", "gpuSeconds"],
+	properties: {
+		id: TEXT,
+		...each(COUNTERS, COUNT),
+		delayMs: TOTAL_PERCENTILES,
+		executionMs: TOTAL_PERCENTILES,
+		executionSeconds: { ...COUNT, description: "Sum of the runs whose end a worker reported." },
+		gpuSeconds: { ...COUNT, description: "The same, for each GPU of a worker." },
+	},
+} as const;
+
+export const TOTALS = {
+	type: "object",
+	required: ["step", "from", "endpoints"],
+	properties: {
+		step: { enum: STEPS, "x-unit": "ms" },
+		from: { ...MOMENT, description: "Beginning of the first step." },
+		endpoints: list(ENDPOINT_TOTALS),
+	},
+	description: "What happened at each endpoint that the key may read; percentiles within 5 %.",
+} as const;
+export type Totals = Static<typeof TOTALS>;
+export type EndpointTotals = Static<typeof ENDPOINT_TOTALS>;
+
+export const ALL_METRICS = route({
+	methods: ["GET"],
+	path: "/v1/metrics",
+	access: "read",
+	name: "allMetrics",
+	summary: "Totals of all endpoints over a time: jobs by outcome, waits, runs, GPU time.",
+	answer: {
+		description: "One entry for each endpoint.",
+		schema: TOTALS,
+		example: {
+			step: MINUTE_MS,
+			from: EXAMPLE.at,
+			endpoints: [
+				{
+					id: "hello",
+					...each(COUNTERS, 3),
+					delayMs: { p50: 12, p95: 40, p99: 81 },
+					executionMs: { p50: 340, p95: 410, p99: 433 },
+					executionSeconds: 1,
+					gpuSeconds: 1,
+				},
+			],
+		},
+	},
+	query: [FROM, TO, STEP],
+});
+
 export const DEMAND = {
 	type: "object",
 	required: ["wanted", "waiting", "running", "oldestWaitSeconds"],

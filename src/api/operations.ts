@@ -17,7 +17,16 @@ import {
 } from "./jobs.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
-import { DEMAND, ENDPOINT_DEMAND, ENDPOINT_METRICS, FEED, METRICS, PROMETHEUS } from "./metrics.ts";
+import {
+	ALL_METRICS,
+	DEMAND,
+	ENDPOINT_DEMAND,
+	ENDPOINT_METRICS,
+	FEED,
+	METRICS,
+	PROMETHEUS,
+	TOTALS,
+} from "./metrics.ts";
 import { REGISTRY, REGISTRY_ROUTES } from "./registries.ts";
 import type { RouteDefinition } from "./route.ts";
 import type { JsonSchema } from "./schema.ts";
@@ -44,6 +53,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Host: HOST,
 	BackupStatus: BACKUP_STATUS,
 	Metrics: METRICS,
+	MetricTotals: TOTALS,
 	Demand: DEMAND,
 	Bulk: BULK,
 	JobSummary: JOB_SUMMARY,
@@ -62,6 +72,7 @@ const OTHER_ROUTES = [
 	...ENDPOINT_ROUTES,
 	...WORKER_ADMIN_ROUTES,
 	ENDPOINT_METRICS,
+	ALL_METRICS,
 	ENDPOINT_DEMAND,
 	FEED,
 	...JOB_RECORD_ROUTES,

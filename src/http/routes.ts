@@ -68,6 +68,7 @@ const HANDLERS: Handlers = {
 	searchLogs: logs.search,
 	stopWorker: workers.stop,
 	endpointMetrics: metrics.metrics,
+	allMetrics: metrics.totals,
 	endpointDemand: metrics.demand,
 	feed: liveFeed.feed,
 	listJobs: jobs.list,

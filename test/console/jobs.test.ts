@@ -120,7 +120,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await press(page, T.requests.clear);
 		await rowOf(page, tail(good)).waitFor();
 		// A whole id leads to its job.
-		await page.getByLabel(T.requests.id).fill(good);
+		await page.getByLabel(T.requests.search).fill(good);
 		await page.keyboard.press("Enter");
 		await stateOf(page, "COMPLETED").waitFor();
 		// Live: what is submitted meanwhile arrives without a reload.

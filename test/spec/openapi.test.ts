@@ -226,6 +226,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("listEndpoints");
 		expect((await ask("listWorkers")).json.workers).toHaveLength(1);
 		await ask("endpointMetrics", { endpoint: "own" });
+		await ask("allMetrics");
 		await ask("endpointDemand", { endpoint: "own" });
 		const launched = service.next("worker.launched", ({ endpoint }) => endpoint === "own");
 		await ask(

@@ -22,6 +22,7 @@ import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
 import { registryCases } from "./registries.ts";
 import { retentionCases } from "./retention.ts";
+import { searchCases } from "./searches.ts";
 import { secretCases } from "./secrets.ts";
 import { hostCases } from "./hosts.ts";
 import { sessionCases } from "./sessions.ts";
@@ -49,6 +50,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	retention: retentionCases,
 	idempotency: idempotencyCases,
 	lists: listCases,
+	searches: searchCases,
 	purge: purgeCases,
 	machine: machineCases,
 	attempts: attemptCases,

@@ -7,7 +7,7 @@ import { alone, LEASE, RECORD, RETAIN, siteOf, T0, TIMEOUT, TTL } from "./site.t
 import type { Site } from "./site.ts";
 
 /** One job in each state, in the order of the table; all by `w1` but the waiting one. */
-async function oneOfEach(site: Site): Promise<Record<JobState, string>> {
+export async function oneOfEach(site: Site): Promise<Record<JobState, string>> {
 	const ids = {} as Record<JobState, string>;
 	for (const state of FINAL_STATES) {
 		const { id } = await site.running({

@@ -54,6 +54,9 @@ export interface Taken {
 /** What of a list is asked for. */
 export type Listed = JobFilter & {
 	erased?: boolean;
+	search?: string;
+	heads?: boolean;
+	count?: boolean;
 	cursor?: string | undefined;
 	limit?: number;
 	now?: number;
@@ -186,8 +189,18 @@ export function siteOf(store: Store) {
 		cancelAll: (limit = 1000, now = T0) => store.jobs.cancelAll({ endpoint, limit, now }),
 
 		/** One page of the list. */
-		list({ erased = false, cursor, limit = 100, now = T0, ...filter }: Listed = {}) {
-			return store.jobs.list({ endpoint, filter, erased, cursor, limit, now });
+		list({
+			erased = false,
+			search,
+			heads = false,
+			count = false,
+			cursor,
+			limit = 100,
+			now = T0,
+			...filter
+		}: Listed = {}) {
+			const what = { search, heads, count };
+			return store.jobs.list({ endpoint, filter, erased, ...what, cursor, limit, now });
 		},
 
 		/** Ids of all pages of the list. */

@@ -15,7 +15,7 @@ import { T } from "../text.ts";
 export type BulkAct = "cancel" | "retry";
 
 /** States that the deed can change. */
-const CHANGED: Readonly<Record<BulkAct, readonly JobState[]>> = {
+export const CHANGED: Readonly<Record<BulkAct, readonly JobState[]>> = {
 	cancel: ["IN_QUEUE", "IN_PROGRESS"],
 	retry: ["FAILED", "TIMED_OUT"],
 };

@@ -1,80 +1,165 @@
 /**
- * An endpoint over time: queue, jobs by outcome, waiting and running times, workers, cold starts.
+ * An endpoint over time: queue, jobs by outcome, waiting and running times, workers, cold starts,
+ * and when its settings were changed.
  */
 import { useMemo } from "react";
 import type { ReactNode } from "react";
-import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { now, useNow } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
-import { count } from "../format.ts";
+import { count, moment } from "../format.ts";
 import { useLoad } from "../load.ts";
+import { Button, IconButton } from "../parts/button.tsx";
 import { Chart } from "../parts/chart.tsx";
-import type { Line } from "../parts/chart.tsx";
+import type { Line, Marker } from "../parts/chart.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
+import { SpanChoice } from "../parts/span-choice.tsx";
+import { MINUTE_MS, rangeOf, zoomed } from "../ranges.ts";
+import type { Range } from "../ranges.ts";
 import { go, to, usePlace } from "../router.ts";
-import type { Metrics, Overview, Series } from "../shapes.ts";
+import { useMay } from "../session.tsx";
+import type { AuditEntry, Metrics, Overview, Page, Series } from "../shapes.ts";
 import { T } from "../text.ts";
 import { failuresOf } from "./overview.tsx";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-
-/** Spans that may be looked at; the service keeps minutes for a day and hours for a month. */
-const SPANS = [
-	{ id: "1h", ms: HOUR_MS, step: MINUTE_MS },
-	{ id: "6h", ms: 6 * HOUR_MS, step: MINUTE_MS },
-	{ id: "24h", ms: 24 * HOUR_MS, step: MINUTE_MS },
-	{ id: "30d", ms: 720 * HOUR_MS, step: HOUR_MS },
-] as const;
-
-/** Ms between two looks at the history; what is live comes by the feed. */
+/** Ms between two reads of the history; what is live comes by the feed. */
 const PACE_MS = 15_000;
 
 export function ChartsPage({ id }: { id: string }): ReactNode {
 	const { query } = usePlace();
-	const span = SPANS.find((each) => each.id === query.get("span")) ?? SPANS[0];
 	const { at } = useFeed();
 	const overview = useOverview(id);
 	const minute = Math.floor(useNow(MINUTE_MS) / MINUTE_MS);
+	const range = rangeOf(query, now());
+	const key = range.span ?? `${range.from} ${range.to}`;
 	const load = (signal: AbortSignal): Promise<Metrics> => {
-		const end = now();
+		const { from, to: end, step } = rangeOf(query, now());
 		return ask<Metrics>(
 			ofEndpoint(
 				id,
-				`/metrics${search({ from: new Date(end - span.ms).toISOString(), to: new Date(end).toISOString(), step: span.step })}`,
+				`/metrics${search({ from: new Date(from).toISOString(), to: new Date(end).toISOString(), step })}`,
 			),
 			{ signal },
 		);
 	};
-	const { data, failure, reload } = useLoad(`${id} ${span.id}`, load, {
-		change: `${at} ${minute}`,
+	const { data, failure, reload } = useLoad(`${id} ${key}`, load, {
+		change: range.span === undefined ? undefined : `${at} ${minute}`,
+		keep: true,
 		pace: () => PACE_MS,
 	});
+	const markers = useChanges(id, range);
+	const show = (from: number, end: number): void => {
+		const part = zoomed(from, end, now());
+		go(to(["endpoints", id, "charts"], { from: `${part.from}`, to: `${part.to}` }));
+	};
 	return (
 		<>
 			{overview ? <Now overview={overview} /> : null}
-			<div className="bar end">
-				<ToggleButtonGroup
-					className="segments"
-					aria-label={T.charts.span}
-					selectionMode="single"
-					disallowEmptySelection
-					selectedKeys={[span.id]}
-					onSelectionChange={([key]) =>
-						go(to(["endpoints", id, "charts"], { span: String(key) }), true)
-					}
-				>
-					{SPANS.map((each) => (
-						<ToggleButton key={each.id} id={each.id} className="segment">
-							{T.charts.spans[each.id]}
-						</ToggleButton>
-					))}
-				</ToggleButtonGroup>
+			<div className="bar">
+				<RangeMoves range={range} show={show} />
+				<SpanChoice
+					chosen={range.span}
+					choose={(span) => go(to(["endpoints", id, "charts"], { span }), true)}
+				/>
 			</div>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			{data ? <Charts metrics={data} /> : failure ? null : <Loading />}
+			{data ? (
+				<Charts metrics={data} markers={markers} zoom={show} />
+			) : failure ? null : (
+				<Loading />
+			)}
+			<Changes markers={markers} />
 		</>
+	);
+}
+
+/** Moves and scales the range by keyboard; a drag over a chart does the same. */
+function RangeMoves({
+	range: { from, to: end, span },
+	show,
+}: {
+	range: Range;
+	show: (from: number, to: number) => void;
+}): ReactNode {
+	const part = (end - from) / 4;
+	return (
+		<div className="actions range-moves">
+			<IconButton
+				name={T.charts.earlier}
+				icon="left"
+				onPress={() => show(from - 2 * part, end - 2 * part)}
+			/>
+			<IconButton
+				name={T.charts.later}
+				icon="right"
+				disabled={span !== undefined}
+				onPress={() => show(from + 2 * part, end + 2 * part)}
+			/>
+			<Button look="quiet" icon="search" onPress={() => show(from + part, end - part)}>
+				{T.charts.zoomIn}
+			</Button>
+			{span === undefined ? (
+				<span className="muted" role="status">
+					{moment(from)} – {moment(end)}
+				</span>
+			) : (
+				<span className="muted wide-only">{T.charts.drag}</span>
+			)}
+		</div>
+	);
+}
+
+/** What administrators changed in that time; only they may read it. */
+function useChanges(id: string, { from, to: end, span }: Range): readonly Marker[] {
+	const admin = useMay("admin");
+	const { data } = useLoad(
+		`${id} ${admin}`,
+		async (signal) =>
+			admin
+				? (
+						await Promise.all(
+							(["updateEndpoint", "createEndpoint"] as const).map((action) =>
+								ask<Page<"entries", AuditEntry>>(`v1/audit${search({ action, limit: 100 })}`, {
+									signal,
+								}),
+							),
+						)
+					).flatMap(({ entries }) => entries)
+				: [],
+		{ change: span === undefined ? undefined : Math.floor(end / MINUTE_MS), pace: () => PACE_MS },
+	);
+	return useMemo(
+		() =>
+			(data ?? [])
+				.filter(({ subject, result }) => subject[0] === id && result === "ok")
+				.map(({ at, action, keyName }) => ({
+					at: new Date(at).getTime() / 1000,
+					text: T.audit.actions[action as keyof typeof T.audit.actions],
+					by: keyName,
+				}))
+				.filter(({ at }) => at * 1000 >= from && at * 1000 <= end)
+				.toSorted((a, b) => b.at - a.at),
+		// The range of a span moves with every load.
+		// oxlint-disable-next-line react/exhaustive-deps
+		[data, id, Math.floor(from / MINUTE_MS), Math.floor(end / MINUTE_MS)],
+	);
+}
+
+/** The markers of the charts as a list. */
+function Changes({ markers }: { markers: readonly Marker[] }): ReactNode {
+	if (markers.length === 0) return null;
+	return (
+		<section className="card">
+			<h2>{T.charts.changes}</h2>
+			<ul className="changes">
+				{markers.map(({ at, text, by }) => (
+					<li key={`${at} ${text}`}>
+						<time dateTime={new Date(at * 1000).toISOString()}>{moment(at * 1000)}</time> {text}{" "}
+						<span className="muted">{T.charts.by(by)}</span>
+					</li>
+				))}
+			</ul>
+		</section>
 	);
 }
 
@@ -104,25 +189,44 @@ function Now({ overview: { queue, workers, perMinute } }: { overview: Overview }
 	);
 }
 
-function Charts({ metrics: { from, step, series } }: { metrics: Metrics }): ReactNode {
+function Charts({
+	metrics: { from, step, series },
+	markers,
+	zoom,
+}: {
+	metrics: Metrics;
+	markers: readonly Marker[];
+	zoom: (from: number, to: number) => void;
+}): ReactNode {
 	const times = useMemo(
 		() => series.submitted.map((_, index) => (new Date(from).getTime() + index * step) / 1000),
 		[from, step, series],
 	);
 	const lines = useMemo(() => linesOf(series), [series]);
 	const per = step === MINUTE_MS ? T.charts.perMinute : T.charts.perHour;
+	const shared = { times, markers, zoom };
 	return (
 		<div className="charts">
-			<Chart title={T.charts.queue} times={times} lines={lines.queue} />
-			<Chart title={`${T.charts.outcomes} ${per}`} times={times} lines={lines.outcomes} stacked />
-			<Chart title={T.charts.delay} times={times} lines={lines.delay} unit="ms" />
-			<Chart title={T.charts.execution} times={times} lines={lines.execution} unit="ms" />
-			<Chart title={T.charts.workers} times={times} lines={lines.workers} stacked />
+			<Chart {...shared} title={T.charts.queue} lines={lines.queue} />
 			<Chart
+				{...shared}
+				title={`${T.charts.outcomes} ${per}`}
+				lines={lines.outcomes}
+				kind="stacked"
+			/>
+			<Chart {...shared} title={T.charts.delay} lines={lines.delay} unit="ms" />
+			<Chart {...shared} title={T.charts.execution} lines={lines.execution} unit="ms" />
+			<Chart
+				{...shared}
+				title={`${T.charts.workers} ${per}`}
+				lines={lines.workers}
+				kind="stepped"
+			/>
+			<Chart
+				{...shared}
 				title={`${T.charts.coldStarts} ${per}`}
-				times={times}
 				lines={lines.coldStarts}
-				stacked
+				kind="stacked"
 			/>
 		</div>
 	);

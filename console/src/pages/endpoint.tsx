@@ -11,11 +11,12 @@ import { Confirm } from "../parts/dialog.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
 import { toast } from "../parts/toast.tsx";
-import { to } from "../router.ts";
+import { to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Endpoint } from "../shapes.ts";
 import { T } from "../text.ts";
 import { ChartsPage } from "./charts.tsx";
+import { ComparePage } from "./compare.tsx";
 import { ConnectPage } from "./connect.tsx";
 import { ENDPOINT_PAGES } from "../page-list.ts";
 import { JobPage } from "./job.tsx";
@@ -41,6 +42,7 @@ export default function EndpointPage({
 		change: `${overview?.paused} ${overview?.name}`,
 	});
 	const [tab = "charts", rest] = path;
+	const other = usePlace().query.get("with");
 	const tabs = useRef<HTMLElement>(null);
 	useEffect(() => {
 		// Newer browsers answer a promise, which is no way to end an effect.
@@ -74,6 +76,8 @@ export default function EndpointPage({
 			{tab === "requests" ? (
 				rest === undefined ? (
 					<RequestsPage id={id} />
+				) : other !== null ? (
+					<ComparePage key={`${rest} ${other}`} endpoint={id} left={rest} right={other} />
 				) : (
 					<JobPage key={rest} endpoint={id} id={rest} />
 				)

@@ -3,24 +3,26 @@ import { useState } from "react";
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
 import { ask } from "../api.ts";
-import { duration } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { WaitReason } from "../parts/crash.tsx";
 import { ErrorView } from "../parts/error-view.tsx";
-import { JsonView } from "../parts/json-view.tsx";
 import { LogView } from "../parts/log-view.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
-import { Status, toneOf } from "../parts/status.tsx";
+import { Status } from "../parts/status.tsx";
 import { StreamView } from "../parts/stream-view.tsx";
-import { Ago, At, Since } from "../parts/time.tsx";
+import { Timeline } from "../parts/timeline.tsx";
+import { ValueView } from "../parts/value-view.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
 import { isOver, useJob } from "../use-job.ts";
+import { CompareDialog } from "./compare.tsx";
 import { JobDeliveries } from "./deliveries.tsx";
+import { JobCode } from "./job-code.tsx";
+import { Facts } from "./job-facts.tsx";
 
 export function JobPage({ endpoint, id }: { endpoint: string; id: string }): ReactNode {
 	const { data: job, failure, reload } = useJob(endpoint, id);
@@ -47,14 +49,14 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 					{job.output === undefined ? null : (
 						<section className="card">
 							<h2>{job.status === "IN_PROGRESS" ? T.job.progress : T.job.output}</h2>
-							<JsonView value={job.output} label={T.job.output} />
+							<ValueView value={job.output} label={T.job.output} />
 						</section>
 					)}
 					<Stream endpoint={endpoint} job={job} reload={reload} />
 					{job.input === undefined ? null : (
 						<section className="card">
 							<h2>{T.job.input}</h2>
-							<JsonView value={job.input} label={T.job.input} />
+							<ValueView value={job.input} label={T.job.input} />
 						</section>
 					)}
 					{job.expired ? <p className="muted">{T.job.expired}</p> : null}
@@ -62,6 +64,7 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 					{job.webhook === undefined ? null : (
 						<JobDeliveries endpoint={endpoint} job={id} change={job.status} />
 					)}
+					<JobCode endpoint={endpoint} job={job} />
 				</div>
 			</div>
 		</article>
@@ -78,6 +81,7 @@ function JobHead({
 	reload: () => void;
 }): ReactNode {
 	const [cancelling, setCancelling] = useState(false);
+	const [comparing, setComparing] = useState(false);
 	const write = useMay("write");
 	const { busy, run } = useAct();
 	const call = (operation: string): Promise<unknown> =>
@@ -108,12 +112,18 @@ function JobHead({
 						{T.job.retry}
 					</Button>
 				) : null}
+				<Button icon="list" onPress={() => setComparing(true)}>
+					{T.compare.open}
+				</Button>
 				{write && job.input !== undefined ? (
 					<a className="button plain" href={to(["endpoints", endpoint, "try"], { like: job.id })}>
 						{T.job.again}
 					</a>
 				) : null}
 			</div>
+			{comparing ? (
+				<CompareDialog endpoint={endpoint} job={job.id} close={() => setComparing(false)} />
+			) : null}
 			{cancelling ? (
 				<Confirm
 					title={T.job.cancelTitle}
@@ -130,95 +140,6 @@ function JobHead({
 				</Confirm>
 			) : null}
 		</header>
-	);
-}
-
-function Facts({ endpoint, job }: { endpoint: string; job: JobDetail }): ReactNode {
-	const waits = job.status === "IN_QUEUE";
-	const runs = job.status === "IN_PROGRESS" && job.startedAt !== undefined;
-	const facts: readonly { name: string; value: ReactNode }[] = [
-		{
-			name: T.requests.submitted,
-			value: (
-				<>
-					<At at={job.submittedAt} />{" "}
-					<span className="muted">
-						(<Ago at={job.submittedAt} />)
-					</span>
-				</>
-			),
-		},
-		{
-			name: T.requests.delay,
-			value: waits ? <Since at={job.queuedAt} /> : duration(job.delayTime),
-		},
-		{
-			name: T.requests.execution,
-			value: runs ? (
-				<Since at={job.startedAt!} />
-			) : job.startedAt === undefined ? (
-				"–"
-			) : (
-				duration(job.executionTime)
-			),
-		},
-		{
-			name: T.requests.worker,
-			value:
-				job.workerId === undefined ? (
-					"–"
-				) : (
-					<a className="mono" href={to(["endpoints", endpoint, "workers", job.workerId])}>
-						{job.workerId}
-					</a>
-				),
-		},
-		{ name: T.job.operation, value: <code>/{job.operation}</code> },
-		{ name: T.job.ttl, value: duration(job.policy.ttl) },
-		{ name: T.job.executionTimeout, value: duration(job.policy.executionTimeout) },
-		{ name: T.job.retries, value: job.retries },
-		{ name: T.job.priority, value: job.lowPriority ? T.job.low : undefined },
-		{ name: T.job.webhook, value: job.webhook },
-		{ name: T.job.s3, value: job.s3Config ? T.job.s3Given : undefined },
-		{
-			name: T.job.expires,
-			value: job.expiresAt === undefined || job.expired ? undefined : <Ago at={job.expiresAt} />,
-		},
-	].filter(({ value }) => value !== undefined);
-	return (
-		<section className="card">
-			<h2 className="hidden">{T.job.facts}</h2>
-			<dl className="facts">
-				{facts.map(({ name, value }) => (
-					<div key={name}>
-						<dt>{name}</dt>
-						<dd>{value}</dd>
-					</div>
-				))}
-			</dl>
-		</section>
-	);
-}
-
-function Timeline({ job }: { job: JobDetail }): ReactNode {
-	const open = job.attempts.filter((attempt) => attempt.open && attempt.end !== "running");
-	return (
-		<section className="card">
-			<h2>{T.job.timeline}</h2>
-			<ol className="timeline">
-				{job.timeline.map(({ at, event, message, attempt }, index) => (
-					<li key={`${at}${event}${attempt ?? index}`} className={`tone-${toneOf(event)}`}>
-						<At at={at} />
-						<span>{message}</span>
-					</li>
-				))}
-			</ol>
-			{open.map(({ attempt, workerId }) => (
-				<p key={attempt} className="hint">
-					{T.job.open(attempt, workerId)}
-				</p>
-			))}
-		</section>
 	);
 }
 

@@ -4,75 +4,55 @@
  */
 import { useState } from "react";
 import type { ReactNode } from "react";
-import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { useOverview } from "../feed.ts";
-import { duration, short } from "../format.ts";
-import { STATES, filterOf, iso } from "../job-filter.ts";
-import { jobIdOf } from "../job-id.ts";
+import { filterOf, paramsOf } from "../job-filter.ts";
+import type { JobFilter } from "../job-filter.ts";
 import { useLoad } from "../load.ts";
+import { recall } from "../memory.ts";
 import { Button } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
-import { Status } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
+import { At } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
-import { useMay } from "../session.tsx";
-import type { JobState, JobSummary, Page } from "../shapes.ts";
+import type { JobList, JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
 import { BulkDialog } from "./bulk.tsx";
 import type { BulkAct } from "./bulk.tsx";
+import { Columns, ListBar, SelectionBar } from "./request-bar.tsx";
+import { Filters, SavedFilters, addressOf } from "./request-filters.tsx";
+import { COLUMNS, RequestTable, USUAL_COLUMNS } from "./request-table.tsx";
+import type { ColumnName } from "./request-table.tsx";
 
 const PAGE_ROWS = 50;
 
 /**
- * One answer looks at 20,000 jobs at most: where a filter fits few, so many answers are asked for a
- * page of them, and that less often.
+ * One answer reads 20,000 jobs at most, of a search 5,000: where a filter fits few, so many answers
+ * are asked for a page of them, and that less often.
  */
 const MOST_ANSWERS = 100;
+const MOST_SEARCH_ANSWERS = 20;
 const [PACE_MS, SPARSE_PACE_MS] = [2000, 15_000];
+
+interface LoadedPage extends Pick<JobList, "next" | "searchedTo"> {
+	jobs: readonly JobSummary[];
+	answers: number;
+}
 
 export function RequestsPage({ id }: { id: string }): ReactNode {
 	const { query } = usePlace();
 	const filter = filterOf(query);
 	const cursor = query.get("cursor") ?? undefined;
-	const overview = useOverview(id);
 	const [acting, setActing] = useState<BulkAct | undefined>(undefined);
-	const pathOf = (limit: number, from: string | undefined): string =>
-		ofEndpoint(
-			id,
-			`/jobs${search({ status: filter.status.join(","), worker: filter.worker, from: iso(filter.from), to: iso(filter.to), id: query.get("job") ?? undefined, expired: "true", limit, cursor: from })}`,
-		);
-	const load = async (
-		signal: AbortSignal,
-	): Promise<Page<"jobs", JobSummary> & { answers: number }> => {
-		const jobs: JobSummary[] = [];
-		let next: string | null = cursor ?? null;
-		let answers = 0;
-		do {
-			const page: Page<"jobs", JobSummary> = await ask(
-				pathOf(PAGE_ROWS - jobs.length, next ?? undefined),
-				{ signal },
-			);
-			jobs.push(...page.jobs);
-			next = page.next;
-			answers += 1;
-		} while (answers < MOST_ANSWERS && jobs.length < PAGE_ROWS && next !== null);
-		return { jobs, next, answers };
-	};
-	// Older pages are static; the first one follows the counts in the feed.
-	const change = cursor === undefined && overview ? JSON.stringify(overview.queue) : undefined;
-	const { data, failure, loading, reload } = useLoad(pathOf(PAGE_ROWS, cursor), load, {
-		change,
-		keep: true,
-		pace: (last) => (last && last.answers > 2 ? SPARSE_PACE_MS : PACE_MS),
-	});
-	const filtered = query.size > 0;
+	const [shown, setShown] = useState(chosenColumns);
+	const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+	const { data, failure, loading, reload } = useJobs(id, filter, cursor);
+	const matching = useMatching(id, filter);
+	const chosen = data?.jobs.filter((job) => selected.has(job.id)) ?? [];
+	const clear = (): void => setSelected(new Set());
 	return (
 		<>
 			<Filters id={id} />
+			<SavedFilters id={id} />
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data === undefined ? (
 				failure ? null : (
@@ -80,39 +60,39 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 				)
 			) : (
 				<>
+					{chosen.length > 0 ? (
+						<SelectionBar endpoint={id} jobs={chosen} clear={clear} reload={reload} />
+					) : (
+						<ListBar
+							matching={matching}
+							states={filter.status}
+							act={data.jobs.length === 0 || filter.search ? undefined : setActing}
+						>
+							<Columns shown={shown} choose={setShown} />
+						</ListBar>
+					)}
 					{data.jobs.length === 0 ? (
-						<NoJobs id={id} filtered={filtered} />
+						<NoJobs id={id} filtered={query.size > 0} />
 					) : (
 						<section className="card flush" aria-busy={loading}>
-							<Table
-								label={T.tabs.requests}
-								columns={columnsOf(id)}
-								rows={data.jobs}
-								id={(job) => job.id}
+							<RequestTable
+								endpoint={id}
+								jobs={data.jobs}
+								shown={shown}
+								selected={selected}
+								select={setSelected}
 							/>
 						</section>
 					)}
 					<div className="bar">
-						{data.jobs.length === 0 || query.has("job") ? (
-							<span />
-						) : (
-							<Bulk act={setActing} states={filter.status} />
-						)}
-						<div className="actions end">
-							{cursor === undefined ? null : (
-								<Button icon="left" onPress={() => go(addressOf(id, query, { cursor: undefined }))}>
-									{T.requests.newest}
-								</Button>
+						<p className="muted" role="status">
+							{data.searchedTo === undefined ? null : (
+								<>
+									{T.requests.searchedTo} <At at={data.searchedTo} />
+								</>
 							)}
-							{data.next === null ? null : (
-								<Button
-									icon="right"
-									onPress={() => go(addressOf(id, query, { cursor: data.next! }))}
-								>
-									{T.requests.older}
-								</Button>
-							)}
-						</div>
+						</p>
+						<Pages id={id} query={query} page={data} />
 					</div>
 				</>
 			)}
@@ -131,184 +111,78 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 	);
 }
 
-function columnsOf(endpoint: string): Column<JobSummary>[] {
-	return [
-		{
-			name: T.requests.job,
-			main: true,
-			cell: ({ id }) => (
-				<a className="mono" href={to(["endpoints", endpoint, "requests", id])} title={id}>
-					{short(id)}
-				</a>
-			),
-		},
-		{
-			name: T.requests.state,
-			cell: ({ status, retries }) => (
-				<>
-					<Status state={status} />
-					{retries ? (
-						<span className="muted" title={T.job.retries}>
-							{" "}
-							×{retries + 1}
-						</span>
-					) : null}
-				</>
-			),
-		},
-		{ name: T.requests.submitted, cell: ({ submittedAt }) => <Ago at={submittedAt} /> },
-		{ name: T.requests.delay, end: true, cell: ({ delayTime }) => duration(delayTime) },
-		{
-			name: T.requests.execution,
-			end: true,
-			cell: ({ executionTime, startedAt }) =>
-				startedAt === undefined ? <span className="muted">–</span> : duration(executionTime),
-		},
-		{
-			name: T.requests.worker,
-			cell: ({ workerId }) =>
-				workerId === undefined ? (
-					<span className="muted">–</span>
-				) : (
-					<a className="mono quiet" href={to(["endpoints", endpoint, "workers", workerId])}>
-						{short(workerId)}
-					</a>
-				),
-		},
-	];
-}
-
-/** The address with another filter; a new filter begins at the newest. */
-function addressOf(
-	id: string,
-	query: URLSearchParams,
-	change: Readonly<Record<string, string | undefined>>,
-): string {
-	return to(["endpoints", id, "requests"], {
-		...Object.fromEntries(query),
-		cursor: undefined,
-		...change,
+/** A page of the list; the first one follows the counts in the feed, older ones are static. */
+function useJobs(id: string, filter: JobFilter, cursor: string | undefined) {
+	const overview = useOverview(id);
+	const pathOf = (limit: number, from: string | undefined): string =>
+		ofEndpoint(
+			id,
+			`/jobs${search({ ...paramsOf(filter), expired: "true", preview: "true", limit, cursor: from })}`,
+		);
+	const load = async (signal: AbortSignal): Promise<LoadedPage> => {
+		const jobs: JobSummary[] = [];
+		const most = filter.search ? MOST_SEARCH_ANSWERS : MOST_ANSWERS;
+		let last: Pick<JobList, "next" | "searchedTo"> = { next: cursor ?? null };
+		let answers = 0;
+		do {
+			const { jobs: found, ...rest } = await ask<JobList>(
+				pathOf(PAGE_ROWS - jobs.length, last.next ?? undefined),
+				{ signal },
+			);
+			jobs.push(...found);
+			last = rest;
+			answers += 1;
+		} while (answers < most && jobs.length < PAGE_ROWS && last.next !== null);
+		return { jobs, ...last, answers };
+	};
+	return useLoad(pathOf(PAGE_ROWS, cursor), load, {
+		change: cursor === undefined && overview ? JSON.stringify(overview.queue) : undefined,
+		keep: true,
+		pace: (last) => (last && last.answers > 2 ? SPARSE_PACE_MS : PACE_MS),
 	});
 }
 
-function Filters({ id }: { id: string }): ReactNode {
-	const { query } = usePlace();
-	const { status } = filterOf(query);
-	const [worker, setWorker] = useState(query.get("worker") ?? "");
-	const [job, setJob] = useState(query.get("job") ?? "");
-	const set = (change: Readonly<Record<string, string | undefined>>): void =>
-		go(addressOf(id, query, change), true);
-	const onSubmit = (): void => {
-		const whole = jobIdOf(job);
-		if (whole !== undefined) go(to(["endpoints", id, "requests", whole]));
-		else set({ worker: worker.trim(), job: job.trim() });
-	};
-	return (
-		<form
-			className="filters"
-			aria-label={T.requests.filter}
-			onSubmit={(event) => {
-				event.preventDefault();
-				onSubmit();
-			}}
-		>
-			<ToggleButtonGroup
-				className="segments wrap"
-				aria-label={T.requests.state}
-				selectionMode="multiple"
-				selectedKeys={status}
-				onSelectionChange={(keys) =>
-					set({ status: STATES.filter((state) => keys.has(state)).join(",") })
-				}
-			>
-				{STATES.map((state) => (
-					<ToggleButton key={state} id={state} className="segment">
-						{T.states[state]}
-					</ToggleButton>
-				))}
-			</ToggleButtonGroup>
-			<div className="filter-fields">
-				<TextField
-					bare
-					type="search"
-					label={T.requests.id}
-					placeholder={T.requests.id}
-					value={job}
-					onChange={setJob}
-					mono
-				/>
-				<TextField
-					bare
-					type="search"
-					label={T.requests.worker}
-					placeholder={T.requests.worker}
-					value={worker}
-					onChange={setWorker}
-					mono
-				/>
-				<label className="time-field">
-					<span>{T.requests.from}</span>
-					<input
-						className="input"
-						type="datetime-local"
-						value={query.get("from") ?? ""}
-						onChange={({ target }) => set({ from: target.value })}
-					/>
-				</label>
-				<label className="time-field">
-					<span>{T.requests.to}</span>
-					<input
-						className="input"
-						type="datetime-local"
-						value={query.get("to") ?? ""}
-						onChange={({ target }) => set({ to: target.value })}
-					/>
-				</label>
-				<Button>{T.requests.apply}</Button>
-				{query.size > 0 ? (
-					<Button
-						look="quiet"
-						onPress={() => {
-							setWorker("");
-							setJob("");
-							go(to(["endpoints", id, "requests"]));
-						}}
-					>
-						{T.requests.clear}
-					</Button>
-				) : null}
-			</div>
-		</form>
+/** How many jobs match; not of a search, which would have to read them. */
+function useMatching(id: string, filter: JobFilter): JobList["matching"] {
+	const overview = useOverview(id);
+	const path = ofEndpoint(
+		id,
+		`/jobs${search({ ...paramsOf(filter), expired: "true", limit: 1, count: "true" })}`,
 	);
+	const { data } = useLoad(
+		path,
+		async (signal) => (filter.search ? undefined : (await ask<JobList>(path, { signal })).matching),
+		{ change: JSON.stringify(overview?.queue), pace: () => SPARSE_PACE_MS },
+	);
+	return data;
 }
 
-/**
- * What may be done with all that match: cancelling where some may be running, retrying where some
- * may have failed.
- */
-function Bulk({
-	act,
-	states,
+function chosenColumns(): readonly ColumnName[] {
+	const kept = recall("columns");
+	return Array.isArray(kept) ? COLUMNS.filter((name) => kept.includes(name)) : USUAL_COLUMNS;
+}
+
+function Pages({
+	id,
+	query,
+	page: { next, searchedTo },
 }: {
-	act: (act: BulkAct) => void;
-	states: readonly JobState[];
+	id: string;
+	query: URLSearchParams;
+	page: LoadedPage;
 }): ReactNode {
-	const write = useMay("write");
-	const may = (...wanted: JobState[]): boolean =>
-		states.length === 0 || states.some((state) => wanted.includes(state));
-	if (!write) return <span />;
 	return (
-		<div className="actions">
-			{may("IN_QUEUE", "IN_PROGRESS") ? (
-				<Button icon="stop" onPress={() => act("cancel")}>
-					{T.bulk.cancel.open}
+		<div className="actions end">
+			{query.has("cursor") ? (
+				<Button icon="left" onPress={() => go(addressOf(id, query, { cursor: undefined }))}>
+					{T.requests.newest}
 				</Button>
 			) : null}
-			{may("FAILED", "TIMED_OUT") ? (
-				<Button icon="retry" onPress={() => act("retry")}>
-					{T.bulk.retry.open}
+			{next === null ? null : (
+				<Button icon="right" onPress={() => go(addressOf(id, query, { cursor: next }))}>
+					{searchedTo === undefined ? T.requests.older : T.requests.searchOlder}
 				</Button>
-			) : null}
+			)}
 		</div>
 	);
 }

@@ -2,8 +2,8 @@
  * A chart over time, on a canvas (uPlot). Its legend shows the last values, or those under the
  * pointer; its accessible name contains them too.
  */
-import { useEffect, useMemo, useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import type { KeyboardEvent, ReactNode } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, duration } from "../format.ts";
@@ -19,14 +19,27 @@ export interface Line {
 	dashed?: boolean;
 }
 
+/** Something that happened, drawn over the values. */
+export interface Marker {
+	/** Seconds since the epoch. */
+	at: number;
+	text: string;
+	by: string;
+}
+
+/** Bars upon each other, lines, or lines that stay until the next value. */
+type ChartKind = "stacked" | "lines" | "stepped";
+
 interface ChartProps {
 	title: string;
 	/** Seconds since the epoch, one for each value. */
 	times: readonly number[];
 	lines: readonly Line[];
+	markers?: readonly Marker[];
 	unit?: "count" | "ms";
-	/** Values stand upon each other. */
-	stacked?: boolean;
+	kind?: ChartKind;
+	/** A part was selected; ms since the epoch. */
+	zoom?: (from: number, to: number) => void;
 }
 
 const HEIGHT = 168;
@@ -34,12 +47,16 @@ const HEIGHT = 168;
 /** Charts of a page show the same moment under the pointer. */
 const together = uPlot.sync("charts");
 
+const NO_MARKERS: readonly Marker[] = [];
+
 export function Chart({
 	title,
 	times,
 	lines,
+	markers = NO_MARKERS,
 	unit = "count",
-	stacked = false,
+	kind = "lines",
+	zoom,
 }: ChartProps): ReactNode {
 	const box = useRef<HTMLDivElement>(null);
 	const plot = useRef<uPlot | undefined>(undefined);
@@ -48,12 +65,23 @@ export function Chart({
 	const format = unit === "ms" ? duration : count;
 	const shape = lines.map(({ name, tone }) => `${name} ${tone}`).join();
 	const step = (times[1] ?? 0) - (times[0] ?? 0);
-	const data = useMemo(() => aligned(times, lines, stacked), [times, lines, stacked]);
+	const data = useMemo(() => aligned(times, lines, kind), [times, lines, kind]);
+	const onZoom = useEffectEvent((from: number, to: number) => zoom?.(from * 1000, to * 1000));
+	const shownMarkers = useEffectEvent(() => markers);
 
 	useEffect(() => {
 		const place = box.current!;
 		const made = new uPlot(
-			options({ place, step, lines, stacked, format, onMove: setAt }),
+			options({
+				place,
+				step,
+				lines,
+				kind,
+				unit,
+				markers: () => shownMarkers(),
+				onMove: setAt,
+				onZoom: (from, to) => onZoom(from, to),
+			}),
 			data,
 			place,
 		);
@@ -69,23 +97,33 @@ export function Chart({
 		};
 		// Created again for other lines and colours only; new values are set below.
 		// oxlint-disable-next-line react/exhaustive-deps
-	}, [shape, step, stacked, unit, shade]);
+	}, [shape, step, kind, unit, shade]);
 
 	useEffect(() => plot.current?.setData(data), [data]);
+	useEffect(() => plot.current?.redraw(false), [markers]);
 
-	const index = at !== undefined && at < times.length ? at : times.length - 1;
+	const index = at !== undefined && at < times.length ? at : undefined;
 	const shown = lines.map(({ name, tone, values }) => ({
 		name,
 		tone,
-		text: valueText(values[index], format),
+		text: valueText(index === undefined ? lastOf(values, unit) : values[index], format),
 	}));
+	const time = index === undefined ? "" : timeOf(times[index]!, spanOf(times));
+	const texts = shown.map(({ name, text }) => `${name} ${text}`).join(", ");
+	/** Arrow keys move the moment that all charts show. */
+	const onKeyDown = (event: KeyboardEvent): void => {
+		const move = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+		if (move === undefined || !plot.current || times.length === 0) return;
+		event.preventDefault();
+		const to = Math.min(times.length - 1, Math.max(0, (index ?? times.length) + move));
+		const { setCursor } = plot.current as unknown as { setCursor: MoveCursor };
+		setCursor({ left: plot.current.valToPos(times[to]!, "x"), top: 10 }, true, true);
+	};
 	return (
 		<figure className="chart">
 			<figcaption>
 				<span className="chart-title">{title}</span>
-				<span className="chart-at">
-					{at === undefined || times[index] === undefined ? "" : timeOf(times[index])}
-				</span>
+				<span className="chart-at">{time}</span>
 				<ul className="legend">
 					{shown.map(({ name, tone, text }) => (
 						<li key={name}>
@@ -97,31 +135,54 @@ export function Chart({
 			<div
 				className="plot"
 				ref={box}
-				role="img"
-				aria-label={`${title}. ${T.chart.now}: ${shown.map(({ name, text }) => `${name} ${text}`).join(", ")}.`}
+				role="slider"
+				tabIndex={0}
+				aria-label={title}
+				aria-valuemin={0}
+				aria-valuemax={Math.max(0, times.length - 1)}
+				aria-valuenow={index ?? Math.max(0, times.length - 1)}
+				aria-valuetext={`${time || T.chart.now}: ${texts}.`}
+				onKeyDown={onKeyDown}
 			/>
 		</figure>
 	);
+}
+
+/** As uPlot has it: its types lack that the other charts are told. */
+type MoveCursor = (at: { left: number; top: number }, fire: boolean, publish: boolean) => void;
+
+/** The last value; of times the last that is known, since most steps have none. */
+function lastOf(values: Series, unit: "count" | "ms"): number | null | undefined {
+	return unit === "ms" ? values.findLast((value) => value !== null) : values.at(-1);
 }
 
 function valueText(value: number | null | undefined, format: (value: number) => string): string {
 	return value === null || value === undefined ? "–" : format(value);
 }
 
-function timeOf(seconds: number): string {
-	return new Date(seconds * 1000).toLocaleTimeString("en-GB", {
-		hour: "2-digit",
-		minute: "2-digit",
-	});
+/** Seconds from the first to the last value. */
+function spanOf(times: ArrayLike<number>): number {
+	return (times[times.length - 1] ?? 0) - (times[0] ?? 0);
+}
+
+/** Longer spans show days. */
+const DAYS = 36 * 3600;
+
+function timeOf(seconds: number, span: number): string {
+	const date = new Date(seconds * 1000);
+	const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+	const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+	if (span <= DAYS) return time;
+	return time === "00:00" ? day : `${day} ${time}`;
 }
 
 /** uPlot's columns; stacked ones hold the sum up to their own, the last drawn lowest. */
 function aligned(
 	times: readonly number[],
 	lines: readonly Line[],
-	stacked: boolean,
+	kind: ChartKind,
 ): uPlot.AlignedData {
-	if (!stacked) return [[...times], ...lines.map(({ values }) => [...values])];
+	if (kind !== "stacked") return [[...times], ...lines.map(({ values }) => [...values])];
 	const sums = times.map(() => 0);
 	return [
 		[...times],
@@ -133,22 +194,46 @@ function aligned(
 	];
 }
 
+/** Values without a neighbour, of which no line can be drawn. */
+export function isolated(values: Series): number[] {
+	const known = (index: number): boolean => (values[index] ?? null) !== null;
+	return values.flatMap((_, index) =>
+		known(index) && !known(index - 1) && !known(index + 1) ? [index] : [],
+	);
+}
+
+/** Distances of labels that read well as durations, ms. */
+const MS_STEPS = [
+	...[1, 10, 100].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
+	...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1000),
+	...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
+	...[1, 2, 3, 6, 12, 24, 48, 96, 240, 720].map((hours) => hours * 3_600_000),
+];
+
 interface Drawing {
 	place: HTMLElement;
 	/** Seconds between two values. */
 	step: number;
 	lines: readonly Line[];
-	stacked: boolean;
-	format: (value: number) => string;
+	kind: ChartKind;
+	unit: "count" | "ms";
+	markers: () => readonly Marker[];
 	onMove: (index: number | undefined) => void;
+	onZoom: (from: number, to: number) => void;
 }
 
-function options({ place, step, lines, stacked, format, onMove }: Drawing): uPlot.Options {
+const AXIS_FONT = "11px system-ui, sans-serif";
+/** Width of a character in that font, about, and the gap beside the labels. */
+const [CHARACTER, GAP] = [6.4, 12];
+
+function options(drawing: Drawing): uPlot.Options {
+	const { place, step, lines, kind, unit, onMove, onZoom } = drawing;
 	const ink = colorOf(place, "text-3");
 	const grid = { stroke: colorOf(place, "line"), width: 1 };
-	const axis = { stroke: ink, grid, ticks: { show: false }, font: "11px system-ui, sans-serif" };
+	const axis = { stroke: ink, grid, ticks: { show: false }, font: AXIS_FONT };
 	const half = step / 2;
-	const drawn = stacked ? lines.toReversed() : lines;
+	const format = unit === "ms" ? duration : count;
+	const drawn = kind === "stacked" ? lines.toReversed() : lines;
 	return {
 		width: place.clientWidth,
 		height: HEIGHT,
@@ -157,7 +242,8 @@ function options({ place, step, lines, stacked, format, onMove }: Drawing): uPlo
 		cursor: {
 			sync: { key: together.key },
 			points: { size: 6 },
-			drag: { x: false, y: false },
+			// A drag selects; the selection is loaded anew, not scaled.
+			drag: { x: true, y: false, setScale: false, dist: 8 },
 			y: false,
 		},
 		scales: {
@@ -165,41 +251,89 @@ function options({ place, step, lines, stacked, format, onMove }: Drawing): uPlo
 			y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.08] },
 		},
 		axes: [
-			{ ...axis, size: 24, gap: 4, values: (_plot, splits) => splits.map(timeOf) },
 			{
 				...axis,
-				size: 52,
+				size: 24,
+				gap: 4,
+				space: 64,
+				values: ({ data: [times] }, splits) =>
+					splits.map((split) => timeOf(split, spanOf([...times]))),
+			},
+			{
+				...axis,
+				size: (_plot, labels) =>
+					Math.max(40, ...(labels ?? []).map((label) => label.length * CHARACTER + GAP)),
 				gap: 4,
 				space: 32,
+				...(unit === "ms" ? { incrs: MS_STEPS } : {}),
 				values: (_plot, splits) =>
 					splits.map((split) => (Number.isInteger(split) || split > 10 ? format(split) : "")),
 			},
 		],
 		series: [
 			{},
-			...drawn.map(({ name, tone, dashed }): uPlot.Series => {
-				const color = colorOf(place, tone);
-				return stacked
-					? {
-							label: name,
-							stroke: color,
-							fill: color,
-							width: 0,
-							points: { show: false },
-							...(uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.8, 14], gap: 1 }) } : {}),
-						}
-					: {
-							label: name,
-							stroke: color,
-							width: 1.5,
-							points: { show: false },
-							spanGaps: false,
-							...(dashed ? { dash: [4, 3] } : {}),
-						};
-			}),
+			...drawn.map((line) => seriesOf(line, { kind, color: colorOf(place, line.tone) })),
 		],
-		hooks: { setCursor: [({ cursor }) => onMove(cursor.idx ?? undefined)] },
+		hooks: {
+			setCursor: [({ cursor }) => onMove(cursor.idx ?? undefined)],
+			setSelect: [
+				(plot) => {
+					const { left, width } = plot.select;
+					if (width < 8) return;
+					plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+					onZoom(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
+				},
+			],
+			draw: [(plot) => drawMarkers(plot, drawing)],
+		},
 	};
+}
+
+function seriesOf(
+	{ name, dashed }: Line,
+	{ kind, color }: { kind: ChartKind; color: string },
+): uPlot.Series {
+	const { bars, stepped } = uPlot.paths;
+	if (kind === "stacked")
+		return {
+			label: name,
+			stroke: color,
+			fill: color,
+			width: 0,
+			points: { show: false },
+			...(bars ? { paths: bars({ size: [0.8, 14], gap: 1 }) } : {}),
+		};
+	return {
+		label: name,
+		stroke: color,
+		width: 1.5,
+		spanGaps: false,
+		points: {
+			show: true,
+			size: 5,
+			fill: color,
+			filter: (plot, index) => isolated(plot.data[index] as Series),
+		},
+		...(kind === "stepped" && stepped ? { paths: stepped({ align: 1 }) } : {}),
+		...(dashed ? { dash: [4, 3] } : {}),
+	};
+}
+
+/** A dashed line for each marker. */
+function drawMarkers({ ctx, bbox, valToPos }: uPlot, { place, markers }: Drawing): void {
+	ctx.save();
+	ctx.strokeStyle = colorOf(place, "accent");
+	ctx.lineWidth = devicePixelRatio;
+	ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+	for (const { at } of markers()) {
+		const x = Math.round(valToPos(at, "x", true));
+		if (x < bbox.left || x > bbox.left + bbox.width) continue;
+		ctx.beginPath();
+		ctx.moveTo(x, bbox.top);
+		ctx.lineTo(x, bbox.top + bbox.height);
+		ctx.stroke();
+	}
+	ctx.restore();
 }
 
 /** A colour of the theme as a canvas takes it. */

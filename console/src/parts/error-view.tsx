@@ -1,41 +1,40 @@
-/**
- * A job's failure: text as the worker sent it, unfolded where that is JSON (RunPod's SDK sends it
- * so).
- */
+/** A job's failure: what went wrong first, then the stack trace, then what else the worker sent. */
 import { useMemo } from "react";
 import type { ReactNode } from "react";
-import { readExact } from "../exact.ts";
+import { readError } from "../job-error.ts";
 import { T } from "../text.ts";
+import { Copy } from "./copy.tsx";
 import { JsonView } from "./json-view.tsx";
 
 export function ErrorView({ error }: { error: string }): ReactNode {
-	const value = useMemo(() => objectIn(error), [error]);
-	const trace =
-		value && typeof value["error_traceback"] === "string" ? value["error_traceback"] : undefined;
+	const { type, message, trace, rest } = useMemo(() => readError(error), [error]);
+	if (rest && message === error) return <JsonView value={rest} label={T.job.error} />;
 	return (
 		<div className="stack">
-			{value ? <JsonView value={value} label={T.job.error} /> : <ErrorText text={error} />}
-			{trace === undefined ? null : <ErrorText text={trace} />}
+			<div className="error-head">
+				<ErrorText text={type === undefined ? message : `${type}: ${message}`} />
+				<Copy text={error} name={T.job.copyError} />
+			</div>
+			{trace === undefined ? null : (
+				<details className="fold" open>
+					<summary>{T.job.trace}</summary>
+					<ErrorText text={trace} quiet />
+				</details>
+			)}
+			{rest ? <JsonView value={rest} label={T.job.error} /> : null}
 		</div>
 	);
 }
 
-function ErrorText({ text }: { text: string }): ReactNode {
+function ErrorText({ text, quiet = false }: { text: string; quiet?: boolean }): ReactNode {
 	return (
-		// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
-		<pre className="error-text" tabIndex={0} aria-label={T.job.error}>
+		<pre
+			className={quiet ? "error-text quiet" : "error-text"}
+			// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+			tabIndex={0}
+			aria-label={quiet ? T.job.trace : T.job.error}
+		>
 			{text}
 		</pre>
 	);
-}
-
-function objectIn(text: string): Record<string, unknown> | undefined {
-	try {
-		const value = readExact(text);
-		return typeof value === "object" && value !== null && !Array.isArray(value)
-			? (value as Record<string, unknown>)
-			: undefined;
-	} catch {
-		return undefined;
-	}
 }

@@ -8,11 +8,10 @@ import { exactNumber, kindOf, pretty } from "../exact.ts";
 import { bytes, number } from "../format.ts";
 import { mediaIn, mediaOf } from "../media.ts";
 import { T } from "../text.ts";
-import { Button } from "./button.tsx";
-import { CodeBlock, Copy } from "./copy.tsx";
-import { Dialog } from "./dialog.tsx";
+import { Copy } from "./copy.tsx";
 import { TextField } from "./field.tsx";
 import { MediaView } from "./media-view.tsx";
+import { LinkOrText, Marked } from "./outside-link.tsx";
 
 /** Members that are shown before one asks for more. */
 const PORTION = 100;
@@ -199,67 +198,5 @@ function Leaf({ value, needle }: { value: unknown; needle: string }): ReactNode 
 				</button>
 			) : null}
 		</span>
-	);
-}
-
-/**
- * A link only where the whole text is an http address; it is shown as the text that it is, and opens
- * after a question: the job chose the address.
- */
-function LinkOrText({
-	text,
-	whole,
-	needle,
-}: {
-	text: string;
-	whole: boolean;
-	needle: string;
-}): ReactNode {
-	const [leaving, setLeaving] = useState(false);
-	if (whole && /^https?:\/\/[^\s"<>]+$/i.test(text) && URL.canParse(text)) {
-		return (
-			<>
-				<button type="button" className="json-link" onClick={() => setLeaving(true)}>
-					<Marked text={text} needle={needle} />
-				</button>
-				{leaving ? <Leave to={new URL(text)} close={() => setLeaving(false)} /> : null}
-			</>
-		);
-	}
-	return <Marked text={text} needle={needle} />;
-}
-
-function Leave({ to, close }: { to: URL; close: () => void }): ReactNode {
-	return (
-		<Dialog title={T.leave.title(to.host)} close={close}>
-			<p>{T.leave.text}</p>
-			<CodeBlock text={to.href} name={T.leave.address} />
-			<div className="actions end">
-				<Button look="quiet" onPress={close}>
-					{T.dismiss}
-				</Button>
-				<a
-					className="button main"
-					href={to.href}
-					target="_blank"
-					rel="noopener noreferrer"
-					onClick={close}
-				>
-					{T.leave.open}
-				</a>
-			</div>
-		</Dialog>
-	);
-}
-
-function Marked({ text, needle }: { text: string; needle: string }): ReactNode {
-	const at = needle === "" ? -1 : text.toLowerCase().indexOf(needle);
-	if (at < 0) return text;
-	return (
-		<>
-			{text.slice(0, at)}
-			<mark>{text.slice(at, at + needle.length)}</mark>
-			{text.slice(at + needle.length)}
-		</>
 	);
 }

@@ -1,4 +1,4 @@
-/** Pictures and sounds that JSON holds. */
+/** Pictures, sounds and videos that JSON holds. */
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { bytes } from "../format.ts";
@@ -16,8 +16,10 @@ export function MediaView({
 				<li key={path}>
 					{media.kind === "image" ? (
 						<Picture path={path} media={media} />
-					) : (
+					) : media.kind === "audio" ? (
 						<Sound path={path} media={media} />
+					) : (
+						<Video path={path} media={media} />
 					)}
 				</li>
 			))}
@@ -51,6 +53,18 @@ function Sound({ path, media: { url, type, size } }: { path: string; media: Medi
 		<figure>
 			{/* oxlint-disable-next-line jsx-a11y/media-has-caption -- a job's output has no captions */}
 			<audio controls preload="metadata" src={url} aria-label={T.media.sound(path)} />
+			<figcaption>
+				<code>{path || "output"}</code> {type.slice(6)}, {bytes(size)}
+			</figcaption>
+		</figure>
+	);
+}
+
+function Video({ path, media: { url, type, size } }: { path: string; media: Media }): ReactNode {
+	return (
+		<figure>
+			{/* oxlint-disable-next-line jsx-a11y/media-has-caption -- a job's output has no captions */}
+			<video controls preload="metadata" src={url} aria-label={T.media.video(path)} />
 			<figcaption>
 				<code>{path || "output"}</code> {type.slice(6)}, {bytes(size)}
 			</figcaption>

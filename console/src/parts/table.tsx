@@ -2,7 +2,8 @@
  * Tables, with their roles by name, because cards lose those that come of themselves: rows that
  * lead somewhere are walked with the arrow keys, j and k; on a narrow page each row becomes a card.
  */
-import type { KeyboardEvent, ReactNode } from "react";
+import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
+import { go } from "../router.ts";
 
 export interface Column<Row> {
 	name: string;
@@ -12,6 +13,8 @@ export interface Column<Row> {
 	end?: boolean;
 	/** The one that takes the room that is left, and heads the card. */
 	main?: boolean;
+	/** In place of the name in the head. */
+	head?: ReactNode;
 	cell: (row: Row) => ReactNode;
 }
 
@@ -20,24 +23,40 @@ interface TableProps<Row> {
 	columns: readonly Column<Row>[];
 	rows: readonly Row[];
 	id: (row: Row) => string;
+	/** Where a row leads that is clicked beside its links. */
+	leads?: (row: Row) => string;
+	isSelected?: (row: Row) => boolean;
 }
 
-export function Table<Row>({ label, columns, rows, id }: TableProps<Row>): ReactNode {
+export function Table<Row>({
+	label,
+	columns,
+	rows,
+	id,
+	leads,
+	isSelected,
+}: TableProps<Row>): ReactNode {
 	return (
 		<table className="table" role="table" onKeyDown={walk}>
 			<caption className="hidden">{label}</caption>
 			<thead role="rowgroup">
 				<tr role="row">
-					{columns.map(({ name, silent, end, main }) => (
+					{columns.map(({ name, silent, end, main, head }) => (
 						<th key={name} role="columnheader" scope="col" className={cellClass({ end, main })}>
-							{silent ? <span className="hidden">{name}</span> : name}
+							{head ?? (silent ? <span className="hidden">{name}</span> : name)}
 						</th>
 					))}
 				</tr>
 			</thead>
 			<tbody role="rowgroup">
 				{rows.map((row) => (
-					<tr key={id(row)} role="row">
+					<tr
+						key={id(row)}
+						role="row"
+						className={leads ? "leads" : undefined}
+						aria-selected={isSelected?.(row)}
+						onClick={leads && ((event) => follow(event, leads(row)))}
+					>
 						{columns.map(({ name, silent, end, main, cell }) => (
 							<td
 								key={name}
@@ -65,6 +84,14 @@ function cellClass({
 	return `${end ? "end" : ""} ${main ? "main" : ""}`.trim();
 }
 
+/** A click on a row, unless it is on a control or ends the selection of a text. */
+function follow(event: MouseEvent<HTMLElement>, address: string): void {
+	const control = (event.target as Element).closest("a, button, input, label");
+	if (control || getSelection()?.isCollapsed === false) return;
+	if (event.ctrlKey || event.metaKey) open(address, "_blank", "noopener");
+	else go(address);
+}
+
 /** Moves the focus to the same link or button of the next or the last row. */
 function walk(event: KeyboardEvent<HTMLTableElement>): void {
 	const step =
@@ -83,7 +110,7 @@ function walk(event: KeyboardEvent<HTMLTableElement>): void {
 		return;
 	const row = event.target.closest("tr");
 	const focusable = (from: Element | null | undefined): HTMLElement[] =>
-		from ? [...from.querySelectorAll<HTMLElement>("a[href], button")] : [];
+		from ? [...from.querySelectorAll<HTMLElement>("a[href], button, input")] : [];
 	const index = focusable(row).indexOf(event.target);
 	const rows = [...event.currentTarget.tBodies[0]!.rows];
 	const next = rows[row ? rows.indexOf(row) + step : 0];

@@ -7,7 +7,8 @@ import type { Counter, Gauge, StepMs, MetricBucket } from "./metric-buckets.ts";
 type Line = (number | null)[];
 
 const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
-type Percentiles = Record<keyof typeof QUANTILES, Line>;
+type QuantileName = keyof typeof QUANTILES;
+type Percentiles = Record<QuantileName, Line>;
 
 export type Series = Record<Counter | Gauge, Line> & {
 	delayMs: Percentiles;
@@ -62,14 +63,20 @@ export function seriesOf({
 	};
 }
 
-function percentileLines(histograms: readonly (Histogram | undefined)[]): Percentiles {
-	const values = histograms.map(
-		(histogram) => histogram && percentiles(histogram, Object.values(QUANTILES)),
-	);
+/** The percentiles of one histogram; null without durations. */
+export function percentilesOf(histogram: Histogram): Record<QuantileName, number | null> {
+	const values = percentiles(histogram, Object.values(QUANTILES));
 	return Object.fromEntries(
-		Object.keys(QUANTILES).map((name, index) => [
+		Object.keys(QUANTILES).map((name, index) => [name, values?.[index] ?? null]),
+	) as Record<QuantileName, number | null>;
+}
+
+function percentileLines(histograms: readonly (Histogram | undefined)[]): Percentiles {
+	const values = histograms.map((histogram) => histogram && percentilesOf(histogram));
+	return Object.fromEntries(
+		Object.keys(QUANTILES).map((name) => [
 			name,
-			values.map((each) => each?.[index] ?? null),
+			values.map((each) => each?.[name as QuantileName] ?? null),
 		]),
 	) as Percentiles;
 }

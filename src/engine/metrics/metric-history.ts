@@ -9,8 +9,10 @@ import type { Histogram } from "../../core/metrics/histogram.ts";
 import { seriesOf } from "../../core/metrics/series.ts";
 import type { DatedBucket, Series } from "../../core/metrics/series.ts";
 import {
+	addMetricBucket,
 	isEmpty,
 	MINUTE_MS,
+	newMetricBucket,
 	readMetricBucket,
 	STEPS,
 	METRICS_KEPT_MS,
@@ -44,10 +46,19 @@ export interface History {
 	series: Series;
 }
 
+interface HistoryQuery {
+	endpoint: string;
+	step: StepMs;
+	from: EpochMs;
+	to: EpochMs;
+}
+
 export interface MetricHistory {
 	service: Service;
 	/** The steps of an endpoint from that of `from` until before `to`, as far as they are kept. */
-	history(q: { endpoint: string; step: StepMs; from: EpochMs; to: EpochMs }): Promise<History>;
+	history(q: HistoryQuery): Promise<History>;
+	/** The sum of those steps. */
+	total(q: HistoryQuery): Promise<MetricBucket>;
 	/** Counts of this server since its start, by endpoint. */
 	totals(): ReadonlyMap<string, MetricBucket>;
 	/** How long the store took, ms, for reading all counts and for writing counters. */
@@ -119,6 +130,37 @@ export function metricHistory(d: Deps): MetricHistory {
 		}
 	}
 
+	/** The buckets of an endpoint; `known`: steps for which a server recorded metrics. */
+	async function bucketsOf({ endpoint, step, ...asked }: HistoryQuery): Promise<{
+		from: number;
+		to: number;
+		buckets: readonly DatedBucket[];
+		known: ReadonlySet<number>;
+	}> {
+		const now = d.now();
+		counters.turn();
+		const from = beginning(Math.max(asked.from, now - METRICS_KEPT_MS[step]), step);
+		const to = Math.ceil(Math.min(asked.to, now + 1) / step) * step;
+		// Before the read: what is written meanwhile is in the rows too, and skipped there.
+		const held = counters.held(step).filter(({ at }) => at >= from && at < to);
+		const rows = await store.read({ endpoints: [SERVER, endpoint], step, from, to });
+		const heldAt = new Set(held.map(({ at }) => at));
+		const stored = rows.filter(
+			(row) => row.endpoint !== SERVER && !(row.source === d.run && heldAt.has(row.at)),
+		);
+		return {
+			from,
+			to,
+			buckets: [
+				...stored.map(({ at, tally }) => ({ at, bucket: readMetricBucket(tally) })),
+				...held.flatMap(({ at, tallies: counted }) =>
+					counted.has(endpoint) ? [{ at, bucket: counted.get(endpoint)! }] : [],
+				),
+			],
+			known: new Set([...heldAt, ...rows.map(({ at }) => at)]),
+		};
+	}
+
 	const writer = loop({
 		clock: d.clock,
 		retryMs: SAMPLE_MS,
@@ -147,35 +189,14 @@ export function metricHistory(d: Deps): MetricHistory {
 				await write().catch(() => {});
 			},
 		},
-		async history({ endpoint, step, ...asked }) {
-			const now = d.now();
-			counters.turn();
-			const from = beginning(Math.max(asked.from, now - METRICS_KEPT_MS[step]), step);
-			const to = Math.ceil(Math.min(asked.to, now + 1) / step) * step;
-			// Before the read: what is written meanwhile is in the rows too, and skipped there.
-			const held = counters.held(step).filter(({ at }) => at >= from && at < to);
-			const rows = await store.read({ endpoints: [SERVER, endpoint], step, from, to });
-			const heldAt = new Set(held.map(({ at }) => at));
-			const stored = rows.filter(
-				(row) => row.endpoint !== SERVER && !(row.source === d.run && heldAt.has(row.at)),
-			);
-			const all: DatedBucket[] = [
-				...stored.map(({ at, tally }) => ({ at, bucket: readMetricBucket(tally) })),
-				...held.flatMap(({ at, tallies: counted }) =>
-					counted.has(endpoint) ? [{ at, bucket: counted.get(endpoint)! }] : [],
-				),
-			];
-			return {
-				step,
-				from,
-				series: seriesOf({
-					from,
-					to,
-					step,
-					buckets: all,
-					known: new Set([...heldAt, ...rows.map(({ at }) => at)]),
-				}),
-			};
+		async history(q) {
+			const { from, to, buckets, known } = await bucketsOf(q);
+			return { step: q.step, from, series: seriesOf({ from, to, step: q.step, buckets, known }) };
+		},
+		async total(q) {
+			const sum = newMetricBucket();
+			for (const { bucket } of (await bucketsOf(q)).buckets) addMetricBucket(sum, bucket);
+			return sum;
 		},
 	};
 }

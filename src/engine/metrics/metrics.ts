@@ -15,7 +15,7 @@ import { metricHistory } from "./metric-history.ts";
 import type { MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
 
-export interface Metrics extends Pick<MetricHistory, "history" | "totals" | "storeMs"> {
+export interface Metrics extends Pick<MetricHistory, "history" | "total" | "totals" | "storeMs"> {
 	health(endpoint: string): ReturnType<typeof health>;
 	/** How many workers it wants. */
 	demand(endpoint: string): Promise<Demand>;
@@ -52,6 +52,7 @@ export function createMetrics(d: Deps): Metrics {
 		snapshots,
 		stored: d.store.jobs.stored,
 		history: history.history,
+		total: history.total,
 		totals: history.totals,
 		storeMs: history.storeMs,
 		listen: feed.listen,

@@ -3,11 +3,20 @@ import {
 	EXPIRED,
 	FROM,
 	ID_FILTER,
+	PREVIEW,
+	SEARCH,
 	STATUS_FILTER,
 	TO,
+	WITH_COUNT,
 	WORKER_FILTER,
 } from "../../api/job-records.ts";
-import type { Attempt, CANCEL_JOBS, JobDetail, JobSummary } from "../../api/job-records.ts";
+import type {
+	Attempt,
+	CANCEL_JOBS,
+	JobDetail,
+	JobList,
+	JobSummary,
+} from "../../api/job-records.ts";
 import type { Job as JobJson } from "../../api/jobs.ts";
 import { RUNSYNC } from "../../api/jobs.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
@@ -16,13 +25,14 @@ import type { Sendable } from "../../api/schema.ts";
 import { readBulkRequest } from "../../core/bulk-request.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
-import { sizeOf } from "../../core/json/json-text.ts";
+import { PREVIEW_CHARACTERS } from "../../core/job-search.ts";
+import { cut, sizeOf, stringOf } from "../../core/json/json-text.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
 import { jobView } from "../../core/job-view.ts";
-import type { JobResult } from "../../core/job-view.ts";
 import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { JobDetails } from "../../engine/jobs/job-details.ts";
-import type { JobFilter } from "../../store/contract/jobs.ts";
+import type { JobFilter, JobPage, ListedJob } from "../../store/contract/jobs.ts";
 import { principalOf } from "../auth.ts";
 import type { Engine } from "../../engine/api.ts";
 import type { Call } from "../call.ts";
@@ -50,27 +60,42 @@ export async function list(call: Call): Promise<void> {
 	};
 	const id = valueOf(call, ID_FILTER);
 	const erased = valueOf(call, EXPIRED);
+	const heads = valueOf(call, PREVIEW);
 	const page = { cursor: valueOf(call, CURSOR), limit: valueOf(call, LIMIT) };
-	const { jobs, next } =
+	const what = { search: valueOf(call, SEARCH), heads, count: valueOf(call, WITH_COUNT) };
+	const found: JobPage =
 		id === undefined
-			? await engine.jobs.list({ endpoint: params.endpoint, filter, erased, ...page })
+			? await engine.jobs.list({ endpoint: params.endpoint, filter, erased, ...what, ...page })
 			: { jobs: await one(call, { id, filter, erased }) };
 	const now = engine.now();
-	const texts = jobs.map((each) =>
-		extended(jobView({ ...each, output: undefined }, now), summaryPart(engine, each.job)),
+	const texts = found.jobs.map(({ inputHead, ...each }) =>
+		extended(jobView({ ...each, output: undefined }, now), {
+			...summaryPart(engine, each.job),
+			...(heads && inputHead !== undefined ? { inputPreview: previewOf(inputHead) } : {}),
+		}),
 	);
-	await answer(call, `{"jobs":[${texts.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
+	const rest: Sendable<Omit<JobList, "jobs">> = {
+		next: found.next ?? null,
+		searchedTo: isoJobTime(engine, found.searchedTo),
+		matching: found.matching,
+	};
+	await answer(call, `{"jobs":[${texts.join(",")}],${JSON.stringify(rest).slice(1)}`);
+}
+
+function previewOf(head: JsonText): string {
+	return stringOf(head).slice(0, PREVIEW_CHARACTERS);
 }
 
 /** As a list of 0 or 1: the job if it exists and matches. */
 async function one(
 	call: Call,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
-): Promise<JobResult[]> {
+): Promise<ListedJob[]> {
 	try {
-		const { job, error } = await details(call, id);
-		const found = { job, error };
-		return matches(found.job, filter) && (erased || !found.job.erased) ? [found] : [];
+		const { job, error, input } = await details(call, id);
+		if (!matches(job, filter) || (job.erased && !erased)) return [];
+		const inputHead = typeof input === "object" ? cut(input, 0, 4 * PREVIEW_CHARACTERS) : input;
+		return [{ job, error, inputHead }];
 	} catch (error) {
 		if (error instanceof ApiError && error.code === "job_not_found") return [];
 		throw error;

@@ -1,15 +1,56 @@
-/** `/v1/endpoints/{endpoint}/metrics`: endpoint history (D39, D40). */
+/** History of endpoints, and its totals (D39, D40). */
 import { DEFAULT_STEPS, FROM, STEP, TO } from "../../api/metrics.ts";
-import type { ENDPOINT_DEMAND, ENDPOINT_METRICS } from "../../api/metrics.ts";
+import type {
+	ALL_METRICS,
+	ENDPOINT_DEMAND,
+	ENDPOINT_METRICS,
+	EndpointTotals,
+} from "../../api/metrics.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { badQuery } from "../../core/errors.ts";
 import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS } from "../../core/metrics/metric-buckets.ts";
+import type { StepMs } from "../../core/metrics/metric-buckets.ts";
+import { percentilesOf } from "../../core/metrics/series.ts";
+import type { EpochMs } from "../../core/time.ts";
+import { may } from "../../engine/access/keys.ts";
+import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { isoJobTime } from "./format.ts";
 
 /** GET .../metrics: one value per step, null if unknown; only retained steps. */
 export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
+	const { endpoint } = call.params;
+	const { step, from, series } = await call.engine.metrics.history({
+		endpoint,
+		...rangeOf(call),
+	});
+	return { step, from: isoJobTime(call.engine, from), series };
+}
+
+/** GET /v1/metrics: one endpoint after the other, so that other calls get their turn. */
+export async function totals(call: Call): Promise<AnswerOf<typeof ALL_METRICS>> {
+	const { engine } = call;
+	const range = rangeOf(call);
+	const endpoints: EndpointTotals[] = [];
+	for (const { endpoint } of [...engine.endpoints.all()]) {
+		if (!may(principalOf(call), "read", endpoint.id)) continue;
+		const sum = await engine.metrics.total({ endpoint: endpoint.id, ...range });
+		const seconds = sum.execution.sum / 1000;
+		endpoints.push({
+			id: endpoint.id,
+			...sum.counts,
+			delayMs: percentilesOf(sum.delay),
+			executionMs: percentilesOf(sum.execution),
+			executionSeconds: Math.round(seconds),
+			gpuSeconds: Math.round(seconds * endpoint.gpusPerWorker),
+		});
+	}
+	return { step: range.step, from: isoJobTime(engine, range.from), endpoints };
+}
+
+/** The steps that are asked for. */
+function rangeOf(call: Call): { step: StepMs; from: EpochMs; to: EpochMs } {
 	const { calendar } = call.engine;
 	const jobTime = (wall: number | undefined) =>
 		wall === undefined ? undefined : calendar.jobTime(wall);
@@ -20,13 +61,7 @@ export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METR
 		((given ?? now) < now - METRICS_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
 	const from = given ?? to - DEFAULT_STEPS * step;
 	if (from >= to) throw badQuery("from", String(from), "before `to`, which is now if absent");
-	const found = await call.engine.metrics.history({
-		endpoint: call.params.endpoint,
-		step,
-		from,
-		to,
-	});
-	return { step: found.step, from: isoJobTime(call.engine, found.from), series: found.series };
+	return { step, from, to };
 }
 
 /** GET .../demand: for those who start workers themselves. */

@@ -48,6 +48,23 @@ export interface JobFilter {
 	to?: number | undefined;
 }
 
+/** A job in a list. */
+export interface ListedJob extends JobResult {
+	/** The first characters of the input, where they were asked for. */
+	inputHead?: JsonText | undefined;
+}
+
+/** A page of a list. */
+export interface JobPage {
+	jobs: ListedJob[];
+	/** There may be more. */
+	next?: string | undefined;
+	/** Of a search that has not read all: the submission of the last job that it read. */
+	searchedTo?: number;
+	/** How many jobs match the filter, of the newest ones; `more`: older ones were not counted. */
+	matching?: { count: number; more: boolean };
+}
+
 /** Everything stored of one job, except its chunks. */
 export interface JobRecord extends JobResult {
 	/** Absent when erased. */
@@ -192,16 +209,21 @@ export interface JobStore {
 	/**
 	 * Jobs of an endpoint without outputs, newest first, after `cursor`; with `erased` also erased
 	 * ones. While `next` is present there may be more: a page may end early, even empty, after many
-	 * jobs that do not match the filter or very long errors.
+	 * jobs that do not match the filter or very long errors. `search`: only jobs with this text in
+	 * their id, worker, error or input (`operations/list.ts`); a page of a search reads less. `heads`:
+	 * with the first characters of inputs. `count`: also counts what matches, search apart.
 	 */
 	list(q: {
 		endpoint: string;
 		filter: JobFilter;
 		erased: boolean;
+		search?: string | undefined;
+		heads?: boolean;
+		count?: boolean;
 		cursor?: string | undefined;
 		limit: number;
 		now: number;
-	}): Promise<{ jobs: JobResult[]; next?: string | undefined }>;
+	}): Promise<JobPage>;
 	/** Everything stored of a job, erased or not. */
 	record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
 	/**

@@ -1,4 +1,5 @@
 /** Filter and bounds of a page of jobs. */
+import { SEARCHED_CHARACTERS } from "../../core/job-search.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import type { Query } from "./operation.ts";
 
@@ -18,4 +19,12 @@ export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">)
 	return (
 		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
 	);
+}
+
+/**
+ * `searchable` of `core/job-search.ts` in SQL, of the first characters. `collation`: one that knows
+ * ASCII only.
+ */
+export function searchableSql(column: string, collation = ""): string {
+	return `replace(lower(substr(${column}, 1, ${SEARCHED_CHARACTERS})${collation}), '": ', '":')`;
 }

@@ -144,6 +144,7 @@ describe("rows without an endpoint in the path", () => {
 		// The feed and /metrics in their own files.
 		expect(open).toEqual([
 			"/v1/endpoints",
+			"/v1/metrics",
 			"/v1/feed",
 			"/v1/webhooks",
 			"/v1/webhooks/:delivery/redeliver",
@@ -162,6 +163,13 @@ describe("rows without an endpoint in the path", () => {
 		expect(await ids(keys.elsewhere)).toEqual(["other"]);
 		expect(await ids(keys.read)).toEqual(["ep", "other"]);
 	});
+});
+
+it("D30: GET /v1/metrics has a key's own endpoints only", async () => {
+	const ids = async (key: string): Promise<string[]> =>
+		(await operator(service, key).seen("/metrics")).endpoints.map(({ id }: { id: string }) => id);
+	expect(await ids(keys.here)).toEqual(["ep"]);
+	expect(await ids(keys.read)).toEqual(["ep", "other"]);
 });
 
 it("D21, D22, D27: no answer and no event holds a value of env, a webhook secret or s3Config", async () => {

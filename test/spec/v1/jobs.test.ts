@@ -98,7 +98,31 @@ describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 		expect(seen).toEqual(ids);
 	});
 
+	it("D39: searches ids, errors and inputs, with previews, and counts what matches", async () => {
+		const worker = await handWorker(service, ep);
+		const long = "x".repeat(600);
+		const first = await submitted(service, ep, { input: { metadata: { user: "ada" }, long } });
+		const second = await submitted(service, ep, { input: {} });
+		await worker.takeThis(first);
+		await worker.done(first, { error: "Out of memory" });
+		expect(await idsOf(`?search=${second.slice(-12)}`)).toEqual([second]);
+		expect(await idsOf("?search=out%20of%20MEMORY")).toEqual([first]);
+		expect(await idsOf(`?search=${encodeURIComponent('"user": "ada"')}`)).toEqual([first]);
+		const found = await jobs("?preview=true&search=ada");
+		expect(found.jobs[0].inputPreview).toBe(
+			JSON.stringify({ metadata: { user: "ada" }, long }).slice(0, 500),
+		);
+		expect(found.searchedTo).toBeUndefined();
+		expect((await jobs(`?id=${second}&preview=true`)).jobs[0].inputPreview).toBe("{}");
+		expect((await jobs()).jobs[0].inputPreview).toBeUndefined();
+		expect((await jobs("?count=true&limit=1")).matching).toEqual({ count: 2, more: false });
+		expect((await jobs("?count=true&status=FAILED")).matching).toEqual({ count: 1, more: false });
+	});
+
 	it.each([
+		"search=",
+		"preview=1",
+		"count=yes",
 		"status=DONE",
 		"status=",
 		"status=FAILED,",

@@ -62,6 +62,16 @@ describe("what is counted", () => {
 		await worker.done(ids[1]!, { error: "no" });
 		await call(service.url, `/v2/${ep}/cancel/${ids[2]}`, { method: "POST" });
 		await call(service.url, `/v2/${ep}/retry/${ids[1]}`, { method: "POST" });
+		const { endpoints: totals } = await operator(service).seen("/metrics");
+		expect(totals.find(({ id }: { id: string }) => id === ep)).toMatchObject({
+			submitted: 3,
+			completed: 1,
+			failed: 1,
+			cancelled: 1,
+			delayMs: { p95: expect.any(Number) },
+			executionMs: { p50: expect.any(Number) },
+			gpuSeconds: 0,
+		});
 		const { series, step, from } = await seen(ep);
 		expect([step, Date.parse(from), series.submitted.length]).toEqual([
 			MINUTE,

@@ -59,6 +59,11 @@ export interface PayloadFiles {
 	write(text: JsonBlocks): Promise<Written>;
 	/** Begins at once: the file stays until it is read. Throws {@link StoreUnavailable} `damaged`. */
 	read(block: FileBlock): Promise<JsonBlocks>;
+	/**
+	 * At most the first `most` bytes, for display: they are not checked. Undefined if they cannot be
+	 * read.
+	 */
+	head(block: FileBlock, most: number): Promise<JsonBlocks | undefined>;
 	/** Bytes of these files that rows refer to after a commit. */
 	referenced(changes: readonly (readonly [segment: number, bytes: number])[]): void;
 	/** A file that gets no further text, of which rows refer to the smallest share. */
@@ -208,6 +213,22 @@ export async function openPayloadFiles(q: {
 		});
 	}
 
+	/** Begins at once: the file stays until it is read. */
+	async function readFrom(
+		number: number,
+		place: { at: number; length: number },
+	): Promise<Buffer[]> {
+		const segment = segments.get(number);
+		if (!segment) throw new Error("it is missing");
+		segment.readers += 1;
+		try {
+			return await readAll(await files.open(number), place);
+		} finally {
+			segment.readers -= 1;
+			retireLater(segment);
+		}
+	}
+
 	async function retire(segment: Segment): Promise<void> {
 		const path = pathOf(segment.number);
 		await files.close(segment.number);
@@ -267,23 +288,19 @@ export async function openPayloadFiles(q: {
 		},
 
 		async read({ segment: number, at, length, sum }) {
-			const segment = segments.get(number);
 			const path = pathOf(number);
-			if (!segment) throw damaged(path, "it is missing");
-			segment.readers += 1;
 			try {
-				const text = await readAll(await files.open(number), { at, length });
+				const text = await readFrom(number, { at, length });
 				if ((await checksum(text)) !== sum)
-					throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
+					throw new Error(`its bytes ${at} to ${at + length} are not those that were written`);
 				return text;
 			} catch (error) {
-				if (error instanceof StoreUnavailable) throw error;
 				throw damaged(path, (error as Error).message);
-			} finally {
-				segment.readers -= 1;
-				retireLater(segment);
 			}
 		},
+
+		head: ({ segment, at, length }, most) =>
+			readFrom(segment, { at, length: Math.min(length, most) }).catch(() => undefined),
 
 		referenced(changes) {
 			for (const [number, bytes] of changes) {

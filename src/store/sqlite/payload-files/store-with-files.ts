@@ -1,6 +1,8 @@
 /** The store of SQLite with large texts in payload files: the database thread has only their places. */
+import { isFound, SEARCHED_CHARACTERS } from "../../../core/job-search.ts";
 import { LARGE_BYTES, release, sizeOf, stringOf } from "../../../core/json/json-text.ts";
 import type { JsonBlocks, JsonText } from "../../../core/json/json-text.ts";
+import type { ListedJob } from "../../contract/jobs.ts";
 import type { Store } from "../../contract/store.ts";
 import { isInFile, placeOf, textInFile } from "./file-block.ts";
 import type { FileBlock } from "./file-block.ts";
@@ -57,6 +59,19 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		return { ...found, ...Object.fromEntries(texts) };
 	}
 
+	/**
+	 * A job in a list with the beginning of its input; undefined where that decides that the search
+	 * does not find it.
+	 */
+	async function withHead(listed: ListedJob, search = ""): Promise<ListedJob | undefined> {
+		const place = placeOf(listed.inputHead);
+		if (!place) return listed;
+		const inputHead = await files.head(place, SEARCHED_CHARACTERS);
+		return isFound(listed, { head: stringOf(inputHead ?? ""), search })
+			? { ...listed, inputHead }
+			: undefined;
+	}
+
 	const { jobs, webhooks } = store;
 	return {
 		...store,
@@ -91,6 +106,12 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			async retain(q) {
 				const found = await jobs.retain(q);
 				return found && (await withTexts(found, "output"));
+			},
+			async list(q) {
+				const page = await jobs.list(q);
+				if (!page.jobs.some(({ inputHead }) => placeOf(inputHead))) return page;
+				const found = await Promise.all(page.jobs.map((each) => withHead(each, q.search)));
+				return { ...page, jobs: found.filter((each) => each !== undefined) };
 			},
 			async record(q) {
 				const found = await jobs.record(q);

@@ -15,6 +15,9 @@ export type Payloads = ReturnType<typeof openPayloads>;
 export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) {
 	const insertInput = db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)");
 	const selectInput = db.prepare("SELECT input FROM inputs WHERE seq = ?");
+	const selectHead = db.prepare(
+		"SELECT CASE typeof(input) WHEN 'text' THEN substr(input, 1, ?) ELSE input END FROM inputs WHERE seq = ?",
+	);
 	const deleteInput = db.prepare("DELETE FROM inputs WHERE seq = ?");
 	const replaceResult = db.prepare(
 		"INSERT OR REPLACE INTO results (seq, output, error) VALUES (?, ?, ?)",
@@ -49,6 +52,12 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 			}
 			const value = selectInput.get(seq)?.[0] as Value;
 			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
+		},
+
+		/** The first characters of the input; of one in a file its place. */
+		inputHead({ seq }: Numbered, characters: number): JsonText | undefined {
+			const value = selectHead.get(characters, seq)?.[0] as Value | undefined;
+			return value === undefined ? undefined : texts.read(value);
 		},
 
 		/** Replaces the result; removes it when both texts are absent. */

@@ -1,0 +1,143 @@
+/** An input or an output in the way that shows it best, and in all others that fit. */
+import { useMemo, useState } from "react";
+import type { ReactNode } from "react";
+import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
+import { number } from "../format.ts";
+import { pretty } from "../exact.ts";
+import { mediaIn } from "../media.ts";
+import { T } from "../text.ts";
+import { rowsOf, textOf, turnsOf, viewsOf } from "../views.ts";
+import type { Rows, Turn, ViewName } from "../views.ts";
+import { Copy } from "./copy.tsx";
+import { JsonView } from "./json-view.tsx";
+import { MarkdownView } from "./markdown-view.tsx";
+import { MediaView } from "./media-view.tsx";
+
+/** Rows that are shown before one asks for more. */
+const PORTION = 100;
+
+/** `label` says what it is. */
+export function ValueView({ value, label }: { value: unknown; label: string }): ReactNode {
+	const views = useMemo(() => viewsOf(value), [value]);
+	const [chosen, setChosen] = useState<ViewName | undefined>(undefined);
+	const view = chosen !== undefined && views.includes(chosen) ? chosen : views[0]!;
+	const media = useMemo(() => mediaIn(value), [value]);
+	return (
+		<div className="stack">
+			{views.length > 1 ? (
+				<ToggleButtonGroup
+					className="segments"
+					aria-label={T.views.of(label)}
+					selectionMode="single"
+					disallowEmptySelection
+					selectedKeys={[view]}
+					onSelectionChange={([key]) => setChosen(key as ViewName)}
+				>
+					{views.map((each) => (
+						<ToggleButton key={each} id={each} className="segment">
+							{T.views[each]}
+						</ToggleButton>
+					))}
+				</ToggleButtonGroup>
+			) : null}
+			{view !== "json" && media.length > 0 ? <MediaView items={media} /> : null}
+			<Shown view={view} value={value} label={label} />
+		</div>
+	);
+}
+
+function Shown({
+	view,
+	value,
+	label,
+}: {
+	view: ViewName;
+	value: unknown;
+	label: string;
+}): ReactNode {
+	const text = textOf(value) ?? "";
+	const [turns, rows] = [turnsOf(value), rowsOf(value)];
+	if (view === "chat" && turns) return <Chat turns={turns} label={label} />;
+	if (view === "table" && rows) return <ObjectTable table={rows} label={label} />;
+	if (view === "markdown")
+		return (
+			<WithCopy text={text}>
+				<MarkdownView text={text} />
+			</WithCopy>
+		);
+	if (view === "text")
+		return (
+			<WithCopy text={text}>
+				{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
+				<pre className="stream-text" tabIndex={0} aria-label={label}>
+					{text}
+				</pre>
+			</WithCopy>
+		);
+	return <JsonView value={value} label={label} />;
+}
+
+function WithCopy({ text, children }: { text: string; children: ReactNode }): ReactNode {
+	return (
+		<div className="with-copy">
+			{children}
+			<Copy text={text} name={T.copy} />
+		</div>
+	);
+}
+
+function Chat({ turns, label }: { turns: readonly Turn[]; label: string }): ReactNode {
+	return (
+		<ol className="chat" aria-label={label}>
+			{turns.map(({ role, text }, index) => (
+				<li key={index} className={role === "user" ? "turn own" : "turn"}>
+					<b className="muted">{role}</b>
+					<MarkdownView text={text} />
+				</li>
+			))}
+		</ol>
+	);
+}
+
+function ObjectTable({ table: { path, columns, rows }, label }: { table: Rows; label: string }) {
+	const [most, setMost] = useState(PORTION);
+	return (
+		// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+		<div className="object-table" tabIndex={0} role="region" aria-label={path || label}>
+			<table>
+				<thead>
+					<tr>
+						{columns.map((name) => (
+							<th key={name} scope="col">
+								{name}
+							</th>
+						))}
+					</tr>
+				</thead>
+				<tbody>
+					{rows.slice(0, most).map((row, index) => (
+						<tr key={index}>
+							{columns.map((name) => (
+								<td key={name}>{cellOf(row[name])}</td>
+							))}
+						</tr>
+					))}
+				</tbody>
+			</table>
+			{rows.length > most ? (
+				<button type="button" className="json-more" onClick={() => setMost(most + PORTION * 5)}>
+					{T.json.more(number(rows.length - most))}
+				</button>
+			) : null}
+		</div>
+	);
+}
+
+/** Characters of a cell. */
+const CELL = 200;
+
+function cellOf(value: unknown): string {
+	if (value === undefined) return "";
+	const text = typeof value === "string" ? value : pretty(value).replace(/\s+/g, " ");
+	return text.length > CELL ? `${text.slice(0, CELL)}…` : text;
+}

@@ -1,0 +1,204 @@
+/** What values, errors and times of jobs are shown as. */
+import { describe, expect, it } from "vitest";
+import { diffOf } from "./diff.ts";
+import { firstLine, previewOf, readError } from "./job-error.ts";
+import { JOB_SNIPPETS } from "./job-snippets.ts";
+import { MOST_MARKDOWN, looksLikeMarkdown, readMarkdown } from "./markdown.ts";
+import { rangeOf, zoomed } from "./ranges.ts";
+import { spansOf } from "./spans.ts";
+import { rowsOf, textOf, turnsOf, viewsOf } from "./views.ts";
+
+const text = (value: string) => ({ kind: "text", text: value });
+
+describe("errors", () => {
+	it("of RunPod's SDK: type, message and traceback, each once", () => {
+		const error = JSON.stringify({
+			error_type: "<class 'ValueError'>",
+			error_message: "no such model\nsecond line",
+			error_traceback: "Traceback ...",
+			hostname: "box",
+		});
+		expect(readError(error)).toEqual({
+			type: "ValueError",
+			message: "no such model\nsecond line",
+			trace: "Traceback ...",
+			rest: { hostname: "box" },
+		});
+		expect(firstLine(error)).toBe("ValueError: no such model");
+	});
+
+	it("of others: a stack trace apart from the message, and any text as it is", () => {
+		expect(readError("Error: no\n    at f (x.js:1:2)\n    at g")).toEqual({
+			message: "Error: no",
+			trace: "    at f (x.js:1:2)\n    at g",
+		});
+		expect(readError("{broken")).toEqual({ message: "{broken" });
+		expect(readError('{"code":7}')).toEqual({ message: '{"code":7}', rest: { code: 7 } });
+		expect(firstLine("one\ntwo")).toBe("one");
+	});
+
+	it("an input on one line, without its base64", () => {
+		expect(previewOf(`{\n  "a": 1,\n  "image": "${"A".repeat(500)}"}`)).toBe(
+			'{ "a": 1, "image": "AAAAAAAAAAAA…"}',
+		);
+	});
+});
+
+describe("Markdown", () => {
+	it("blocks: headings, lists in lists, quotes, code, tables, rules", () => {
+		expect(
+			readMarkdown(
+				"# Title\nA line\nand more\n\n- one\n  - deep\n- two\n\n3. three\n\n> said\n\n```js\nlet a;\n```\n---\n| a | b |\n|---|---|\n| 1 | 2 |",
+			),
+		).toMatchObject([
+			{ kind: "heading", level: 1, parts: [text("Title")] },
+			{ kind: "paragraph", parts: [text("A line\nand more")] },
+			{
+				kind: "list",
+				first: undefined,
+				items: [[{ kind: "paragraph" }, { kind: "list" }], [{ kind: "paragraph" }]],
+			},
+			{ kind: "list", first: 3 },
+			{ kind: "quote", blocks: [{ kind: "paragraph", parts: [text("said")] }] },
+			{ kind: "code", language: "js", text: "let a;" },
+			{ kind: "rule" },
+			{ kind: "table", head: [[text("a")], [text("b")]], rows: [[[text("1")], [text("2")]]] },
+		]);
+	});
+
+	it("inline: emphasis, code, and links to http addresses only; HTML is text", () => {
+		const inline = (source: string) => {
+			const [block] = readMarkdown(source);
+			return block && "parts" in block ? block.parts : undefined;
+		};
+		expect(inline("**b** *i* `c` ~~d~~")).toMatchObject([
+			{ kind: "strong" },
+			text(" "),
+			{ kind: "em" },
+			text(" "),
+			{ kind: "code", text: "c" },
+			text(" "),
+			{ kind: "del" },
+		]);
+		expect(inline("[a](https://x.example/1)")).toEqual([
+			{ kind: "link", address: "https://x.example/1", parts: [text("a")] },
+		]);
+		for (const hostile of [
+			"[a](javascript:alert(1))",
+			"<img src=x onerror=alert(1)>",
+			"snake_case_name",
+		])
+			expect(inline(hostile)).toEqual([text(hostile)]);
+	});
+
+	it("is read in little time whatever the text is, and ends", () => {
+		const began = performance.now();
+		for (const piece of [
+			"[",
+			"*",
+			"`",
+			"**a",
+			"![a](https://",
+			"> ",
+			"- ",
+			"|",
+			"_a_ ",
+			"  - a\n",
+			"```\n",
+		]) {
+			const hostile = piece.repeat(Math.floor(MOST_MARKDOWN / piece.length));
+			readMarkdown(hostile);
+			looksLikeMarkdown(hostile);
+		}
+		expect(performance.now() - began).toBeLessThan(20_000);
+	});
+});
+
+describe("views", () => {
+	const chat = { messages: [{ role: "user", content: "hi" }] };
+	const answer = { choices: [{ message: { role: "assistant", content: "# Hello" } }] };
+	it.each([
+		["a text", "plain", ["text", "json"]],
+		["Markdown", "# Title", ["markdown", "text", "json"]],
+		["a request of a chat", chat, ["chat", "json"]],
+		["an answer of a chat", answer, ["chat", "markdown", "text", "json"]],
+		["objects", [{ a: 1 }, { a: 2 }], ["table", "json"]],
+		["an object with a list of objects", { items: [{ a: 1 }, { b: 2 }] }, ["json", "table"]],
+		["an object", { width: 1 }, ["json"]],
+		["an object with a text of lines", { text: "a\nb" }, ["text", "json"]],
+		["nothing", null, ["json"]],
+	])("of %s", (_, value, views) => expect(viewsOf(value)).toEqual(views));
+
+	it("text of what models answer", () => {
+		expect(textOf([{ choices: [{ tokens: ["a", "b"] }] }])).toBe("ab");
+		expect(textOf({ choices: [{ text: "done" }] })).toBe("done");
+		expect(turnsOf({ openai_input: chat })).toEqual([{ role: "user", text: "hi" }]);
+		expect(
+			turnsOf([{ role: "user", content: [{ type: "text", text: "a" }, { type: "image_url" }] }]),
+		).toEqual([{ role: "user", text: "a\n[image_url]" }]);
+		expect(rowsOf({ list: [{ a: 1 }, { b: 2 }] })).toMatchObject({
+			path: "list",
+			columns: ["a", "b"],
+		});
+	});
+});
+
+describe("comparing and times", () => {
+	it("a difference has every line once, in order", () => {
+		expect(diffOf("a\nb\nc", "a\nx\nc\nd")).toEqual([
+			{ in: "both", text: "a" },
+			{ in: "left", text: "b" },
+			{ in: "right", text: "x" },
+			{ in: "both", text: "c" },
+			{ in: "right", text: "d" },
+		]);
+		const many = (mark: string): string =>
+			Array.from({ length: 3000 }, (_, n) => mark + n).join("\n");
+		expect(diffOf(many("a"), many("b"))).toBeUndefined();
+	});
+
+	it("spans of a job leave no gap and end with it", () => {
+		const at = (ms: number): string => new Date(ms).toISOString();
+		const attempt = { workerId: "w", open: false } as const;
+		expect(
+			spansOf(
+				{
+					submittedAt: at(0),
+					endedAt: at(100),
+					attempts: [
+						{ ...attempt, attempt: 1, startedAt: at(10), endedAt: at(30), end: "lost" },
+						{ ...attempt, attempt: 2, startedAt: at(60), end: "completed" },
+					],
+				},
+				500,
+			).map(({ kind, ms, end }) => [kind, ms, end]),
+		).toEqual([
+			["wait", 10, ""],
+			["run", 20, "lost"],
+			["wait", 30, ""],
+			["run", 40, "completed"],
+		]);
+	});
+
+	it("ranges: minutes for a day, hours beyond; a zoom is neither too short nor in the future", () => {
+		const now = 1_800_000_000_000;
+		expect(rangeOf(new URLSearchParams("span=24h"), now).step).toBe(60_000);
+		expect(rangeOf(new URLSearchParams("span=7d"), now).step).toBe(3_600_000);
+		expect(rangeOf(new URLSearchParams("from=5&to=1"), now).span).toBe("1h");
+		const { from, to } = zoomed(now - 10_000, now, now);
+		expect(to - from).toBeGreaterThanOrEqual(300_000);
+		expect(to).toBeLessThan(now + 60_000);
+	});
+
+	it("a job as code: its body is exact in each language", () => {
+		const body = JSON.stringify({ input: { quote: 'it\'s `${x}` \\ """ ' } });
+		const [curl, python, javascript] = JOB_SNIPPETS.map((each) =>
+			each.text({ base: "http://127.0.0.1:8080/", endpoint: "hello", body }),
+		);
+		expect(curl).toContain(`<<'JSON'\n${body}\nJSON`);
+		expect(python).toContain(`r"""${body}"""`);
+		const raw = /body: (String\.raw`[^`]*`)/.exec(javascript!)![1]!;
+		// oxlint-disable-next-line no-new-func -- the snippet is code
+		expect(JSON.parse(new Function(`return ${raw}`)() as string)).toEqual(JSON.parse(body));
+	});
+});
