@@ -20,6 +20,11 @@ const url = ({ base, endpoint }: Call): string =>
 /** Whether the snippets read the body from {@link BODY_FILE}. */
 export const isLong = (body: string): boolean => body.length > MOST_INLINE;
 
+/** JSON text without the marks of JavaScript's templates. */
+function plain(json: string): string {
+	return json.replaceAll("`", "\\u0060").replaceAll("${", "\\u0024{");
+}
+
 export const JOB_SNIPPETS = [
 	{
 		id: "curl",
@@ -62,9 +67,7 @@ print(json.load(urllib.request.urlopen(request)))`,
     "Content-Type": "application/json",
   },
   body: ${
-		isLong(call.body)
-			? `await readFile("${BODY_FILE}")`
-			: `String.raw\`${call.body.replace(/[`]|\$(?=\{)/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`)}\``
+		isLong(call.body) ? `await readFile("${BODY_FILE}")` : `String.raw\`${plain(call.body)}\``
 	},
 });
 console.log(await response.json());`,

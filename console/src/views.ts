@@ -104,8 +104,8 @@ function contentOf(content: unknown): string | undefined {
 	if (content === null) return "";
 	if (!Array.isArray(content)) return undefined;
 	const texts = content.map((part) => {
-		const text = member(part, "text");
-		return typeof text === "string" ? text : `[${String(member(part, "type") ?? "part")}]`;
+		const [text, type] = [member(part, "text"), member(part, "type")];
+		return typeof text === "string" ? text : `[${typeof type === "string" ? type : "part"}]`;
 	});
 	return texts.join("\n");
 }

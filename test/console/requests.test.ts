@@ -139,9 +139,13 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		await page.locator(".code-block", { hasText: "<<'JSON'" }).waitFor();
 	});
 
-	it("a text keeps its lines, Markdown is formatted, and neither is HTML or leads away unasked", async () => {
+	it("a text keeps its lines, Markdown is formatted, and neither is HTML or opens a link unasked", async () => {
 		const evil = `<img src=x onerror="globalThis.harmed=1">`;
-		const output = `# Tides\n\nline one\n\n- **high** ${evil}\n- [low](https://example.com/low) [bad](javascript:globalThis.harmed=1)`;
+		const output = [
+			"# Tides\n\nline one\n",
+			`- **high** ${evil}`,
+			"- [low](https://example.com/low) [bad](javascript:globalThis.harmed=1)",
+		].join("\n");
 		const id = await here.ended("work", { output });
 		const page = await here.open({ at: `#/endpoints/work/requests/${id}` });
 		await page.locator(".md-heading", { hasText: "Tides" }).first().waitFor();

@@ -134,7 +134,9 @@ function Facts({ endpoint, jobs }: { endpoint: string; jobs: readonly JobDetail[
 			<table>
 				<thead>
 					<tr>
-						<td />
+						<th scope="col">
+							<span className="hidden">{T.job.facts}</span>
+						</th>
 						{jobs.map(({ id }) => (
 							<th key={id} scope="col">
 								<a className="mono" href={to(["endpoints", endpoint, "requests", id])} title={id}>

@@ -1,5 +1,5 @@
 /** Which jobs a list shows: by the address, and by filters that the browser keeps under a name. */
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import type { ReactNode } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { STATES, filterOf } from "../job-filter.ts";
@@ -98,9 +98,11 @@ export function Filters({ id }: { id: string }): ReactNode {
 /** A text that is typed, and taken from the address when that changes. */
 function useQueryText(name: string): [string, (text: string) => void] {
 	const inAddress = usePlace().query.get(name) ?? "";
-	const [text, setText] = useState(inAddress);
-	useEffect(() => setText(inAddress), [inAddress]);
-	return [text, setText];
+	const [typed, setTyped] = useState({ over: inAddress, text: inAddress });
+	return [
+		typed.over === inAddress ? typed.text : inAddress,
+		(text) => setTyped({ over: inAddress, text }),
+	];
 }
 
 function Moment({

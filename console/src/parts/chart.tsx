@@ -148,7 +148,7 @@ export function Chart({
 	);
 }
 
-/** As uPlot has it: its types lack that the other charts are told. */
+/** As uPlot has it: its types lack that other charts follow. */
 type MoveCursor = (at: { left: number; top: number }, fire: boolean, publish: boolean) => void;
 
 /** The last value; of times the last that is known, since most steps have none. */
@@ -242,7 +242,7 @@ function options(drawing: Drawing): uPlot.Options {
 		cursor: {
 			sync: { key: together.key },
 			points: { size: 6 },
-			// A drag selects; the selection is loaded anew, not scaled.
+			// A drag selects; the selection is loaded, not scaled.
 			drag: { x: true, y: false, setScale: false, dist: 8 },
 			y: false,
 		},

@@ -1,4 +1,4 @@
-/** Addresses that jobs wrote, which lead away from the console, and texts with a marked part. */
+/** Addresses that jobs wrote, outside of the console, and texts with a marked part. */
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { T } from "../text.ts";

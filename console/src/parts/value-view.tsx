@@ -68,13 +68,19 @@ function Shown({
 	if (view === "text")
 		return (
 			<WithCopy text={text}>
-				{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
-				<pre className="stream-text" tabIndex={0} aria-label={label}>
-					{text}
-				</pre>
+				<TextBlock text={text} label={label} />
 			</WithCopy>
 		);
 	return <JsonView value={value} label={label} />;
+}
+
+function TextBlock({ text, label }: { text: string; label: string }): ReactNode {
+	return (
+		// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+		<pre className="stream-text" tabIndex={0} aria-label={label}>
+			{text}
+		</pre>
+	);
 }
 
 function WithCopy({ text, children }: { text: string; children: ReactNode }): ReactNode {
