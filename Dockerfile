@@ -8,7 +8,7 @@ COPY package.json package-lock.json ./
 # What the packages' own scripts would bring is for tests only.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && npm run --silent sbom > sbom.cdx.json && npm prune --omit=dev --ignore-scripts
+RUN npm run build && npm run site && npm run --silent sbom > sbom.cdx.json && npm prune --omit=dev --ignore-scripts
 
 FROM ${BASE}
 WORKDIR /app

@@ -5,12 +5,15 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { CONSOLE_FILES, buildConsole } from "./build-console.ts";
+import { buildConsole } from "./build-console.ts";
+
+/** Of other builds: the sites, and the hashes of what they were made of. */
+const KEPT = ["console", "console.hash", "docs", "docs.hash"];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 mkdirSync(`${root}dist`, { recursive: true });
 for (const name of readdirSync(`${root}dist`))
-	if (!CONSOLE_FILES.includes(name)) rmSync(`${root}dist/${name}`, { recursive: true });
+	if (!KEPT.includes(name)) rmSync(`${root}dist/${name}`, { recursive: true });
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 for (const dialect of ["sqlite", "postgres"])
 	cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, {

@@ -17,7 +17,7 @@ import { hex, pooled } from "./ids.ts";
 import type { Random } from "./ids.ts";
 import type { EventBus } from "./events.ts";
 import { listen } from "./http/server.ts";
-import type { HttpServer } from "./http/server.ts";
+import type { HttpServer, Site } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
 import { removePreviousKey } from "./key-file.ts";
@@ -51,9 +51,10 @@ const CLOSE_MS = 2000;
 const LINGER_MS = 1000;
 
 /** Next to this file in the build, in `dist` when run from source. */
-const CONSOLE_FOLDER = fileURLToPath(
-	new URL(import.meta.url.endsWith(".ts") ? "../dist/console" : "./console", import.meta.url),
-);
+function builtSite(site: Site): string {
+	const folder = import.meta.url.endsWith(".ts") ? "../dist" : ".";
+	return fileURLToPath(new URL(`${folder}/${site}`, import.meta.url));
+}
 
 /** Starts everything in order; stops what was started if a step fails. */
 export async function startApp(
@@ -64,7 +65,7 @@ export async function startApp(
 		random?: Random;
 		open?: typeof openStore;
 		env: Readonly<Record<string, string | undefined>>;
-		consoleFolder?: string;
+		siteFolders?: Partial<Record<Site, string>>;
 		/** A longer gap between two readings of the clock is left out of the job clock, ms. */
 		pauseMs?: number | undefined;
 	},
@@ -157,7 +158,7 @@ export async function startApp(
 			tls: config.tls,
 			corsOrigins: config.corsOrigins,
 			publicUrl: config.publicUrl,
-			consoleFolder: o.consoleFolder ?? CONSOLE_FOLDER,
+			siteFolders: { console: builtSite("console"), docs: builtSite("docs"), ...o.siteFolders },
 			reference: () => hex(random(4)),
 		});
 		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;

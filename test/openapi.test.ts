@@ -1,23 +1,37 @@
 /**
- * `/openapi.json` and `/docs` as documents: valid, complete, and of one piece with the table of
+ * `/openapi.json` and `/docs/api/` as documents: valid, complete, and of one piece with the table of
  * routes.
  */
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ENDPOINT } from "../src/api/endpoints.ts";
 import { OPERATIONS, SCHEMAS } from "../src/api/operations.ts";
 import { ERRORS } from "../src/core/errors.ts";
 import { KEY_REQUEST_SCHEMA } from "../src/core/key-request.ts";
 import { LIMITED_OPERATIONS } from "../src/core/limits.ts";
 import { SUBMISSION_SCHEMA } from "../src/core/submission.ts";
-import { docsPage } from "../src/http/docs/page.ts";
+import { DOCS_CSS } from "../src/http/docs/page-css.ts";
+import { ICON_SVG, docsPage } from "../src/http/docs/page.ts";
 import { openapiOf } from "../src/http/docs/openapi.ts";
 import { operationIdOf, pathOf } from "../src/http/docs/openapi-operation.ts";
 import type { OpenApi, Operation } from "../src/http/docs/openapi-types.ts";
 import { ALWAYS } from "../src/http/docs/refusals.ts";
+import { LANGUAGES } from "../src/http/docs/snippets.ts";
+import { twinOf } from "../src/http/docs/twins.ts";
 import { ROUTES } from "../src/http/routes.ts";
 import { ENDPOINT_SCHEMA } from "../src/endpoint-settings.ts";
+import { folder } from "./support/service.ts";
+
+/** `npm run site` installs it. */
+const REDOCLY = fileURLToPath(
+	new URL("../site/node_modules/@redocly/cli/bin/cli.js", import.meta.url),
+);
 
 /** As it arrives. */
 const document = JSON.parse(JSON.stringify(openapiOf(OPERATIONS, "1.2.3"))) as OpenApi;
@@ -45,8 +59,22 @@ describe("/openapi.json", () => {
 		expect(found.valid).toBe(true);
 	});
 
-	it("has every row of the table, and nothing else; HEAD goes with GET", () => {
-		const rows = ROUTES.flatMap((route) =>
+	it.skipIf(!existsSync(REDOCLY))("has no fault that redocly finds", async () => {
+		const place = folder();
+		onTestFinished(() => place.remove());
+		const file = join(place.path, "openapi.json");
+		const servers = [{ url: "http://127.0.0.1:8080" }];
+		writeFileSync(file, JSON.stringify({ ...document, servers }));
+		const args = [REDOCLY, "lint", file, "--config", "site/redocly.yaml", "--format", "json"];
+		const { stdout } = await promisify(execFile)(process.execPath, args, {
+			cwd: fileURLToPath(new URL("..", import.meta.url)),
+			env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
+		}).catch((error: { stdout: string }) => error);
+		expect(JSON.parse(stdout).problems).toEqual([]);
+	});
+
+	it("has every row of the table but pages, and nothing else; HEAD goes with GET", () => {
+		const rows = ROUTES.filter(({ page }) => !page).flatMap((route) =>
 			route.methods
 				.filter((method) => method !== "HEAD")
 				.map((method) => `${method} ${pathOf(route)} ${operationIdOf(route, method)}`),
@@ -68,7 +96,12 @@ describe("/openapi.json", () => {
 
 	it("has the very schemas that check what comes in", () => {
 		const body = (id: string): unknown =>
-			operation(id).requestBody?.content["application/json"]?.schema;
+			JSON.parse(
+				JSON.stringify(operation(id).requestBody?.content["application/json"]?.schema),
+				// Only generators of types need it.
+				(name, value: unknown) =>
+					name === "additionalProperties" && value === true ? undefined : value,
+			);
 		expect(body("run")).toEqual(SUBMISSION_SCHEMA);
 		expect(body("runsync")).toEqual(SUBMISSION_SCHEMA);
 		expect(body("updateEndpoint")).toEqual(ENDPOINT_SCHEMA);
@@ -101,11 +134,27 @@ describe("/openapi.json", () => {
 		expect(lost).toEqual([]);
 	});
 
-	it("refers to every named shape", () => {
+	it("refers to every component", () => {
 		const text = JSON.stringify(document);
-		expect(
-			Object.keys(SCHEMAS).filter((name) => !text.includes(`"#/components/schemas/${name}"`)),
-		).toEqual([]);
+		const { schemas, headers, examples } = document.components;
+		const unused = Object.entries({ schemas, headers, examples }).flatMap(([kind, all]) =>
+			Object.keys(all)
+				.map((name) => `#/components/${kind}/${name}`)
+				.filter((place) => !text.includes(`"${place}"`)),
+		);
+		expect(unused).toEqual([]);
+		expect(Object.keys(schemas)).toEqual(Object.keys(SCHEMAS));
+	});
+
+	it("says of every object without named members that it may have any", () => {
+		const silent: string[] = [];
+		JSON.stringify(document, (name, value) => {
+			if (value?.type === "object" && typeof value.properties !== "object")
+				if (value.additionalProperties === undefined && value.maxProperties !== 0)
+					silent.push(`${name}: ${JSON.stringify(value)}`);
+			return value as unknown;
+		});
+		expect(silent).toEqual([]);
 	});
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
@@ -212,15 +261,36 @@ describe("errors in /openapi.json", () => {
 	});
 });
 
-describe("/docs as a page", () => {
+describe("/docs/api/ as a page", () => {
 	const page = docsPage(document, { address: "http://127.0.0.1:8080", endpoint: "hello" });
 
-	it("has an anchor, a line for the shell and the summary of every operation", () => {
-		for (const {
-			operation: { operationId },
-		} of operations)
-			expect(page).toContain(`<article id="${operationId}">`);
-		expect(page.match(/<pre class="curl"/g)).toHaveLength(operations.length);
+	it("has every operation with an anchor, and one of each pair of twins in full", () => {
+		const own = operations.filter((each) => twinOf(each, document) === undefined);
+		expect(own.length).toBeLessThan(operations.length - 10);
+		const ids = [...page.matchAll(/<article id="([^"]+)"/g)].map((match) => match[1]);
+		expect(ids.filter((id) => !id!.startsWith("schema-"))).toEqual(
+			document.tags.flatMap(({ name }) =>
+				own
+					.filter((each) => each.operation.tags.includes(name))
+					.map((each) => each.operation.operationId),
+			),
+		);
+		for (const { operation: each } of operations)
+			expect(page).toContain(` id="${each.operationId}"`);
+		for (const language of LANGUAGES)
+			expect(page.split(`<pre data-language="${language.toLowerCase()}"`)).toHaveLength(
+				own.length + 1,
+			);
+	});
+
+	it("has the sign and the colours of the console", () => {
+		const file = (path: string): string =>
+			readFileSync(new URL(`../console/${path}`, import.meta.url), "utf8");
+		expect(ICON_SVG).toBe(file("public/icon.svg").trim());
+		const theme = file("src/styles/theme.css");
+		const colours = DOCS_CSS.match(/--[\w-]+:(?:light-dark\([^)]*\)|#\w+)/g)!;
+		expect(colours.length).toBeGreaterThan(10);
+		for (const colour of colours) expect(theme).toContain(`${colour.replace(":", ": ")};`);
 	});
 
 	it("links only to what is there", () => {
@@ -230,15 +300,15 @@ describe("/docs as a page", () => {
 		expect(wanted.filter((id) => !ids.has(id))).toEqual([]);
 	});
 
-	it("has no script and asks no other host for anything", () => {
+	it("loads nothing", () => {
 		expect(page).not.toMatch(
-			/<script|<link rel="stylesheet"|<img|<iframe|@import|url\(| on[a-z]+=/i,
+			/<script |<link rel="stylesheet"|<img|<iframe|@import|url\(| on[a-z]+=/i,
 		);
 		expect(
 			[...page.matchAll(/(?:src|href)="([^"#]+)"/g)]
 				.map((match) => match[1])
 				.filter((to) => !to!.startsWith("data:")),
-		).toEqual(["openapi.json"]);
+		).toEqual(["../", "../", "../../openapi.json"]);
 	});
 
 	it("escapes whatever text it is given", () => {
@@ -253,7 +323,7 @@ describe("/docs as a page", () => {
 			) as Omit<OpenApi, "openapi">),
 		};
 		const text = docsPage(spoiled, { address: `http://x"><script>`, endpoint: `"><script>` });
-		expect(text).not.toContain("<script>");
+		expect(text.split("<script>")).toHaveLength(2);
 		expect(text).toContain("&#60;script&#62;");
 	});
 });

@@ -41,7 +41,7 @@ export const api: Page = {
 				.join("\n\n"),
 		);
 		return [
-			"A running service has the same at `/openapi.json` (OpenAPI 3.1) and, to read, at `/docs`. " +
+			"A running service has the same at `/openapi.json` (OpenAPI 3.1) and, to read, at `/docs/api/`. " +
 				"Errors are explained on [their own page](errors.md).",
 			document.info.description,
 			...groups,

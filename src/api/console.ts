@@ -1,6 +1,6 @@
 /** The web console: sign-in and files (D31, D38). */
 import { KEY, KEY_EXAMPLE } from "./keys.ts";
-import { NO_BODY, emptyAnswer, route } from "./route.ts";
+import { FILE, NO_BODY, PAGE, REDIRECT, emptyAnswer, route } from "./route.ts";
 import type { Answer } from "./route.ts";
 import { EXAMPLE, MOMENT, TEXT } from "./schema.ts";
 import type { Static } from "./schema.ts";
@@ -62,17 +62,6 @@ const SIGNED_IN = {
 		},
 	},
 	example: { ...SESSION.example, pageToken: "8f0c…" },
-} as const satisfies Answer;
-
-const TO_CONSOLE = {
-	description: "Redirects to the console.",
-	headers: { Location: "Address of the console, relative to this one." },
-} as const satisfies Answer;
-
-/** An HTML page. */
-export const PAGE = {
-	description: "An HTML page.",
-	media: "text/html; charset=utf-8",
 } as const satisfies Answer;
 
 export const CREATE_CONSOLE_LINK = route({
@@ -143,12 +132,9 @@ export const CONSOLE_ROUTES = [
 		path: "/console/*",
 		access: "anyone",
 		name: "consoleFile",
+		page: true,
 		summary: "A file of the console.",
-		answer: {
-			description:
-				"The file; 304 if the client has it already; 303 to the console if the path has no dot.",
-			media: "application/octet-stream",
-		},
+		answer: FILE,
 		errors: ["path_not_found", "documents_busy"],
 	}),
 	route({
@@ -156,6 +142,7 @@ export const CONSOLE_ROUTES = [
 		path: "/console/",
 		access: "anyone",
 		name: "console",
+		page: true,
 		summary: "The web console.",
 		answer: PAGE,
 		errors: ["documents_busy"],
@@ -165,8 +152,9 @@ export const CONSOLE_ROUTES = [
 		path: "/console",
 		access: "anyone",
 		name: "consoleFolder",
+		page: true,
 		summary: "Redirects to the console.",
-		answer: TO_CONSOLE,
+		answer: REDIRECT,
 		status: 303,
 	}),
 	route({
@@ -174,8 +162,9 @@ export const CONSOLE_ROUTES = [
 		path: "/",
 		access: "anyone",
 		name: "root",
+		page: true,
 		summary: "Redirects a browser to the console.",
-		answer: TO_CONSOLE,
+		answer: REDIRECT,
 		status: 303,
 		errors: ["path_not_found"],
 	}),

@@ -337,6 +337,7 @@ export const OPENAI = route({
 					description: "Answer with server-sent events.",
 				},
 			},
+			additionalProperties: true,
 		},
 		example: { model: "small", messages: [{ role: "user", content: "hello" }] },
 	},

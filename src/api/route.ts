@@ -88,6 +88,8 @@ export interface RouteDefinition {
 	readonly audited?: true;
 	/** If not ours (D32). */
 	readonly errorForm?: "openai";
+	/** A page or file for browsers: not in `/openapi.json`. */
+	readonly page?: true;
 }
 
 /** Adds the default body limit; keeps the literal types. */
@@ -109,6 +111,22 @@ export const NO_BODY = {
 	example: {},
 	optional: true,
 } as const satisfies Body;
+
+/** An HTML page. */
+export const PAGE = {
+	description: "An HTML page.",
+	media: "text/html; charset=utf-8",
+} as const satisfies Answer;
+
+export const FILE = {
+	description: "The file; 304 if the client has it already; 303 to the page of its folder.",
+	media: "application/octet-stream",
+} as const satisfies Answer;
+
+export const REDIRECT = {
+	description: "Redirects.",
+	headers: { Location: "Address of the page, relative to this one." },
+} as const satisfies Answer;
 
 /** The answer `{}`. */
 export function emptyAnswer<const Text extends string>(

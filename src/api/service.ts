@@ -1,6 +1,5 @@
 /** Servers, health and API documentation (D40). */
-import { PAGE } from "./console.ts";
-import { route } from "./route.ts";
+import { FILE, PAGE, REDIRECT, route } from "./route.ts";
 import { EXAMPLE, FLAG, MOMENT, TEXT, list, listIn } from "./schema.ts";
 import type { Static } from "./schema.ts";
 
@@ -99,12 +98,53 @@ export const DOCUMENTATION_ROUTES = [
 		errors: ["documents_busy"],
 	}),
 	route({
-		methods: ["GET"],
-		path: "/docs",
+		methods: ["GET", "HEAD"],
+		path: "/docs/api/",
 		access: "anyone",
-		name: "docs",
+		name: "apiReference",
+		page: true,
 		summary: "The same as an HTML page.",
 		answer: PAGE,
 		errors: ["documents_busy"],
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/docs/api",
+		access: "anyone",
+		name: "apiFolder",
+		page: true,
+		summary: "Redirects to the API reference.",
+		answer: REDIRECT,
+		status: 303,
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/docs/*",
+		access: "anyone",
+		name: "docsFile",
+		page: true,
+		summary: "A page or file of the documentation.",
+		answer: FILE,
+		errors: ["path_not_found", "documents_busy"],
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/docs/",
+		access: "anyone",
+		name: "docs",
+		page: true,
+		summary: "The documentation.",
+		answer: PAGE,
+		errors: ["documents_busy"],
+	}),
+	route({
+		methods: ["GET", "HEAD"],
+		path: "/docs",
+		access: "anyone",
+		name: "docsFolder",
+		page: true,
+		summary: "Redirects to the documentation.",
+		answer: REDIRECT,
+		status: 303,
 	}),
 ] as const;

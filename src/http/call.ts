@@ -7,7 +7,10 @@ import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { MemoryShares } from "./memory/shares.ts";
 import type { Pace, Turn } from "./pace.ts";
-import type { Bundle } from "./console/bundle.ts";
+import type { Bundle } from "./bundle.ts";
+
+/** Sites that are built beside the service. */
+export type Site = "console" | "docs";
 
 /** Path parameters are decoded; absent ones are "". */
 export interface Call {
@@ -25,7 +28,7 @@ export interface Call {
 	errorForm?: "openai" | undefined;
 	/** Configured address; may differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
-	bundle: Bundle;
+	sites: Readonly<Record<Site, Bundle>>;
 	/** On routes with a scope. */
 	principal?: Principal;
 	/** Id of the console's session that the caller uses, begins or ends. */

@@ -19,8 +19,8 @@ import {
 	principalOf,
 } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
-import type { Call } from "./call.ts";
-import { bundle } from "./console/bundle.ts";
+import type { Call, Site } from "./call.ts";
+import { bundle } from "./bundle.ts";
 import type { Connections } from "./connections.ts";
 import { allowOrigin, answerOptions } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
@@ -75,7 +75,8 @@ export interface RequestOptions {
 	corsOrigins?: CorsOrigins;
 	/** Public address if different; the console may be loaded from there (D31). */
 	publicUrl?: string | undefined;
-	consoleFolder: string;
+	/** Where the sites are built. */
+	siteFolders: Readonly<Record<Site, string>>;
 }
 
 export interface Requests {
@@ -91,7 +92,7 @@ export function requests(o: RequestOptions): Requests {
 	const polls = new RotatingSet<Call>();
 	const origins = o.corsOrigins ?? "*";
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
-	const consoleBundle = bundle(o.consoleFolder);
+	const sites = { console: bundle(o.siteFolders.console), docs: bundle(o.siteFolders.docs) };
 	const memory = memoryShares({
 		meter: o.engine.budgets.memory,
 		clock: o.clock,
@@ -131,7 +132,7 @@ export function requests(o: RequestOptions): Requests {
 			pace: paces,
 			queryText,
 			publicUrl,
-			bundle: consoleBundle,
+			sites,
 			params: found?.params ?? NO_PARAMS,
 			// Also without a route.
 			errorForm: found

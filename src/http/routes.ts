@@ -6,7 +6,8 @@ import * as client from "./client/client-api.ts";
 import { delivers, stream } from "./client/stream-api.ts";
 import * as site from "./console/console-api.ts";
 import * as session from "./console/session-api.ts";
-import { docs, openapi } from "./docs/docs-api.ts";
+import { apiReference, openapi } from "./docs/docs-api.ts";
+import * as documentation from "./docs/site-api.ts";
 import { metrics as prometheus } from "./metrics/metrics-api.ts";
 import { openai } from "./openai/openai-api.ts";
 import type { Handler, Route } from "./route.ts";
@@ -108,7 +109,11 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
-	docs,
+	apiReference,
+	apiFolder: documentation.apiFolder,
+	docs: documentation.docs,
+	docsFile: documentation.docsFile,
+	docsFolder: documentation.docsFolder,
 };
 
 /** GETs with side effects (D31). */

@@ -8,6 +8,8 @@ import { requests } from "./requests.ts";
 import type { RequestOptions } from "./requests.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
+export type { Site } from "./call.ts";
+
 /**
  * Longer than workers reuse idle connections: no result is sent into a closing one (protocol B.6),
  * ms.

@@ -94,7 +94,7 @@ export function site({
 		service = await startService({
 			endpoints: endpoints(self),
 			in: place,
-			consoleFolder: BUNDLE,
+			siteFolders: { console: BUNDLE },
 			...(settings ? { settings } : {}),
 			...(clock ? { clock } : {}),
 		});

@@ -390,11 +390,10 @@ describe("D2: refusals are those that the document names", () => {
 
 describe("all together", () => {
 	it("every operation with JSON answers had a success validated against its schema", () => {
-		const site = ["consoleFile", "console", "consoleFolder", "root"];
 		expect(
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", "createBackup", ...site, "metrics", "docs"]);
+		).toEqual(["workerLogs", "feed", "createBackup", "metrics"]);
 	});
 });

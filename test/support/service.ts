@@ -15,6 +15,7 @@ import type { Clock } from "../../src/clock.ts";
 import { startApp } from "../../src/compose.ts";
 import type { App } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import type { Site } from "../../src/http/server.ts";
 import { eventBus } from "../../src/events.ts";
 import type { EventBus, EventName, Events } from "../../src/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
@@ -106,7 +107,7 @@ export async function startService(q: {
 	pauseMs?: number;
 	in?: Folder;
 	drainSeconds?: number;
-	consoleFolder?: string;
+	siteFolders?: Partial<Record<Site, string>>;
 	env?: Record<string, string>;
 }): Promise<TestService> {
 	const place = q.in ?? folder();
@@ -130,7 +131,7 @@ export async function startService(q: {
 		open: openOn(clock),
 		pauseMs: q.pauseMs,
 		env: process.env,
-		...(q.consoleFolder === undefined ? {} : { consoleFolder: q.consoleFolder }),
+		...(q.siteFolders === undefined ? {} : { siteFolders: q.siteFolders }),
 	});
 	return {
 		...app,

@@ -1,4 +1,4 @@
-/** `/openapi.json` and `/docs`, public. Built once; answers differ only in address and endpoint. */
+/** `/openapi.json` and `/docs/api/`, public. Built once; answers differ only in address and endpoint. */
 import { createHash } from "node:crypto";
 import { OPERATIONS } from "../../api/operations.ts";
 import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
@@ -7,6 +7,7 @@ import { version } from "../../version.ts";
 import { query } from "../call.ts";
 import type { Call } from "../call.ts";
 import { DOCS_CSS } from "./page-css.ts";
+import { DOCS_SCRIPT } from "./page-script.ts";
 import { docsPage } from "./page.ts";
 import { escaped } from "./html.ts";
 import { openapiOf } from "./openapi.ts";
@@ -24,15 +25,20 @@ const VARY = ["Host", "X-Forwarded-Proto"];
 
 const KEPT = ["Cache-Control", "no-cache", "X-Content-Type-Options", "nosniff"];
 
-/** Only the page's own style and form. */
+/** Only the page's own style, script and form. */
 const POLICY = [
 	"default-src 'none'",
-	`style-src 'sha256-${createHash("sha256").update(DOCS_CSS).digest("base64")}'`,
+	`style-src ${hashOf(DOCS_CSS)}`,
+	`script-src ${hashOf(DOCS_SCRIPT)}`,
 	"img-src data:",
 	"form-action 'self'",
 	"base-uri 'none'",
 	"frame-ancestors 'none'",
 ].join("; ");
+
+function hashOf(text: string): string {
+	return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
 
 let built: Record<"document" | "page", ReturnType<typeof variantsOf>> | undefined;
 
@@ -54,8 +60,8 @@ export async function openapi(call: Call): Promise<void> {
 	});
 }
 
-/** GET /docs; `?endpoint=` sets the endpoint in examples. */
-export async function docs(call: Call): Promise<void> {
+/** GET /docs/api/; `?endpoint=` sets the endpoint in examples. */
+export async function apiReference(call: Call): Promise<void> {
 	const requested = query(call).get("endpoint") ?? EXAMPLE_ENDPOINT;
 	const endpoint = check(ENDPOINT_ID, requested).length === 0 ? requested : EXAMPLE_ENDPOINT;
 	await sendCacheable(call, build().page([escaped(addressOf(call)), endpoint]), {

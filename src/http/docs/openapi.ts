@@ -41,6 +41,7 @@ const SECURITY_SCHEMES: OpenApi["components"]["securitySchemes"] = {
 export function openapiOf(routes: readonly RouteDefinition[], version: string): OpenApi {
 	const paths: OpenApi["paths"] = {};
 	for (const route of routes) {
+		if (route.page) continue;
 		const item = (paths[pathOf(route)] ??= {});
 		// As GET, without body.
 		for (const method of route.methods)
@@ -48,6 +49,7 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 	}
 	const operations = Object.values(paths).flatMap((item) => Object.values(item));
 	const used = new Set(operations.flatMap(({ tags }) => tags));
+	const examples = new Set(JSON.stringify(paths).match(/(?<=#\/components\/examples\/)\w+/g));
 	return {
 		openapi: "3.1.1",
 		info: {
@@ -72,10 +74,12 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 				]),
 			),
 			examples: Object.fromEntries(
-				(Object.keys(ERRORS) as ErrorCode[]).flatMap((code) => [
-					[code, { summary: code, value: exampleBody(code, undefined) }],
-					[`openai_${code}`, { summary: code, value: exampleBody(code, "openai") }],
-				]),
+				(Object.keys(ERRORS) as ErrorCode[])
+					.flatMap((code) => [
+						[code, { summary: code, value: exampleBody(code, undefined) }] as const,
+						[`openai_${code}`, { summary: code, value: exampleBody(code, "openai") }] as const,
+					])
+					.filter(([name]) => examples.has(name)),
 			),
 			securitySchemes: SECURITY_SCHEMES,
 		},

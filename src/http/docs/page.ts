@@ -1,8 +1,10 @@
-/** `/docs`: the OpenAPI document as HTML and CSS; no scripts, no other requests. */
-import { curlOf } from "./curl.ts";
-import type { Target } from "./curl.ts";
+/** `/docs/api/`: the OpenAPI document as one page, complete without its script; no other requests. */
+import { exampleRequest } from "./example-request.ts";
+import type { PlacedOperation, Target } from "./example-request.ts";
 import { DOCS_CSS } from "./page-css.ts";
 import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
+import { DOCS_SCRIPT } from "./page-script.ts";
+import { LANGUAGES, snippetOf } from "./snippets.ts";
 import { html, inline, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { descriptionOf } from "./schema-text.ts";
@@ -11,23 +13,21 @@ import { twinOf } from "./twins.ts";
 
 const JSON_TYPE = "application/json";
 
-interface Placed {
-	method: string;
-	path: string;
-	operation: Operation;
+/** An operation with those that take and return the same. */
+interface Placed extends PlacedOperation {
+	twins: PlacedOperation[];
 }
 
 export function docsPage(document: OpenApi, target: Target): string {
-	const operations: Placed[] = Object.entries(document.paths).flatMap(([path, item]) =>
+	const operations: PlacedOperation[] = Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
 	);
+	const twins = Map.groupBy(operations, (each) => twinOf(each, document));
 	const groups = document.tags.map((tag) => ({
 		...tag,
-		members: operations.filter(({ operation }) => operation.tags.includes(tag.name)),
-	}));
-	const own = groups.map(({ name, members }) => ({
-		name,
-		members: members.filter((each) => twinOf(each, document) === undefined),
+		members: (twins.get(undefined) ?? [])
+			.filter(({ operation }) => operation.tags.includes(tag.name))
+			.map((each) => ({ ...each, twins: twins.get(each.operation.operationId) ?? [] })),
 	}));
 	const { info } = document;
 	return html`<!doctype html>
@@ -42,76 +42,107 @@ export function docsPage(document: OpenApi, target: Target): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<header class="top"><a class="brand" href="#content">${MARK}${info.title}</a>
-<span class="version">API ${info.version}</span><a class="raw" href="openapi.json">openapi.json</a></header>
+<header class="top"><a class="brand" href="../">${MARK}${info.title}</a>
+<a class="version" href="../">Documentation</a><span class="version">API ${info.version}</span><a class="raw" href="../../openapi.json">openapi.json</a>
+${languages()}</header>
 <div class="columns">
-<nav aria-label="Operations"><details open><summary>Operations</summary>${own.map(group)}
-<h2><a href="#group-schemas">Shapes</a></h2></details></nav>
+<nav aria-label="Operations">
+<search hidden><input id="search" type="search" placeholder="Search: path, word, error code" title="Key: /"
+aria-label="Search operations" autocomplete="off" spellcheck="false"></search>
+<details open><summary>Operations</summary>${groups.map(group)}
+<h2 data-group="group-schemas"><a href="#group-schemas">Shapes</a></h2></details></nav>
 <main id="content">
+<p id="none" class="none" role="status" hidden></p>
 <section class="intro"><h1>${info.title} API</h1>${prose(info.description)}${before(target)}</section>
 ${groups.map(
 	({ name, description, members }) => html`<section class="group" aria-labelledby="${anchor(name)}">
 <h2 id="${anchor(name)}">${name}</h2><p>${description}</p>
-${members.map((each) => article(each, document, target))}</section>`,
+${members.map((each) => article(each, target))}</section>`,
 )}
 ${schemas(document)}
 </main>
 </div>
+<script>${{ html: DOCS_SCRIPT }}</script>
 </body>
 </html>
 `.html;
 }
 
-const GATE = "M8 6v20M24 6v20M8 9h16v8H8zM8 23c3-3 5 3 8 0s5 3 8 0";
-const ICON = `data:image/svg+xml,${encodeURIComponent(
-	`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b7285"/>` +
-		`<path d="${GATE}" fill="none" stroke="white" stroke-width="2.4"/></svg>`,
-)}`;
+/** The sign of the console. */
+const SIGN = "M7 8h18M7 24c3-3 6-3 9 0s6 3 9 0M7 18c3-3 6-3 9 0s6 3 9 0M11 8v5M16 8v6M21 8v5";
+export const ICON_SVG =
+	'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b6e8f"/>' +
+	`<path d="${SIGN}" fill="none" stroke="#fff" stroke-width="2.4" stroke-linecap="round"/></svg>`;
+const ICON = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`;
 const MARK = html`<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-<rect width="32" height="32" rx="7"/><path d="${GATE}"/></svg>`;
+<rect width="32" height="32" rx="7"/><path d="${SIGN}"/></svg>`;
+
+function languages(): Html {
+	const choices = LANGUAGES.map((name, at) => {
+		const id = `language-${name.toLowerCase()}`;
+		return html`<label><input type="radio" name="language" id="${id}"${at === 0 ? html` checked` : undefined}>${name}</label>`;
+	});
+	return html`<fieldset><legend class="hidden">Language of the examples</legend>${choices}</fieldset>`;
+}
 
 function group({ name, members }: { name: string; members: readonly Placed[] }): Html {
 	const items = members.map(
 		({ method, path, operation }) => html`<li><a href="#${operation.operationId}">
 <span class="verb ${method}">${method}</span><span>${pathParts(shortPath(path))}</span></a></li>`,
 	);
-	return html`<h2><a href="#${anchor(name)}">${name}</a></h2><ul>${items}</ul>`;
+	const id = anchor(name);
+	return html`<h2 data-group="${id}"><a href="#${id}">${name}</a></h2><ul>${items}</ul>`;
 }
 
-/** Setup for the commands; form for their endpoint. */
+/** Setup for the examples; form for their endpoint. */
 function before({ address, endpoint }: Target): Html {
 	const lines = [
 		"export SLUICE_API_KEY=...   # your key",
-		`JOB=$(curl -s "${address}/v2/${endpoint}/run" -H "Authorization: Bearer $SLUICE_API_KEY" ` +
+		`export JOB=$(curl -s "${address}/v2/${endpoint}/run" -H "Authorization: Bearer $SLUICE_API_KEY" ` +
 			`-d '{"input":{}}' | cut -d '"' -f 4)`,
 	];
 	return html`<h2 id="before">Before you paste</h2>
-<p>The commands on this page call <strong>${address}</strong>. Click one to select all of it.</p>
-<form method="get"><label for="endpoint">Endpoint of the commands</label>
+<p>The examples on this page call <strong>${address}</strong>. Click one to select all of it. Those in Python
+need <code>requests</code>; those in JavaScript run as <code>.mjs</code> with Node.</p>
+<form method="get"><label for="endpoint">Endpoint of the examples</label>
 <input id="endpoint" name="endpoint" value="${endpoint}" pattern="[a-zA-Z0-9_\\-]{1,64}" maxlength="64"
 required autocomplete="off" spellcheck="false"><button>Use it</button></form>
 <pre tabindex="0"><code>${lines.join("\n")}</code></pre>
-<p>Commands of operators take <code>$DELIVERY</code> and <code>$KEY_ID</code> from the lists; commands of
+<p>Examples for operators take <code>DELIVERY</code> and <code>KEY_ID</code> from the lists; those for
 workers take theirs from <code>eval "$(npx sluice worker-env ${endpoint} --format shell)"</code>.</p>`;
 }
 
-function article(placed: Placed, document: OpenApi, target: Target): Html {
-	const { method, path, operation } = placed;
+function article(placed: Placed, target: Target): Html {
+	const { method, path, operation, twins } = placed;
 	const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
-	const twin = twinOf(placed, document);
-	const details = twin
-		? html`<p class="twin">Takes and returns the same as <a href="#${twin}">${twin}</a>.</p>`
-		: html`${parameters.length > 0 ? fold("Parameters", parameterTable(parameters)) : undefined}
+	const request = exampleRequest(placed, target);
+	const examples = LANGUAGES.map(
+		(language) =>
+			html`<pre data-language="${language.toLowerCase()}" tabindex="0"><code>${snippetOf(
+				request,
+				language,
+			)}</code></pre>`,
+	);
+	return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}">
+<span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
+<p class="summary">${summary}</p><p class="notes">${description}</p>${also(twins)}
+${examples}
+${parameters.length > 0 ? fold("Parameters", parameterTable(parameters)) : undefined}
 ${requestBody ? fold("Body", bodyHtml(requestBody)) : undefined}
 ${Object.entries(responses)
 	.filter(([status]) => status.startsWith("2"))
 	.map(([status, response]) => fold(`Answer ${status}`, answer(response)))}
-${fold("Errors", errors(responses))}`;
-	return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}">
-<span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
-<p class="summary">${summary}</p><p class="notes">${description}</p>
-<pre class="curl" tabindex="0"><code>${curlOf(placed, target)}</code></pre>
-${details}</article>`;
+${fold("Errors", errors(responses))}</article>`;
+}
+
+/** Other methods and paths of the same. */
+function also(twins: readonly PlacedOperation[]): Html | undefined {
+	if (twins.length === 0) return undefined;
+	const each = twins.map(
+		({ method, path, operation }, at) =>
+			html`${at === 0 ? "" : ", "}<code id="${operation.operationId}">${method.toUpperCase()} ${pathParts(path)}</code>`,
+	);
+	return html`<p class="also">The same: ${each}.</p>`;
 }
 
 function parameterTable(parameters: readonly Parameter[]): Html {

@@ -1,4 +1,4 @@
-/** References to the API's named schemas. */
+/** Schemas as in the document: references to named ones; free objects say so. */
 import { SCHEMAS } from "../../api/operations.ts";
 import type { JsonSchema } from "../../api/schema.ts";
 
@@ -16,5 +16,15 @@ function replaced(value: unknown, itself?: string): unknown {
 	if (name !== undefined && name !== itself) return { $ref: `#/components/schemas/${name}` };
 	if (Array.isArray(value)) return value.map((each) => replaced(each));
 	if (typeof value !== "object" || value === null) return value;
+	if (isFree(value)) return { ...value, additionalProperties: true };
 	return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each)]));
+}
+
+/** An object of any members. Without the keyword generators of types take it for an empty one. */
+function isFree(schema: object): boolean {
+	return (
+		"type" in schema &&
+		schema.type === "object" &&
+		!["properties", "additionalProperties", "maxProperties"].some((each) => each in schema)
+	);
 }

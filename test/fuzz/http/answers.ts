@@ -67,6 +67,8 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 		const unreadable = status === 400 && headers["connection"] === "close";
 		if (!route || method === "HEAD" || (unreadable && JSON.parse(text).code === "bad_http"))
 			return refusedOrHead(method, answer);
+		// Pages are in no document.
+		if (route.page) return status < 400 ? undefined : refused(method, answer);
 		const id = operationIdOf(route, method as "GET");
 		const { responses } = operations.get(id)!;
 		const found: Response | undefined = responses[status] ?? responses["default"];

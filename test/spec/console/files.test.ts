@@ -32,7 +32,7 @@ beforeAll(async () => {
 	writeFileSync(join(place.path, "site/secret.txt"), "secret");
 	service = await startService({
 		endpoints: { ep: {} },
-		consoleFolder: join(place.path, "site/console"),
+		siteFolders: { console: join(place.path, "site/console") },
 	});
 });
 afterAll(async () => {
@@ -216,7 +216,7 @@ describe("ways to the console", () => {
 
 it("D31: where the console was not built the page says how, and it is there once it is", async () => {
 	const site = join(place.path, "later");
-	const own = await startService({ endpoints: {}, consoleFolder: site });
+	const own = await startService({ endpoints: {}, siteFolders: { console: site } });
 	const asked = (path: string): Promise<RawAnswer> => browser(own).send(path);
 	expect(await asked("/console/")).toMatchObject({
 		status: 200,

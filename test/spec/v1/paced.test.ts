@@ -79,6 +79,10 @@ it("D41: every operation of a key that is not one of clients on single jobs is p
 			"/readyz",
 			"/openapi.json",
 			"/docs",
+			"/docs/",
+			"/docs/*",
+			"/docs/api",
+			"/docs/api/",
 		]),
 	);
 });

@@ -1,4 +1,4 @@
-/** Files of the built console, read at the first request. */
+/** Files of a built site (console, documentation), read at the first request. */
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
@@ -15,7 +15,7 @@ export interface BundleFile {
 	packed: ReadonlyMap<"br" | "gzip", Buffer>;
 }
 
-/** By path, with `/`; undefined until the console is built. */
+/** By path, with `/`; undefined until the site is built. */
 export interface Bundle {
 	files(): Promise<ReadonlyMap<string, BundleFile> | undefined>;
 }

@@ -1,0 +1,54 @@
+/** What the builds of the console and of the documentation share: their cache, compressed copies. */
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+/** Files that are shorter than this gain nothing from compression, bytes. */
+const WORTH = 500;
+
+/** Compressed already. */
+const PACKED = /\.(?:webp|png|woff2|pagefind|pf_\w+|gz|br)$/;
+
+/** Whether `dist/SITE/` was built of the same sources. `root` ends with a slash. */
+export function isBuilt(root: string, site: string, sources: readonly string[]): boolean {
+	const known = `${root}dist/${site}.hash`;
+	return (
+		existsSync(`${root}dist/${site}/index.html`) &&
+		existsSync(known) &&
+		readFileSync(known, "utf8") === hashOf(root, sources)
+	);
+}
+
+export function markBuilt(root: string, site: string, sources: readonly string[]): void {
+	writeFileSync(`${root}dist/${site}.hash`, hashOf(root, sources));
+}
+
+/** Of files and of all files in folders. */
+function hashOf(root: string, sources: readonly string[]): string {
+	const hash = createHash("sha256");
+	for (const path of [...sources, "scripts/built-files.ts"]
+		.map((each) => root + each)
+		.flatMap((each) => (statSync(each).isFile() ? [each] : filesBelow(each)))
+		.toSorted())
+		hash.update(path.slice(root.length)).update(readFileSync(path));
+	return hash.digest("hex");
+}
+
+export function filesBelow(folder: string): string[] {
+	return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+		entry.isFile() ? [`${entry.parentPath}/${entry.name}`] : [],
+	);
+}
+
+/** Writes compressed copies beside the files. */
+export function compressAll(folder: string): void {
+	for (const path of filesBelow(folder)) {
+		const bytes = readFileSync(path);
+		if (bytes.length < WORTH || PACKED.test(path)) continue;
+		writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+		writeFileSync(
+			`${path}.br`,
+			brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+		);
+	}
+}

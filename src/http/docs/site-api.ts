@@ -1,0 +1,59 @@
+/** `/docs/`: files of the documentation site, and redirects (D40). */
+import { ApiError } from "../../core/errors.ts";
+import { query } from "../call.ts";
+import type { Call } from "../call.ts";
+import { INDEX, redirect, sendFile, sendNotBuilt } from "../site-files.ts";
+
+/** Own files only; the search is WebAssembly. */
+const POLICY = [
+	"default-src 'none'",
+	"script-src 'self' 'wasm-unsafe-eval'",
+	"style-src 'self'",
+	"connect-src 'self'",
+	"img-src 'self' data:",
+	"worker-src 'self'",
+	"frame-ancestors 'none'",
+	"base-uri 'none'",
+	"form-action 'self'",
+].join("; ");
+
+const NOT_BUILT = {
+	title: "The documentation is not built",
+	command: "npm run site",
+	more: '<p>The <a href="api/">API reference</a> needs no build.</p>',
+};
+
+/** GET /docs/. */
+export async function docs(call: Call): Promise<void> {
+	const found = (await call.sites.docs.files())?.get(INDEX);
+	if (found) await sendFile(call, found, POLICY);
+	else sendNotBuilt(call, NOT_BUILT, POLICY);
+}
+
+/** GET below /docs/: a file, or the page of a folder. */
+export async function docsFile(call: Call): Promise<void> {
+	const { path, params } = call;
+	const files = await call.sites.docs.files();
+	const found = files?.get(params.rest.replace(/\/$/, `/${INDEX}`));
+	if (found) return await sendFile(call, found, POLICY);
+	if (files?.has(`${params.rest}/${INDEX}`))
+		return redirect(call, `${params.rest.split("/").at(-1)}/`);
+	throw new ApiError("path_not_found", {
+		method: call.req.method ?? "",
+		path: path.slice(0, 200),
+	});
+}
+
+/** GET /docs. It was the API reference, which `?endpoint=` still means. */
+export function docsFolder(call: Call): void {
+	const endpoint = query(call).get("endpoint");
+	redirect(
+		call,
+		endpoint === null ? "docs/" : `docs/api/?endpoint=${encodeURIComponent(endpoint)}`,
+	);
+}
+
+/** GET /docs/api: adds the slash. */
+export function apiFolder(call: Call): void {
+	redirect(call, "api/");
+}

@@ -1,0 +1,76 @@
+/** Files of built sites as answers, and redirects within them. */
+import type { BundleFile } from "./bundle.ts";
+import { sendCacheable } from "./cached-answer.ts";
+import type { Call } from "./call.ts";
+
+/** The page of a folder. */
+export const INDEX = "index.html";
+
+function securityHeaders(policy: string): string[] {
+	return [
+		"Content-Security-Policy",
+		policy,
+		"X-Content-Type-Options",
+		"nosniff",
+		"Referrer-Policy",
+		"no-referrer",
+	];
+}
+
+/** `policy`: the Content-Security-Policy of the site. */
+export async function sendFile(
+	call: Call,
+	{ type, tag, hashed, bytes, packed }: BundleFile,
+	policy: string,
+): Promise<void> {
+	await sendCacheable(
+		call,
+		{ tag, pieces: [bytes], packed },
+		{
+			headers: [
+				"Content-Type",
+				type,
+				"Cache-Control",
+				hashed ? "public, max-age=31536000, immutable" : "no-cache",
+				...securityHeaders(policy),
+			],
+		},
+	);
+}
+
+/** A page for a site without its files. `more` is HTML. Node omits the body for HEAD. */
+export function sendNotBuilt(
+	{ res }: Call,
+	{ title, command, more = "" }: { title: string; command: string; more?: string },
+	policy: string,
+): void {
+	const page = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>${title}</h1>
+<p>Run <code>${command}</code> in the folder of the service, then load this page again.</p>${more}</html>
+`;
+	res.writeHead(200, [
+		"Content-Type",
+		"text/html; charset=utf-8",
+		"Content-Length",
+		String(Buffer.byteLength(page)),
+		...securityHeaders(policy),
+		"Cache-Control",
+		"no-store",
+	]);
+	res.end(page);
+}
+
+/** Relative, so that it works behind a proxy. */
+export function redirect({ res }: Call, to: string): void {
+	res.writeHead(303, [
+		"Location",
+		to,
+		"Content-Length",
+		"0",
+		"Cache-Control",
+		"no-store",
+		"Referrer-Policy",
+		"no-referrer",
+	]);
+	res.end();
+}
