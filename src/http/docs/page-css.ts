@@ -46,7 +46,8 @@ label{font-size:.9rem;color:var(--text-3)}
 input,button{font:inherit;color:inherit;border:1px solid var(--line);border-radius:8px;padding:.4rem .7rem;
   background:var(--card);min-width:0}
 input{font-family:var(--mono);font-size:.875rem;flex:0 1 14rem}
-button{background:var(--accent-ground);border-color:var(--accent-ground);color:var(--on-accent);font-weight:600;cursor:pointer}
+button{background:var(--accent-ground);border-color:var(--accent-ground);color:var(--on-accent);
+  font-weight:600;cursor:pointer}
 article{background:var(--card);border:1px solid var(--line);border-radius:8px;
   padding:1.1rem clamp(.9rem,2.5vw,1.5rem) .6rem;margin:0 0 1.1rem}
 article:target{border-color:var(--accent);box-shadow:0 0 0 3px var(--accent-soft)}
@@ -86,7 +87,8 @@ td td,td th{padding-left:.6rem}
 @media (min-width:44.01rem){td:first-child>code,td:first-child>.needed{white-space:nowrap}}
 .type{font-size:.78rem;color:var(--text-3)}td.type{min-width:9rem;max-width:20rem}.bound{display:block}
 .needed{color:var(--late);font-size:.72rem;font-weight:600}
-@media (max-width:44rem){.top{flex-wrap:wrap;row-gap:.4rem}nav details{max-height:11.5rem;overflow:auto;border-bottom:1px solid var(--line)}
+@media (max-width:44rem){.top{flex-wrap:wrap;row-gap:.4rem}
+nav details{max-height:11.5rem;overflow:auto;border-bottom:1px solid var(--line)}
 thead{display:none}table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0}
 tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tr:last-child{border:0}td td{padding-left:.6rem}
 .bound{display:inline}.bound::before{content:" · "}}

@@ -43,7 +43,8 @@ export function docsPage(document: OpenApi, target: Target): string {
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top"><a class="brand" href="../">${MARK}${info.title}</a>
-<a class="version" href="../">Documentation</a><span class="version">API ${info.version}</span><a class="raw" href="../../openapi.json">openapi.json</a>
+<a class="version" href="../">Documentation</a>
+<span class="version">API ${info.version}</span><a class="raw" href="../../openapi.json">openapi.json</a>
 ${languages()}</header>
 <div class="columns">
 <nav aria-label="Operations">
@@ -77,10 +78,12 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`;
 const MARK = html`<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
 <rect width="32" height="32" rx="7"/><path d="${SIGN}"/></svg>`;
 
+const checked = (at: number): Html => html`${at === 0 ? " checked" : ""}`;
+
 function languages(): Html {
 	const choices = LANGUAGES.map((name, at) => {
 		const id = `language-${name.toLowerCase()}`;
-		return html`<label><input type="radio" name="language" id="${id}"${at === 0 ? html` checked` : undefined}>${name}</label>`;
+		return html`<label><input type="radio" name="language" id="${id}"${checked(at)}>${name}</label>`;
 	});
 	return html`<fieldset><legend class="hidden">Language of the examples</legend>${choices}</fieldset>`;
 }
@@ -140,7 +143,8 @@ function also(twins: readonly PlacedOperation[]): Html | undefined {
 	if (twins.length === 0) return undefined;
 	const each = twins.map(
 		({ method, path, operation }, at) =>
-			html`${at === 0 ? "" : ", "}<code id="${operation.operationId}">${method.toUpperCase()} ${pathParts(path)}</code>`,
+			html`${at === 0 ? "" : ", "}<code id="${operation.operationId}">${method.toUpperCase()}
+${pathParts(path)}</code>`,
 	);
 	return html`<p class="also">The same: ${each}.</p>`;
 }
