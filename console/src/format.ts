@@ -16,6 +16,12 @@ export const number = (value: number): string => NUMBER.format(value);
 export const count = (value: number): string =>
 	Math.abs(value) < 10_000 ? NUMBER.format(value) : COMPACT.format(value);
 
+/** A share as `4.2 %`; one that is not 0 is not shown as 0. */
+export function percent(share: number): string {
+	const value = share * 100;
+	return value > 0 && value < 0.1 ? "< 0.1 %" : `${NUMBER.format(value)} %`;
+}
+
 /** Largest first, ms. */
 const UNITS: readonly [number, string][] = [
 	[86_400_000, "d"],

@@ -6,7 +6,7 @@ export type { JobCounts, WorkerCounts } from "../../src/api/jobs.ts";
 export type { Host } from "../../src/api/hosts.ts";
 export type { Key, NewKey } from "../../src/api/keys.ts";
 export type { ConsoleSession } from "../../src/api/sessions.ts";
-export type { Metrics, Overview, Series } from "../../src/api/metrics.ts";
+export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../src/api/metrics.ts";
 export type { AuditEntry } from "../../src/api/audit.ts";
 export type { Delivery, Receiver } from "../../src/api/webhooks.ts";
 export type {

@@ -3,6 +3,7 @@
  */
 
 import { JOB_TEXTS, jobs } from "./text-jobs.ts";
+import { METRIC_TEXTS } from "./text-metrics.ts";
 import { WORKER_TEXTS } from "./text-workers.ts";
 
 export const T = {
@@ -103,26 +104,6 @@ export const T = {
 		nothing: "No match. Enter a complete job id to find a job.",
 		noJob: (id: string) => `No endpoint has a job ${id}.`,
 	},
-	overview: {
-		endpoint: "Endpoint",
-		queue: "Waiting",
-		running: "Running",
-		workers: "Workers",
-		perMinute: "Ended / min",
-		failures: "Failed / min",
-		spark: "Last 30 min",
-		sparkLabel: (sum: string, most: string) =>
-			`${jobs(sum)} ended in the last 30 minutes, at most ${most} in one minute.`,
-		busy: (count: number) => `${count} busy`,
-		idle: (count: number) => `${count} idle`,
-		starting: (count: number) => `${count} starting`,
-		unhealthy: (count: number) => `${count} unhealthy`,
-		throttled: "Starts delayed",
-		none: "No endpoints yet.",
-		next: "Create one here, or describe it in sluice.yaml and restart the service with --config sluice.yaml:",
-		nextReader: "Describe one in sluice.yaml and restart the service with --config sluice.yaml:",
-		example: "endpoints:\n  hello:\n    launcher: { type: process, command: [node, worker.js] }",
-	},
 	newEndpoint: {
 		open: "New endpoint",
 		title: "Create endpoint",
@@ -144,37 +125,7 @@ export const T = {
 			`${jobs(count)} waiting at ${name} will be removed permanently, without a webhook. Running jobs continue.`,
 		purged: (count: string) => `${jobs(count, "waiting ")} removed.`,
 	},
-	charts: {
-		span: "Time span",
-		spans: {
-			"15m": "15 min",
-			"1h": "1 hour",
-			"6h": "6 hours",
-			"24h": "24 hours",
-			"7d": "7 days",
-			"30d": "30 days",
-		},
-		earlier: "Earlier",
-		later: "Later",
-		zoomIn: "Zoom in",
-		drag: "Drag over a chart to zoom in.",
-		changes: "Changed settings",
-		by: (key: string) => `by ${key}`,
-		perMinute: "per minute",
-		perHour: "per hour",
-		queue: "Queue depth",
-		queued: "Waiting",
-		running: "Running",
-		outcomes: "Jobs ended",
-		delay: "Delay time",
-		execution: "Execution time",
-		workers: "Most workers",
-		busy: "Busy",
-		idle: "Idle",
-		starting: "Starting",
-		coldStarts: "Cold starts",
-	},
-	chart: { now: "Last values" },
+	...METRIC_TEXTS,
 	...JOB_TEXTS,
 	...WORKER_TEXTS,
 	webhooks: {

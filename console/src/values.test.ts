@@ -1,5 +1,6 @@
 /** What values, errors and times of jobs are shown as. */
 import { describe, expect, it } from "vitest";
+import { isolated, lastOf, timeOf } from "./chart-values.ts";
 import { diffOf } from "./diff.ts";
 import { firstLine, previewOf, readError } from "./job-error.ts";
 import { JOB_SNIPPETS } from "./job-snippets.ts";
@@ -189,6 +190,15 @@ describe("comparing and times", () => {
 		const { from, to } = zoomed(now - 10_000, now, now);
 		expect(to - from).toBeGreaterThanOrEqual(300_000);
 		expect(to).toBeLessThan(now + 60_000);
+	});
+
+	it("B9: values without neighbours are drawn as points, and the last known time is shown", () => {
+		expect(isolated([null, 5, null, 1, 2, null, 3])).toEqual([1, 6]);
+		expect([lastOf([1, 7, null], "ms"), lastOf([1, 7, null], "count")]).toEqual([7, null]);
+		expect([timeOf(1_800_000_000, 3600), timeOf(1_800_000_000, 900_000)]).toEqual([
+			expect.stringMatching(/^\d\d:\d\d$/),
+			expect.stringMatching(/^\d+ \w+ \d\d:\d\d$/),
+		]);
 	});
 
 	it("a job as code: its body is exact in each language", () => {

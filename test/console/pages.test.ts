@@ -363,7 +363,7 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		// The feed of this page has none, as that of a fresh service does.
 		const { key } = await here.key(["read"], ["deleted"]);
 		const page = await here.open({ key });
-		await page.getByText(T.overview.none).waitFor();
+		await page.getByText(T.first.title).waitFor();
 	});
 });
 

@@ -1,50 +1,91 @@
-/** All endpoints at a glance: queue, workers, throughput, failures, the last half hour. */
+/**
+ * All endpoints: what needs attention first, what happened in a chosen time, queue and workers now.
+ */
 import { useState } from "react";
 import type { ReactNode } from "react";
+import { ask, search } from "../api.ts";
+import { now, useNow } from "../clock.ts";
 import { useFeed } from "../feed.ts";
-import { count, number, withProgress } from "../format.ts";
+import { count, duration, number, percent, withProgress } from "../format.ts";
+import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
-import { CodeBlock } from "../parts/copy.tsx";
 import { StartNow } from "../parts/crash.tsx";
-import { Empty, Loading } from "../parts/notice.tsx";
+import { Loading, Refusal } from "../parts/notice.tsx";
+import { SpanChoice } from "../parts/span-choice.tsx";
 import { Spark } from "../parts/spark.tsx";
 import { Badge } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import type { Column } from "../parts/table.tsx";
-import { to } from "../router.ts";
+import { MINUTE_MS, spanOf, stepOf } from "../ranges.ts";
+import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Overview, WorkerCounts } from "../shapes.ts";
+import type { EndpointTotals, Overview, Totals, WorkerCounts } from "../shapes.ts";
 import { T } from "../text.ts";
+import { FirstSteps } from "./first-steps.tsx";
 import { NewEndpoint } from "./new-endpoint.tsx";
 
-const COLUMNS: readonly Column<Overview>[] = [
-	{ name: T.overview.endpoint, main: true, cell: (endpoint) => <Name endpoint={endpoint} /> },
+/** Ms between two reads of the totals. */
+const PACE_MS = 15_000;
+
+/** From this share of failures on, of so many jobs at least, an endpoint needs attention. */
+const [BAD_RATIO, BAD_JOBS] = [0.05, 5];
+
+/** An endpoint now, and over the chosen time as soon as that is known. */
+interface Row {
+	overview: Overview;
+	totals: EndpointTotals | undefined;
+}
+
+const NONE = <span className="figure zero">–</span>;
+
+const COLUMNS: readonly Column<Row>[] = [
+	{ name: T.overview.endpoint, main: true, cell: ({ overview }) => <Name endpoint={overview} /> },
 	{
 		name: T.overview.queue,
 		end: true,
-		cell: ({ queue }) => <Figure value={queue.inQueue} loud={queue.inQueue > 0} />,
-	},
-	{ name: T.overview.running, end: true, cell: ({ queue }) => <Figure value={queue.inProgress} /> },
-	{ name: T.overview.workers, end: true, cell: ({ workers }) => <Workers workers={workers} /> },
-	{
-		name: T.overview.perMinute,
-		end: true,
-		cell: ({ perMinute }) => (
-			<Figure
-				value={(perMinute.completed ?? 0) + failuresOf(perMinute) + (perMinute.cancelled ?? 0)}
-			/>
-		),
+		cell: ({ overview: { queue } }) => <Figure value={queue.inQueue} loud={queue.inQueue > 0} />,
 	},
 	{
-		name: T.overview.failures,
+		name: T.overview.running,
 		end: true,
-		cell: ({ perMinute }) => (
-			<Figure value={failuresOf(perMinute)} bad={failuresOf(perMinute) > 0} />
-		),
+		cell: ({ overview: { queue } }) => <Figure value={queue.inProgress} />,
+	},
+	{
+		name: T.overview.workers,
+		end: true,
+		cell: ({ overview: { workers } }) => <Workers workers={workers} />,
+	},
+	{
+		name: T.overview.ended,
+		end: true,
+		cell: ({ totals }) => (totals ? <Figure value={endedOf(totals)} /> : NONE),
+	},
+	{
+		name: T.overview.errors,
+		end: true,
+		cell: ({ totals }) =>
+			totals && endedOf(totals) > 0 ? (
+				<span className={failedOf(totals) > 0 ? "figure bad" : "figure zero"}>
+					{percent(ratioOf(totals))}
+				</span>
+			) : (
+				NONE
+			),
+	},
+	{ name: T.overview.delay, end: true, cell: ({ totals }) => <Span ms={totals?.delayMs.p95} /> },
+	{
+		name: T.overview.execution,
+		end: true,
+		cell: ({ totals }) => <Span ms={totals?.executionMs.p95} />,
+	},
+	{
+		name: T.overview.time,
+		end: true,
+		cell: ({ totals }) => <Span ms={totals && 1000 * totals.executionSeconds} />,
 	},
 	{
 		name: T.overview.spark,
-		cell: ({ spark }) => (
+		cell: ({ overview: { spark } }) => (
 			<Spark
 				values={spark}
 				label={T.overview.sparkLabel(
@@ -58,82 +99,143 @@ const COLUMNS: readonly Column<Overview>[] = [
 
 export function OverviewPage(): ReactNode {
 	const { endpoints } = useFeed();
+	const { query } = usePlace();
+	const span = spanOf(query.get("span"));
 	const [making, setMaking] = useState(false);
 	const admin = useMay("admin");
 	return (
 		<>
 			<header className="page-head">
 				<h1>{T.pages.overview}</h1>
-				{admin ? (
-					<div className="actions">
+				<div className="actions">
+					{endpoints === undefined || endpoints.length === 0 ? null : (
+						<SpanChoice
+							chosen={span.id}
+							choose={(id) => go(to(["overview"], { span: id }), true)}
+						/>
+					)}
+					{admin ? (
 						<Button icon="plus" onPress={() => setMaking(true)}>
 							{T.newEndpoint.open}
 						</Button>
-					</div>
-				) : null}
+					) : null}
+				</div>
 			</header>
 			{endpoints === undefined ? (
 				<Loading />
-			) : endpoints.length === 0 ? (
-				<NoEndpoint />
 			) : (
-				<Summary endpoints={endpoints} />
+				<>
+					<FirstSteps endpoints={endpoints} />
+					{endpoints.length === 0 ? null : <Summary endpoints={endpoints} span={span} />}
+				</>
 			)}
 			{making ? <NewEndpoint close={() => setMaking(false)} /> : null}
 		</>
 	);
 }
 
-function Summary({ endpoints }: { endpoints: readonly Overview[] }): ReactNode {
+function Summary({
+	endpoints,
+	span: { id, ms },
+}: {
+	endpoints: readonly Overview[];
+	span: ReturnType<typeof spanOf>;
+}): ReactNode {
+	const minute = Math.floor(useNow(MINUTE_MS) / MINUTE_MS);
+	const { at } = useFeed();
+	const load = (signal: AbortSignal): Promise<Totals> => {
+		const end = now();
+		const step = stepOf(end - ms, end, end);
+		return ask<Totals>(`v1/metrics${search({ from: new Date(end - ms).toISOString(), step })}`, {
+			signal,
+		});
+	};
+	const { data, failure, reload } = useLoad(id, load, {
+		change: `${at} ${minute}`,
+		keep: true,
+		pace: () => PACE_MS,
+	});
+	const rows = endpoints
+		.map((overview) => ({
+			overview,
+			totals: data?.endpoints.find((each) => each.id === overview.id),
+		}))
+		.toSorted((a, b) => urgency(a) - urgency(b));
 	const total = (of: (endpoint: Overview) => number): number =>
 		endpoints.reduce((sum, endpoint) => sum + of(endpoint), 0);
+	const sum = (of: (totals: EndpointTotals) => number): number =>
+		(data?.endpoints ?? []).reduce((all, each) => all + of(each), 0);
+	const [ended, failed] = [sum(endedOf), sum(failedOf)];
+	const gpu = sum(({ gpuSeconds }) => gpuSeconds);
 	return (
 		<>
+			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			<dl className="tiles">
-				<Tile name={T.overview.queue} value={total(({ queue }) => queue.inQueue)} />
-				<Tile name={T.overview.running} value={total(({ queue }) => queue.inProgress)} />
-				<Tile name={T.overview.workers} value={total(({ workers }) => present(workers))} />
+				<Tile name={T.overview.queue} text={count(total(({ queue }) => queue.inQueue))} />
+				<Tile name={T.overview.running} text={count(total(({ queue }) => queue.inProgress))} />
+				<Tile name={T.overview.workers} text={count(total(({ workers }) => present(workers)))} />
+				<Tile name={T.overview.endedIn(T.charts.spans[id])} text={count(ended)} />
 				<Tile
-					name={T.overview.perMinute}
-					value={total(
-						({ perMinute }) =>
-							(perMinute.completed ?? 0) + failuresOf(perMinute) + (perMinute.cancelled ?? 0),
-					)}
+					name={T.overview.errors}
+					text={ended === 0 ? "–" : percent(failed / ended)}
+					bad={failed > 0}
 				/>
 				<Tile
-					name={T.overview.failures}
-					value={total(({ perMinute }) => failuresOf(perMinute))}
-					bad
+					name={T.overview.time}
+					text={duration(1000 * sum(({ executionSeconds }) => executionSeconds))}
 				/>
+				{gpu > 0 ? <Tile name={T.overview.gpuTime} text={duration(1000 * gpu)} /> : null}
 			</dl>
-			<Attention endpoints={endpoints} />
+			<Attention rows={rows} span={T.charts.spans[id]} />
 			<section className="card flush">
 				<Table
 					label={T.pages.endpoints}
 					columns={COLUMNS}
-					rows={endpoints.toSorted((a, b) => urgency(a) - urgency(b))}
-					id={({ id }) => id}
+					rows={rows}
+					id={({ overview }) => overview.id}
+					leads={({ overview }) => to(["endpoints", overview.id])}
 				/>
 			</section>
 		</>
 	);
 }
 
+/** Jobs that a worker or a deadline ended; cancelled ones are nobody's failure. */
+function endedOf({ completed, failed, timedOut }: EndpointTotals): number {
+	return completed + failed + timedOut;
+}
+
+function failedOf({ failed, timedOut }: EndpointTotals): number {
+	return failed + timedOut;
+}
+
+function ratioOf(totals: EndpointTotals): number {
+	return endedOf(totals) === 0 ? 0 : failedOf(totals) / endedOf(totals);
+}
+
+function fails(totals: EndpointTotals | undefined): totals is EndpointTotals {
+	return totals !== undefined && endedOf(totals) >= BAD_JOBS && ratioOf(totals) >= BAD_RATIO;
+}
+
 function Tile({
 	name,
-	value,
+	text,
 	bad = false,
 }: {
 	name: string;
-	value: number;
+	text: string;
 	bad?: boolean;
 }): ReactNode {
 	return (
 		<div className="tile">
 			<dt>{name}</dt>
-			<dd className={bad && value > 0 ? "bad" : undefined}>{count(value)}</dd>
+			<dd className={bad ? "bad" : undefined}>{text}</dd>
 		</div>
 	);
+}
+
+function Span({ ms }: { ms: number | null | undefined }): ReactNode {
+	return ms === null || ms === undefined ? NONE : <span className="figure">{duration(ms)}</span>;
 }
 
 type State = Overview["health"]["state"];
@@ -148,37 +250,68 @@ const TONES: Readonly<Record<State, "bad" | "late" | "good">> = {
 };
 
 /** The smaller, the earlier in the list. */
-function urgency({ health: { state } }: Overview): number {
-	return Object.keys(TONES).indexOf(state);
+function urgency({ overview: { health }, totals }: Row): number {
+	const place = Object.keys(TONES).indexOf(health.state);
+	return health.state === "healthy" && fails(totals) ? place - 0.5 : place;
 }
 
 function Health({ state }: { state: State }): ReactNode {
 	return <Badge tone={TONES[state]}>{T.health[state]}</Badge>;
 }
 
-/** Endpoints whose jobs get no workers, why, and what can be done here. */
-function Attention({ endpoints }: { endpoints: readonly Overview[] }): ReactNode {
-	const urgent = endpoints
-		.filter(({ health: { state } }) => state !== "healthy" && state !== "paused")
-		.toSorted((a, b) => urgency(a) - urgency(b));
+/** Endpoints whose jobs get no workers or fail, why, and what can be done here. */
+function Attention({ rows, span }: { rows: readonly Row[]; span: string }): ReactNode {
+	const urgent = rows.filter(
+		({ overview: { health, paused, queue }, totals }) =>
+			!["healthy", "paused"].includes(health.state) ||
+			fails(totals) ||
+			(paused && queue.inQueue > 0),
+	);
 	if (urgent.length === 0) return null;
 	return (
 		<section className="card">
 			<h2>{T.health.attention}</h2>
 			<ul className="attention">
-				{urgent.map(({ id, name, health: { state, reason } }) => (
-					<li key={id}>
+				{urgent.map(({ overview, totals }) => (
+					<li key={overview.id}>
 						<p>
-							<Health state={state} /> <a href={to(["endpoints", id, "workers"])}>{name}</a>{" "}
-							<span>{reason ? withProgress(reason) : T.health.noWorkers}</span>
+							<Health state={overview.health.state} />{" "}
+							<a href={to(["endpoints", overview.id, "workers"])}>{overview.name}</a>{" "}
+							<Reasons overview={overview} totals={totals} span={span} />
 						</p>
-						{state === "crashing" ? (
-							<StartNow endpoint={id} retryAt={reason?.retryAt} reload={() => {}} />
+						{overview.health.state === "crashing" ? (
+							<StartNow
+								endpoint={overview.id}
+								retryAt={overview.health.reason?.retryAt}
+								reload={() => {}}
+							/>
 						) : null}
 					</li>
 				))}
 			</ul>
 		</section>
+	);
+}
+
+function Reasons({
+	overview: { id, health, queue },
+	totals,
+	span,
+}: Row & { span: string }): ReactNode {
+	const { state, reason } = health;
+	return (
+		<>
+			{state === "healthy" ? null : state === "paused" ? (
+				<span>{T.overview.pausedWith(number(queue.inQueue))} </span>
+			) : (
+				<span>{reason ? withProgress(reason) : T.health.noWorkers} </span>
+			)}
+			{fails(totals) ? (
+				<a href={to(["endpoints", id, "requests"], { status: "FAILED,TIMED_OUT" })}>
+					{T.overview.failing(percent(ratioOf(totals)), span)}
+				</a>
+			) : null}
+		</>
 	);
 }
 
@@ -227,16 +360,6 @@ function Workers({ workers }: { workers: WorkerCounts }): ReactNode {
 		<span className={parts.length === 0 ? "figure zero" : "figure"}>
 			{parts.length === 0 ? "0" : parts.join(", ")}
 		</span>
-	);
-}
-
-function NoEndpoint(): ReactNode {
-	const admin = useMay("admin");
-	return (
-		<Empty title={T.overview.none}>
-			<p>{admin ? T.overview.next : T.overview.nextReader}</p>
-			<CodeBlock name={T.overview.none} text={T.overview.example} />
-		</Empty>
 	);
 }
 

@@ -76,7 +76,6 @@ export function Filters({ id }: { id: string }): ReactNode {
 					placeholder={T.requests.worker}
 					value={worker}
 					onChange={setWorker}
-					mono
 				/>
 				<Moment
 					name={T.requests.from}

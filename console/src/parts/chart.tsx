@@ -6,6 +6,7 @@ import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { MS_STEPS, isolated, lastOf, spanOf, timeOf } from "../chart-values.ts";
 import { count, duration } from "../format.ts";
 import type { Series } from "../shapes.ts";
 import { T } from "../text.ts";
@@ -151,29 +152,8 @@ export function Chart({
 /** As uPlot has it: its types lack that other charts follow. */
 type MoveCursor = (at: { left: number; top: number }, fire: boolean, publish: boolean) => void;
 
-/** The last value; of times the last that is known, since most steps have none. */
-function lastOf(values: Series, unit: "count" | "ms"): number | null | undefined {
-	return unit === "ms" ? values.findLast((value) => value !== null) : values.at(-1);
-}
-
 function valueText(value: number | null | undefined, format: (value: number) => string): string {
 	return value === null || value === undefined ? "–" : format(value);
-}
-
-/** Seconds from the first to the last value. */
-function spanOf(times: ArrayLike<number>): number {
-	return (times[times.length - 1] ?? 0) - (times[0] ?? 0);
-}
-
-/** Longer spans show days. */
-const DAYS = 36 * 3600;
-
-function timeOf(seconds: number, span: number): string {
-	const date = new Date(seconds * 1000);
-	const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
-	const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-	if (span <= DAYS) return time;
-	return time === "00:00" ? day : `${day} ${time}`;
 }
 
 /** uPlot's columns; stacked ones hold the sum up to their own, the last drawn lowest. */
@@ -193,22 +173,6 @@ function aligned(
 			.toReversed(),
 	];
 }
-
-/** Values without a neighbour, of which no line can be drawn. */
-export function isolated(values: Series): number[] {
-	const known = (index: number): boolean => (values[index] ?? null) !== null;
-	return values.flatMap((_, index) =>
-		known(index) && !known(index - 1) && !known(index + 1) ? [index] : [],
-	);
-}
-
-/** Distances of labels that read well as durations, ms. */
-const MS_STEPS = [
-	...[1, 10, 100].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
-	...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1000),
-	...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
-	...[1, 2, 3, 6, 12, 24, 48, 96, 240, 720].map((hours) => hours * 3_600_000),
-];
 
 interface Drawing {
 	place: HTMLElement;

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { number } from "../format.ts";
 import { pretty } from "../exact.ts";
+import { previewOf } from "../job-error.ts";
 import { mediaIn } from "../media.ts";
 import { T } from "../text.ts";
 import { rowsOf, textOf, turnsOf, viewsOf } from "../views.ts";
@@ -139,11 +140,7 @@ function ObjectTable({ table: { path, columns, rows }, label }: { table: Rows; l
 	);
 }
 
-/** Characters of a cell. */
-const CELL = 200;
-
 function cellOf(value: unknown): string {
 	if (value === undefined) return "";
-	const text = typeof value === "string" ? value : pretty(value).replace(/\s+/g, " ");
-	return text.length > CELL ? `${text.slice(0, CELL)}…` : text;
+	return previewOf(typeof value === "string" ? value : pretty(value));
 }
