@@ -1,2 +1,1 @@
-import { start } from "../src/worker/index.ts";
-await start({ handler: (job) => ({ image: job.input?.image ?? "" }), concurrency: 64 });
+import { start } from "../src/worker/index.ts"; await start({ handler: (job) => ({ image: job.input?.image ?? "" }), concurrency: 64 });

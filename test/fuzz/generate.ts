@@ -73,7 +73,8 @@ export const brokenJson: fc.Arbitrary<string> = fc
 
 /** A changed number as a count or an index. */
 export function natural(value: number): number {
-	return Math.abs(Math.trunc(Number(value) || 0));
+	const count = Math.abs(Math.trunc(Number(value)));
+	return Number.isFinite(count) ? count : 0;
 }
 
 /** A case as bytes: each character is one. */
