@@ -1,4 +1,4 @@
-/** A worker that answers what it was given. */
+/** A worker that answers what it was given, many jobs at a time. */
 import { start } from "../src/worker/index.ts";
 
-await start({ handler: ({ input }) => input as object });
+await start({ handler: ({ input }) => input as object, concurrency: 64 });

@@ -1,14 +1,23 @@
 /**
  * Payloads of different sizes, in and out through `/runsync`, beside a bare server that answers the
- * same body. Prints JSON: jobs and megabytes a second, ratio to that server, bytes to disk for each
- * byte of payload (in and out), processor time for a megabyte. `node bench/payload-rate.ts
- * [connections] [seconds] [rounds]`, after `npm run build`; needs `wrk` and Linux.
+ * same body, and beside the two limits of `payload-relay.ts`: one that hands bodies to the same
+ * worker and keeps nothing, and one that also flushes each body to a file. Prints JSON: jobs and
+ * megabytes a second, ratio to each of these, bytes to disk for each byte of payload (in and out),
+ * processor time for a megabyte. `node bench/payload-rate.ts [connections] [seconds] [rounds]`,
+ * after `npm run build`; needs `wrk` and Linux.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, median } from "./machine.ts";
-import { KEY, end, startEcho, startService, startWorker } from "./processes.ts";
+import {
+	KEY,
+	end,
+	startEcho,
+	startPayloadRelay,
+	startService,
+	startWorker,
+} from "./processes.ts";
 import { shoot } from "./wrk.ts";
 import type { Load } from "./wrk.ts";
 
@@ -31,18 +40,24 @@ function writtenBytes(pid: number): number {
 
 interface Round {
 	echo: Load;
+	relay: Load;
+	durableRelay: Load;
 	jobs: Load;
 	writtenPerByte: number;
 	processorMsPerMb: { service: number; worker: number };
 }
 
 async function round(
-	{ service, worker, echo }: { service: Process; worker: number; echo: string },
+	{ service, worker, echo, relay, durableRelay }: Place,
 	bytes: number,
 ): Promise<Round> {
 	const body = JSON.stringify({ input: { image: "A".repeat(bytes) } });
 	const load = { connections, seconds };
-	const yardstick = await shoot({ url: echo, body, headers }, load);
+	const limits = {
+		echo: await shoot({ url: echo, body, headers }, load),
+		relay: await shoot({ url: relay, body, headers }, load),
+		durableRelay: await shoot({ url: durableRelay, body, headers }, load),
+	};
 	const before = [writtenBytes(service.pid), processorMs(service.pid), processorMs(worker)];
 	const jobs = await shoot({ url: `${service.url}/v2/noop/runsync`, body, headers }, load);
 	const after = [writtenBytes(service.pid), processorMs(service.pid), processorMs(worker)];
@@ -53,16 +68,21 @@ async function round(
 	];
 	const megabytes = (jobs.perSecond * seconds * bytes) / 1e6;
 	return {
-		echo: yardstick,
+		...limits,
 		jobs,
 		writtenPerByte: written / (2e6 * megabytes),
 		processorMsPerMb: { service: serviceMs / megabytes, worker: workerMs / megabytes },
 	};
 }
 
-interface Process {
-	url: string;
-	pid: number;
+interface Place {
+	service: { url: string; pid: number };
+	/** Its pid. */
+	worker: number;
+	/** Addresses. */
+	echo: string;
+	relay: string;
+	durableRelay: string;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
@@ -71,7 +91,15 @@ const echo = await startEcho();
 const started = await startService(folder);
 const worker = await startWorker(started.url, "echo-worker.ts");
 const service = { url: started.url, pid: started.child.pid! };
-const place = { service, worker: worker.pid!, echo: echo.url };
+const relay = await startPayloadRelay();
+const durableRelay = await startPayloadRelay(join(folder, "relay"));
+const place: Place = {
+	service,
+	worker: worker.pid!,
+	echo: echo.url,
+	relay: relay.url,
+	durableRelay: durableRelay.url,
+};
 const digits = (value: number, count = 3): number => Number(value.toPrecision(count));
 const spread = (values: number[]): { median: number; least: number; most: number } => ({
 	median: digits(median(values)),
@@ -88,7 +116,14 @@ try {
 			bytes,
 			jobsPerSecond: spread(found.map(({ jobs }) => jobs.perSecond)),
 			megabytesPerSecond: spread(found.map(({ jobs }) => (jobs.perSecond * bytes) / 1e6)),
-			ratio: spread(found.map(({ jobs, echo: other }) => jobs.perSecond / other.perSecond)),
+			relayPerSecond: spread(found.map(({ relay: other }) => other.perSecond)),
+			durableRelayPerSecond: spread(found.map(({ durableRelay: other }) => other.perSecond)),
+			ratio: spread(found.map((each) => each.jobs.perSecond / each.echo.perSecond)),
+			ratioToRelay: spread(found.map((each) => each.jobs.perSecond / each.relay.perSecond)),
+			ratioToDurableRelay: spread(
+				found.map((each) => each.jobs.perSecond / each.durableRelay.perSecond),
+			),
+			relayRatio: spread(found.map((each) => each.relay.perSecond / each.echo.perSecond)),
 			p50: spread(found.map(({ jobs }) => jobs.p50)),
 			p99: spread(found.map(({ jobs }) => jobs.p99)),
 			writtenPerByte: spread(found.map((each) => each.writtenPerByte)),
@@ -100,6 +135,13 @@ try {
 	const result = { ...machine(), flushMs: flush, connections, seconds, rounds, sizes };
 	process.stdout.write(`${JSON.stringify(result, undefined, "\t")}\n`);
 } finally {
-	for (const child of [worker, started.child, echo.child]) await end(child);
+	for (const child of [
+		worker,
+		started.child,
+		echo.child,
+		...relay.children,
+		...durableRelay.children,
+	])
+		await end(child);
 	rmSync(folder, { recursive: true, force: true });
 }

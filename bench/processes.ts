@@ -33,11 +33,36 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM
 	await gone;
 }
 
-export async function startEcho(): Promise<{ url: string; child: ChildProcess }> {
-	const child = spawn(process.execPath, [join(HERE, "echo-server.ts")], {
+export function startEcho(): Promise<{ url: string; child: ChildProcess }> {
+	return startServer("echo-server.ts");
+}
+
+/** A server of this folder that prints its port. */
+async function startServer(
+	file: string,
+	...args: string[]
+): Promise<{ url: string; child: ChildProcess }> {
+	const child = spawn(process.execPath, [join(HERE, file), ...args], {
 		stdio: ["ignore", "pipe", "inherit"],
 	});
 	return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
+}
+
+/** `payload-relay.ts` with a worker of its own; with `file` it keeps what it passes on. */
+export async function startPayloadRelay(
+	file?: string,
+): Promise<{ url: string; children: ChildProcess[] }> {
+	const { url, child } = await startServer("payload-relay.ts", ...(file ? [file] : []));
+	const worker = spawn(process.execPath, [join(HERE, "echo-worker.ts")], {
+		stdio: ["ignore", "ignore", "inherit"],
+		env: {
+			...process.env,
+			RUNPOD_WEBHOOK_GET_JOB: `${url}/job-take/$ID`,
+			RUNPOD_WEBHOOK_POST_OUTPUT: `${url}/job-done/worker/$ID`,
+			RUNPOD_WEBHOOK_POST_STREAM: `${url}/job-stream/worker/$ID`,
+		},
+	});
+	return { url, children: [worker, child] };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { jobView } from "../core/job-view.ts";
 import type { JobResult } from "../core/job-view.ts";
 import type { JsonPieces } from "../core/json/json-text.ts";
-import { sizeOf } from "../core/json/json-text.ts";
+import { release, sizeOf } from "../core/json/json-text.ts";
 import { principalOf } from "./auth.ts";
 import type { Call } from "./call.ts";
 import { FREE_BYTES, hold, holdNow } from "./memory/call-memory.ts";
@@ -31,10 +31,12 @@ export function mustRead({ res, engine }: Call): void {
 	res.setTimeout(engine.budgets.writeTimeout.limit);
 }
 
-/** Sends the job object with its output. */
+/** Sends the job object with its output, which is freed then. */
 export async function answerJob(call: Call, found: JobResult): Promise<void> {
-	const whole = withOutput(call, found);
-	json(call.res, jobView(whole instanceof Promise ? await whole : whole, call.engine.now()));
+	const read = withOutput(call, found);
+	const whole = read instanceof Promise ? await read : read;
+	if (typeof whole.output === "object") call.res.once("finish", () => release(whole.output!));
+	json(call.res, jobView(whole, call.engine.now()));
 }
 
 /**

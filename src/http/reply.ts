@@ -1,6 +1,5 @@
 /** Sends answers and errors (D1 to D3). */
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../core/openai/openai-error.ts";
 import type { Quota } from "../engine/limits/admission.ts";
@@ -11,8 +10,8 @@ import type { Call } from "./call.ts";
 const JSON_TYPE = "application/json";
 
 /**
- * Sends JSON text, pieces at the client's pace. `headers`: name, value, name, value. With `open`
- * the caller must `end` the response.
+ * Sends JSON text. `headers`: name, value, name, value. With `open` the caller must `end` the
+ * response.
  */
 export function json(
 	res: ServerResponse,
@@ -36,9 +35,16 @@ export function json(
 		"no-store",
 		...headers,
 	]);
-	if (typeof text !== "string") Readable.from(text).pipe(res, { end: !open });
-	else if (open) res.write(text);
-	else res.end(text);
+	if (typeof text === "string") {
+		if (open) res.write(text);
+		else res.end(text);
+		return;
+	}
+	// One system call for all pieces.
+	res.cork();
+	for (const piece of text) res.write(piece);
+	if (open) res.uncork();
+	else res.end();
 }
 
 /** 204, for worker polls only (D1). */

@@ -109,17 +109,22 @@ export async function statusOf({ url }: TestService, endpoint: string, id: strin
 }
 
 /** A call that may be held. */
-export interface HeldCall {
-	answer: ReturnType<typeof call>;
+export interface HeldCall<T = Awaited<ReturnType<typeof call>>> {
+	answer: Promise<T>;
 	over(): boolean;
 }
 
 /** Begins a call and resolves when the service, in this process, has begun it. */
-export async function begun(
+export function begun(
 	url: string,
 	path: string,
 	init: Parameters<typeof call>[2] = {},
 ): Promise<HeldCall> {
+	return begunBy(path, () => call(url, path, init));
+}
+
+/** As `begun`, with a client of the test's own. */
+export async function begunBy<T>(path: string, begin: () => Promise<T>): Promise<HeldCall<T>> {
 	const received = new Promise<void>((resolve) => {
 		const listener = (message: unknown): void => {
 			if ((message as { request: IncomingMessage }).request.url !== path) return;
@@ -129,7 +134,7 @@ export async function begun(
 		subscribe("http.server.request.start", listener);
 	});
 	let over = false;
-	const answer = call(url, path, init).finally(() => (over = true));
+	const answer = begin().finally(() => (over = true));
 	answer.catch(() => {});
 	await received;
 	// Who calls is found out next; the wait begins with that.

@@ -1,7 +1,7 @@
 /** Texts as strings, as blocks and in pieces. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { asOne, cut, piecesOf, sizeOf, stringOf } from "./json-text.ts";
+import { asOne, cut, piecesOf, release, share, sizeOf, stringOf } from "./json-text.ts";
 import type { JsonText } from "./json-text.ts";
 
 const encoder = new TextEncoder();
@@ -68,5 +68,17 @@ describe("a text in blocks", () => {
 
 	it("D5: a byte order mark inside a text is kept", () => {
 		expect(stringOf([encoder.encode("\ufeff1")])).toBe("\ufeff1");
+	});
+
+	it("D41: one that is shared is freed by its last reader, at once without readers", () => {
+		const text = [encoder.encode("aé"), encoder.encode("b")];
+		share(text, 2);
+		release(text);
+		expect(stringOf(text)).toBe("aéb");
+		release(text);
+		expect(sizeOf(text)).toBe(0);
+		const unread = [encoder.encode("a")];
+		share(unread, 0);
+		expect(sizeOf(unread)).toBe(0);
 	});
 });

@@ -43,12 +43,27 @@ export function asOne(pieces: JsonPieces): JsonText {
 		: pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
 }
 
-/** Frees a text's memory without waiting for garbage collection. It must not be read again. */
+/** Texts with several readers: calls of {@link release} until they are freed. */
+const readers = new WeakMap<JsonBlocks, number>();
+
+/** So many readers will each call {@link release}; without one the text is freed at once. */
+export function share(text: JsonText, count: number): void {
+	if (typeof text === "string") return;
+	if (count === 0) release(text);
+	else readers.set(text, count);
+}
+
+/**
+ * Frees a text's memory without waiting for garbage collection, which megabytes outside its heap
+ * would start many times a second. This caller must not read it again.
+ */
 export function release(text: JsonText): void {
+	if (typeof text === "string") return;
+	const left = (readers.get(text) ?? 1) - 1;
+	if (left > 0) return void readers.set(text, left);
 	// A transfer to length 0 is the only way to free a buffer explicitly.
-	if (typeof text !== "string")
-		for (const { buffer } of text)
-			if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+	for (const { buffer } of text)
+		if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
 /** Views (not copies) of the bytes from `start` to `end` (excluded). */

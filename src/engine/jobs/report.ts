@@ -2,7 +2,7 @@
  * A worker reports a job's progress, result or failure (D16, D19). Persisted before it is
  * acknowledged (D17).
  */
-import { sizeOf } from "../../core/json/json-text.ts";
+import { share, sizeOf } from "../../core/json/json-text.ts";
 import type { Report } from "../../core/report.ts";
 import { executionTime } from "../../core/job-view.ts";
 import { isJobId } from "../../ids.ts";
@@ -49,7 +49,8 @@ export async function report(
 		const { job } = moved;
 		const ranMs = executionTime(job, job.endedAt!);
 		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs, worker: worker.id });
-		d.waiters.jobEnded({ job, output, error });
+		const readers = d.waiters.jobEnded({ job, output, error });
+		if (output !== undefined) share(output, readers);
 	} else {
 		drop(moved.why);
 		// This report ends the old attempt: the job may be dispatched to this worker again.

@@ -46,8 +46,8 @@ export interface CompletionWaiters {
 	 * returned function.
 	 */
 	watch(q: { endpoint: string; id: string }, onNews: (part?: LivePart) => void): () => void;
-	/** A job ended: its waiters get the result. */
-	jobEnded(result: JobResult): void;
+	/** A job ended: its waiters get the result. Returns how many. */
+	jobEnded(result: JobResult): number;
 	/** News of a job: a chunk, a return to the queue, a stream that became free. */
 	notify(id: string, part?: LivePart): void;
 	/** Whether any caller waits for the end of this job. */
@@ -178,7 +178,9 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 			return () => void remove(waiter);
 		},
 		jobEnded(result) {
-			for (const waiter of of(result.job.id)) waiter.jobEnded(result);
+			const waiting = of(result.job.id);
+			for (const waiter of waiting) waiter.jobEnded(result);
+			return waiting.filter(({ notify }) => notify === undefined).length;
 		},
 		notify(id, part) {
 			for (const waiter of of(id)) waiter.notify?.(part);

@@ -119,7 +119,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 			kind: "answer",
 			status: this.status,
 			json: this.json,
-			text: Buffer.concat(this.chunks).toString("utf8"),
+			text: (this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks)).toString(),
 			resultBatch: this.resultBatch,
 			chunkBatch: this.chunkBatch,
 		});

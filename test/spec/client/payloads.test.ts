@@ -8,7 +8,7 @@ import { KEY, call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
 import { webhookReceiver } from "../../support/webhook-receiver.ts";
 import type { WebhookReceiver } from "../../support/webhook-receiver.ts";
-import { begun, handWorker, submitted } from "../hand-worker.ts";
+import { begun, begunBy, handWorker, submitted } from "../hand-worker.ts";
 import type { HandWorker } from "../hand-worker.ts";
 
 let service: TestService;
@@ -97,6 +97,21 @@ describe("D5: a large payload comes back byte for byte", () => {
 			await worker.done(id, {});
 		},
 	);
+
+	it("for each of several callers that wait for the same job, however slowly they read", async () => {
+		const value = valueOf(12_000_000);
+		const id = await submitted(service, "ep");
+		await worker.takeThis(id);
+		const path = `/v2/ep/status-sync/${id}`;
+		const slow = await begunBy(path, () =>
+			fetch(service.url + path, { headers: { authorization: KEY } }),
+		);
+		const fast = await begun(service.url, path);
+		await worker.done(id, `{"output":${value}}`);
+		const expected = `,"output":${value},"workerId":`;
+		expect((await fast.answer).text.includes(expected)).toBe(true);
+		expect((await (await slow.answer).text()).includes(expected)).toBe(true);
+	});
 
 	it("of several jobs in one batch, with secrets beside them", async () => {
 		const value = valueOf(200_000);

@@ -120,8 +120,7 @@ export async function openPayloadFiles(q: {
 			flush: grouped(async () => {
 				if (segment.fault) throw segment.fault;
 				const file = await files.open(number);
-				await file.datasync();
-				await confirm(pathOf(number), file);
+				await Promise.all([file.datasync(), confirm(pathOf(number), file)]);
 			}),
 			fault: undefined,
 		};
