@@ -10,14 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, median } from "./machine.ts";
-import {
-	KEY,
-	end,
-	startEcho,
-	startPayloadRelay,
-	startService,
-	startWorker,
-} from "./processes.ts";
+import { KEY, end, startEcho, startPayloadRelay, startService, startWorker } from "./processes.ts";
 import { shoot } from "./wrk.ts";
 import type { Load } from "./wrk.ts";
 

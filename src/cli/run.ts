@@ -18,7 +18,7 @@ export async function run([name, ...args]: readonly string[]): Promise<number> {
 		process.stdout.write(usage(COMMANDS));
 		return name === undefined ? 2 : 0;
 	}
-	if (name === "--version") {
+	if (name === "--version" || name === "-v" || name === "version") {
 		process.stdout.write(`${version}\n`);
 		return 0;
 	}
