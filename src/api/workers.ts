@@ -18,6 +18,32 @@ export const WORKER_REASON = {
 } as const;
 export type WorkerReason = Static<typeof WORKER_REASON>;
 
+/** Of the machine, where it is known (D48). */
+export const WORKER_USAGE = {
+	type: "object",
+	properties: {
+		cores: {
+			type: "number",
+			description: "Processor cores, on average since the last such call; absent at the first.",
+		},
+		memory: { ...COUNT, description: "Of all its processes, bytes." },
+		memoryMax: { ...COUNT, description: "Most memory it may use, bytes." },
+		processes: COUNT,
+		image: { ...TEXT, description: "The image of its container." },
+		gpus: list({
+			type: "object",
+			required: ["id", "model", "memory"],
+			properties: {
+				id: { ...TEXT, description: "Its number on the machine, or its UUID." },
+				model: TEXT,
+				memory: { ...COUNT, description: "Bytes." },
+				memoryUsed: { ...COUNT, description: "Bytes, by all programs." },
+				busy: { ...COUNT, description: "Percent of the time in which it computed." },
+			},
+		}),
+	},
+} as const;
+
 export const WORKER = {
 	type: "object",
 	required: ["id", "state", "launcher", "createdAt", "seenAt", "jobs"],
@@ -35,6 +61,11 @@ export const WORKER = {
 			description: "What its platform says: why it does not run yet, or why it will be ended.",
 		},
 		warning: { ...TEXT, description: "Known problems of that version." },
+		host: { ...TEXT, description: "The machine, where it is known." },
+		usage: {
+			...WORKER_USAGE,
+			description: "With usage=true: what it uses, if the server that answers launched it.",
+		},
 	},
 } as const;
 export type Worker = Static<typeof WORKER>;
@@ -69,6 +100,7 @@ export const ENDED_WORKER = {
 } as const;
 export type EndedWorker = Static<typeof ENDED_WORKER>;
 
+export const USAGE = flag("usage", "Also what each launched worker uses of its machine.");
 export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
 
 export const LOG_LINE = {
@@ -98,7 +130,7 @@ export const LIST_WORKERS = route({
 	access: "read",
 	name: "listWorkers",
 	summary: "Workers of the endpoint and the jobs they hold.",
-	query: [ENDED],
+	query: [ENDED, USAGE],
 	answer: {
 		description: "The workers, oldest first; ended ones, the last first.",
 		schema: {

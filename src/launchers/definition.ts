@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { LauncherSettings } from "../core/endpoint.ts";
+import type { Fault } from "../core/errors.ts";
 import type { Finding } from "../core/finding.ts";
 import type { HostConfig } from "../core/hosts.ts";
 import type { RegistryLogin } from "../core/registry-login.ts";
@@ -63,6 +64,11 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	readonly keepsWorkers?: readonly string[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */
 	resolvePaths?(settings: S, folder: string): S;
+	/**
+	 * What these settings name on this machine and is not there, such as a folder; fields without
+	 * `launcher.`. For settings that are new, where one server starts the workers.
+	 */
+	missing?(settings: S): Promise<Fault[]>;
 	/** Loads the implementation; called once per service. */
 	create(dependencies: LauncherDependencies): Promise<Launcher>;
 	/** Checks this machine for `sluice doctor`; receives all endpoints of this launcher, if any. */

@@ -1,5 +1,6 @@
 /** The registered launchers (D25). To add one: a folder next to this file and an entry here. */
 import type { LauncherSettings } from "../core/endpoint.ts";
+import type { Fault } from "../core/errors.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
@@ -38,6 +39,12 @@ export function usesOwnGpus(settings: LauncherSettings): boolean {
 export function replacementSettings(settings: LauncherSettings): Record<string, unknown> {
 	const kept = definitionOf(settings.type)?.keepsWorkers ?? [];
 	return Object.fromEntries(Object.entries(settings).filter(([name]) => !kept.includes(name)));
+}
+
+/** What the settings name on this machine and is not there. */
+export async function missingHere(settings: LauncherSettings): Promise<Fault[]> {
+	const faults = (await definitionOf(settings.type)?.missing?.(settings)) ?? [];
+	return faults.map(({ field, message }) => ({ field: `launcher.${field}`, message }));
 }
 
 /** `folder`: that of `sluice.yaml`. */

@@ -26,6 +26,7 @@ import type { LauncherSettings } from "../core/endpoint.ts";
 import type { LogMarks } from "./log-marks.ts";
 import type { HostView } from "../core/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
+import type { WorkerUsage } from "../core/workers/worker-usage.ts";
 
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	/** Never reused: letters, digits, `_` and `-`; starts with the endpoint's id. */
@@ -141,6 +142,13 @@ export interface Launcher {
 	 * Always before the worker's notice `running`.
 	 */
 	onHandle?(listener: (workerId: string, handle: Handle) => void): void;
+	/**
+	 * What workers use now, by id; those of which it is unknown are left out. Cheap enough for a page
+	 * that asks every few seconds; never rejects. `gpus`: numbers of this machine's GPUs.
+	 */
+	usage?(
+		workers: readonly { id: string; gpus: readonly number[] }[],
+	): Promise<ReadonlyMap<string, WorkerUsage>>;
 	/** For those that place workers on hosts of the configuration. */
 	readonly hosts?: LauncherHosts;
 	/**

@@ -6,7 +6,7 @@ import type { Fault } from "../../core/errors.ts";
 import type { LocalMs } from "../../core/time.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 import { hex } from "../../ids.ts";
-import { isManaged } from "../../launchers/index.ts";
+import { isManaged, missingHere } from "../../launchers/index.ts";
 import type { Service } from "../../service.ts";
 import { unlessFull } from "../availability/read-only-start.ts";
 import type { Encryption } from "../access/encryption.ts";
@@ -76,8 +76,14 @@ export function createEndpoints(d: Deps): Endpoints {
 	function parse(id: string, settings: unknown): Endpoint {
 		const found = readEndpoint(id, settings);
 		if (found.ok) return found.endpoint;
-		const [first, ...rest] = found.faults as [Fault, ...Fault[]];
-		throw badRequest([first, ...rest]);
+		throw refusal(found.faults);
+	}
+
+	/** A launcher that was not checked before; several servers may have different folders. */
+	async function checkLauncher({ launcher }: Endpoint, before?: Endpoint): Promise<void> {
+		if (d.cluster.shared || JSON.stringify(launcher) === JSON.stringify(before?.launcher)) return;
+		const faults = await missingHere(launcher);
+		if (faults.length > 0) throw refusal(faults);
 	}
 
 	async function put(endpoint: Endpoint): Promise<EndpointEntry> {
@@ -155,6 +161,7 @@ export function createEndpoints(d: Deps): Endpoints {
 					},
 				]);
 			const endpoint = parse(id, settings);
+			await checkLauncher(endpoint);
 			return await inTurn(async () => {
 				if (registry.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
 				if ([...registry.removing()].includes(id))
@@ -164,8 +171,11 @@ export function createEndpoints(d: Deps): Endpoints {
 		},
 		update: (id, patch) =>
 			inTurn(async () => {
-				const { id: _, ...settings } = registry.get(id);
-				return await put(parse(id, mergeSettings(settings, patch)));
+				const before = registry.get(id);
+				const { id: _, ...settings } = before;
+				const endpoint = parse(id, mergeSettings(settings, patch));
+				await checkLauncher(endpoint, before);
+				return await put(endpoint);
 			}),
 		pause: (id, paused) =>
 			inTurn(async () => {
@@ -201,6 +211,11 @@ export function createEndpoints(d: Deps): Endpoints {
 		refresh,
 		services: [removal],
 	};
+}
+
+function refusal(faults: readonly Fault[]): ApiError {
+	const [first, ...rest] = faults as [Fault, ...Fault[]];
+	return badRequest([first, ...rest]);
 }
 
 function settingsIn(body: unknown): Record<string, unknown> {

@@ -30,6 +30,7 @@ type WorkerFacts = Pick<
 	| "unhealthy"
 	| "draining"
 	| "gpus"
+	| "host"
 	| "version"
 	| "notice"
 >;
@@ -214,7 +215,7 @@ function newcomer(endpoint: string, id: string, startedAt: EpochMs): WorkerFacts
 
 function viewOf(facts: WorkerFacts, jobs: readonly string[]): WorkerView {
 	const { id, endpoint, launcher, createdAt, seenAt, ready } = facts;
-	const { unhealthy, draining, gpus, version, notice } = facts;
+	const { unhealthy, draining, gpus, host, version, notice } = facts;
 	return {
 		id,
 		endpoint,
@@ -225,6 +226,7 @@ function viewOf(facts: WorkerFacts, jobs: readonly string[]): WorkerView {
 		unhealthy,
 		draining,
 		gpus,
+		...(host !== undefined && { host }),
 		...(version !== undefined && { version }),
 		...(notice !== undefined && { notice }),
 		jobs,

@@ -1,6 +1,7 @@
 /** Workers: which ones exist, what they report about themselves, how they start and stop. */
 import { ApiError } from "../../core/errors.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
+import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { workerEnv } from "../../core/workers/worker-env.ts";
 import { hex } from "../../ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
@@ -42,6 +43,8 @@ export interface Workers {
 	of(endpoint: string): Iterable<Worker>;
 	/** Workers of an endpoint on all servers. */
 	views(endpoint: string): Promise<WorkerView[]>;
+	/** What those that this server launched use now, by id (D48). */
+	usage(endpoint: string): Promise<ReadonlyMap<string, WorkerUsage>>;
 	/** Launched workers of an endpoint that have ended, on all servers (D47). */
 	ended: EndedWorkers["of"];
 	/**
@@ -154,6 +157,15 @@ export function createWorkers(d: Deps): WorkerDomain {
 		},
 		of: registry.of,
 		views: views.of,
+		async usage(endpoint) {
+			const own = [...registry.of(endpoint)].filter(({ managed }) => managed);
+			const found = await Promise.all(
+				[...Map.groupBy(own, ({ launcher: type }) => type)].map(
+					async ([type, workers]) => await d.launchers.get(type)?.usage?.(workers),
+				),
+			);
+			return new Map(found.flatMap((each) => [...(each ?? [])]));
+		},
 		ended: ended.of,
 		start(endpoint) {
 			if (!isManaged(endpoints.get(endpoint).launcher.type))

@@ -1,7 +1,7 @@
 /** Workers of an endpoint, for operators (D28, D39). */
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
-import { ENDED } from "../../api/workers.ts";
+import { ENDED, USAGE } from "../../api/workers.ts";
 import type {
 	EndedWorker as EndedJson,
 	LIST_WORKERS,
@@ -13,6 +13,7 @@ import type {
 import { ApiError } from "../../core/errors.ts";
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
+import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/api.ts";
 import { principalOf } from "../auth.ts";
@@ -29,11 +30,12 @@ import { answeredElsewhere } from "./other-servers.ts";
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
 	const { endpoint } = call.params;
 	const views = await call.engine.workers.views(endpoint);
+	const usage = valueOf(call, USAGE) ? await call.engine.workers.usage(endpoint) : undefined;
 	const ended = valueOf(call, ENDED) ? await call.engine.workers.ended(endpoint) : undefined;
 	return {
 		workers: views
 			.toSorted((a, b) => a.createdAt - b.createdAt)
-			.map((each) => workerJson(call, each)),
+			.map((each) => workerJson(call, each, usage?.get(each.id))),
 		ended: ended?.map((each) => endedWorkerJson(call, each)),
 	};
 }
@@ -83,8 +85,12 @@ export function reasonJson(
 	return { ...reason, retryAt: isoJobTime(engine, reason.retryAt) };
 }
 
-function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
-	const { id, launcher, createdAt, seenAt, jobs, gpus, version, notice } = worker;
+function workerJson(
+	{ engine }: Call,
+	worker: WorkerView,
+	usage: WorkerUsage | undefined,
+): Sendable<Worker> {
+	const { id, launcher, host, createdAt, seenAt, jobs, gpus, version, notice } = worker;
 	return {
 		id,
 		state: stateOf(worker),
@@ -96,6 +102,8 @@ function workerJson({ engine }: Call, worker: WorkerView): Sendable<Worker> {
 		version,
 		reason: notice && reasonJson(engine, reasonIn(notice)),
 		warning: version === undefined ? undefined : sdkWarning(version),
+		host,
+		usage,
 	};
 }
 

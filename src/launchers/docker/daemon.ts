@@ -23,7 +23,20 @@ export interface InspectedContainer {
 	Id: string;
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
 	HostConfig: { Memory?: number };
-	Config: { Labels: Record<string, string>; Cmd: string[] | null; Entrypoint: string[] | null };
+	Config: {
+		Image: string;
+		Labels: Record<string, string>;
+		Cmd: string[] | null;
+		Entrypoint: string[] | null;
+	};
+}
+
+/** Only the members used here; those that the machine does not count are missing. */
+export interface ContainerStats {
+	read?: string;
+	cpu_stats?: { cpu_usage?: { total_usage?: number } };
+	memory_stats?: { usage?: number; limit?: number; stats?: Readonly<Record<string, number>> };
+	pids_stats?: { current?: number };
 }
 
 /** Body of `POST /containers/create`, and the name. */
@@ -53,6 +66,8 @@ export interface Daemon {
 	create(options: CreateOptions): Promise<string>;
 	start(id: string): Promise<void>;
 	inspect(id: string): Promise<InspectedContainer>;
+	/** What it uses now. */
+	stats(id: string): Promise<ContainerStats>;
 	/** Rows of `ps`, the command last. */
 	top(id: string): Promise<string[][]>;
 	/** Resolves when the container has ended. */
@@ -176,6 +191,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		},
 		start: (id) => call("POST", of(id, "/start")),
 		inspect: (id) => get(of(id, "/json")),
+		stats: (id) => get(of(id, "/stats"), { stream: "false", "one-shot": "true" }),
 		top: async (id) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
 		wait: (id, signal) => call("POST", of(id, "/wait"), { signal }),
 		kill: (id, signal) => call("POST", of(id, "/kill"), { query: { signal } }),

@@ -22,6 +22,7 @@ import type { PlacedWorker } from "./hosts.ts";
 import { prePullsOnHosts } from "./images/pre-pull.ts";
 import { containerContext, serviceAddress } from "./network.ts";
 import { copyOutput } from "./output.ts";
+import { containerUsage } from "./usage.ts";
 import { handleOf, lostReason, newWorker } from "./worker.ts";
 import type { Spec, Worker } from "./worker.ts";
 
@@ -62,6 +63,7 @@ export function dockerLauncher({
 		onChecked: () => void readyWaiting(),
 	});
 
+	const usageOf = containerUsage();
 	const early = prePullsOnHosts({ clock, log, hostsOf: hosts.named });
 
 	const placed = (): PlacedWorker[] =>
@@ -346,6 +348,9 @@ export function dockerLauncher({
 			await patiently(clock, Promise.all(checks));
 			return removed;
 		},
+
+		usage: (ids) =>
+			usageOf([...workers.values()].filter(({ id }) => ids.some((each) => each.id === id))),
 
 		hosts: {
 			views: () => hosts.views(placed()),

@@ -1,5 +1,7 @@
 /** Workers as local processes (D25). */
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Fault } from "../../core/errors.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { SETTINGS } from "./settings.ts";
 import type { ProcessSettings } from "./settings.ts";
@@ -15,6 +17,18 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 		...settings,
 		cwd: resolve(folder, settings.cwd ?? "."),
 	}),
+	missing: async ({ cwd }) => (cwd === undefined ? [] : await faultsOfFolder(cwd)),
 	create: async (dependencies) => (await import("./launcher.ts")).processLauncher(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };
+
+/** One that cannot be read may be there for the user of the workers. */
+async function faultsOfFolder(path: string): Promise<Fault[]> {
+	const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+	const isMissing =
+		found instanceof Error
+			? found.code === "ENOENT" || found.code === "ENOTDIR"
+			: !found.isDirectory();
+	const message = `must be a folder of the machine of the service; '${path}' is not there.`;
+	return isMissing ? [{ field: "cwd", message }] : [];
+}

@@ -18,11 +18,13 @@ import {
 import type { Ending, Identity } from "./process-group.ts";
 import { boundLog, logPath, openLog, pruneLogs, tail } from "../log-files.ts";
 import type { LauncherDependencies } from "../definition.ts";
+import { localGpus } from "../nvidia-smi.ts";
 import type { ProcessSettings } from "./settings.ts";
 import { memoryReason, oomKills } from "./out-of-memory.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
 import { sweepStrays } from "./strays.ts";
 import { processTable } from "./process-table.ts";
+import { usageReader } from "./usage.ts";
 
 /** Poll interval of adopted workers, ms. */
 const WATCH_MS = 500;
@@ -59,6 +61,8 @@ export function processLauncher({
 	const workers = new Map<string, Worker>();
 	const exits = listeners<[Exit]>("exits of workers", log);
 	const closing = new AbortController();
+	const usageOf = usageReader(() => clock.now());
+	const gpusHere = localGpus(clock);
 	let closed = false;
 	let bounding = false;
 	/** `oomKills` when it was last read. */
@@ -202,6 +206,24 @@ export function processLauncher({
 
 		list: async () =>
 			[...workers.values()].filter((worker) => groupRuns(worker.leader)).map((worker) => worker.id),
+
+		async usage(ids) {
+			const leaders = new Map(
+				ids.flatMap(({ id }) => {
+					const worker = workers.get(id);
+					return worker ? [[id, worker.leader.pid] as const] : [];
+				}),
+			);
+			const found = usageOf(leaders);
+			const wanted = ids.some(({ gpus }) => gpus.length > 0);
+			const known = wanted ? await gpusHere() : [];
+			for (const { id, gpus } of ids) {
+				const usage = found.get(id);
+				const own = known.filter((gpu) => gpus.includes(Number(gpu.id)));
+				if (usage && own.length > 0) usage.gpus = own;
+			}
+			return found;
+		},
 
 		async removeStrays({ serviceId }) {
 			const known = [...workers.values()].map(({ leader }) => leader.pid);

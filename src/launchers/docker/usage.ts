@@ -1,0 +1,68 @@
+/** What workers in containers use, as their daemon counts it. */
+import { coresBetween } from "../../core/workers/worker-usage.ts";
+import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
+import type { ContainerStats } from "./daemon.ts";
+import type { Worker } from "./worker.ts";
+
+/** A count of memory above this is "no limit": more than machines have. */
+const NO_LIMIT = 2 ** 50;
+
+const NS_PER_MS = 1e6;
+const GB = 1e9;
+
+/** Usage by worker; one whose daemon does not answer is left out. */
+export function containerUsage(): (
+	workers: readonly Worker[],
+) => Promise<Map<string, WorkerUsage>> {
+	let before = new Map<string, { at: number; cpuMs: number }>();
+	return async (workers) => {
+		const readings = new Map<string, { at: number; cpuMs: number }>();
+		const found = new Map<string, WorkerUsage>();
+		await Promise.all(
+			workers.map(async ({ id, place, container }) => {
+				if (!place || container === undefined || !place.host.isReachable()) return;
+				const { host, gpus } = place;
+				const [stats, inspected] = await Promise.all([
+					host.daemon.stats(container),
+					host.daemon.inspect(container),
+				]).catch(() => []);
+				if (!stats || !inspected) return;
+				const reading = readingOf(stats);
+				if (reading) readings.set(id, reading);
+				const known = (host.gpus() ?? []).filter((gpu) => gpus.includes(gpu.id));
+				found.set(id, {
+					cores: reading && coresBetween(before.get(id), reading),
+					...memoryOf(stats),
+					processes: stats.pids_stats?.current,
+					image: inspected.Config.Image,
+					gpus: known.map((gpu) => ({
+						id: gpu.id,
+						model: gpu.model,
+						memory: Math.round(gpu.memoryGb * GB),
+					})),
+				});
+			}),
+		);
+		before = readings;
+		return found;
+	};
+}
+
+function readingOf({ read, cpu_stats }: ContainerStats): { at: number; cpuMs: number } | undefined {
+	const at = new Date(read ?? "").getTime();
+	const total = cpu_stats?.cpu_usage?.total_usage;
+	return Number.isNaN(at) || total === undefined ? undefined : { at, cpuMs: total / NS_PER_MS };
+}
+
+/** Without the cache of files that it could give back, as `docker stats` shows it. */
+export function memoryOf({
+	memory_stats,
+}: ContainerStats): Pick<WorkerUsage, "memory" | "memoryMax"> {
+	const { usage, limit, stats } = memory_stats ?? {};
+	if (usage === undefined) return {};
+	const cache = stats?.["inactive_file"] ?? stats?.["total_inactive_file"] ?? 0;
+	return {
+		memory: Math.max(0, usage - cache),
+		memoryMax: limit !== undefined && limit < NO_LIMIT ? limit : undefined,
+	};
+}
