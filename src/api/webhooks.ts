@@ -2,7 +2,7 @@
 import { DELIVERY_STATES } from "../core/delivery.ts";
 import { CURSOR, LIMIT, text, word } from "./params.ts";
 import { NO_BODY, route } from "./route.ts";
-import { EMPTY, EXAMPLE, MOMENT, MS, TEXT, list, listIn, pageOf } from "./schema.ts";
+import { COUNT, EMPTY, EXAMPLE, MOMENT, MS, TEXT, list, listIn, pageOf } from "./schema.ts";
 import type { Static } from "./schema.ts";
 
 export const DELIVERY = {
@@ -68,6 +68,40 @@ export const LIST_DELIVERIES = route({
 		example: { deliveries: [DELIVERY_EXAMPLE], next: null },
 	},
 	query: [ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER, LIMIT, CURSOR],
+});
+
+/** Longest part of a delivery's body in an answer, characters. */
+export const SHOWN_BODY = 16_384;
+
+export const DELIVERY_DETAIL = {
+	...DELIVERY,
+	required: [...DELIVERY.required, "body", "bodySize"],
+	properties: {
+		...DELIVERY.properties,
+		body: {
+			...TEXT,
+			description: `What each attempt sends: the first ${SHOWN_BODY} characters.`,
+		},
+		bodySize: { ...COUNT, description: "Length of all of it, characters or bytes." },
+	},
+} as const;
+export type DeliveryDetail = Static<typeof DELIVERY_DETAIL>;
+
+export const GET_DELIVERY = route({
+	methods: ["GET"],
+	path: "/v1/webhooks/:delivery",
+	access: "read",
+	name: "getDelivery",
+	summary: "A webhook delivery with the body that it sends.",
+	answer: {
+		description: "The delivery.",
+		schema: DELIVERY_DETAIL,
+		example: {
+			...DELIVERY_EXAMPLE,
+			body: `{"id":"${EXAMPLE.job}","status":"COMPLETED"}`,
+			bodySize: 74,
+		},
+	},
 });
 
 export const REDELIVER = route({
@@ -142,6 +176,7 @@ export const ENABLE_RECEIVER = route({
 
 export const WEBHOOK_ROUTES = [
 	LIST_DELIVERIES,
+	GET_DELIVERY,
 	REDELIVER,
 	LIST_RECEIVERS,
 	ENABLE_RECEIVER,

@@ -6,6 +6,7 @@ import type { Quota } from "../engine/limits/admission.ts";
 import type { JsonPieces } from "../core/json/json-text.ts";
 import { StoreUnavailable } from "../store/contract/store.ts";
 import type { Call } from "./call.ts";
+import { sendErrorPage, wantsPage } from "./error-page.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -105,6 +106,8 @@ export function refuse(
 	if (error.allow !== undefined) headers.push("Allow", error.allow);
 	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
 	if (close) headers.push("Connection", "close");
+	// The caller ends an answer that closes the connection.
+	if (!close && form === undefined && wantsPage(res.req)) return sendErrorPage(res, error, headers);
 	json(
 		res,
 		form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error),

@@ -77,6 +77,7 @@ const HANDLERS: Handlers = {
 	cancelJobs: jobs.cancel,
 	retryJobs: jobs.retry,
 	listDeliveries: webhooks.list,
+	getDelivery: webhooks.get,
 	redeliver: webhooks.redeliver,
 	listReceivers: webhooks.listReceivers,
 	enableReceiver: webhooks.enableReceiver,

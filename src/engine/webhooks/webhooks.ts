@@ -19,6 +19,8 @@ export interface Webhooks {
 	list: WebhookStore["list"];
 	/** Throws `delivery_not_found`. */
 	get(id: string): Promise<DeliveryRow>;
+	/** What each attempt of a delivery sends. */
+	body: WebhookStore["body"];
 	/**
 	 * Sends a finished delivery again, as if its job had just ended. Throws `delivery_not_found` and
 	 * `delivery_pending`.
@@ -69,6 +71,7 @@ export function createWebhooks(d: DelivererDeps): Webhooks {
 			if (!found) throw new ApiError("delivery_not_found", { delivery: id });
 			return found;
 		},
+		body: webhooks.body,
 		async redeliver(id) {
 			const outcome = await webhooks.redeliver({ id, now: d.now() });
 			if (outcome === "missing") throw new ApiError("delivery_not_found", { delivery: id });

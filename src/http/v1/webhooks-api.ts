@@ -2,15 +2,17 @@
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
-import { ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER } from "../../api/webhooks.ts";
+import { ENDPOINT_FILTER, JOB_FILTER, SHOWN_BODY, STATE_FILTER } from "../../api/webhooks.ts";
 import type {
 	Delivery,
 	ENABLE_RECEIVER,
+	GET_DELIVERY,
 	LIST_DELIVERIES,
 	LIST_RECEIVERS,
 	REDELIVER,
 } from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
+import { cut, sizeOf, stringOf } from "../../core/json/json-text.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { DeliveryRow } from "../../store/contract/webhooks.ts";
 import { permit, principalOf } from "../auth.ts";
@@ -48,6 +50,21 @@ function endpointOf(call: Call): string | undefined {
 			`one of ${principal.endpoints.join(", ")}: the API key is valid for these only`,
 		);
 	return only;
+}
+
+/** GET /v1/webhooks/{delivery}: with its body, which a key with the scope read may also read of the job. */
+export async function get(call: Call): Promise<AnswerOf<typeof GET_DELIVERY>> {
+	const { engine, params } = call;
+	const row = await engine.webhooks.get(params.delivery);
+	permit(principalOf(call), "read", row.endpoint);
+	const body = (await engine.webhooks.body({ id: row.id })) ?? "";
+	// A character has at most 3 bytes for each of its UTF-16 units.
+	const shown = typeof body === "string" ? body : stringOf(cut(body, 0, SHOWN_BODY * 3));
+	return {
+		...deliveryJson(call, row),
+		body: shown.slice(0, SHOWN_BODY),
+		bodySize: sizeOf(body),
+	};
 }
 
 /** POST /v1/webhooks/{delivery}/redeliver: resends a finished delivery, with new attempts. */

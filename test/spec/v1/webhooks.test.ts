@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, startService } from "../../support/service.ts";
 import type { TestService } from "../../support/service.ts";
-import { expectError, submitted } from "../hand-worker.ts";
+import { expectError, handWorker, submitted } from "../hand-worker.ts";
 import { MOMENT, keyWith, operator } from "../operator.ts";
 import type { Operator } from "../operator.ts";
 
@@ -116,6 +116,38 @@ describe("GET /v1/webhooks", () => {
 			expectError(await keys.two.get("/webhooks"), 400, "bad_query", ["endpoint"]).error,
 		).toContain("one of a, b");
 		expectError(await keys.one.get("/webhooks?endpoint=b"), 401, "unauthorized");
+	});
+});
+
+describe("GET /v1/webhooks/{delivery}", () => {
+	it("D21: returns the delivery with the body of its attempts; the answer only to an admin key", async () => {
+		const { id, job } = await delivered("a", "/answers");
+		const seen = await admin.seen(`/webhooks/${id}`);
+		expect(JSON.parse(seen.body)).toMatchObject({ id: job, status: "CANCELLED" });
+		expect(seen.bodySize).toBe(seen.body.length);
+		expect(seen.tries).toEqual([expect.objectContaining({ status: 200, answer: "internal page" })]);
+		const read = await keys.read.seen(`/webhooks/${id}`);
+		expect([read.url, read.tries[0].answer]).toEqual([`${hook}/…`, undefined]);
+	});
+
+	it("D21: of a long body it returns the beginning", async () => {
+		const job = await submitted(service, "a", { input: {}, webhook: `${hook}/ok` });
+		const worker = await handWorker(service, "a");
+		await worker.takeThis(job);
+		const over = service.next("webhook.delivered", (facts) => facts.id === job);
+		await worker.done(job, { output: "é".repeat(200_000) });
+		await over;
+		const { deliveries } = await admin.seen(`/webhooks?job=${job}`);
+		const { body, bodySize } = await admin.seen(`/webhooks/${deliveries[0].id}`);
+		expect(body).toHaveLength(16_384);
+		expect(bodySize).toBeGreaterThan(200_000);
+		expect(body).toContain("éé");
+	});
+
+	it("D30: refuses keys for other endpoints, and ids that it does not know", async () => {
+		const { id } = await delivered("c");
+		expectError(await keys.one.get(`/webhooks/${id}`), 401, "unauthorized");
+		expectError(await admin.get("/webhooks/msg_none_0"), 404, "delivery_not_found");
 	});
 });
 
