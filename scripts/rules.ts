@@ -233,4 +233,8 @@ export const RULES: readonly Rule[] = [
 		id: "D47",
 		says: "Ended workers stay listed with how they ended and their last lines; endpoints have a health.",
 	},
+	{
+		id: "D48",
+		says: "What workers use of their machine is shown where that is cheap to know.",
+	},
 ];

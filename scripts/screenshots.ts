@@ -54,7 +54,13 @@ const SHOTS: readonly Shot[] = [
 		ready: T.job.timeline,
 		before: (page) => page.locator("main img").last().waitFor(),
 	},
-	{ name: "try", at: () => "#/endpoints/openai/try", ready: T.try.nothing, before: tried },
+	{
+		name: "try",
+		at: () => "#/endpoints/openai/try?mode=chat",
+		ready: T.chat.none,
+		before: tried,
+		phone: true,
+	},
 	{ name: "workers", at: () => "#/workers", ready: ({ worker }) => worker },
 	{
 		name: "log",
@@ -84,13 +90,13 @@ async function drawn(page: Page): Promise<void> {
 	await settled(page);
 }
 
-async function tried(page: Page, { chat }: Scene): Promise<void> {
-	await page.getByLabel(T.try.input).fill(chat);
-	await page.getByRole("button", { name: T.try.send, exact: true }).click();
-	await page
-		.getByRole("region", { name: T.try.result })
-		.locator(".status", { hasText: T.states.COMPLETED })
-		.waitFor();
+async function tried(page: Page, { question }: Scene): Promise<void> {
+	await page.getByRole("button", { name: T.chat.models }).click();
+	await page.waitForFunction("document.querySelector('input[list]').value !== ''");
+	await page.getByLabel(T.chat.maxTokens).fill("90");
+	await page.getByLabel(T.chat.message).fill(question);
+	await page.keyboard.press("Enter");
+	await page.getByText("tokens/s").waitFor();
 }
 
 async function searched(page: Page): Promise<void> {

@@ -1,23 +1,25 @@
 /**
  * Which page stands in the shell. Pages that few first looks need are loaded when they are wanted.
  */
-import { Suspense, lazy, useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import type { ReactNode } from "react";
+import { lazyPage } from "./lazy-page.ts";
 import { Boundary } from "./parts/boundary.tsx";
-import { Empty, Loading } from "./parts/notice.tsx";
+import { Loading } from "./parts/notice.tsx";
 import { Shell } from "./parts/shell.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { to, usePlace } from "./router.ts";
 import { T } from "./text.ts";
 
-const EndpointPage = lazy(() => import("./pages/endpoint.tsx"));
-const AllWorkersPage = lazy(() =>
+const EndpointPage = lazyPage(() => import("./pages/endpoint.tsx"));
+const AllWorkersPage = lazyPage(() =>
 	import("./pages/workers.tsx").then(({ AllWorkersPage: page }) => ({ default: page })),
 );
-const WebhooksPage = lazy(() => import("./pages/webhooks.tsx"));
-const HostsPage = lazy(() => import("./pages/hosts.tsx"));
-const KeysPage = lazy(() => import("./pages/keys.tsx"));
-const AuditPage = lazy(() => import("./pages/audit.tsx"));
+const WebhooksPage = lazyPage(() => import("./pages/webhooks.tsx"));
+const HostsPage = lazyPage(() => import("./pages/hosts.tsx"));
+const KeysPage = lazyPage(() => import("./pages/keys.tsx"));
+const AuditPage = lazyPage(() => import("./pages/audit.tsx"));
+const CommandDialogView = lazyPage(() => import("./pages/command-dialog.tsx"));
 
 export function App(): ReactNode {
 	const { path } = usePlace();
@@ -26,7 +28,13 @@ export function App(): ReactNode {
 		document.title = [id, T.product].filter(Boolean).join(" · ");
 	}, [id]);
 	return (
-		<Shell>
+		<Shell
+			dialogOf={(dialog, close) => (
+				<Suspense>
+					<CommandDialogView dialog={dialog} close={close} />
+				</Suspense>
+			)}
+		>
 			<Boundary key={`${first}/${id}`}>
 				<Suspense fallback={<Loading />}>{pageOf(first, id, rest)}</Suspense>
 			</Boundary>
@@ -45,10 +53,12 @@ function pageOf(first: string, id: string | undefined, rest: readonly string[]):
 	if (first === "audit") return <AuditPage />;
 	return (
 		<>
-			<h1 className="hidden">{T.noPage}</h1>
-			<Empty title={T.noPage}>
+			<header className="page-head">
+				<h1>{T.noPage}</h1>
+			</header>
+			<p>
 				<a href={to(["overview"])}>{T.pages.overview}</a>
-			</Empty>
+			</p>
 		</>
 	);
 }

@@ -11,6 +11,17 @@ export function after(ms: number, run: () => void): () => void {
 	return () => clearTimeout(timer);
 }
 
+/** Calls `run` after `ms` in which the page was to be seen. */
+export function afterSeen(ms: number, run: () => void): () => void {
+	const stop = whileVisible(() =>
+		after(ms, () => {
+			stop();
+			run();
+		}),
+	);
+	return stop;
+}
+
 /** Calls `run` every `ms` while the page is to be seen: a background tab costs nothing. */
 function every(ms: number, run: () => void): () => void {
 	return whileVisible(() => {

@@ -43,6 +43,7 @@ export function openEvents(path: string, { onOpen, onEvent, onError }: Listener)
 		const type = response.headers.get("Content-Type") ?? "";
 		if (!response.ok || !response.body || !type.startsWith("text/event-stream")) {
 			await response.body?.cancel();
+			if (response.status >= 500) throw new Error("The service is not ready.");
 			return onError("refused");
 		}
 		onOpen?.();

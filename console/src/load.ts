@@ -1,7 +1,7 @@
 /** Loading what a page shows, and loading it again when something has changed. */
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
-import { Failure } from "./api.ts";
-import { throttled } from "./clock.ts";
+import { Failure, OUTAGE_MS } from "./api.ts";
+import { afterSeen, throttled } from "./clock.ts";
 import type { Throttled } from "./clock.ts";
 
 export interface Loaded<D> {
@@ -43,8 +43,10 @@ export function useLoad<D>(
 
 	useEffect(() => {
 		let under: AbortController | undefined;
+		let stopWaiting: (() => void) | undefined;
 		const run = async (): Promise<void> => {
 			under?.abort();
+			stopWaiting?.();
 			const mine = (under = new AbortController());
 			try {
 				const data = await current(mine.signal);
@@ -54,6 +56,7 @@ export function useLoad<D>(
 				const failure =
 					error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" });
 				setState((last) => ({ ...(last.key === key ? last : { key }), failure }));
+				if (failure.outage) stopWaiting = afterSeen(OUTAGE_MS, () => void run());
 			}
 		};
 		const mine = throttled(
@@ -64,6 +67,7 @@ export function useLoad<D>(
 		mine.call();
 		return () => {
 			mine.stop();
+			stopWaiting?.();
 			under?.abort();
 		};
 	}, [key]);

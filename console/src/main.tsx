@@ -18,6 +18,8 @@ import "./styles/charts.css";
 import "./styles/jobs.css";
 import "./styles/values.css";
 import "./styles/pages.css";
+import "./styles/playground.css";
+import "./styles/settings.css";
 
 createRoot(document.querySelector("#root")!).render(
 	<StrictMode>

@@ -1,7 +1,8 @@
 /** Who is signed in (D31), and what the key may do. */
 import { createContext, use, useEffect, useState } from "react";
 import type { ReactNode } from "react";
-import { Failure, ask, whenSignedOut } from "./api.ts";
+import { Failure, OUTAGE_MS, ask, whenSignedOut } from "./api.ts";
+import { afterSeen } from "./clock.ts";
 import { INPUTS, forgetAll } from "./memory.ts";
 import { keepPageToken } from "./page-token.ts";
 import { SignIn, signInWith } from "./pages/sign-in.tsx";
@@ -23,15 +24,19 @@ export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 		// The sign-in page keeps the reason that it shows.
 		whenSignedOut(() => setState((was) => (was instanceof Failure ? was : "out")));
 		let latest = 0;
+		let stopWaiting: (() => void) | undefined;
 		const enter = (): void => {
 			const attempt = (latest += 1);
 			// A link may be opened while the question about the session is not answered yet.
 			const show = (next: Principal | "out" | Failure): void => {
 				if (attempt === latest) setState(next);
 			};
-			enterSession().then(show, (error: unknown) =>
-				show(error instanceof Failure && error.code !== "unauthorized" ? error : "out"),
-			);
+			enterSession().then(show, (error: unknown) => {
+				show(error instanceof Failure && error.code !== "unauthorized" ? error : "out");
+				// Until then a key can be entered, which may succeed first.
+				if (error instanceof Failure && error.outage)
+					stopWaiting = afterSeen(OUTAGE_MS, () => void (attempt === latest && enter()));
+			});
 		};
 		enter();
 		// A link pasted into an open console changes only what stands behind the `#`.
@@ -39,7 +44,10 @@ export function SessionGate({ children }: { children: ReactNode }): ReactNode {
 			if (linkIn(location.hash) !== undefined) enter();
 		};
 		addEventListener("hashchange", onHash);
-		return () => removeEventListener("hashchange", onHash);
+		return () => {
+			removeEventListener("hashchange", onHash);
+			stopWaiting?.();
+		};
 	}, []);
 
 	if (state === "asking")
@@ -94,11 +102,14 @@ export function useSession(): Session {
 }
 
 /** Whether the key may do that: `admin` everything, `write` also reading (D30). */
-export function useMay(scope: Scope): boolean {
-	const { scopes } = useSession().principal;
+export function mayDo({ scopes }: Principal, scope: Scope): boolean {
 	return (
 		scopes.includes("admin") ||
 		scopes.includes(scope) ||
 		(scope === "read" && scopes.includes("write"))
 	);
+}
+
+export function useMay(scope: Scope): boolean {
+	return mayDo(useSession().principal, scope);
 }

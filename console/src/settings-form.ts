@@ -2,56 +2,31 @@
  * The forms of an endpoint's settings as data: fields from the service's own schema, and what was
  * typed as a merge patch or as the launcher of a new endpoint (D27, D39).
  */
-import { wordsOf } from "./words.ts";
+import { kindOf, read, shown } from "./setting-kinds.ts";
+import type { Kind, Setting } from "./setting-kinds.ts";
+import { T } from "./text.ts";
 
-/** The part of a setting's schema that a form needs. */
-export interface Setting {
-	type?: string;
-	enum?: readonly string[];
-	minimum?: number;
-	maximum?: number;
-	maxLength?: number;
-	default?: unknown;
-	description?: string;
-	title?: string;
-	const?: unknown;
-	examples?: readonly unknown[];
-	items?: Setting;
-	oneOf?: readonly Setting[];
-	properties?: Readonly<Record<string, Setting>>;
-	required?: readonly string[];
-	writeOnly?: boolean;
-	"x-managed"?: boolean;
-	"x-unit"?: string;
+/** One field: `path` leads to the setting. */
+export interface FormField {
+	path: readonly string[];
+	setting: Setting;
+	kind: Kind;
+	/** The current value as text; empty: the default. */
+	value: string;
+	required: boolean;
 }
 
-/** A launcher, as the form of a new endpoint offers it. */
+/** Texts by the names of fields. */
+export type Typed = Readonly<Record<string, string>>;
+
+/** A launcher as the forms offer it. */
 export interface LauncherChoice {
 	type: string;
 	title: string;
 	description: string;
 	/** Sluice starts and stops the workers. */
 	managed: boolean;
-	/** The settings that the form asks for. */
-	fields: readonly LauncherField[];
-}
-
-export interface LauncherField {
-	name: string;
-	label: string;
-	hint: string | undefined;
-	placeholder: string | undefined;
-	required: boolean;
-	kind: "number" | "text" | "words" | "json";
-}
-
-/** One field: `path` leads to the setting. */
-export interface FormField {
-	path: readonly string[];
-	setting: Setting;
-	kind: "number" | "choice" | "text" | "json";
-	/** The current value as text. */
-	value: string;
+	schema: Setting;
 }
 
 interface OpenApi {
@@ -70,160 +45,147 @@ export function settingsIn(document: unknown): Readonly<Record<string, Setting>>
 	);
 }
 
-/** The launchers of the schema of `launcher`; settings with a `title` are fields. */
+/** Settings with forms of their own. */
+const OTHERS = ["env", "launcher", "limits"];
+
+/** Fields for all settings but those that have a form of their own, and secrets. */
+export function fieldsOf(
+	settings: Readonly<Record<string, Setting>>,
+	present: Readonly<Record<string, unknown>>,
+): FormField[] {
+	const names = Object.keys(settings).filter((name) => !OTHERS.includes(name));
+	return membersOf({ properties: pick(settings, names) }, present, []);
+}
+
+/** The launchers of the schema of `launcher`. */
 export function launchersIn(settings: Readonly<Record<string, Setting>>): LauncherChoice[] {
-	return (settings["launcher"]?.oneOf ?? []).map((branch) => {
-		const { type, ...others } = branch.properties ?? {};
+	return (settings["launcher"]?.oneOf ?? []).map((schema) => {
+		const type = schema.properties?.["type"];
 		return {
 			type: String(type?.const),
-			title: branch.title ?? String(type?.const),
+			title: schema.title ?? String(type?.const),
 			description: type?.description ?? "",
-			managed: branch["x-managed"] ?? true,
-			fields: Object.entries(others).flatMap(([name, setting]) =>
-				setting.title === undefined
-					? []
-					: [
-							{
-								name,
-								label: setting.title,
-								hint: setting.description,
-								placeholder: exampleOf(setting),
-								required: branch.required?.includes(name) ?? false,
-								kind: kindOf(setting),
-							},
-						],
-			),
+			managed: schema["x-managed"] ?? true,
+			schema,
 		};
 	});
 }
 
-function kindOf({ type, items }: Setting): LauncherField["kind"] {
-	if (type === "integer" || type === "number") return "number";
-	if (type === "string") return "text";
-	return type === "array" && items?.type === "string" ? "words" : "json";
-}
-
-function exampleOf({ examples: [first] = [] }: Setting): string | undefined {
-	return Array.isArray(first) ? first.join(" ") : first === undefined ? undefined : plain(first);
-}
-
-/** What was typed, as the `launcher` of an endpoint; the service checks it. */
-export function launcherFrom(
-	{ type, fields }: LauncherChoice,
-	typed: Readonly<Record<string, string>>,
-): Record<string, unknown> {
-	const given = fields.flatMap(({ name, required, kind }) => {
-		const text = typed[name] ?? "";
-		if (text === "" && !required) return [];
-		const value =
-			kind === "words" ? wordsOf(text) : kind === "text" ? text : (parsed(text)?.value ?? text);
-		return [[name, value] as const];
-	});
-	return { type, ...Object.fromEntries(given) };
-}
-
-/** Fields for all settings but those that have a form of their own: `env`, and secrets. */
-export function fieldsOf(
-	settings: Readonly<Record<string, Setting>>,
+/** Fields of a launcher's settings; `present`: the launcher now, if it is of this type. */
+export function launcherFields(
+	{ schema }: LauncherChoice,
 	present: Readonly<Record<string, unknown>>,
-	before: readonly string[] = [],
 ): FormField[] {
-	return Object.entries(settings).flatMap(([name, setting]) => {
+	const { type: _, ...properties } = schema.properties ?? {};
+	return membersOf({ ...schema, properties }, present, ["launcher"]);
+}
+
+/** Fields of the limits: the table of operations, and single numbers. */
+export function limitFields(setting: Setting | undefined, present: unknown): FormField[] {
+	const table = setting?.oneOf?.find(({ type }) => type === "object") ?? {};
+	return membersOf(table, isObject(present) ? present : {}, ["limits"]);
+}
+
+/** One field for each setting, also of the members of objects whose members are known. */
+function membersOf(
+	{ properties = {}, required = [] }: Setting,
+	present: Readonly<Record<string, unknown>>,
+	before: readonly string[],
+): FormField[] {
+	return Object.entries(properties).flatMap(([name, setting]) => {
+		if (setting.writeOnly) return [];
 		const path = [...before, name];
-		if (setting.writeOnly || path.join(".") === "env") return [];
 		const value = present[name];
-		const members = setting.properties;
-		if (members && Object.values(members).every(({ type }) => type === "integer"))
-			return fieldsOf(members, (value ?? {}) as Record<string, unknown>, path);
-		const kind =
-			setting.type === "integer" || setting.type === "number"
-				? "number"
-				: setting.enum
-					? "choice"
-					: setting.type === "string"
-						? "text"
-						: "json";
+		if (setting.type === "object" && setting.properties)
+			return membersOf(setting, isObject(value) ? value : {}, path);
+		const kind = kindOf(name, setting);
 		return [
 			{
 				path,
 				setting,
 				kind,
-				value: kind === "json" ? JSON.stringify(value ?? null, null, 2) : plain(value),
+				value: shown(kind, setting, value),
+				required: required.includes(name),
 			},
 		];
 	});
 }
 
-/** A value as text; empty if there is none. */
-export function plain(value: unknown): string {
-	return typeof value === "string"
-		? value
-		: value === undefined || value === null
-			? ""
-			: JSON.stringify(value);
+function pick(
+	settings: Readonly<Record<string, Setting>>,
+	names: readonly string[],
+): Record<string, Setting> {
+	return Object.fromEntries(names.map((name) => [name, settings[name]!]));
 }
 
 export const nameOf = ({ path }: FormField): string => path.join(".");
 
-/** What is wrong with a text before it is sent; the service checks it too. */
-export function faultIn(
-	{ kind, setting: { minimum, maximum, maxLength } }: FormField,
-	text: string,
-	words: {
-		whole: string;
-		json: string;
-		bounds: (low?: number, high?: number) => string;
-		long: (most: number) => string;
-	},
-): string | undefined {
-	if (kind === "text")
-		return maxLength !== undefined && Array.from(text).length > maxLength
-			? words.long(maxLength)
-			: undefined;
-	if (kind === "json")
-		return parsed(text) === undefined && text.trim() !== "" ? words.json : undefined;
-	if (kind === "choice" || text.trim() === "") return undefined;
-	const value = Number(text);
-	if (!Number.isSafeInteger(value)) return words.whole;
-	return value < (minimum ?? -Infinity) || value > (maximum ?? Infinity)
-		? words.bounds(minimum, maximum)
-		: undefined;
+/** The default as the field would show it; undefined if there is none to show. */
+export function defaultOf({ kind, setting }: FormField): string | undefined {
+	return setting.default === undefined || kind === "json"
+		? undefined
+		: shown(kind, setting, setting.default);
 }
 
-function parsed(text: string): { value: unknown } | undefined {
-	try {
-		return { value: JSON.parse(text) };
-	} catch {
-		return undefined;
-	}
+/** What is wrong with a text before it is sent; the service checks it too. */
+export function faultIn(field: FormField, text: string): string | undefined {
+	if (text.trim() === "") return field.required ? missing(field) : undefined;
+	const found = read(field.kind, field.setting, text);
+	return "fault" in found ? found.fault : undefined;
+}
+
+function missing({ kind, setting }: FormField): string {
+	const [example] = setting.examples ?? [];
+	return T.settings.faults.required(example === undefined ? "" : shown(kind, setting, example));
+}
+
+/** Whether a text changes the setting. */
+export function isChanged(field: FormField, typed: Typed): boolean {
+	const text = typed[nameOf(field)];
+	return text !== undefined && text.trim() !== field.value;
 }
 
 /** The merge patch of the changed fields; an empty field restores the default. */
-export function patchOf(
-	fields: readonly FormField[],
-	typed: Readonly<Record<string, string>>,
-): Record<string, unknown> {
-	const patch: Record<string, unknown> = {};
-	for (const field of fields) {
-		const text = typed[nameOf(field)];
-		if (text === undefined || text === field.value) continue;
-		const value =
-			text.trim() === ""
-				? null
-				: field.kind === "number"
-					? Number(text)
-					: field.kind === "json"
-						? replacing(JSON.parse(field.value), parsed(text)?.value)
-						: text;
-		const [first, second] = field.path;
-		if (second === undefined) patch[first!] = value;
-		else patch[first!] = { ...(patch[first!] as object | undefined), [second]: value };
-	}
+export function patchOf(fields: readonly FormField[], typed: Typed): Record<string, unknown> {
+	const patch = {};
+	for (const field of fields)
+		if (isChanged(field, typed)) {
+			const text = typed[nameOf(field)]!;
+			const value = text.trim() === "" ? null : valueOf(field, text);
+			const isTree = field.kind === "json" || field.kind === "map";
+			const before = isTree && field.value !== "" ? valueOf(field, field.value) : undefined;
+			put(patch, field.path, replacing(before, value));
+		}
 	return patch;
 }
 
+/** What was typed for a launcher, as the `launcher` of an endpoint; the service checks it. */
+export function launcherFrom(
+	launcher: LauncherChoice,
+	fields: readonly FormField[],
+	typed: Typed,
+): Record<string, unknown> {
+	const made: { launcher: Record<string, unknown> } = { launcher: { type: launcher.type } };
+	for (const field of fields) {
+		const text = typed[nameOf(field)] ?? field.value;
+		if (text.trim() !== "") put(made, field.path, valueOf(field, text));
+	}
+	return made.launcher;
+}
+
+function valueOf({ kind, setting }: FormField, text: string): unknown {
+	const found = read(kind, setting, text);
+	return "value" in found ? found.value : text;
+}
+
+function put(tree: object, [name, ...rest]: readonly string[], value: unknown): void {
+	const members = tree as Record<string, unknown>;
+	if (rest.length === 0) members[name!] = value;
+	else put((members[name!] ??= {}) as object, rest, value);
+}
+
 /** An object that replaces another in a merge patch: removed members must be sent as null. */
-function replacing(before: unknown, after: unknown): unknown {
+export function replacing(before: unknown, after: unknown): unknown {
 	if (!isObject(before) || !isObject(after)) return after;
 	const removed = Object.keys(before).filter((name) => !(name in after));
 	return {

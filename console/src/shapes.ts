@@ -8,7 +8,7 @@ export type { Key, NewKey } from "../../src/api/keys.ts";
 export type { ConsoleSession } from "../../src/api/sessions.ts";
 export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../src/api/metrics.ts";
 export type { AuditEntry } from "../../src/api/audit.ts";
-export type { Delivery, Receiver } from "../../src/api/webhooks.ts";
+export type { Delivery, DeliveryDetail, Receiver } from "../../src/api/webhooks.ts";
 export type {
 	EndedWorker,
 	FoundLine,

@@ -61,6 +61,40 @@ for await (const chunk of endpoint.stream(id)) console.log(chunk);
 console.log(await endpoint.status(id));`,
 	},
 	{
+		id: "go",
+		name: "Go",
+		about: T.connect.go,
+		text: ({ base, id }: Place): string => `package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+)
+
+func main() {
+	body := strings.NewReader(\`{"input": {"prompt": "hello"}}\`)
+	request, err := http.NewRequest("POST", "${base}/v2/${id}/runsync", body)
+	if err != nil {
+		panic(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("SLUICE_API_KEY"))
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		panic(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(response.Status, string(answer))
+}`,
+	},
+	{
 		id: "openai",
 		name: "OpenAI",
 		about: T.connect.openai,

@@ -8,6 +8,7 @@ import { to } from "./router.ts";
 import { SNIPPETS } from "./snippets.ts";
 import { textIn } from "./stream-text.ts";
 import { T } from "./text.ts";
+import { WORKER_SNIPPETS, isLoopback } from "./worker-snippets.ts";
 
 const ID = "01a1ff13-c2e4-775d-a489-6fd9c3e8ce72";
 
@@ -86,6 +87,26 @@ describe("texts of the console", () => {
 			expect(code).toContain("thumbnail");
 			expect(code).toContain("SLUICE_API_KEY");
 		}
+	});
+
+	it("lines for workers hold what each needs, with `$ID` for the SDK to replace", () => {
+		const env = { RUNPOD_WEBHOOK_GET_JOB: "http://h/take/$ID", RUNPOD_AI_API_KEY: "it's" };
+		const place = { endpoint: "My_model", env, image: "a:1", loopback: true };
+		const [docker, compose, shell, kubernetes] = WORKER_SNIPPETS.map(({ text }) => text(place));
+		expect(docker).toContain(
+			[
+				"docker run --rm --network host",
+				"-e 'RUNPOD_WEBHOOK_GET_JOB=http://h/take/$ID'",
+				"-e 'RUNPOD_AI_API_KEY=it'\\''s' \\",
+			].join(" \\\n  "),
+		);
+		expect(compose).toContain('RUNPOD_WEBHOOK_GET_JOB: "http://h/take/$$ID"');
+		expect(shell).toContain(`export RUNPOD_AI_API_KEY='it'\\''s'\n`);
+		expect(kubernetes).toContain('  RUNPOD_WEBHOOK_GET_JOB: "http://h/take/$ID"');
+		expect(kubernetes).toContain("  name: my-model-worker\n");
+		expect(
+			["http://127.0.0.1:1", "http://[::1]", "https://a.example", "x"].map(isLoopback),
+		).toEqual([true, true, false, false]);
 	});
 
 	it("D42: every audited operation has a name", () => {

@@ -13,9 +13,11 @@ export interface Scene {
 	pictures: string;
 	/** A worker with a log. */
 	worker: string;
-	/** What is typed to be tried. */
-	chat: string;
+	/** What is asked in a chat. */
+	question: string;
 }
+
+const QUESTION = "Tell me of the harbour in the morning.";
 
 const HARBOUR = {
 	openai_route: "/v1/chat/completions",
@@ -24,7 +26,7 @@ const HARBOUR = {
 		stream: true,
 		seed: 5,
 		max_tokens: 90,
-		messages: [{ role: "user", content: "Tell me of the harbour in the morning." }],
+		messages: [{ role: "user", content: QUESTION }],
 	},
 };
 
@@ -123,5 +125,5 @@ export async function play({ url, key }: { url: string; key: string }): Promise<
 	await call("POST", "/v1/endpoints/ocr/pause");
 	for (let left = 0; left < 7; left += 1) await run("ocr", { image: picture("receipt.jpg") });
 	const { workers } = await call("GET", "/v1/endpoints/thumbnail/workers");
-	return { pictures, worker: workers[0].id, chat: JSON.stringify(HARBOUR, null, 2) };
+	return { pictures, worker: workers[0].id, question: QUESTION };
 }

@@ -39,6 +39,30 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 			expect((await call(here.service.url, "/v2/ep/health", { key: each })).status).toBe(200);
 	});
 
+	it("D30: a key is created for a use; for workers the page leads to their tokens", async () => {
+		const page = await here.open({ at: "#/keys" });
+		await press(page, T.keys.create);
+		const dialog = page.getByRole("dialog");
+		await dialog.getByLabel(T.keys.name, { exact: true }).fill("dashboard");
+		await dialog.getByRole("radio", { name: T.keys.presets.client.name }).press("ArrowDown");
+		await dialog.getByRole("radio", { name: T.keys.presets.reader.name, checked: true }).waitFor();
+		await dialog.getByLabel("Ep", { exact: true }).check({ force: true });
+		await press(page, T.keys.create);
+		await dialog.getByText(T.keys.once).waitFor();
+		await press(page, T.keys.kept);
+		const { keys } = (await call(here.service.url, "/v1/keys")).json;
+		expect(keys.find(({ name }: { name: string }) => name === "dashboard")).toMatchObject({
+			scopes: ["read"],
+			endpoints: ["ep"],
+		});
+		await rowOf(page, "dashboard").waitFor();
+		await press(page, T.keys.create);
+		await dialog.getByText(T.keys.presets.worker.means).click();
+		expect(await dialog.getByRole("button", { name: T.keys.create }).isDisabled()).toBe(true);
+		await dialog.getByRole("link", { name: "Ep" }).click();
+		await page.getByText(T.connect.workers).first().waitFor();
+	});
+
 	it("D31: a session is ended here and its browser has to sign in; one's own is not offered", async () => {
 		const { key } = await here.key(["write"]);
 		const other = await here.open({ key, at: "#/endpoints/ep/requests", forgive: REFUSED });

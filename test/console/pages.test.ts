@@ -10,12 +10,16 @@ import { T } from "../../console/src/text.ts";
 import { KEY, call } from "../support/service.ts";
 import { pathProxy } from "../support/path-proxy.ts";
 import type { PathProxy } from "../support/path-proxy.ts";
+import { tour } from "./page-tour.ts";
+import type { Made } from "./page-tour.ts";
 import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
 	endpoints: (place) => ({
 		work: place.stage({ name: "Works" }),
 		waiting: { name: "Waits" },
+		// Its newest job decides how it is tried: that of others is JSON.
+		talk: place.stage(),
 		broken: {
 			launcher: {
 				type: "process",
@@ -36,8 +40,7 @@ const here = site({
 	},
 });
 
-/** Ids of what the pages show. */
-const made = { good: "", bad: "", waits: "", runs: "", crashes: "", worker: "" };
+const made: Made = { good: "", bad: "", waits: "", runs: "", crashes: "", worker: "" };
 
 beforeAll(async () => {
 	if (noBrowser !== undefined) return;
@@ -68,127 +71,6 @@ beforeAll(async () => {
 	made.worker = (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id;
 });
 
-/** Each page: its address, what shows that it is loaded, and what is to be opened on it first. */
-const PAGES: readonly {
-	name: string;
-	at: () => string;
-	ready: () => string;
-	before?: (page: Page) => Promise<void>;
-	after?: (page: Page) => Promise<void>;
-}[] = [
-	{ name: "overview", at: () => "#/overview", ready: () => T.health.attention },
-	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
-	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
-	{
-		name: "job that completed",
-		at: () => `#/endpoints/work/requests/${made.good}`,
-		ready: () => "another line",
-		before: (page) => page.locator("summary", { hasText: T.job.stream }).click(),
-	},
-	{
-		name: "job that failed",
-		at: () => `#/endpoints/work/requests/${made.bad}`,
-		ready: () => "a line",
-	},
-	{
-		name: "job that runs",
-		at: () => `#/endpoints/work/requests/${made.runs}`,
-		ready: () => "a third line",
-	},
-	{
-		name: "job that waits",
-		at: () => `#/endpoints/waiting/requests/${made.waits}`,
-		ready: () => T.job.waits,
-	},
-	{
-		name: "job whose workers crash",
-		at: () => `#/endpoints/broken/requests/${made.crashes}`,
-		ready: () => "the last line",
-	},
-	{
-		name: "workers that have ended",
-		at: () => "#/endpoints/broken/workers",
-		ready: () => T.ended.lines,
-		before: (page) => page.getByText(T.ended.lines).first().click(),
-	},
-	{
-		name: "try it",
-		at: () => "#/endpoints/work/try",
-		ready: () => T.try.nothing,
-		before: (page) => press(page, T.try.options),
-	},
-	{
-		name: "workers of an endpoint",
-		at: () => `#/endpoints/work/workers/${made.worker}`,
-		ready: () => "a third line",
-	},
-	{ name: "no workers", at: () => "#/endpoints/waiting/workers", ready: () => T.workers.attach },
-	{ name: "connect", at: () => "#/endpoints/work/connect", ready: () => "runsync" },
-	{ name: "settings", at: () => "#/endpoints/work/settings", ready: () => T.settings.delete },
-	{ name: "workers", at: () => "#/workers", ready: () => made.worker },
-	{ name: "hosts", at: () => "#/hosts", ready: () => "NVIDIA L4" },
-	{
-		name: "drain a host",
-		at: () => "#/hosts",
-		ready: () => "NVIDIA L4",
-		before: (page) => press(page, `${T.hosts.drain} rig1`),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{ name: "webhooks", at: () => "#/webhooks", ready: () => T.webhooks.redeliver },
-	{ name: "keys", at: () => "#/keys", ready: () => T.keys.never },
-	{ name: "audit", at: () => "#/audit", ready: () => T.audit.ok },
-	{
-		name: "rotate a key",
-		at: () => "#/keys",
-		ready: () => T.sessions.current,
-		before: (page) => press(page, T.keys.rotate),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{
-		name: "end a session",
-		at: () => "#/keys",
-		ready: () => T.sessions.current,
-		before: (page) => press(page, T.sessions.endOthers),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{ name: "no such page", at: () => "#/nowhere", ready: () => T.noPage },
-	{
-		name: "search",
-		at: () => "#/overview",
-		ready: () => "Works",
-		before: (page) => page.keyboard.press("/"),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{
-		name: "a question",
-		at: () => "#/endpoints/waiting/charts",
-		ready: () => T.charts.coldStarts,
-		before: (page) => press(page, T.endpoint.purge),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{
-		name: "new key",
-		at: () => "#/keys",
-		ready: () => T.keys.never,
-		before: (page) => press(page, T.keys.create),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{
-		name: "new endpoint",
-		at: () => "#/overview",
-		ready: () => T.overview.spark,
-		before: (page) => press(page, T.newEndpoint.open),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-	{
-		name: "bulk cancel",
-		at: () => "#/endpoints/waiting/requests",
-		ready: () => tail(made.waits),
-		before: (page) => press(page, T.bulk.cancel.open),
-		after: (page) => page.keyboard.press("Escape"),
-	},
-];
-
 /** Rules of axe about colours. */
 const OF_COLOURS = ["color-contrast", "link-in-text-block"];
 
@@ -196,13 +78,13 @@ const OF_COLOURS = ["color-contrast", "link-in-text-block"];
 async function barriers(page: Page, only?: readonly string[]): Promise<string[]> {
 	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
 	// The list under the search field is walked and scrolled by the arrow keys of the field, which
-	// keeps the focus.
+	// keeps the focus. Announcements of buttons that wait are removed seconds after they were read.
 	const options = {
 		resultTypes: ["violations"],
 		...(only === undefined ? {} : { runOnly: only }),
 	};
 	const { violations } = (await page.evaluate(
-		`axe.run({ exclude: ['.palette-list'] }, ${JSON.stringify(options)})`,
+		`axe.run({ exclude: ['.palette-list', '[data-live-announcer]'] }, ${JSON.stringify(options)})`,
 	)) as AxeResults;
 	return violations.flatMap(({ id, nodes }) =>
 		nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
@@ -231,7 +113,7 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		const show = (colorScheme: "light" | "dark"): Promise<void> =>
 			page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
 		const found: Record<string, string[]> = {};
-		for (const { name, at, ready, before, after } of PAGES) {
+		for (const { name, at, ready, before, after } of tour(made)) {
 			await show("light");
 			await goTo(page, at());
 			await page.locator("main").getByText(ready(), { exact: false }).first().waitFor();

@@ -145,6 +145,13 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			T.again,
 			T.webhooks.endpoint,
 			"Hide suggestions",
+			T.first.hide,
+			T.charts.earlier,
+			T.charts.zoomIn,
+			T.requests.columns,
+			T.compare.open,
+			T.settings.copies.yaml,
+			T.webhooks.open,
 		].map(String);
 		for (const [hash, ready] of [
 			["#/overview", "Works"],
@@ -183,7 +190,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			expect(
 				await page
 					.locator(
-						"main input:enabled:not([type=search]):not([type=datetime-local]), main textarea:enabled",
+						"main input:enabled:not([type=search], [type=datetime-local], [type=checkbox]), main textarea:enabled",
 					)
 					.count(),
 				hash,

@@ -1,44 +1,30 @@
-/** Calling an endpoint from one's own code: snippets that hold its address. */
-import { useState } from "react";
+/** Calling an endpoint from one's own code, and attaching workers: snippets that hold its address. */
 import type { ReactNode } from "react";
-import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { BASE } from "../api.ts";
-import { recall, remember } from "../memory.ts";
-import { CodeBlock } from "../parts/copy.tsx";
+import { CodeTabs } from "../parts/code-tabs.tsx";
+import { useMay } from "../session.tsx";
+import type { Endpoint } from "../shapes.ts";
 import { SNIPPETS } from "../snippets.ts";
 import { T } from "../text.ts";
+import { ConnectWorkers } from "./connect-workers.tsx";
 
-const KEY = "snippet";
-
-export function ConnectPage({ id }: { id: string }): ReactNode {
-	const [chosen, setChosen] = useState(
-		() => SNIPPETS.find((snippet) => snippet.id === recall(KEY))?.id ?? SNIPPETS[0].id,
-	);
+export function ConnectPage({ endpoint: { id, launcher } }: { endpoint: Endpoint }): ReactNode {
+	const admin = useMay("admin");
 	const base = BASE.replace(/\/$/, "");
 	return (
-		<section className="card connect">
-			<Tabs
-				selectedKey={chosen}
-				onSelectionChange={(key) => {
-					setChosen(key as typeof chosen);
-					remember(KEY, key);
-				}}
-			>
-				<TabList className="segments" aria-label={T.tabs.connect}>
-					{SNIPPETS.map((snippet) => (
-						<Tab key={snippet.id} id={snippet.id} className="segment">
-							{snippet.name}
-						</Tab>
-					))}
-				</TabList>
-				{SNIPPETS.map((snippet) => (
-					<TabPanel key={snippet.id} id={snippet.id} className="stack panel">
-						<p className="hint">{snippet.about}</p>
-						<CodeBlock text={snippet.text({ base, id })} name={snippet.name} />
-					</TabPanel>
-				))}
-			</Tabs>
-			<p className="hint">{T.connect.key}</p>
-		</section>
+		<>
+			<section className="card connect">
+				<h2>{T.connect.clients}</h2>
+				<CodeTabs
+					name={T.connect.clients}
+					memory="snippet"
+					tabs={SNIPPETS.map((snippet) => ({ ...snippet, text: snippet.text({ base, id }) }))}
+				/>
+				<p className="hint">{T.connect.key}</p>
+			</section>
+			{admin ? (
+				<ConnectWorkers endpoint={id} base={base} external={launcher.type === "external"} />
+			) : null}
+		</>
 	);
 }

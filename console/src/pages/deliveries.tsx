@@ -1,4 +1,5 @@
 /** Webhook deliveries: a list with their tries, and resending one. */
+import { useState } from "react";
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
 import { ask, search } from "../api.ts";
@@ -14,6 +15,7 @@ import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Delivery, Page } from "../shapes.ts";
 import { T } from "../text.ts";
+import { DeliveryDialog } from "./delivery-dialog.tsx";
 
 const COLUMNS: readonly Column<Delivery>[] = [
 	{
@@ -48,19 +50,35 @@ export function DeliveryTable({
 	reload: () => void;
 }): ReactNode {
 	const write = useMay("write");
+	const [opened, setOpened] = useState<string | undefined>(undefined);
+	const open = deliveries.find(({ id }) => id === opened);
 	const act: Column<Delivery> = {
 		name: T.webhooks.redeliver,
 		silent: true,
 		end: true,
-		cell: (delivery) => <Redeliver delivery={delivery} reload={reload} />,
+		cell: (delivery) => (
+			<span className="actions end">
+				<Button look="quiet" onPress={() => setOpened(delivery.id)}>
+					{T.webhooks.open}
+				</Button>
+				{write ? <Redeliver delivery={delivery} reload={reload} /> : null}
+			</span>
+		),
 	};
 	return (
-		<Table
-			label={T.pages.webhooks}
-			columns={write ? [...COLUMNS, act] : COLUMNS}
-			rows={deliveries}
-			id={({ id }) => id}
-		/>
+		<>
+			<Table
+				label={T.pages.webhooks}
+				columns={[...COLUMNS, act]}
+				rows={deliveries}
+				id={({ id }) => id}
+				leads={({ id }) =>
+					() =>
+						setOpened(id)
+					}
+			/>
+			{open ? <DeliveryDialog delivery={open} close={() => setOpened(undefined)} /> : null}
+		</>
 	);
 }
 

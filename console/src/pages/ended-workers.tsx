@@ -1,6 +1,7 @@
 /** Workers that have ended: when, how, and what they wrote last. */
 import type { ReactNode } from "react";
-import { duration } from "../format.ts";
+import { useNow } from "../clock.ts";
+import { duration, number } from "../format.ts";
 import { LastLines } from "../parts/crash.tsx";
 import { Badge } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
@@ -71,6 +72,7 @@ export function EndedWorkers({
 		<section className="card flush">
 			<header className="section-head inset">
 				<h2>{T.ended.title}</h2>
+				<LastDay rows={rows} />
 			</header>
 			<Table
 				label={T.ended.title}
@@ -80,6 +82,16 @@ export function EndedWorkers({
 			/>
 		</section>
 	);
+}
+
+const DAY_MS = 86_400_000;
+
+/** How often workers were replaced. */
+function LastDay({ rows }: { rows: readonly EndedRow[] }): ReactNode {
+	const from = useNow(DAY_MS / 1440) - DAY_MS;
+	const recent = rows.filter(({ endedAt }) => new Date(endedAt).getTime() >= from);
+	const crashed = recent.filter(({ code }) => code !== undefined);
+	return <p className="muted">{T.ended.lastDay(number(recent.length), crashed.length)}</p>;
 }
 
 function How({ endpoint, ...worker }: EndedRow): ReactNode {

@@ -4,13 +4,10 @@ import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
 import { ask, ofEndpoint } from "../api.ts";
 import { useFeed, useOverview } from "../feed.ts";
-import { count, number } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
-import { Confirm } from "../parts/dialog.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
-import { toast } from "../parts/toast.tsx";
 import { to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Endpoint } from "../shapes.ts";
@@ -20,9 +17,10 @@ import { ComparePage } from "./compare.tsx";
 import { ConnectPage } from "./connect.tsx";
 import { ENDPOINT_PAGES } from "../page-list.ts";
 import { JobPage } from "./job.tsx";
+import { PurgeQueue } from "./purge-queue.tsx";
 import { RequestsPage } from "./requests.tsx";
-import { SettingsPage } from "./settings.tsx";
-import { TryPage } from "./try.tsx";
+import { SettingsPage } from "./settings/page.tsx";
+import { TryPage } from "./try/page.tsx";
 import { WorkersPage } from "./workers.tsx";
 
 export default function EndpointPage({
@@ -44,12 +42,13 @@ export default function EndpointPage({
 	const [tab = "charts", rest] = path;
 	const other = usePlace().query.get("with");
 	const tabs = useRef<HTMLElement>(null);
+	const loaded = endpoint !== undefined;
 	useEffect(() => {
 		// Newer browsers answer a promise, which is no way to end an effect.
 		tabs.current
 			?.querySelector("[aria-current]")
 			?.scrollIntoView({ block: "nearest", inline: "nearest" });
-	}, [tab, endpoint]);
+	}, [tab, loaded]);
 	if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
 	if (!endpoint) return <Loading />;
 	return (
@@ -86,7 +85,7 @@ export default function EndpointPage({
 			{tab === "workers" ? (
 				<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
 			) : null}
-			{tab === "connect" ? <ConnectPage id={id} /> : null}
+			{tab === "connect" ? <ConnectPage endpoint={endpoint} /> : null}
 			{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} /> : null}
 		</>
 	);
@@ -117,12 +116,6 @@ function Head({
 		)
 			reload();
 	};
-	const purge = async (): Promise<void> => {
-		const { removed } = await ask<{ removed: number }>(`v2/${encodeURIComponent(id)}/purge-queue`, {
-			method: "POST",
-		});
-		toast({ text: T.endpoint.purged(number(removed)) });
-	};
 	return (
 		<header className="page-head">
 			<div className="page-title">
@@ -144,15 +137,7 @@ function Head({
 				) : null}
 			</div>
 			{purging ? (
-				<Confirm
-					title={T.endpoint.purgeTitle}
-					act={T.endpoint.purge}
-					danger
-					doing={purge}
-					close={() => setPurging(false)}
-				>
-					<p>{T.endpoint.purgeText(count(waiting), name)}</p>
-				</Confirm>
+				<PurgeQueue id={id} name={name} waiting={waiting} close={() => setPurging(false)} />
 			) : null}
 		</header>
 	);

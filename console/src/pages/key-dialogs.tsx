@@ -8,12 +8,20 @@ import { moment } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Checkbox, Select, TextField } from "../parts/field.tsx";
+import { Checkbox, Choices, Select, TextField } from "../parts/field.tsx";
 import { Refusal } from "../parts/notice.tsx";
+import { to } from "../router.ts";
 import type { Key, NewKey, Scope } from "../shapes.ts";
 import { T } from "../text.ts";
 
-const SCOPES: readonly Scope[] = ["read", "write", "admin"];
+/** What keys are made for, with the scope that this takes: each contains those before. */
+const PRESETS = {
+	client: "write",
+	reader: "read",
+	admin: "admin",
+	worker: undefined,
+} as const satisfies Readonly<Record<string, Scope | undefined>>;
+type Preset = keyof typeof PRESETS;
 
 const DAY_MS = 86_400_000;
 
@@ -71,7 +79,8 @@ function useNewKey(): {
 export function CreateKey({ close }: { close: () => void }): ReactNode {
 	const { endpoints = [] } = useFeed();
 	const [name, setName] = useState("");
-	const [scopes, setScopes] = useState<readonly Scope[]>(["write"]);
+	const [preset, setPreset] = useState<Preset>("client");
+	const scope = PRESETS[preset];
 	const [only, setOnly] = useState<readonly string[]>([]);
 	const [days, setDays] = useState("");
 	const { made, failure, busy, make } = useNewKey();
@@ -86,8 +95,8 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 					event.preventDefault();
 					void make("v1/keys", {
 						name: name.trim(),
-						scopes,
-						...(only.length > 0 && !scopes.includes("admin") ? { endpoints: only } : {}),
+						scopes: [scope],
+						...(only.length > 0 && scope !== "admin" ? { endpoints: only } : {}),
 						...(days === "" ? {} : { expiresAt: inDays(Number(days)) }),
 					});
 				}}
@@ -100,19 +109,25 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 					autoFocus
 					fault={failure?.details.find(({ field }) => field === "name")?.message}
 				/>
-				<fieldset className="choices">
-					<legend>{T.keys.scopes}</legend>
-					{SCOPES.map((scope) => (
-						<Checkbox
-							key={scope}
-							checked={scopes.includes(scope)}
-							onChange={(on) => setScopes(toggle(scopes, scope, on))}
-						>
-							<b>{scope}</b> <span className="muted">{T.keys.means[scope]}</span>
-						</Checkbox>
-					))}
-				</fieldset>
-				{scopes.includes("admin") ? null : (
+				<Choices
+					label={T.keys.use}
+					value={preset}
+					onChange={(id) => setPreset(id as Preset)}
+					choices={Object.entries(T.keys.presets).map(([id, text]) => ({ id, ...text }))}
+				/>
+				{preset === "worker" ? (
+					<div>
+						<p>{T.keys.workerNext}</p>
+						<ul className="links">
+							{endpoints.map(({ id, name: shown }) => (
+								<li key={id}>
+									<a href={to(["endpoints", id, "connect"])}>{shown}</a>
+								</li>
+							))}
+						</ul>
+					</div>
+				) : null}
+				{scope === undefined || scope === "admin" ? null : (
 					<fieldset className="choices">
 						<legend>{T.keys.only}</legend>
 						{endpoints.map(({ id, name: shown }) => (
@@ -136,7 +151,7 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 					<Button
 						look="main"
 						busy={busy}
-						disabled={name.trim() === "" || scopes.length === 0 || !/^\d{0,4}$/.test(days)}
+						disabled={name.trim() === "" || scope === undefined || !/^\d{0,4}$/.test(days)}
 					>
 						{T.keys.create}
 					</Button>

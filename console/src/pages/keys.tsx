@@ -10,6 +10,7 @@ import { Badge } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
+import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Key } from "../shapes.ts";
 import { T } from "../text.ts";
@@ -18,7 +19,9 @@ import { Sessions } from "./sessions.tsx";
 
 export default function KeysPage(): ReactNode {
 	const admin = useMay("admin");
-	const [making, setMaking] = useState(false);
+	// The palette opens the dialog by the address.
+	const making = usePlace().query.has("new");
+	const setMaking = (on: boolean): void => go(to(["keys"], on ? { new: "1" } : {}), true);
 	const [rotating, setRotating] = useState<Key | undefined>(undefined);
 	const [revoking, setRevoking] = useState<Key | undefined>(undefined);
 	const {

@@ -2,19 +2,28 @@
  * Creating an endpoint: its id, and how it gets workers. Launchers and their fields are those of the
  * service's schema; everything else has its default and can be changed in the settings.
  */
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { Failure, ask } from "../api.ts";
+import { useFocusFault } from "../focus-fault.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Select, TextField } from "../parts/field.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { go, to } from "../router.ts";
-import { launcherFrom, launchersIn, settingsIn } from "../settings-form.ts";
-import type { LauncherChoice } from "../settings-form.ts";
+import {
+	faultIn,
+	launcherFields,
+	launcherFrom,
+	launchersIn,
+	nameOf,
+	settingsIn,
+} from "../settings-form.ts";
+import type { LauncherChoice, Typed } from "../settings-form.ts";
 import type { Endpoint } from "../shapes.ts";
 import { T } from "../text.ts";
+import { LauncherFields } from "./settings/launcher-fields.tsx";
 
 export function NewEndpoint({ close }: { close: () => void }): ReactNode {
 	const { data: launchers, failure } = useLoad("openapi", async (signal) =>
@@ -38,29 +47,39 @@ function Form({
 	const [id, setId] = useState("");
 	const [name, setName] = useState("");
 	const [type, setType] = useState(launchers[0]!.type);
-	/** Texts of the launcher's fields by name; a command stays when another launcher is chosen. */
-	const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+	/** Texts by the names of fields; a command stays when another launcher is chosen. */
+	const [typed, setTyped] = useState<Typed>({});
 	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const [tries, setTries] = useState(0);
 	const [busy, setBusy] = useState(false);
+	const form = useRef<HTMLFormElement>(null);
+	useFocusFault(form, failure ?? (tries || undefined));
 	const launcher = launchers.find((each) => each.type === type)!;
-	const fault = (field: string): string | undefined =>
-		failure?.details.find((each) => each.field === field || each.field.startsWith(`${field}[`))
-			?.message;
+	const fields = launcherFields(launcher, {});
+	const faults = new Map(
+		fields.map((field) => [nameOf(field), faultIn(field, typed[nameOf(field)] ?? "")]),
+	);
+	const faultOf = (name: string): string | undefined =>
+		failure?.faultOf(name) ??
+		(tries > 0 || typed[name] !== undefined ? faults.get(name) : undefined);
+	const unshown = failure?.beyond(["id", "name", "launcher.type", ...fields.map(nameOf)]);
 
 	const make = async (): Promise<void> => {
-		setBusy(true);
+		setTries(tries + 1);
 		setFailure(undefined);
+		if ([...faults.values()].some((fault) => fault !== undefined)) return;
+		setBusy(true);
 		try {
 			const made = await ask<Endpoint>("v1/endpoints", {
 				method: "POST",
 				body: {
 					...(id === "" ? {} : { id }),
 					...(name === "" ? {} : { name }),
-					launcher: launcherFrom(launcher, typed),
+					launcher: launcherFrom(launcher, fields, typed),
 				},
 			});
 			close();
-			go(to(["endpoints", made.id, launcher.managed ? "try" : "workers"]));
+			go(to(["endpoints", made.id, launcher.managed ? "try" : "connect"]));
 		} catch (error) {
 			if (!(error instanceof Failure)) throw error;
 			setFailure(error);
@@ -70,6 +89,7 @@ function Form({
 
 	return (
 		<form
+			ref={form}
 			className="stack"
 			onSubmit={(event) => {
 				event.preventDefault();
@@ -83,14 +103,14 @@ function Form({
 				hint={T.newEndpoint.idHint}
 				mono
 				autoFocus
-				fault={fault("id")}
+				fault={failure?.faultOf("id")}
 			/>
 			<TextField
 				label={T.newEndpoint.name}
 				value={name}
 				onChange={setName}
 				hint={T.newEndpoint.nameHint}
-				fault={fault("name")}
+				fault={failure?.faultOf("name")}
 			/>
 			<Select
 				label={T.newEndpoint.launcher}
@@ -99,19 +119,17 @@ function Form({
 				choices={launchers.map((each) => ({ id: each.type, name: each.title }))}
 				hint={launcher.description}
 			/>
-			{launcher.fields.map((field) => (
-				<TextField
-					key={`${type}.${field.name}`}
-					label={field.label}
-					value={typed[field.name] ?? ""}
-					onChange={(text) => setTyped({ ...typed, [field.name]: text })}
-					mono
-					hint={field.hint}
-					placeholder={field.placeholder}
-					fault={fault(`launcher.${field.name}`)}
-				/>
-			))}
-			{failure ? <Refusal failure={failure} /> : null}
+			<LauncherFields
+				key={type}
+				fields={fields}
+				typed={typed}
+				faultOf={faultOf}
+				onChange={(field, text) => {
+					setTyped({ ...typed, [field]: text });
+					setFailure(undefined);
+				}}
+			/>
+			{unshown ? <Refusal failure={unshown} /> : null}
 			<div className="actions end">
 				<Button look="quiet" onPress={close}>
 					{T.dismiss}

@@ -7,7 +7,6 @@ import { useFeed, useOverview } from "../feed.ts";
 import { short, withProgress } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { CodeBlock } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { WaitReason } from "../parts/crash.tsx";
 import { LogView } from "../parts/log-view.tsx";
@@ -21,10 +20,12 @@ import { useMay } from "../session.tsx";
 import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
 import { EndedWorkers } from "./ended-workers.tsx";
+import { PlaceCell, UsageCell } from "./worker-usage.tsx";
 import type { EndedRow } from "./ended-workers.tsx";
 
-/** Between two loads while something is in progress, ms. */
+/** Between two loads while something is in progress, and of what workers use, ms. */
 const PROGRESS_MS = 2000;
+const USAGE_MS = 5000;
 
 interface Row extends Worker {
 	endpoint: string;
@@ -86,7 +87,7 @@ export function WorkersPage({
 /** Why the endpoint lacks workers. */
 function Reason({ id, overview }: { id: string; overview: Overview | undefined }): ReactNode {
 	const [shown, setShown] = useState(false);
-	const beat = useBeat(shown);
+	const beat = useBeat(shown ? PROGRESS_MS : undefined);
 	const { data, reload } = useLoad(
 		id,
 		async (signal) => {
@@ -99,10 +100,10 @@ function Reason({ id, overview }: { id: string; overview: Overview | undefined }
 	return data?.reason ? <WaitReason endpoint={id} reason={data.reason} reload={reload} /> : null;
 }
 
-/** Changes while something is in progress. */
-function useBeat(busy: boolean): number {
-	const beat = Math.floor(useNow(PROGRESS_MS) / PROGRESS_MS);
-	return busy ? beat : 0;
+/** Changes every so many ms, while the page is visible; never where it is undefined. */
+function useBeat(ms: number | undefined): number {
+	const beat = Math.floor(useNow(PROGRESS_MS) / (ms ?? PROGRESS_MS));
+	return ms === undefined ? 0 : beat;
 }
 
 /** Those of all endpoints. */
@@ -142,12 +143,12 @@ function useWorkers(
 	ids: readonly string[],
 	counts: Overview | readonly Overview["workers"][] | undefined,
 ): ReturnType<typeof useLoad<Found>> {
-	const [waiting, setWaiting] = useState(false);
-	const beat = useBeat(waiting);
+	const [every, setEvery] = useState<number | undefined>(undefined);
+	const beat = useBeat(every);
 	const load = async (signal: AbortSignal): Promise<Found> => {
 		const all = await Promise.all(
 			ids.map(async (endpoint) => {
-				const path = ofEndpoint(endpoint, "/workers?ended=true");
+				const path = ofEndpoint(endpoint, "/workers?ended=true&usage=true");
 				const found = await ask<{ workers: Worker[]; ended: EndedWorker[] }>(path, { signal });
 				return {
 					workers: found.workers.map((worker) => ({ ...worker, endpoint })),
@@ -156,7 +157,9 @@ function useWorkers(
 			}),
 		);
 		const workers = all.flatMap((each) => each.workers);
-		setWaiting(workers.some(({ reason }) => reason !== undefined));
+		const waiting = workers.some(({ reason }) => reason !== undefined);
+		const used = workers.some(({ usage }) => usage !== undefined);
+		setEvery(waiting ? PROGRESS_MS : used ? USAGE_MS : undefined);
 		const ended = all
 			.flatMap((each) => each.ended)
 			.toSorted((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
@@ -227,15 +230,8 @@ function List({
 					</span>
 				),
 		},
-		{
-			name: T.workers.launcher,
-			cell: ({ launcher, gpus }) => (
-				<>
-					{launcher}
-					{gpus ? <span className="muted"> GPU {gpus.join(", ")}</span> : null}
-				</>
-			),
-		},
+		{ name: T.workers.usage, cell: UsageCell },
+		{ name: T.workers.launcher, cell: PlaceCell },
 		{
 			name: T.workers.sdk,
 			cell: ({ version, warning }) =>
@@ -322,10 +318,9 @@ function NoWorkers({ id, launched }: { id: string; launched: boolean }): ReactNo
 					{T.workers.onDemand} <a href={to(["endpoints", id, "try"])}>{T.requests.sendOne}</a>
 				</p>
 			) : (
-				<>
-					<p>{T.workers.attach}</p>
-					<CodeBlock name={T.workers.attach} text={`npx sluice worker-env ${id}`} />
-				</>
+				<p>
+					{T.workers.attach} <a href={to(["endpoints", id, "connect"])}>{T.connect.workers}</a>
+				</p>
 			)}
 		</Empty>
 	);

@@ -53,6 +53,7 @@ interface ConfirmProps {
 	doing: () => Promise<unknown>;
 	done?: string;
 	close: () => void;
+	wide?: boolean;
 }
 
 /** Asks first, then does it; stays open when that fails. */
@@ -65,6 +66,7 @@ export function Confirm({
 	doing,
 	done,
 	close,
+	wide = false,
 }: ConfirmProps): ReactNode {
 	const [text, setText] = useState("");
 	const { busy, run } = useAct();
@@ -72,11 +74,13 @@ export function Confirm({
 		if (await run(doing, done)) close();
 	};
 	return (
-		<Dialog title={title} close={close}>
+		<Dialog title={title} close={close} wide={wide}>
 			<form
 				className="stack"
 				onSubmit={(event) => {
 					event.preventDefault();
+					// A form around it in the page is not submitted by this one.
+					event.stopPropagation();
 					void onSubmit();
 				}}
 			>

@@ -1,4 +1,5 @@
 /** Fields of forms: a label, what it means, and what is wrong with it. */
+import { useId } from "react";
 import type { ReactNode } from "react";
 import {
 	Checkbox as AriaCheckbox,
@@ -9,6 +10,8 @@ import {
 	ListBox,
 	ListBoxItem,
 	Popover,
+	Radio,
+	RadioGroup,
 	Select as AriaSelect,
 	SelectValue,
 	Switch as AriaSwitch,
@@ -20,6 +23,8 @@ import { Icon } from "./icons.tsx";
 
 interface TextProps {
 	label: string;
+	/** The name in the API, shown beside the label. */
+	api?: string | undefined;
 	value: string;
 	onChange: (value: string) => void;
 	/** What it is for, its unit, its default. */
@@ -38,13 +43,19 @@ interface TextProps {
 	autoComplete?: string;
 	/** The label is for assistive technology only. */
 	bare?: boolean;
-	/** Ctrl-Enter or Cmd-Enter was pressed. */
+	/** Ctrl-Enter or Cmd-Enter was pressed; with `enterSends`, Enter without Shift. */
 	onSend?: () => void;
+	enterSends?: boolean;
+	/** Values to choose from; others may be typed. */
+	suggestions?: readonly string[] | undefined;
 }
 
 export function TextField({
 	onSend,
+	enterSends = false,
+	suggestions,
 	label,
+	api,
 	value,
 	onChange,
 	hint,
@@ -60,6 +71,7 @@ export function TextField({
 	autoComplete = "off",
 	bare = false,
 }: TextProps): ReactNode {
+	const list = useId();
 	const shared = {
 		className: mono || number ? "input mono" : "input",
 		...(placeholder === undefined ? {} : { placeholder }),
@@ -80,15 +92,30 @@ export function TextField({
 			{...named}
 			{...(onSend
 				? {
-						onKeyDown: (event: React.KeyboardEvent) =>
-							event.key === "Enter" && (event.ctrlKey || event.metaKey) ? onSend() : undefined,
+						onKeyDown: (event: React.KeyboardEvent) => {
+							if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+							if (enterSends ? event.shiftKey : !event.ctrlKey && !event.metaKey) return;
+							event.preventDefault();
+							onSend();
+						},
 					}
 				: {})}
 		>
-			{bare ? null : <Label>{label}</Label>}
+			{bare ? null : <FieldLabel label={label} api={api} />}
 			{lines === undefined ? (
 				<div className={unit === undefined ? "with-unit none" : "with-unit"}>
-					<Input {...shared} {...(number ? { inputMode: "numeric" } : {})} />
+					<Input
+						{...shared}
+						{...(number ? { inputMode: "numeric" } : {})}
+						{...(suggestions ? { list } : {})}
+					/>
+					{suggestions ? (
+						<datalist id={list}>
+							{suggestions.map((each) => (
+								<option key={each} value={each} aria-label={each} />
+							))}
+						</datalist>
+					) : null}
 					{unit === undefined ? null : (
 						<span className="unit" aria-hidden="true">
 							{unit}
@@ -113,8 +140,18 @@ export interface Choice {
 	name: string;
 }
 
+function FieldLabel({ label, api }: { label: string; api: string | undefined }): ReactNode {
+	return (
+		<Label>
+			{label}
+			{api === undefined ? null : <code className="api-name"> {api}</code>}
+		</Label>
+	);
+}
+
 export function Select({
 	label,
+	api,
 	value,
 	onChange,
 	choices,
@@ -123,6 +160,7 @@ export function Select({
 	bare = false,
 }: {
 	label: string;
+	api?: string;
 	value: string;
 	onChange: (value: string) => void;
 	choices: readonly Choice[];
@@ -139,7 +177,7 @@ export function Select({
 			validationBehavior="aria"
 			{...(bare ? { "aria-label": label } : {})}
 		>
-			{bare ? null : <Label>{label}</Label>}
+			{bare ? null : <FieldLabel label={label} api={api} />}
 			<Button className="input select">
 				<SelectValue />
 				<Icon name="down" />
@@ -160,6 +198,33 @@ export function Select({
 				</ListBox>
 			</Popover>
 		</AriaSelect>
+	);
+}
+
+/** One of a few, each with what it means. */
+export function Choices({
+	label,
+	value,
+	onChange,
+	choices,
+}: {
+	label: string;
+	value: string;
+	onChange: (value: string) => void;
+	choices: readonly (Choice & { means: string })[];
+}): ReactNode {
+	return (
+		<RadioGroup className="radios" value={value} onChange={onChange}>
+			<Label>{label}</Label>
+			{choices.map(({ id, name, means }) => (
+				<Radio key={id} value={id} className="radio">
+					<span className="dot" aria-hidden="true" />
+					<span>
+						<b>{name}</b> <span className="muted">{means}</span>
+					</span>
+				</Radio>
+			))}
+		</RadioGroup>
 	);
 }
 

@@ -1,29 +1,44 @@
-/** Search and jump: pages, endpoints and a job by its id, from anywhere with `/` or Ctrl-K. */
+/**
+ * Search and commands, from anywhere with `/` or Ctrl-K: pages, endpoints, a job by its id, and what
+ * can be done with them.
+ */
 import { useEffect, useState } from "react";
 import type { ReactNode } from "react";
 import {
 	Autocomplete,
+	Collection,
 	Dialog,
+	Header,
 	Input,
 	Menu,
 	MenuItem,
+	MenuSection,
 	Modal,
 	ModalOverlay,
 	SearchField,
 	useFilter,
 } from "react-aria-components";
+import { useAct } from "../act.ts";
+import { commandsFor } from "../commands.ts";
+import type { CommandDialog } from "../commands.ts";
 import { useFeed } from "../feed.ts";
 import { findJob } from "../find-job.ts";
 import { jobIdOf } from "../job-id.ts";
 import { ENDPOINT_PAGES, GLOBAL_PAGES } from "../page-list.ts";
 import { go, to } from "../router.ts";
+import { mayDo, useSession } from "../session.tsx";
 import { T } from "../text.ts";
 import { toast } from "./toast.tsx";
 
 interface Target {
+	/** An address, `job:` and an id, or the id of a command. */
 	id: string;
 	name: string;
-	where: string;
+}
+
+interface Group {
+	name: string;
+	targets: readonly Target[];
 }
 
 /** Keys that open it, unless the user is typing in a field. */
@@ -45,26 +60,48 @@ export function usePaletteKeys(open: () => void): void {
 	}, [open]);
 }
 
-export function Palette({ close }: { close: () => void }): ReactNode {
+export function Palette({
+	close,
+	open,
+}: {
+	close: () => void;
+	open: (dialog: CommandDialog) => void;
+}): ReactNode {
 	const [text, setText] = useState("");
 	const { contains } = useFilter({ sensitivity: "base" });
+	const { run } = useAct();
+	const { principal, signOut } = useSession();
 	const endpoints = useFeed().endpoints ?? [];
 	const job = jobIdOf(text);
-	const targets: Target[] = [
-		...(job === undefined ? [] : [{ id: `job:${job}`, name: job, where: T.palette.job }]),
-		...GLOBAL_PAGES.map(({ path, name }) => ({ id: to([path]), name, where: T.palette.page })),
-		...endpoints.flatMap(({ id, name }) =>
-			ENDPOINT_PAGES.map(({ path, name: page }) => ({
-				id: to(["endpoints", id, path]),
-				name: `${name === id ? id : `${name} (${id})`}: ${page}`,
-				where: T.palette.endpoint,
-			})),
-		),
+	const commands = commandsFor({
+		endpoints,
+		may: (scope) => mayDo(principal, scope),
+		open,
+		signOut,
+	});
+	const groups: Group[] = [
+		{ name: T.palette.jobs, targets: job === undefined ? [] : [{ id: `job:${job}`, name: job }] },
+		{
+			name: T.palette.pages,
+			targets: GLOBAL_PAGES.filter((page) => !("admin" in page) || mayDo(principal, "admin")).map(
+				({ path, name }) => ({ id: to([path]), name }),
+			),
+		},
+		{
+			name: T.palette.endpoints,
+			targets: endpoints.flatMap(({ id, name }) =>
+				// All pages of an endpoint once something is typed; before, one line for each.
+				(text.trim() === "" ? ENDPOINT_PAGES.slice(0, 1) : ENDPOINT_PAGES).map(
+					({ path, name: page }) => ({
+						id: to(["endpoints", id, path]),
+						name: `${name === id ? id : `${name} (${id})`}: ${page}`,
+					}),
+				),
+			),
+		},
+		{ name: T.palette.commands, targets: commands },
 	];
-	const act = async (target: string): Promise<void> => {
-		close();
-		if (!target.startsWith("job:")) return go(target);
-		const id = target.slice(4);
+	const findAndShow = async (id: string): Promise<void> => {
 		const endpoint = await findJob(
 			id,
 			endpoints.map((each) => each.id),
@@ -72,12 +109,19 @@ export function Palette({ close }: { close: () => void }): ReactNode {
 		if (endpoint === undefined) toast({ text: T.palette.noJob(id), bad: true });
 		else go(to(["endpoints", endpoint, "requests", id]));
 	};
+	const act = (target: string): void => {
+		close();
+		const command = commands.find(({ id }) => id === target);
+		if (command) void run(async () => await command.run(), command.done);
+		else if (target.startsWith("job:")) void findAndShow(target.slice(4));
+		else go(target);
+	};
 	return (
 		<ModalOverlay
 			className="overlay top"
 			isOpen
 			isDismissable
-			onOpenChange={(open) => (open ? undefined : close())}
+			onOpenChange={(isOpen) => (isOpen ? undefined : close())}
 		>
 			<Modal className="modal palette">
 				<Dialog className="dialog" aria-label={T.palette.title}>
@@ -97,15 +141,21 @@ export function Palette({ close }: { close: () => void }): ReactNode {
 						</SearchField>
 						<Menu
 							className="list palette-list"
-							items={targets}
-							onAction={(key) => void act(String(key))}
+							items={groups.filter(({ targets }) => targets.length > 0)}
+							onAction={(key) => act(String(key))}
 							renderEmptyState={() => <p className="muted">{T.palette.nothing}</p>}
 						>
-							{({ id, name, where }) => (
-								<MenuItem className="option" id={id} textValue={name}>
-									<span className="option-name">{name}</span>
-									<span className="muted">{where}</span>
-								</MenuItem>
+							{({ name: group, targets }) => (
+								<MenuSection id={group}>
+									<Header className="palette-group">{group}</Header>
+									<Collection items={targets}>
+										{({ id, name }) => (
+											<MenuItem className="option" id={id} textValue={name}>
+												<span className="option-name">{name}</span>
+											</MenuItem>
+										)}
+									</Collection>
+								</MenuSection>
 							)}
 						</Menu>
 					</Autocomplete>

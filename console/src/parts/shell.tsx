@@ -1,6 +1,7 @@
 /** What stands around every page: where one is, where one may go, who one is. */
 import { useCallback, useState } from "react";
 import type { ReactNode } from "react";
+import type { CommandDialog } from "../commands.ts";
 import { useFeed } from "../feed.ts";
 import { GLOBAL_PAGES } from "../page-list.ts";
 import { to, usePlace } from "../router.ts";
@@ -20,8 +21,16 @@ const THEMES: readonly { theme: Theme; icon: IconName }[] = [
 	{ theme: "dark", icon: "moon" },
 ];
 
-export function Shell({ children }: { children: ReactNode }): ReactNode {
+export function Shell({
+	children,
+	dialogOf,
+}: {
+	children: ReactNode;
+	/** What a command of the palette opens. */
+	dialogOf: (dialog: CommandDialog, close: () => void) => ReactNode;
+}): ReactNode {
 	const [searching, setSearching] = useState(false);
+	const [dialog, setDialog] = useState<CommandDialog | undefined>(undefined);
 	const { path } = usePlace();
 	const openSearch = useCallback(() => setSearching(true), []);
 	usePaletteKeys(openSearch);
@@ -61,7 +70,8 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
 			<main id="main" tabIndex={-1}>
 				{children}
 			</main>
-			{searching ? <Palette close={() => setSearching(false)} /> : null}
+			{searching ? <Palette close={() => setSearching(false)} open={setDialog} /> : null}
+			{dialog === undefined ? null : dialogOf(dialog, () => setDialog(undefined))}
 			<Toasts />
 		</div>
 	);

@@ -23,8 +23,8 @@ interface TableProps<Row> {
 	columns: readonly Column<Row>[];
 	rows: readonly Row[];
 	id: (row: Row) => string;
-	/** Where a row leads that is clicked beside its links. */
-	leads?: (row: Row) => string;
+	/** Where a row leads, or what it opens, that is clicked beside its links. */
+	leads?: (row: Row) => string | (() => void);
 	isSelected?: (row: Row) => boolean;
 }
 
@@ -85,10 +85,11 @@ function cellClass({
 }
 
 /** A click on a row, unless it is on a control or ends the selection of a text. */
-function follow(event: MouseEvent<HTMLElement>, address: string): void {
+function follow(event: MouseEvent<HTMLElement>, address: string | (() => void)): void {
 	const control = (event.target as Element).closest("a, button, input, label");
 	if (control || getSelection()?.isCollapsed === false) return;
-	if (event.ctrlKey || event.metaKey) open(address, "_blank", "noopener");
+	if (typeof address === "function") address();
+	else if (event.ctrlKey || event.metaKey) open(address, "_blank", "noopener");
 	else go(address);
 }
 

@@ -22,6 +22,9 @@ export interface Act {
 	fail?: string;
 	/** The output. */
 	output?: unknown;
+	/** Of jobs from `/openai/*`. */
+	openai_route?: string;
+	openai_input?: { messages?: readonly { content: string }[] };
 }
 
 const kit = new URL("../../../dist/worker/index.js", import.meta.url).href;
@@ -40,10 +43,33 @@ async function* give(chunks: readonly unknown[], signal: AbortSignal): AsyncGene
 	}
 }
 
+/**
+ * OpenAI's API: the answer is how many messages there are, and the words of the last one, one by one.
+ * The word `until:WORD` waits, `fail` fails.
+ */
+async function* converse(
+	route: string,
+	messages: readonly { content: string }[],
+	signal: AbortSignal,
+): AsyncGenerator<unknown> {
+	if (route === "/v1/models") return yield { data: [{ id: "echo-1", object: "model" }] };
+	const event = (content: string, rest = {}): string =>
+		`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }], ...rest })}\n\n`;
+	yield event(`${messages.length}:`);
+	for (const word of messages.at(-1)!.content.split(" "))
+		if (word.startsWith("until:")) await wait(word.slice(6), signal);
+		else if (word === "fail") return yield { error: { message: "The model is broken." } };
+		else yield event(` ${word}`);
+	yield event("", { usage: { completion_tokens: 42 } });
+	yield "data: [DONE]\n\n";
+}
+
 await start<Act>({
 	concurrency: 4,
 	aggregate: true,
-	async handler({ input: { log, chunks, until, fail, output } }, { signal, log: write }) {
+	async handler({ input }, { signal, log: write }) {
+		const { log, chunks, until, fail, output, openai_route: route } = input;
+		if (route !== undefined) return converse(route, input.openai_input?.messages ?? [], signal);
 		if (log !== undefined) write(log);
 		if (chunks !== undefined) return give(chunks, signal);
 		if (until !== undefined) await wait(until, signal);

@@ -1,4 +1,4 @@
-/** Trying an endpoint: a job with an input written here, and what comes of it as it comes. */
+/** A job with an input written here, and what comes of it as it comes. */
 import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import {
@@ -8,18 +8,19 @@ import {
 	FileTrigger,
 	Heading,
 } from "react-aria-components";
-import { Failure, ask, askText, ofEndpoint } from "../api.ts";
-import { markOf, withFiles } from "../attachments.ts";
-import { pretty, readExact } from "../exact.ts";
-import { INPUTS, recall, remember } from "../memory.ts";
-import { Button } from "../parts/button.tsx";
-import { Checkbox, TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icons.tsx";
-import { Empty, Refusal } from "../parts/notice.tsx";
-import { usePlace } from "../router.ts";
-import { useMay } from "../session.tsx";
-import { T } from "../text.ts";
-import { Outcome } from "./outcome.tsx";
+import { Failure, askText, ofEndpoint } from "../../api.ts";
+import { markOf, withFiles } from "../../attachments.ts";
+import { pretty, readExact } from "../../exact.ts";
+import { INPUTS, recall, remember } from "../../memory.ts";
+import { Button } from "../../parts/button.tsx";
+import { Checkbox, TextField } from "../../parts/field.tsx";
+import { Icon } from "../../parts/icons.tsx";
+import { Empty, Refusal } from "../../parts/notice.tsx";
+import { usePlace } from "../../router.ts";
+import { submitTo } from "../../submit.ts";
+import type { SentJob } from "../../submit.ts";
+import { T } from "../../text.ts";
+import { Outcome } from "../outcome.tsx";
 
 /** Inputs that are remembered for each endpoint, and the longest one. */
 const REMEMBERED = 10;
@@ -27,12 +28,24 @@ const LONGEST = 20_000;
 
 const FIRST = '{\n  "prompt": "hello"\n}';
 
-export function TryPage({ id }: { id: string }): ReactNode {
-	const write = useMay("write");
+/**
+ * `example`: what the form begins with where this browser has sent nothing yet. The job is sent to
+ * each of the endpoints; inputs are remembered for the first.
+ */
+export function JobForm({
+	endpoints,
+	example,
+}: {
+	endpoints: readonly [string, ...string[]];
+	example: unknown;
+}): ReactNode {
+	const [id] = endpoints;
 	const { query } = usePlace();
 	const memory = INPUTS + id;
 	const [past, setPast] = useState(() => known(recall(memory)));
-	const [input, setInput] = useState(past[0] ?? FIRST);
+	const [input, setInput] = useState(
+		() => past[0] ?? (example === undefined ? FIRST : pretty(example)),
+	);
 	const [files, setFiles] = useState<readonly File[]>([]);
 	const [policy, setPolicy] = useState({
 		executionTimeout: "",
@@ -41,7 +54,7 @@ export function TryPage({ id }: { id: string }): ReactNode {
 		lowPriority: false,
 	});
 	const [failure, setFailure] = useState<Failure | undefined>(undefined);
-	const [job, setJob] = useState<string | undefined>(undefined);
+	const [jobs, setJobs] = useState<readonly SentJob[]>([]);
 	const [busy, setBusy] = useState(false);
 	const form = useRef<HTMLFormElement>(null);
 	const result = useRef<HTMLElement>(null);
@@ -49,8 +62,8 @@ export function TryPage({ id }: { id: string }): ReactNode {
 
 	// On a narrow page the result stands below the form.
 	useEffect(() => {
-		if (job !== undefined) result.current?.scrollIntoView({ block: "nearest" });
-	}, [job]);
+		if (jobs.length > 0) result.current?.scrollIntoView({ block: "nearest" });
+	}, [jobs]);
 
 	useEffect(() => {
 		if (like === null) return;
@@ -72,11 +85,8 @@ export function TryPage({ id }: { id: string }): ReactNode {
 				throw new Failure(400, { error: T.try.missing(filled.missing), code: "no_file" });
 			// The input goes as it was typed: numbers and their order are the worker's business (D5).
 			const rest = JSON.stringify(restOf(policy)).slice(1);
-			const sent = await ask<{ id: string }>(`v2/${encodeURIComponent(id)}/run`, {
-				method: "POST",
-				text: `{"input":${filled.text}${rest === "}" ? "" : ","}${rest}`,
-			});
-			setJob(sent.id);
+			const text = `{"input":${filled.text}${rest === "}" ? "" : ","}${rest}`;
+			setJobs(await submitTo(endpoints, text));
 			if (input.length <= LONGEST) {
 				const next = [input, ...past.filter((each) => each !== input)].slice(0, REMEMBERED);
 				setPast(next);
@@ -102,7 +112,6 @@ export function TryPage({ id }: { id: string }): ReactNode {
 		setInput(input.slice(0, from) + marks + input.slice(to));
 	};
 
-	if (!write) return <Empty title={T.try.mayNot} />;
 	return (
 		<div className="try">
 			<form
@@ -192,11 +201,18 @@ export function TryPage({ id }: { id: string }): ReactNode {
 					}}
 				/>
 			</form>
-			<section ref={result} className="card result" aria-label={T.try.result}>
-				{job === undefined ? (
-					<Empty title={T.try.nothing}>{T.try.next}</Empty>
+			<section ref={result} className="results" aria-label={T.try.result}>
+				{jobs.length === 0 ? (
+					<div className="card">
+						<Empty title={T.try.nothing}>{T.try.next}</Empty>
+					</div>
 				) : (
-					<Outcome key={job} endpoint={id} job={job} />
+					jobs.map(({ endpoint, job }) => (
+						<div key={job} className="card">
+							{jobs.length > 1 ? <h2>{endpoint}</h2> : null}
+							<Outcome endpoint={endpoint} job={job} />
+						</div>
+					))
 				)}
 			</section>
 		</div>

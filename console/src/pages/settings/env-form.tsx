@@ -4,12 +4,12 @@
  */
 import { useState } from "react";
 import type { ReactNode } from "react";
-import { useAct } from "../act.ts";
-import { ask, ofEndpoint } from "../api.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
-import type { Endpoint } from "../shapes.ts";
-import { T } from "../text.ts";
+import { useAct } from "../../act.ts";
+import { ask, ofEndpoint } from "../../api.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { TextField } from "../../parts/field.tsx";
+import type { Endpoint } from "../../shapes.ts";
+import { T } from "../../text.ts";
 
 export function EnvForm({
 	endpoint: { id, env },

@@ -1,0 +1,118 @@
+/** The settings for another endpoint, or for `sluice.yaml`. */
+import { useState } from "react";
+import type { ReactNode } from "react";
+import { Failure, ask } from "../../api.ts";
+import { endpointYaml, settingsToCopy } from "../../endpoint-yaml.ts";
+import { Button } from "../../parts/button.tsx";
+import { CodeBlock } from "../../parts/copy.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { TextField } from "../../parts/field.tsx";
+import { Refusal } from "../../parts/notice.tsx";
+import { go, to } from "../../router.ts";
+import type { Setting } from "../../setting-kinds.ts";
+import type { Endpoint } from "../../shapes.ts";
+import { T } from "../../text.ts";
+
+interface Source {
+	endpoint: Endpoint;
+	settings: Readonly<Record<string, Setting>>;
+}
+
+export function Copies({ admin, ...source }: Source & { admin: boolean }): ReactNode {
+	const [open, setOpen] = useState<"copy" | "yaml" | undefined>(undefined);
+	const close = (): void => setOpen(undefined);
+	return (
+		<section className="card">
+			<h2>{T.settings.copies.title}</h2>
+			<p className="hint">{T.settings.copies.text}</p>
+			<div className="actions">
+				{admin ? (
+					<Button icon="copy" onPress={() => setOpen("copy")}>
+						{T.settings.copies.duplicate}
+					</Button>
+				) : null}
+				<Button icon="down2" onPress={() => setOpen("yaml")}>
+					{T.settings.copies.yaml}
+				</Button>
+			</div>
+			{open === "copy" ? <Duplicate {...source} close={close} /> : null}
+			{open === "yaml" ? (
+				<Dialog title={T.settings.copies.yamlTitle(source.endpoint.id)} close={close} wide>
+					<p className="hint">{T.settings.copies.yamlText}</p>
+					<CodeBlock
+						text={endpointYaml(source.endpoint, source.settings)}
+						name={T.settings.copies.yaml}
+					/>
+				</Dialog>
+			) : null}
+		</section>
+	);
+}
+
+function Duplicate({ endpoint, settings, close }: Source & { close: () => void }): ReactNode {
+	const [id, setId] = useState(`${endpoint.id.slice(0, 59)}-copy`);
+	const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const [busy, setBusy] = useState(false);
+	const make = async (): Promise<void> => {
+		setBusy(true);
+		setFailure(undefined);
+		try {
+			const { name: _, ...copied } = settingsToCopy(endpoint, settings);
+			const env = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+			const made = await ask<Endpoint>("v1/endpoints", {
+				method: "POST",
+				body: { ...copied, env, ...(id === "" ? {} : { id }) },
+			});
+			close();
+			go(to(["endpoints", made.id, "settings"]));
+		} catch (error) {
+			if (!(error instanceof Failure)) throw error;
+			setFailure(error);
+			setBusy(false);
+		}
+	};
+	const unshown = failure?.beyond(["id"]);
+	return (
+		<Dialog title={T.settings.copies.duplicateTitle(endpoint.name)} close={close}>
+			<form
+				className="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					void make();
+				}}
+			>
+				<TextField
+					label={T.newEndpoint.id}
+					value={id}
+					onChange={setId}
+					hint={T.newEndpoint.idHint}
+					fault={failure?.faultOf("id")}
+					mono
+					autoFocus
+				/>
+				{endpoint.env.length === 0 ? null : <p className="hint">{T.settings.copies.env}</p>}
+				{endpoint.env.map((name) => (
+					<TextField
+						key={name}
+						label={name}
+						value={values[name] ?? ""}
+						onChange={(value) => setValues({ ...values, [name]: value })}
+						type="password"
+						autoComplete="new-password"
+						mono
+					/>
+				))}
+				{unshown ? <Refusal failure={unshown} /> : null}
+				<div className="actions end">
+					<Button look="quiet" onPress={close}>
+						{T.dismiss}
+					</Button>
+					<Button look="main" busy={busy}>
+						{T.settings.copies.create}
+					</Button>
+				</div>
+			</form>
+		</Dialog>
+	);
+}

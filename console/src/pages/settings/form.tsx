@@ -1,0 +1,212 @@
+/** The form of all settings but the environment; changes are shown before they are saved. */
+import { useRef, useState } from "react";
+import type { ReactNode } from "react";
+import { Failure, ask, ofEndpoint } from "../../api.ts";
+import { useFocusFault } from "../../focus-fault.ts";
+import { Button } from "../../parts/button.tsx";
+import { Select } from "../../parts/field.tsx";
+import { Refusal } from "../../parts/notice.tsx";
+import { toast } from "../../parts/toast.tsx";
+import {
+	defaultOf,
+	faultIn,
+	fieldsOf,
+	isChanged,
+	launcherFields,
+	launcherFrom,
+	launchersIn,
+	limitFields,
+	nameOf,
+	patchOf,
+	replacing,
+} from "../../settings-form.ts";
+import type { FormField, Typed } from "../../settings-form.ts";
+import type { Setting } from "../../setting-kinds.ts";
+import type { Endpoint } from "../../shapes.ts";
+import { T } from "../../text.ts";
+import { Changes } from "./changes.tsx";
+import type { Change } from "./changes.tsx";
+import { GROUPS } from "./groups.ts";
+import { LauncherFields } from "./launcher-fields.tsx";
+import { LimitsTable } from "./limits-table.tsx";
+import { SettingField, valueText } from "./setting-field.tsx";
+
+export function SettingsForm({
+	endpoint,
+	settings,
+	reload,
+	admin,
+}: {
+	endpoint: Endpoint;
+	settings: Readonly<Record<string, Setting>>;
+	reload: () => void;
+	admin: boolean;
+}): ReactNode {
+	const { id, launcher, limits } = endpoint;
+	const [typed, setTyped] = useState<Typed>({});
+	const [type, setType] = useState<string>(launcher.type);
+	const [off, setOff] = useState(limits === "off");
+	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const [asking, setAsking] = useState(false);
+	const [tried, setTried] = useState(false);
+	const form = useRef<HTMLFormElement>(null);
+	useFocusFault(form, failure);
+
+	const launchers = launchersIn(settings);
+	const choice = launchers.find((each) => each.type === type) ?? launchers[0]!;
+	const sameType = type === launcher.type;
+	const fields = fieldsOf(settings, endpoint as unknown as Record<string, unknown>);
+	const ofLauncher = launcherFields(choice, sameType ? { ...launcher } : {});
+	const ofLimits = limitFields(settings["limits"], limits);
+	const all = [...fields, ...ofLauncher, ...(off ? [] : ofLimits)];
+
+	const faults = new Map(
+		all.flatMap((field) => {
+			const name = nameOf(field);
+			const fault =
+				typed[name] === undefined && !tried
+					? undefined
+					: faultIn(field, typed[name] ?? field.value);
+			return fault === undefined ? [] : [[name, fault] as const];
+		}),
+	);
+	const faultOf = (name: string): string | undefined => faults.get(name) ?? failure?.faultOf(name);
+	const unshown = failure?.beyond([...all.map(nameOf), "launcher.type"]);
+	const changes = changesOf(all, typed);
+	if (!sameType) changes.unshift({ name: "launcher.type", before: launcher.type, after: type });
+	if (off !== (limits === "off"))
+		changes.push({
+			name: "limits",
+			before: limits === "off" ? "off" : T.settings.limits.on,
+			after: off ? "off" : T.settings.limits.on,
+		});
+
+	const reset = (): void => {
+		setTyped({});
+		setType(launcher.type);
+		setOff(limits === "off");
+		setFailure(undefined);
+		setTried(false);
+	};
+	const save = async (): Promise<void> => {
+		setFailure(undefined);
+		const patch = patchOf(fields, typed);
+		if (sameType) Object.assign(patch, patchOf(ofLauncher, typed));
+		else patch["launcher"] = replacing(launcher, launcherFrom(choice, ofLauncher, typed));
+		const changed = patchOf(ofLimits, typed);
+		if (off !== (limits === "off")) patch["limits"] = off ? "off" : (changed["limits"] ?? {});
+		else if (!off) Object.assign(patch, changed);
+		try {
+			await ask(ofEndpoint(id), { method: "PATCH", body: patch });
+			setTyped({});
+			setTried(false);
+			reload();
+			toast({ text: T.settings.saved });
+		} catch (error) {
+			if (!(error instanceof Failure)) throw error;
+			// Faults are shown at their fields, behind the question.
+			setFailure(error);
+		}
+	};
+	const change = (name: string, text: string): void => setTyped({ ...typed, [name]: text });
+	const others = fields.filter(
+		(field) => !GROUPS.some(({ names }) => names.includes(nameOf(field))),
+	);
+	const groups = [...GROUPS, { title: T.settings.groups.other, names: others.map(nameOf) }];
+	return (
+		<form
+			ref={form}
+			className="stack"
+			onSubmit={(event) => {
+				event.preventDefault();
+				setTried(true);
+				if (all.every((field) => !faultIn(field, typed[nameOf(field)] ?? field.value)))
+					setAsking(true);
+			}}
+		>
+			{groups.map(({ title, names }) => {
+				const mine = names.flatMap((name) => fields.filter((field) => nameOf(field) === name));
+				return mine.length === 0 ? null : (
+					<fieldset key={title} className="card" disabled={!admin}>
+						<legend>{title}</legend>
+						<div className="form-grid">
+							{mine.map((field) => (
+								<SettingField
+									key={nameOf(field)}
+									field={field}
+									value={typed[nameOf(field)] ?? field.value}
+									fault={faultOf(nameOf(field))}
+									onChange={(text) => change(nameOf(field), text)}
+								/>
+							))}
+						</div>
+					</fieldset>
+				);
+			})}
+			<fieldset className="card" disabled={!admin}>
+				<legend>{T.settings.groups.launcher}</legend>
+				<div className="stack">
+					<Select
+						label={T.newEndpoint.launcher}
+						api="launcher.type"
+						value={type}
+						onChange={setType}
+						choices={launchers.map((each) => ({ id: each.type, name: each.title }))}
+						hint={choice.description}
+					/>
+					<LauncherFields
+						key={type}
+						fields={ofLauncher}
+						typed={typed}
+						faultOf={faultOf}
+						onChange={change}
+					/>
+				</div>
+			</fieldset>
+			<fieldset className="card" disabled={!admin}>
+				<legend>{T.settings.groups.limits}</legend>
+				<LimitsTable
+					fields={ofLimits}
+					off={off}
+					setOff={setOff}
+					typed={typed}
+					faultOf={faultOf}
+					onChange={change}
+				/>
+			</fieldset>
+			{unshown ? <Refusal failure={unshown} /> : null}
+			{admin ? (
+				<div className={changes.length > 0 ? "actions save-bar changed" : "actions save-bar"}>
+					<Button look="main" disabled={changes.length === 0 || faults.size > 0}>
+						{T.settings.save}
+					</Button>
+					{changes.length > 0 ? (
+						<Button look="quiet" onPress={reset}>
+							{T.settings.revert}
+						</Button>
+					) : null}
+				</div>
+			) : null}
+			{asking ? (
+				<Changes
+					changes={changes}
+					replacing={changes.some(({ name }) => /^(?:launcher|gpusPerWorker)/.test(name))}
+					save={save}
+					close={() => setAsking(false)}
+				/>
+			) : null}
+		</form>
+	);
+}
+
+function changesOf(fields: readonly FormField[], typed: Typed): Change[] {
+	return fields
+		.filter((field) => isChanged(field, typed))
+		.map((field) => {
+			const text = (value: string): string =>
+				value.trim() === ""
+					? T.settings.changes.default(defaultOf(field) ?? "")
+					: valueText(field, value.trim());
+			return { name: nameOf(field), before: text(field.value), after: text(typed[nameOf(field)]!) };
+		});
+}

@@ -1,0 +1,41 @@
+/**
+ * Settings of an endpoint: forms made of the service's own schema, so that names, bounds and
+ * defaults are those of the API.
+ */
+import type { ReactNode } from "react";
+import { ask } from "../../api.ts";
+import { useLoad } from "../../load.ts";
+import { Loading, Refusal } from "../../parts/notice.tsx";
+import { useMay } from "../../session.tsx";
+import { settingsIn } from "../../settings-form.ts";
+import type { Endpoint } from "../../shapes.ts";
+import { T } from "../../text.ts";
+import { Copies } from "./copies.tsx";
+import { Delete, Secret } from "./danger.tsx";
+import { EnvForm } from "./env-form.tsx";
+import { SettingsForm } from "./form.tsx";
+
+export function SettingsPage({
+	endpoint,
+	reload,
+}: {
+	endpoint: Endpoint;
+	reload: () => void;
+}): ReactNode {
+	const admin = useMay("admin");
+	const { data: settings, failure } = useLoad("openapi", async (signal) =>
+		settingsIn(await ask("openapi.json", { signal })),
+	);
+	if (failure && !settings) return <Refusal failure={failure} />;
+	if (!settings) return <Loading />;
+	return (
+		<div className="settings">
+			{admin ? null : <p className="reason">{T.settings.readOnly}</p>}
+			<SettingsForm endpoint={endpoint} settings={settings} reload={reload} admin={admin} />
+			{admin ? <EnvForm endpoint={endpoint} reload={reload} /> : null}
+			<Copies endpoint={endpoint} settings={settings} admin={admin} />
+			{admin ? <Secret endpoint={endpoint} reload={reload} /> : null}
+			{admin ? <Delete endpoint={endpoint} /> : null}
+		</div>
+	);
+}

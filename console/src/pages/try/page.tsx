@@ -1,0 +1,109 @@
+/**
+ * Trying an endpoint: a job as JSON, a chat for workers that speak OpenAI's API, or a form for those
+ * that make pictures; also with a second endpoint beside it.
+ */
+import { useState } from "react";
+import type { ReactNode } from "react";
+import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { useFeed } from "../../feed.ts";
+import { lastInput } from "../../last-input.ts";
+import { useLoad } from "../../load.ts";
+import { recall, remember } from "../../memory.ts";
+import { Select } from "../../parts/field.tsx";
+import { Empty, Loading } from "../../parts/notice.tsx";
+import { isPictureInput } from "../../picture-form.ts";
+import { usePlace } from "../../router.ts";
+import { useMay } from "../../session.tsx";
+import { T } from "../../text.ts";
+import { ChatForm } from "./chat-form.tsx";
+import { JobForm } from "./job-form.tsx";
+import { PictureForm } from "./picture-form.tsx";
+
+const MODES = ["job", "chat", "picture"] as const;
+type Mode = (typeof MODES)[number];
+
+/** No second endpoint: an id has no dot. */
+const NONE = ".";
+
+export function TryPage({ id }: { id: string }): ReactNode {
+	const write = useMay("write");
+	const { data, loading } = useLoad(`example ${id}`, async (signal) => ({
+		example: await lastInput(id, signal),
+	}));
+	const { query } = usePlace();
+	const mode = query.has("like") ? "job" : query.get("mode");
+	if (!write) return <Empty title={T.try.mayNot} />;
+	return loading ? (
+		<Loading />
+	) : (
+		<Playground key={mode} id={id} asked={mode} example={data?.example} />
+	);
+}
+
+function Playground({
+	id,
+	asked,
+	example,
+}: {
+	id: string;
+	/** Named by the address. */
+	asked: string | null;
+	example: unknown;
+}): ReactNode {
+	const memory = `try.${id}`;
+	const [mode, setMode] = useState<Mode>(
+		() => MODES.find((each) => each === (asked ?? recall(memory))) ?? modeOf(example),
+	);
+	const [other, setOther] = useState(NONE);
+	const others = (useFeed().endpoints ?? []).filter((each) => each.id !== id);
+	const endpoints: [string, ...string[]] = other === NONE ? [id] : [id, other];
+	return (
+		<Tabs
+			className="stack"
+			selectedKey={mode}
+			onSelectionChange={(key) => {
+				setMode(key as Mode);
+				remember(memory, key);
+			}}
+		>
+			<div className="bar">
+				<TabList className="segments" aria-label={T.playground.modes}>
+					{MODES.map((each) => (
+						<Tab key={each} id={each} className="segment">
+							{T.playground.mode[each]}
+						</Tab>
+					))}
+				</TabList>
+				{others.length === 0 ? null : (
+					<div className="compare">
+						<Select
+							label={T.playground.compare}
+							value={other}
+							onChange={setOther}
+							choices={[
+								{ id: NONE, name: T.playground.nothing },
+								...others.map((each) => ({ id: each.id, name: each.name })),
+							]}
+						/>
+					</div>
+				)}
+			</div>
+			<TabPanel id="job">
+				<JobForm endpoints={endpoints} example={example} />
+			</TabPanel>
+			<TabPanel id="chat">
+				<ChatForm key={other} endpoints={endpoints} />
+			</TabPanel>
+			<TabPanel id="picture">
+				<PictureForm endpoints={endpoints} example={example} />
+			</TabPanel>
+		</Tabs>
+	);
+}
+
+/** What the input of the newest job belongs to. */
+function modeOf(example: unknown): Mode {
+	const { openai_route: route, messages } = (example ?? {}) as Record<string, unknown>;
+	if (route !== undefined || Array.isArray(messages)) return "chat";
+	return isPictureInput(example) ? "picture" : "job";
+}

@@ -1,0 +1,122 @@
+/** A form for workers that make pictures: prompt, size, seed, and the pictures that came. */
+import { useState } from "react";
+import type { ReactNode } from "react";
+import { Failure } from "../../api.ts";
+import { INPUTS, recall, remember } from "../../memory.ts";
+import { Button } from "../../parts/button.tsx";
+import { Checkbox, TextField } from "../../parts/field.tsx";
+import { Empty, Refusal } from "../../parts/notice.tsx";
+import {
+	PICTURE_EXAMPLE,
+	isPictureInput,
+	pictureFields,
+	pictureInput,
+} from "../../picture-form.ts";
+import type { PictureRole } from "../../picture-form.ts";
+import { submitTo } from "../../submit.ts";
+import type { SentJob } from "../../submit.ts";
+import { T } from "../../text.ts";
+import { PictureOutcome } from "./picture-outcome.tsx";
+
+/** Results that stay on the page. */
+const KEPT = 8;
+
+type Typed = Readonly<Partial<Record<PictureRole, string>>>;
+
+export function PictureForm({
+	endpoints,
+	example,
+}: {
+	endpoints: readonly [string, ...string[]];
+	example: unknown;
+}): ReactNode {
+	const known = isPictureInput(example);
+	const shape = known ? example : PICTURE_EXAMPLE;
+	const fields = pictureFields(shape);
+	const memory = `${INPUTS}picture.${endpoints[0]}`;
+	const [typed, setTyped] = useState<Typed>(() => (recall(memory) as Typed | undefined) ?? {});
+	const [fresh, setFresh] = useState(true);
+	const [sent, setSent] = useState<readonly SentJob[]>([]);
+	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const [busy, setBusy] = useState(false);
+	const seeded = fields.some(({ role }) => role === "seed");
+
+	const send = async (): Promise<void> => {
+		const now = seeded && fresh ? { ...typed, seed: String(randomSeed()) } : typed;
+		setTyped(now);
+		remember(memory, now);
+		setFailure(undefined);
+		setBusy(true);
+		try {
+			const input = pictureInput(shape, fields, now);
+			const jobs = await submitTo(endpoints, JSON.stringify({ input }));
+			setSent((last) => [...jobs, ...last].slice(0, KEPT));
+		} catch (error) {
+			if (!(error instanceof Failure)) throw error;
+			setFailure(error);
+		} finally {
+			setBusy(false);
+		}
+	};
+	return (
+		<div className="try">
+			<form
+				className="card stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					void send();
+				}}
+			>
+				<div className="picture-fields">
+					{fields.map(({ role, value, number }) => (
+						<div key={role} className={number || role === "size" ? "" : "whole-line"}>
+							<TextField
+								label={T.picture.roles[role]}
+								value={typed[role] ?? value}
+								onChange={(text) => setTyped({ ...typed, [role]: text })}
+								number={number}
+								{...(role === "prompt" || role === "negative" ? { lines: 3 } : {})}
+								{...(role === "prompt" ? { onSend: () => void send(), enterSends: true } : {})}
+							/>
+						</div>
+					))}
+				</div>
+				{seeded ? (
+					<Checkbox checked={fresh} onChange={setFresh}>
+						{T.picture.randomSeed}
+					</Checkbox>
+				) : null}
+				<p className="hint">{known ? T.picture.fromLast : T.picture.fromNone}</p>
+				{failure ? <Refusal failure={failure} /> : null}
+				<div className="actions">
+					<Button look="main" icon="send" busy={busy}>
+						{T.picture.generate}
+					</Button>
+				</div>
+			</form>
+			<section className="results" aria-label={T.try.result}>
+				{sent.length === 0 ? (
+					<div className="card">
+						<Empty title={T.picture.nothing}>{T.picture.next}</Empty>
+					</div>
+				) : (
+					<div className={endpoints.length > 1 ? "two-chats" : "results"}>
+						{sent.map(({ endpoint, job }) => (
+							<PictureOutcome
+								key={job}
+								endpoint={endpoint}
+								job={job}
+								named={endpoints.length > 1}
+							/>
+						))}
+					</div>
+				)}
+			</section>
+		</div>
+	);
+}
+
+/** Workers usually take 32 bits without a sign. */
+function randomSeed(): number {
+	return crypto.getRandomValues(new Uint32Array(1))[0]!;
+}

@@ -1,0 +1,56 @@
+/** Where a worker runs, and what it uses there. */
+import type { ReactNode } from "react";
+import { bytes, number } from "../format.ts";
+import type { Worker } from "../shapes.ts";
+import { T } from "../text.ts";
+
+type Gpu = NonNullable<NonNullable<Worker["usage"]>["gpus"]>[number];
+
+export function PlaceCell({ launcher, host, gpus, usage }: Worker): ReactNode {
+	return (
+		<>
+			{launcher === "external" ? T.workers.external : launcher}
+			{host === undefined ? null : <span className="fact-line muted">{host}</span>}
+			{usage?.image === undefined ? null : (
+				<code className="fact-line muted break">{usage.image}</code>
+			)}
+			{gpus && !usage?.gpus?.length ? (
+				<span className="fact-line muted">GPU {gpus.join(", ")}</span>
+			) : null}
+		</>
+	);
+}
+
+export function UsageCell({ usage }: Worker): ReactNode {
+	if (usage === undefined) return <span className="muted">–</span>;
+	const { cores, memory, memoryMax, processes, gpus = [] } = usage;
+	const facts = [
+		cores === undefined ? undefined : T.workers.cores(number(cores)),
+		memory === undefined
+			? undefined
+			: memoryMax === undefined
+				? T.workers.memory(bytes(memory))
+				: T.workers.memoryOf(bytes(memory), bytes(memoryMax)),
+		processes === undefined || processes < 2 ? undefined : T.workers.processes(processes),
+	];
+	return (
+		<>
+			{facts.filter(Boolean).join(", ") || "–"}
+			{gpus.map((gpu) => (
+				<span key={gpu.id} className="fact-line muted">
+					{gpuText(gpu)}
+				</span>
+			))}
+		</>
+	);
+}
+
+function gpuText({ id, model, memory, memoryUsed, busy }: Gpu): string {
+	return [
+		T.workers.gpu(id, model),
+		busy === undefined ? undefined : T.workers.busy(busy),
+		memoryUsed === undefined ? bytes(memory) : T.workers.memoryOf(bytes(memoryUsed), bytes(memory)),
+	]
+		.filter(Boolean)
+		.join(", ");
+}

@@ -1,0 +1,195 @@
+/** The pages that every browser must show without a barrier, with what is to be opened on each. */
+import type { Page } from "playwright-core";
+import { T } from "../../console/src/text.ts";
+import { press, tail } from "./site.ts";
+
+/** Ids of what the pages show. */
+export interface Made {
+	good: string;
+	bad: string;
+	waits: string;
+	runs: string;
+	crashes: string;
+	worker: string;
+}
+
+/** One page: its address, what shows that it is loaded, and what is to be opened on it first. */
+export interface Stop {
+	name: string;
+	at: () => string;
+	ready: () => string;
+	before?: (page: Page) => Promise<void>;
+	after?: (page: Page) => Promise<void>;
+}
+
+export const tour = (made: Made): readonly Stop[] => [
+	{ name: "overview", at: () => "#/overview", ready: () => T.health.attention },
+	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
+	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
+	{
+		name: "job that completed",
+		at: () => `#/endpoints/work/requests/${made.good}`,
+		ready: () => "another line",
+		before: (page) => page.locator("summary", { hasText: T.job.stream }).click(),
+	},
+	{
+		name: "job that failed",
+		at: () => `#/endpoints/work/requests/${made.bad}`,
+		ready: () => "a line",
+	},
+	{
+		name: "job that runs",
+		at: () => `#/endpoints/work/requests/${made.runs}`,
+		ready: () => "a third line",
+	},
+	{
+		name: "job that waits",
+		at: () => `#/endpoints/waiting/requests/${made.waits}`,
+		ready: () => T.job.waits,
+	},
+	{
+		name: "job whose workers crash",
+		at: () => `#/endpoints/broken/requests/${made.crashes}`,
+		ready: () => "the last line",
+	},
+	{
+		name: "workers that have ended",
+		at: () => "#/endpoints/broken/workers",
+		ready: () => T.ended.lines,
+		before: (page) => page.getByText(T.ended.lines).first().click(),
+	},
+	{
+		name: "try it",
+		at: () => "#/endpoints/work/try",
+		ready: () => T.try.nothing,
+		before: (page) => press(page, T.try.options),
+	},
+	{
+		name: "workers of an endpoint",
+		at: () => `#/endpoints/work/workers/${made.worker}`,
+		ready: () => "a third line",
+	},
+	{
+		name: "chats side by side",
+		at: () => "#/endpoints/talk/try?mode=chat",
+		ready: () => T.chat.none,
+		before: async (page) => {
+			await press(page, new RegExp(`${T.playground.compare}$`));
+			await page.getByRole("option", { name: "broken" }).click();
+			await page.getByLabel(T.chat.message).fill("hello");
+			await page.keyboard.press("Enter");
+			await page.getByText("1: hello", { exact: true }).waitFor();
+			await press(page, T.chat.stop);
+		},
+	},
+	{
+		name: "a form for pictures",
+		at: () => "#/endpoints/work/try?mode=picture",
+		ready: () => T.picture.nothing,
+	},
+	{
+		name: "chat as code",
+		at: () => "#/endpoints/talk/try?mode=chat",
+		ready: () => T.chat.none,
+		before: (page) => press(page, T.chat.code),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{ name: "no workers", at: () => "#/endpoints/waiting/workers", ready: () => T.workers.attach },
+	{
+		name: "connect",
+		at: () => "#/endpoints/work/connect",
+		ready: () => "runsync",
+		before: async (page) => {
+			await press(page, T.connect.token);
+			await page.getByText(T.connect.once).waitFor();
+		},
+	},
+	{
+		name: "settings",
+		at: () => "#/endpoints/work/settings",
+		ready: () => T.settings.delete,
+		before: (page) => press(page, T.settings.moreOf(0)),
+	},
+	{
+		name: "changes of settings",
+		at: () => "#/endpoints/waiting/settings",
+		ready: () => T.settings.delete,
+		before: async (page) => {
+			await page.getByLabel(T.settings.names.workersMax).fill("7");
+			await press(page, T.settings.save);
+		},
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{ name: "workers", at: () => "#/workers", ready: () => made.worker },
+	{ name: "hosts", at: () => "#/hosts", ready: () => "NVIDIA L4" },
+	{
+		name: "drain a host",
+		at: () => "#/hosts",
+		ready: () => "NVIDIA L4",
+		before: (page) => press(page, `${T.hosts.drain} rig1`),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{ name: "webhooks", at: () => "#/webhooks", ready: () => T.webhooks.redeliver },
+	{
+		name: "a delivery",
+		at: () => "#/webhooks",
+		ready: () => T.webhooks.redeliver,
+		before: async (page) => {
+			await press(page, T.webhooks.open);
+			await page.getByRole("dialog").getByText(T.webhooks.body).first().waitFor();
+		},
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{ name: "keys", at: () => "#/keys", ready: () => T.keys.never },
+	{ name: "audit", at: () => "#/audit", ready: () => T.audit.ok },
+	{
+		name: "rotate a key",
+		at: () => "#/keys",
+		ready: () => T.sessions.current,
+		before: (page) => press(page, T.keys.rotate),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "end a session",
+		at: () => "#/keys",
+		ready: () => T.sessions.current,
+		before: (page) => press(page, T.sessions.endOthers),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{ name: "no such page", at: () => "#/nowhere", ready: () => T.noPage },
+	{
+		name: "search",
+		at: () => "#/overview",
+		ready: () => "Works",
+		before: (page) => page.keyboard.press("/"),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "a question",
+		at: () => "#/endpoints/waiting/charts",
+		ready: () => T.charts.coldStarts,
+		before: (page) => press(page, T.endpoint.purge),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "new key",
+		at: () => "#/keys",
+		ready: () => T.keys.never,
+		before: (page) => press(page, T.keys.create),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "new endpoint",
+		at: () => "#/overview",
+		ready: () => T.overview.spark,
+		before: (page) => press(page, T.newEndpoint.open),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "bulk cancel",
+		at: () => "#/endpoints/waiting/requests",
+		ready: () => tail(made.waits),
+		before: (page) => press(page, T.bulk.cancel.open),
+		after: (page) => page.keyboard.press("Escape"),
+	},
+];
