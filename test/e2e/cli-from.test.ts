@@ -138,7 +138,6 @@ describe("a RunPod repository", () => {
 		const { ask, service, cwd } = await managed(test);
 		repository(cwd, {
 			".runpod/hub.json": HUB,
-			"src/handler.mjs": "",
 			"worker.js": `require("node:http");\n`,
 		});
 		const { code, stdout, stderr } = await ask(
@@ -149,6 +148,8 @@ describe("a RunPod repository", () => {
 			".",
 			"--set",
 			"workersMax=1",
+			"--set",
+			"gpusPerWorker=0",
 			"--set",
 			"env.MARK=?",
 		);
@@ -162,9 +163,12 @@ describe("a RunPod repository", () => {
 		expect(json).toMatchObject({
 			name: "Greeter",
 			workersMax: 1,
-			gpusPerWorker: 2,
-			launcher: { type: "process", command: ["node", join(cwd, "src/handler.mjs")], cwd },
+			gpusPerWorker: 0,
+			launcher: { type: "process", cwd },
 		});
+		expect(json.launcher.command.at(-1)).toBe(join(cwd, "src/handler.mjs"));
+		const submit = ["jobs", "submit", "greet", "--input", '{"name": "Ann"}', "--wait"];
+		expect((await ask(...submit)).stdout).toMatch(/^"Hello Ann \? 3 no none /);
 		expect(json.env.toSorted()).toEqual(["GREETING", "LOUD", "MARK", "TIMES"]);
 		expect(await ask("endpoints", "create", "other", "--from", "absent")).toMatchObject({
 			code: 2,

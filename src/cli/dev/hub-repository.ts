@@ -1,6 +1,7 @@
 /** Reads a worker's folder in the layout of RunPod's Hub: handler, hub.json, tests.json (D36). */
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { isObject } from "../../core/schema.ts";
 import { CliError } from "../errors.ts";
 
@@ -44,6 +45,21 @@ export function findHandler(folder: string): string {
 				`${join(folder, "FILE")}`,
 		);
 	return join(folder, named);
+}
+
+const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
+
+const WORKER_ENTRY = fileURLToPath(
+	new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url),
+);
+
+/** Starts the kit with what a script exports; undefined for other files. */
+export function scriptCommand(handler: string): string[] | undefined {
+	if (!SCRIPT.includes(extname(handler))) return undefined;
+	// Without warnings about TypeScript files.
+	const quiet = ["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"];
+	const flags = quiet.map((name) => `--disable-warning=${name}`);
+	return [process.execPath, ...flags, WORKER_ENTRY, handler];
 }
 
 function dockerScript(folder: string): string | undefined {
@@ -157,7 +173,7 @@ export function repositorySettings(path: string): {
 		throw new CliError(`--from takes the folder of a repository; ${folder} is not a folder.`);
 	const hub = readHub(folder);
 	const handler = findHandler(folder);
-	const command = [handler.endsWith(".py") ? "python3" : "node", handler];
+	const command = scriptCommand(handler) ?? ["python3", handler];
 	const notes = hub ? hubNotes(hub) : ["No .runpod/hub.json found: only the handler is used."];
 	if (hub && hub.gpus > 0)
 		notes.push(

@@ -1,10 +1,9 @@
 /** What `sluice dev` runs: a handler file, a repository folder, or a command (D36). */
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
 import { CliError } from "../errors.ts";
-import { findHandler, hasTests, hubNotes, readHub } from "./hub-repository.ts";
+import { findHandler, hasTests, hubNotes, readHub, scriptCommand } from "./hub-repository.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -26,21 +25,8 @@ export interface DevTarget {
 }
 
 const PYTHON = [".py"];
-const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
-
 /** These handlers take the name of their folder. */
 const GENERIC_NAMES = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
-
-const WORKER_ENTRY = fileURLToPath(
-	new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url),
-);
-
-/** Without warnings about TypeScript files. */
-const NODE = [
-	process.execPath,
-	"--disable-warning=ExperimentalWarning",
-	"--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
-];
 
 /** Throws {@link CliError} if the arguments name nothing that can run. */
 export function devTarget(q: {
@@ -94,9 +80,9 @@ export function devTarget(q: {
 }
 
 function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
-	const ending = extname(handler);
-	if (SCRIPT.includes(ending)) return { command: [...NODE, WORKER_ENTRY, handler], kit: true };
-	if (PYTHON.includes(ending))
+	const script = scriptCommand(handler);
+	if (script) return { command: script, kit: true };
+	if (PYTHON.includes(extname(handler)))
 		return { command: [pythonFor(handler, env, folder), handler], kit: false };
 	throw new CliError(
 		`Cannot run ${basename(handler)}: unknown file type. Pass the whole command: sluice dev -- PROGRAM ${handler}`,
