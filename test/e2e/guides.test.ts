@@ -95,7 +95,8 @@ const PAGES: Readonly<Record<string, Setting>> = {
 			[/--port 443/g, '--port "$TEST_PORT"'],
 		],
 		before:
-			"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out fullchain.pem -days 1 -subj /CN=localhost 2>/dev/null",
+			"openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost " +
+			"-keyout key.pem -out fullchain.pem -days 1 2>/dev/null",
 	},
 };
 
