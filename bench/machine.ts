@@ -23,6 +23,18 @@ export function median(values: readonly number[]): number {
 	return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }
 
+export interface Spread {
+	median: number;
+	least: number;
+	most: number;
+}
+
+/** To three digits. */
+export function spread(values: readonly number[]): Spread {
+	const rounded = values.map((value) => Number(value.toPrecision(3)));
+	return { median: median(rounded), least: Math.min(...rounded), most: Math.max(...rounded) };
+}
+
 /** Times of `fdatasync` after a write of 4 KiB in this folder, ms. */
 export function flushTimes(folder: string, rounds = 300): { p50: number; p99: number } {
 	const path = join(folder, "flush.bin");

@@ -9,7 +9,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { flushTimes, machine, median } from "./machine.ts";
+import { flushTimes, machine, spread } from "./machine.ts";
 import { KEY, end, startEcho, startPayloadRelay, startService, startWorker } from "./processes.ts";
 import { shoot } from "./wrk.ts";
 import type { Load } from "./wrk.ts";
@@ -93,12 +93,6 @@ const place: Place = {
 	relay: relay.url,
 	durableRelay: durableRelay.url,
 };
-const digits = (value: number, count = 3): number => Number(value.toPrecision(count));
-const spread = (values: number[]): { median: number; least: number; most: number } => ({
-	median: digits(median(values)),
-	least: digits(Math.min(...values)),
-	most: digits(Math.max(...values)),
-});
 try {
 	const sizes = [];
 	for (const bytes of SIZES) {

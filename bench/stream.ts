@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { machine, median } from "./machine.ts";
+import { machine, spread } from "./machine.ts";
 import { KEY, end, startService, startWorker } from "./processes.ts";
 import type { StreamInput } from "./stream-chunks.ts";
 
@@ -64,12 +64,6 @@ async function round(url: string, streams: number, input: StreamInput): Promise<
 	const at = (part: number): number => Number(all[Math.floor((all.length - 1) * part)]!.toFixed(2));
 	return { perSecond: Math.round(all.length / seconds), p50: at(0.5), p99: at(0.99) };
 }
-
-const spread = (values: number[]) => ({
-	median: median(values),
-	lowest: Math.min(...values),
-	highest: Math.max(...values),
-});
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const children: ChildProcess[] = [];
