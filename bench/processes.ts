@@ -28,9 +28,9 @@ async function started(child: ChildProcess, pattern: RegExp): Promise<string> {
 /** Ends a process and waits for it. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
 	if (child.exitCode !== null || child.signalCode !== null) return;
-	const gone = once(child, "exit");
+	const exited = once(child, "exit");
 	child.kill(signal);
-	await gone;
+	await exited;
 }
 
 export function startEcho(): Promise<{ url: string; child: ChildProcess }> {

@@ -88,7 +88,9 @@ if (before)
 if (!values.slice && positionals.length === 0) {
 	process.stdout.write(`${save(results)}\n`);
 	const { commit, cpu, cores } = results.machine;
-	const caption = `${commit}, ${cores} cores of ${cpu}, ${results.date.slice(0, 10)}. Light line: spread. Orange: target.`;
+	const caption =
+		`${commit}, ${cores} cores of ${cpu}, ${results.date.slice(0, 10)}. ` +
+		"Light line: spread. Orange: target.";
 	for (const [unit, file, title] of TITLES) {
 		const own = results.figures.filter((figure) => figure.unit === unit);
 		const old = before?.figures.filter((figure) => figure.unit === unit) ?? [];
