@@ -1,5 +1,4 @@
 /** Clients that submit what the plan says, and do with their jobs what it says. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { isPurged, seenOf } from "./api.ts";
 import type { Answer, Api } from "./api.ts";
 import { brief } from "./history.ts";
@@ -8,6 +7,7 @@ import { isEnd } from "./checker/job-history.ts";
 import { readEvents } from "./events.ts";
 import { planOf } from "./plan.ts";
 import type { EndpointName, Plan } from "./plan.ts";
+import type { Time } from "./time.ts";
 import type { Tracked, Tracker } from "./tracker.ts";
 
 const RETRY_MS = 30;
@@ -24,6 +24,7 @@ const DEFAULTS = { ttlMs: 86_400_000, timeoutMs: 600_000 };
 export interface ClientOptions {
 	seed: number;
 	api: Api;
+	time: Time;
 	tracker: Tracker;
 	/** Of webhooks. */
 	receiver: string;
@@ -39,6 +40,7 @@ export async function useEndpoint(
 	signal: AbortSignal,
 ): Promise<void> {
 	const { api, tracker, seed } = o;
+	const { now, sleep } = o.time;
 	let turn = o.nextNumber();
 	const base = (): string => `${api.url(turn)}/v2/${endpoint}`;
 
@@ -127,6 +129,8 @@ export async function useEndpoint(
 		await until(async () => {
 			const answer = await api.call(`${base()}/${op}/${job.id}`, { method: "POST" });
 			const { result, from, to, status, json } = answer;
+			// No server listened: nothing was refused.
+			if (result === "fail" && status === undefined) return { answer, value: undefined };
 			const missing = status === 404 ? { missing: true as const } : {};
 			const state = op === "cancel" && result === "ok" ? { state: json.status } : {};
 			tracker.record({ op, by, job: job.id, ...missing, ...state, result, from, to });
@@ -165,7 +169,7 @@ export async function useEndpoint(
 	/** Server-sent events up to the end, resumed where they break. */
 	async function events(job: Tracked, reader: string): Promise<void> {
 		for (let start = 0; ; ) {
-			const from = performance.now();
+			const from = now();
 			const url = `${base()}/stream/${job.id}${start > 0 ? `?offset=${start}` : ""}`;
 			const answer = await readEvents(api, url);
 			const { result, status, end: last } = answer;
@@ -181,7 +185,7 @@ export async function useEndpoint(
 				...(status === 404 ? { missing: true as const } : {}),
 				result,
 				from,
-				to: performance.now(),
+				to: now(),
 			});
 			if (seen || status === 404) return;
 			start = (chunks.at(-1)?.[0] ?? start - 1) + 1;

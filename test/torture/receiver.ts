@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { seenOf } from "./api.ts";
+import { machineTime } from "./time.ts";
 import type { Tracker } from "./tracker.ts";
 
 /** Part of the deliveries whose first attempt is answered 500, and whose connection is cut. */
@@ -13,30 +14,34 @@ export interface Receiver {
 	end(): Promise<void>;
 }
 
+/** Records a delivery; answers its status, 0 for a connection that is cut. */
+export function deliveries(
+	tracker: Tracker,
+	random: () => number,
+	now: () => number,
+): (q: { delivery: string; body: any; from: number }) => number {
+	return ({ delivery, body, from }) => {
+		const job = tracker.jobs.get(body.id);
+		const chance = job?.deliveries.has(delivery) ? 1 : random();
+		const status = chance < REFUSED ? 500 : chance < REFUSED + CUT ? 0 : 200;
+		job?.deliveries.add(delivery);
+		const op = { op: "webhook", by: "receiver", job: body.id, delivery, status } as const;
+		tracker.record({ ...op, seen: seenOf(body)!, result: "ok", from, to: now() });
+		return status;
+	};
+}
+
 export async function receiver(tracker: Tracker, random: () => number): Promise<Receiver> {
+	const { now } = machineTime;
+	const deliver = deliveries(tracker, random, now);
 	const server = createServer((request, response) => {
-		const from = performance.now();
+		const from = now();
 		const pieces: Buffer[] = [];
 		request.on("error", () => {});
 		request.on("data", (piece: Buffer) => pieces.push(piece));
 		request.on("end", () => {
 			const body = JSON.parse(Buffer.concat(pieces).toString());
-			const delivery = String(request.headers["webhook-id"]);
-			const job = tracker.jobs.get(body.id);
-			const chance = job?.deliveries.has(delivery) ? 1 : random();
-			const status = chance < REFUSED ? 500 : chance < REFUSED + CUT ? 0 : 200;
-			job?.deliveries.add(delivery);
-			tracker.record({
-				op: "webhook",
-				by: "receiver",
-				job: body.id,
-				delivery,
-				status,
-				seen: seenOf(body)!,
-				result: "ok",
-				from,
-				to: performance.now(),
-			});
+			const status = deliver({ delivery: String(request.headers["webhook-id"]), body, from });
 			if (status === 0) request.socket.destroy();
 			else response.writeHead(status).end();
 		});

@@ -2,12 +2,11 @@
  * Clients, workers and faults at a site, for a while; then everything settles and the history is
  * judged. A job is closed when it was read again after a fault that followed its end.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { KEY } from "../support/service.ts";
-import { api as connect, seenOf } from "./api.ts";
+import { api as connect } from "./api.ts";
 import type { Api } from "./api.ts";
+import { auditJob, readHealth, waitsFor } from "./audit.ts";
 import { checker } from "./checker/checker.ts";
-import { isEnd } from "./checker/job-history.ts";
 import type { Violation } from "./checker/job-history.ts";
 import { useEndpoint } from "./clients.ts";
 import type { Op } from "./history.ts";
@@ -15,8 +14,9 @@ import { random as randomOf } from "./plan.ts";
 import type { EndpointName } from "./plan.ts";
 import { receiver } from "./receiver.ts";
 import type { Endpoints, Site } from "./site.ts";
+import { machineTime as time } from "./time.ts";
 import { tracker as track } from "./tracker.ts";
-import type { Tracked, Tracker } from "./tracker.ts";
+import type { Tracker } from "./tracker.ts";
 import { work } from "./worker.ts";
 
 const LEASE_MS = 5000;
@@ -43,8 +43,8 @@ const PARTS: Record<EndpointName, Part> = {
 
 const NAMES = Object.keys(PARTS) as EndpointName[];
 
-/** Longest waits for the last jobs, and for a webhook after the end of its job, ms. */
-const [DRAIN_MS, WEBHOOK_MS] = [150_000, 60_000];
+/** Longest wait for the last jobs, ms. */
+const DRAIN_MS = 150_000;
 
 /** Between two faults, ms, at least and at most. */
 const PAUSES = [500, 12_000] as const;
@@ -101,14 +101,16 @@ export interface Tortured {
 	violations: readonly Violation[];
 }
 
+const { now, sleep } = time;
+
 export async function torture(o: TortureOptions): Promise<Tortured> {
 	const { site, seed, scale = 1, names = NAMES, pauses = PAUSES } = o;
-	const began = performance.now();
+	const began = now();
 	const checked = checker();
 	const tracker = track((op) => {
 		o.record?.(op);
 		checked.add(op);
-	});
+	}, now);
 	const random = randomOf(seed);
 	const api = connect(site.urls);
 	const hooks = await receiver(tracker, randomOf(seed + 1));
@@ -123,7 +125,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 			useEndpoint(
 				`${name}-client-${n}`,
 				name,
-				{ seed, api, tracker, receiver: hooks.url, nextNumber: () => (numbers += 1) },
+				{ seed, api, time, tracker, receiver: hooks.url, nextNumber: () => (numbers += 1) },
 				submitting.signal,
 			),
 		),
@@ -137,6 +139,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 					...PARTS[name],
 					endpoint: name,
 					api,
+					time,
 					tracker,
 					token: tokens.get(name)!,
 					random: randomOf(seed * 31 + n),
@@ -152,17 +155,17 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 
 	async function fault(): Promise<void> {
 		if (!site.fault) return;
-		const from = performance.now();
+		const from = now();
 		const what = await site.fault(random);
 		faults[what] = (faults[what] ?? 0) + 1;
-		tracker.record({ op: "fault", by: "faults", what, result: "ok", from, to: performance.now() });
+		tracker.record({ op: "fault", by: "faults", what, result: "ok", from, to: now() });
 		lastFault = from;
 	}
 
 	/** Reads the jobs that have ended before the last fault, and those long open; closes them. */
 	async function audit(): Promise<void> {
-		const now = performance.now();
-		const since = site.fault && !submitting.signal.aborted ? lastFault : now;
+		const present = now();
+		const since = site.fault && !submitting.signal.aborted ? lastFault : present;
 		const jobs = [...tracker.jobs.values()].filter(
 			({ left, running, endedAt, met }) =>
 				left && running === 0 && (endedAt ?? met + OPEN_MS) < since,
@@ -171,8 +174,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		async function auditor(): Promise<void> {
 			while (at < jobs.length) {
 				const job = jobs[(at += 1) - 1]!;
-				const found = await auditJob({ api, tracker, job });
-				const isCertain = found === "missing" || (found === "ended" && !waitsFor(job));
+				const found = await auditJob({ api, time, tracker, job });
+				const isCertain = found === "missing" || (found === "ended" && !waitsFor(job, now));
 				if (isCertain && job.running === 0) tracker.close(job);
 			}
 		}
@@ -184,7 +187,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	}
 
 	const isOver = (): boolean =>
-		performance.now() - began > o.ms ||
+		now() - began > o.ms ||
 		checked.counts.acknowledged >= (o.jobs ?? Infinity) ||
 		checked.violations.length > 0;
 	async function faultsGoOn(): Promise<void> {
@@ -203,12 +206,15 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 
 	await Promise.all([faultsGoOn(), auditsGoOn()]);
 	submitting.abort();
-	const drained = performance.now() + DRAIN_MS;
+	const drainedAt = now() + DRAIN_MS;
+	const drained = new AbortController();
 	if (checked.violations.length === 0)
-		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, undefined, { ref: false })]);
+		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, drained.signal)]).finally(() =>
+			drained.abort(),
+		);
 	await fault();
 	for (const job of tracker.jobs.values()) job.left = true;
-	while (tracker.jobs.size > 0 && performance.now() < drained && checked.violations.length === 0) {
+	while (tracker.jobs.size > 0 && now() < drainedAt && checked.violations.length === 0) {
 		await audit();
 		await sleep(AUDIT_MS);
 	}
@@ -221,7 +227,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	await api.close();
 	return {
 		...checked.counts,
-		seconds: Math.round((performance.now() - began) / 1000),
+		seconds: Math.round((now() - began) / 1000),
 		faults,
 		// What is cut off by a violation is none.
 		violations: found.length > 0 ? found : checked.finish(),
@@ -256,42 +262,4 @@ async function tokensOf(api: Api, site: Site): Promise<Map<EndpointName, string>
 		tokens.set(name, json.env.RUNPOD_AI_API_KEY as string);
 	}
 	return tokens;
-}
-
-/** Whether deliveries of its webhook may still arrive. */
-function waitsFor({ endedAt, deliveries, expected }: Tracked): boolean {
-	return deliveries.size < expected && performance.now() - (endedAt ?? 0) < WEBHOOK_MS;
-}
-
-async function auditJob(q: {
-	api: Api;
-	tracker: Tracker;
-	job: Tracked;
-}): Promise<"ended" | "open" | "missing"> {
-	const { api, tracker, job } = q;
-	for (let turn = 0; ; turn += 1) {
-		const url = `${api.url(turn)}/v2/${job.endpoint}/status/${job.id}`;
-		const { result, from, to, status, json } = await api.call(url);
-		const seen = result === "ok" ? seenOf(json) : undefined;
-		const shown = status === 404 ? { missing: true as const } : seen ? { seen } : {};
-		const op = { op: "read", by: "audit", job: job.id, how: "status" } as const;
-		tracker.record({ ...op, ...shown, result, from, to });
-		if (status === 404) return "missing";
-		if (seen && isEnd(seen)) {
-			job.endedAt ??= to;
-			return "ended";
-		}
-		if (result === "ok") {
-			delete job.endedAt;
-			job.met = to;
-			return "open";
-		}
-		await sleep(50);
-	}
-}
-
-async function readHealth(api: Api, tracker: Tracker, endpoint: string): Promise<void> {
-	const { result, from, to, json } = await api.call(`${api.url(0)}/v2/${endpoint}/health`);
-	const jobs = json?.jobs;
-	tracker.record({ op: "health", by: "audit", endpoint, idle: true, jobs, result, from, to });
 }

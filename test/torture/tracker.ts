@@ -29,7 +29,7 @@ export interface Tracker {
 	close(job: Tracked): void;
 }
 
-export function tracker(record: (op: Op) => void): Tracker {
+export function tracker(record: (op: Op) => void, now: () => number): Tracker {
 	const jobs = new Map<string, Tracked>();
 	const waiting = new Set<string>();
 
@@ -51,7 +51,7 @@ export function tracker(record: (op: Op) => void): Tracker {
 		meet(id, endpoint) {
 			let job = jobs.get(id);
 			if (!job) {
-				const met = performance.now();
+				const met = now();
 				job = {
 					id,
 					endpoint,
@@ -69,7 +69,7 @@ export function tracker(record: (op: Op) => void): Tracker {
 		close({ id }) {
 			jobs.delete(id);
 			waiting.delete(id);
-			const at = performance.now();
+			const at = now();
 			record({ op: "close", by: "audit", result: "ok", job: id, from: at, to: at });
 		},
 	};

@@ -2,11 +2,11 @@
  * A worker in this process: it speaks the worker protocol, and misbehaves as the plan says. Pings
  * name what it holds, so that only what it drops on purpose is lost.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Api, Answer } from "./api.ts";
 import { brief } from "./history.ts";
 import type { DropOp } from "./history.ts";
 import type { Input } from "./plan.ts";
+import type { Time } from "./time.ts";
 import type { Tracked, Tracker } from "./tracker.ts";
 
 const PING_MS = 1000;
@@ -15,6 +15,9 @@ const RETRY_MS = 30;
 /** How long a `late` job is left out of pings before its report, ms: longer than a lease. */
 const LATE_MS = 7000;
 const SLOW_MS = 1000;
+
+/** Longer than any wait for a cancel or timeout, ms. */
+const HANG_MS = 180_000;
 
 interface Run {
 	id: string;
@@ -32,6 +35,7 @@ interface Run {
 export interface WorkerOptions {
 	endpoint: string;
 	api: Api;
+	time: Time;
 	token: string;
 	tracker: Tracker;
 	/** Most jobs at once. */
@@ -51,8 +55,10 @@ export async function work(name: string, o: WorkerOptions, signal: AbortSignal):
 	}
 }
 
-async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<void> {
+/** One life of a worker, until the signal or its crash. */
+export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<void> {
 	const { endpoint, api, token, tracker } = o;
+	const { now, sleep } = o.time;
 	const held = new Map<string, Run>();
 	const dead = new AbortController();
 	const signal = AbortSignal.any([ended, dead.signal]);
@@ -63,7 +69,8 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 		`${api.url(turn)}/worker/${endpoint}/${operation}/${id}${rest}`;
 
 	function releaseRun(run: Run): void {
-		if (held.get(run.id) === run) held.delete(run.id);
+		// What a dead worker holds is dropped at its end.
+		if (held.get(run.id) === run && !signal.aborted) held.delete(run.id);
 		free?.();
 	}
 
@@ -74,7 +81,7 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 	}
 
 	function drop(run: Run, why: DropOp["why"]): void {
-		const at = performance.now();
+		const at = now();
 		tracker.record({ op: "drop", by: id, job: run.id, why, result: "ok", from: at, to: at });
 		run.named = false;
 	}
@@ -136,6 +143,7 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 
 	async function stream(run: Run): Promise<boolean> {
 		// Numbered posts are repeated; of others a repeat could be taken for a new chunk (D7).
+		const over = AbortSignal.any([signal, run.over.signal]);
 		const numbered = run.take % 2 === 0;
 		const count = run.input.chunks ?? 0;
 		for (let at = 0; at < count; ) {
@@ -162,12 +170,13 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 					});
 				if (result === "ok") break;
 				turn += 1;
-				if (!numbered || signal.aborted || run.over.signal.aborted) break;
+				if (!numbered || over.aborted) break;
 				await sleep(RETRY_MS);
 			}
-			if (signal.aborted || run.over.signal.aborted) return false;
+			if (over.aborted) return false;
 			at += together;
-			if (o.random() < 0.3) await sleep(o.random() * 200);
+			if (o.random() < 0.3) await sleep(o.random() * 200, over);
+			if (over.aborted) return false;
 		}
 		return true;
 	}
@@ -175,16 +184,21 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 	async function execute(run: Run): Promise<void> {
 		const { work: kind } = run.input;
 		const { signal: over } = run.over;
-		if (kind === "hang") return await sleep(3_600_000, undefined, { signal: over }).catch(() => {});
+		if (kind === "hang") {
+			await sleep(HANG_MS, over);
+			// A run of a lost job is not stopped (D18).
+			if (!over.aborted) drop(run, "omitted");
+			return;
+		}
 		if (kind === "slow") {
 			const body = JSON.stringify({ status: "IN_PROGRESS", output: "half" });
 			await api.call(path("job-done", `/${run.id}?isStream=false`), { token, body });
-			await sleep(SLOW_MS, undefined, { signal: over }).catch(() => {});
+			await sleep(SLOW_MS, over);
 		}
 		if (kind === "chunks" && !(await stream(run))) return;
 		if (kind === "late" && run.first) {
 			drop(run, "omitted");
-			await sleep(LATE_MS, undefined, { signal: over }).catch(() => {});
+			await sleep(LATE_MS, over);
 		}
 		if (over.aborted) return;
 		if (kind === "fail" && run.first) return await report(run, "fail", `failed in run ${run.take}`);
@@ -206,9 +220,9 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 		const query = `?batch_size=${size}&job_in_progress=${idle ? 0 : 1}`;
 		const answer = await api.call(path("job-take-batch", query), { token, signal });
 		const { result, from, to } = answer;
-		const jobs = ((answer.json as { id: string; input: Input }[]) ?? []).map(({ id: job, input }) =>
-			begin(job, input),
-		);
+		const taken =
+			result === "ok" ? ((answer.json as { id: string; input: Input }[] | undefined) ?? []) : [];
+		const jobs = taken.map(({ id: job, input }) => begin(job, input));
 		if (jobs.length > 0 || result !== "ok")
 			tracker.record({
 				op: "take",
@@ -255,7 +269,7 @@ async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<v
 
 	async function pings(): Promise<void> {
 		while (!signal.aborted) {
-			await sleep(PING_MS, undefined, { signal }).catch(() => {});
+			await sleep(PING_MS, signal);
 			if (signal.aborted) return;
 			const named = [...held.values()].filter((run) => run.named).map((run) => run.id);
 			const { result, from, to } = await api.call(path("ping", `?job_id=${named.join(",")}`), {

@@ -31,6 +31,8 @@ export class EndpointHistory {
 	private missing = 0;
 	private unknownSubmits = 0;
 	private readonly waiting = new Map<string, Waiting>();
+	/** Of jobs that a worker had before their client got the answer. */
+	private readonly leftBefore = new Map<string, number>();
 	private readonly unsure: { from: number; to: number }[] = [];
 	readonly terms: EndpointTerms;
 	private readonly report: (violation: Violation) => void;
@@ -42,8 +44,9 @@ export class EndpointHistory {
 
 	submit(op: SubmitOp): void {
 		if (op.result === "unknown") this.unknownSubmits += 1;
-		if (this.terms.queue && op.result === "ok")
-			this.waiting.set(op.job!, { submit: op, left: Infinity });
+		// A repeat under a key answers the same job.
+		if (this.terms.queue && op.result === "ok" && !this.waiting.has(op.job!))
+			this.waiting.set(op.job!, { submit: op, left: this.leftBefore.get(op.job!) ?? Infinity });
 	}
 
 	take(op: TakeOp): void {
@@ -61,6 +64,8 @@ export class EndpointHistory {
 	leaves(id: string, from: number): void {
 		const entry = this.waiting.get(id);
 		if (entry) entry.left = Math.min(entry.left, from);
+		else if (this.terms.queue)
+			this.leftBefore.set(id, Math.min(from, this.leftBefore.get(id) ?? Infinity));
 	}
 
 	purge(op: PurgeOp): void {

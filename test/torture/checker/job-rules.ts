@@ -104,7 +104,8 @@ export const deadlines: JobRule = (job) => {
 	const violations: Found[] = [];
 	for (const { seen, line, from, to, epoch } of job.observations()) {
 		const restart = epoch === undefined ? undefined : job.restarts()[epoch - 1];
-		const began = Math.max(submit.from, epoch === undefined ? 0 : job.restartedFrom(epoch));
+		const created = job.createdFrom();
+		const began = Math.max(created, epoch === undefined ? 0 : job.restartedFrom(epoch));
 		if (seen.state === "TIMED_OUT" && seen.error !== undefined) {
 			const lapsed = /ttl/.test(seen.error);
 			const [limit, time] = lapsed
