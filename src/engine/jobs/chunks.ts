@@ -2,11 +2,20 @@
 import { streamBound } from "../../core/endpoint.ts";
 import { isJobId } from "../../ids.ts";
 import { megabytes } from "../availability/stored-bytes.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import type { HeldJob, Worker } from "../workers/worker-registry.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { report } from "./report.ts";
 
 type Deps = Parameters<typeof report>[0] & Pick<JobDeps, "endpoints">;
+
+interface Post {
+	worker: Worker;
+	id: string;
+	pieces: readonly string[];
+	number: number | undefined;
+	count: number;
+	signal?: AbortSignal;
+}
 
 /** To be called with whether the response to the post was written. */
 export type Acknowledge = (written: boolean) => void;
@@ -16,29 +25,47 @@ export type Acknowledge = (written: boolean) => void;
  * from workers that number them; `count`: how many it has. A post that is repeated because its
  * response was lost is stored once.
  */
-export async function addChunks(
-	d: Deps & Pick<JobDeps, "cluster">,
-	q: {
-		worker: Worker;
-		id: string;
-		pieces: readonly string[];
-		number: number | undefined;
-		count: number;
-		signal?: AbortSignal;
-	},
-): Promise<Acknowledge> {
+export async function addChunks(d: Deps & Pick<JobDeps, "cluster">, q: Post): Promise<Acknowledge> {
 	const { worker, id } = q;
 	const held = worker.held.get(id);
 	// Other posts of an external worker may have reached other servers: a chunk that is stored twice
 	// is better than one that is dropped.
 	const number = !d.cluster.others() || worker.managed ? q.number : undefined;
+	if (!held || number === undefined) return await addPost(d, { ...q, number, held });
+	// It may be the repeat of one that is still in progress.
+	const before = held.post;
+	const post = addAfter(before, () => addPost(d, { ...q, number, held }));
+	held.post = post;
+	return await post;
+}
+
+async function addAfter<T>(
+	before: Promise<unknown> | undefined,
+	add: () => Promise<T>,
+): Promise<T> {
+	await before?.catch(() => {});
+	return await add();
+}
+
+async function addPost(
+	d: Deps & Pick<JobDeps, "cluster">,
+	q: Post & { held: HeldJob | undefined },
+): Promise<Acknowledge> {
+	const { held, number } = q;
 	const isRepeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
 	// Posts from before this server's start are not known here: then the text decides once.
 	const unsure =
 		held === undefined
 			? !d.cluster.shared
 			: held.unsure === true || (number !== undefined && held.nextPost === undefined);
-	if (!isRepeat) await append(d, { ...q, unsure });
+	if (!isRepeat)
+		try {
+			await append(d, { ...q, unsure });
+		} catch (error) {
+			// It may be stored, and is repeated under its number.
+			if (held && number !== undefined) held.unsure = true;
+			throw error;
+		}
 	if (!held) return () => {};
 	if (number !== undefined) held.nextPost = number + q.count;
 	return (written) => {

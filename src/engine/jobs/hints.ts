@@ -42,11 +42,12 @@ async function notifyCompletion(d: Deps, { endpoint, id }: JobName): Promise<voi
 }
 
 /** Reads what lost hints would have announced. */
-export async function catchUpOnJobs(d: Deps, { over }: ClusterStore): Promise<void> {
+export async function catchUpOnJobs(d: Deps, cluster?: ClusterStore): Promise<void> {
 	d.waiters.notifyAll();
 	const awaited = d.waiters.awaitedJobs();
 	for (let from = 0; from < awaited.length; from += PAGE) {
-		const ended = await over({ jobs: awaited.slice(from, from + PAGE) });
+		const jobs = awaited.slice(from, from + PAGE);
+		const ended = cluster ? await cluster.over({ jobs }) : jobs;
 		await Promise.all(ended.map((job) => notifyCompletion(d, job)));
 	}
 	await d.workers.stopSignals.recall();

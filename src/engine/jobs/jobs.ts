@@ -70,7 +70,8 @@ export interface JobDomain extends Jobs {
 	onSettled: Bound<typeof onSettled>;
 	onPurged(endpoint: string): void;
 	onChunks(id: string): void;
-	catchUp(store: ClusterStore): Promise<void>;
+	/** Hints may have been lost; `store`: where servers share it. */
+	catchUp(store?: ClusterStore): Promise<void>;
 	/** Ends all waits and dispatches no job any more (D34). */
 	close(): void;
 	services: readonly Service[];

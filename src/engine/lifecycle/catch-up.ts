@@ -1,6 +1,6 @@
 /**
- * Reads what hints should have announced, where several servers share a store: hints may be lost
- * with a connection, or with the server that would send them.
+ * Reads what hints should have announced: they may be lost with a commit in doubt, and where several
+ * servers share a store with a connection, or with the server that would send them.
  */
 import { loop } from "../../service.ts";
 import type { Service } from "../../service.ts";
@@ -11,12 +11,18 @@ import type { Domains } from "./domains.ts";
 /** Time between two reads, ms: what a lost hint may cost. */
 const CATCH_UP_MS = 4000;
 
-/** None where the store is not shared. */
+/** Services only where the store is shared. */
 export function catchUp(
-	d: Pick<Domains, "clock" | "events" | "store" | "jobs" | "endpoints" | "access">,
+	d: Pick<Domains, "background" | "clock" | "events" | "store" | "jobs" | "endpoints" | "access">,
 ): readonly Service[] {
 	const store = d.store.cluster;
-	if (!store) return [];
+	if (!store) {
+		// Only then: hints of a store that one server has alone are lost with commits in doubt.
+		d.events.on("hints.lost", () =>
+			d.background.run("reading what lost hints would announce", d.jobs.catchUp()),
+		);
+		return [];
+	}
 	let last: Awaited<ReturnType<ClusterStore["versions"]>> | undefined;
 
 	async function checkVersions({ versions }: ClusterStore): Promise<void> {

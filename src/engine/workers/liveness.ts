@@ -8,13 +8,14 @@
 import type { EpochMs } from "../../core/time.ts";
 import type { Worker } from "./worker-registry.ts";
 
-/** Ping intervals without a poll after which the main process counts as dead. */
+/** Ping intervals, and pings, without a poll after which the main process counts as dead. */
 const INTERVALS = 2;
 
 /** A poll begins; the returned function is called at its end with whether the worker cut it. */
 export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) => void {
 	const began = now();
 	worker.leftAt = undefined;
+	worker.pingsAlone = 0;
 	return (cut) => {
 		const heldMs = now() - began;
 		if (!cut) worker.longestPollMs = Math.max(worker.longestPollMs, heldMs);
@@ -22,14 +23,15 @@ export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) =>
 	};
 }
 
-/** Whether a worker that still pings has lost its main process. */
+/**
+ * Whether a worker that pings has lost its main process. To be called for each ping: a time in which
+ * those did not arrive either is no sign, since its network may have been broken.
+ */
 export function isMainProcessDead(
 	worker: Worker,
-	q: { now: EpochMs; pingIntervalMs: number },
+	{ now, pingIntervalMs }: { now: EpochMs; pingIntervalMs: number },
 ): boolean {
-	return (
-		worker.leftAt !== undefined &&
-		worker.takes + worker.stops === 0 &&
-		q.now - worker.leftAt >= INTERVALS * q.pingIntervalMs
-	);
+	if (worker.leftAt === undefined || worker.takes + worker.stops > 0) return false;
+	worker.pingsAlone += 1;
+	return worker.pingsAlone >= INTERVALS && now - worker.leftAt >= INTERVALS * pingIntervalMs;
 }

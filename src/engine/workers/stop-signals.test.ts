@@ -22,6 +22,7 @@ it("D18: a poll whose time is over while the store is asked ends", async () => {
 		stopGraceMs: () => 0,
 		kill: () => {},
 		unstopped: () => answer.promise,
+		shared: true,
 	});
 	const left = Promise.withResolvers<void>();
 	const poll = stops.poll(worker, left.promise);

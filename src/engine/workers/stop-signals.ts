@@ -29,7 +29,7 @@ export interface StopSignals {
 	request(run: Run): void;
 	/** Jobs that the worker must stop: at once if there are any, else later; none after `ended`. */
 	poll(worker: Worker, ended: Promise<unknown>): Promise<string[]>;
-	/** Reads the jobs to stop from a shared store: hints of other servers may have been lost. */
+	/** Reads the jobs to stop from the store: hints may have been lost. */
 	recall(): Promise<void>;
 	/** The worker does not run the job any more. */
 	over(worker: Worker, id: string): void;
@@ -40,8 +40,8 @@ function nameOf({ endpoint, id, worker }: Run): string {
 }
 
 /**
- * `unstopped` reads the jobs to stop where several servers share the store: a worker may have
- * answered any of them.
+ * `unstopped` reads the jobs to stop; where several servers share the store (`shared`) for each poll:
+ * a worker may have answered any of them.
  */
 export function stopSignals(d: {
 	clock: Clock;
@@ -50,7 +50,8 @@ export function stopSignals(d: {
 	registry: WorkerRegistry;
 	stopGraceMs: (endpoint: string) => number;
 	kill: (worker: Worker, why: string) => void;
-	unstopped?: (() => Promise<Run[]>) | undefined;
+	unstopped: () => Promise<Run[]>;
+	shared: boolean;
 }): StopSignals {
 	/** Jobs that have stopped, which the store does not know yet: it takes one more ping. */
 	const ended = new Set<string>();
@@ -58,7 +59,7 @@ export function stopSignals(d: {
 	async function graceThenKill(worker: Worker, id: string): Promise<void> {
 		const request = worker.stopping.get(id);
 		await d.clock.sleep(d.stopGraceMs(worker.endpoint));
-		if (d.unstopped) await recall(worker);
+		if (d.shared) await recall(worker);
 		if (worker.stopping.get(id) !== request || d.registry.get(worker) !== worker) return;
 		const runsOthers = [...worker.held.keys()].some((held) => !worker.stopping.has(held));
 		if (!worker.managed || runsOthers)
@@ -87,7 +88,6 @@ export function stopSignals(d: {
 
 	/** Applies what the store knows: for one worker also that a job needs no stop any more. */
 	async function recall(worker?: Worker): Promise<void> {
-		if (!d.unstopped) return;
 		const asked = d.now();
 		const runs = await d.unstopped().catch((error: unknown) => {
 			if (!(error instanceof StoreUnavailable))
@@ -123,7 +123,7 @@ export function stopSignals(d: {
 			const end = new AbortController();
 			void pollEnded.then(() => end.abort());
 			while (!end.signal.aborted) {
-				if (d.unstopped) await recall(worker);
+				if (d.shared) await recall(worker);
 				if (end.signal.aborted) break;
 				const ids = due(worker);
 				if (ids.length > 0) {
@@ -135,7 +135,7 @@ export function stopSignals(d: {
 			return [];
 		},
 		over(worker, id) {
-			if (!worker.stopping.delete(id) || !d.unstopped) return;
+			if (!worker.stopping.delete(id) || !d.shared) return;
 			ended.add(nameOf({ endpoint: worker.endpoint, id, worker: worker.id }));
 		},
 	};

@@ -59,15 +59,15 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 	/** Of a server alone, its own; else those of whichever server scales the endpoint. */
 	const movesWithLease = (launcher: string): boolean => cluster.shared && isShared(launcher);
 
-	async function restoreWorker(row: WorkerRow, url: string): Promise<void> {
+	/** False if it is not running, or unknown to its platform: see {@link forgetLost}. */
+	async function restoreWorker(row: WorkerRow, url: string): Promise<boolean> {
 		const launcher = d.launchers.get(row.launcher);
 		const worker = registry.meet({ ...row, ready: false, now: d.now() });
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
 		if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
 			worker.draining = true;
 			worker.ending = { text: "it ended while no service watched it" };
-			await d.exited({ workerId: row.id, lastOutput: await d.lastOutput(row.id) });
-			return;
+			return false;
 		}
 		worker.host = d.hostOf(row.launcher, handle);
 		worker.gpus = String(handle[GPUS] ?? "")
@@ -84,6 +84,19 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 				why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`,
 				graceMs: 0,
 			});
+		return true;
+	}
+
+	/**
+	 * Only after the platform has ended strays: the start of a worker may not have been recorded, and
+	 * its jobs must not run elsewhere while it lives.
+	 */
+	async function forgetLost(rows: readonly WorkerRow[]): Promise<void> {
+		// What the store still has of an exited worker is removed at the next start.
+		for (const { id } of rows)
+			await unlessFull(
+				d.lastOutput(id).then((lastOutput) => d.exited({ workerId: id, lastOutput })),
+			);
 	}
 
 	/** Its jobs are those of the store: it may have called any server. */
@@ -104,20 +117,22 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 			(row) =>
 				row.endpoint === endpoint.id && isShared(row.launcher) && !registry.get(row)?.managed,
 		);
+		const lost: WorkerRow[] = [];
 		for (const row of rows) {
 			const jobs = (running.get(row.id) ?? []).filter((job) => job.endpoint === row.endpoint);
 			meet(
 				row,
 				new Map(jobs.map(({ id, attempt, startedAt }) => [id, { attempt, handedAt: startedAt }])),
 			);
-			await restoreWorker(row, shared.url);
-			if (registry.get(row)) await store.workers.put({ ...row, server: cluster.id });
+			if (!(await restoreWorker(row, shared.url))) lost.push(row);
+			else if (registry.get(row)) await store.workers.put({ ...row, server: cluster.id });
 		}
 		const launcher = d.launchers.get(endpoint.launcher.type);
 		const recorded = rows.map(({ id }) => id);
 		const { serviceId } = shared;
 		const endpoints = [workersOf(endpoint)];
 		await launcher?.removeStrays({ serviceId, recorded, endpoints, scales: cluster.scales });
+		await forgetLost(lost);
 		if (cluster.scales(endpoint.id)) complete.add(endpoint.id);
 		else release(endpoint.id);
 	}
@@ -146,10 +161,8 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 				({ server, launcher }) => server === cluster.id && !movesWithLease(launcher),
 			);
 			const of = (launcher: string): ServiceAddress => (isShared(launcher) ? shared : own);
-			for (const row of rows) {
-				// What the store still has of an exited worker is removed at the next start.
-				await unlessFull(restoreWorker(row, of(row.launcher).url));
-			}
+			const lost: WorkerRow[] = [];
+			for (const row of rows) if (!(await restoreWorker(row, of(row.launcher).url))) lost.push(row);
 			for (const [name, launcher] of d.launchers) {
 				if (movesWithLease(name)) continue;
 				const recorded = rows.filter((row) => row.launcher === name).map(({ id }) => id);
@@ -157,6 +170,7 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 				const endpoints = endpointsOf(name);
 				await launcher.removeStrays({ serviceId, recorded, endpoints, scales: cluster.scales });
 			}
+			await forgetLost(lost);
 		},
 		isComplete(endpoint) {
 			const { id, launcher } = endpoint;

@@ -19,6 +19,8 @@ export interface HeldJob {
 	unsure?: boolean;
 	/** Number of its next chunk post, for workers that number them. */
 	nextPost?: number;
+	/** The last of them, perhaps in progress. */
+	post?: Promise<unknown>;
 }
 
 /** One worker as this server knows it. */
@@ -80,6 +82,8 @@ export interface Worker {
 	longestPollMs: number;
 	/** When it cut a poll before that time; until its next poll. */
 	leftAt?: EpochMs | undefined;
+	/** Its pings since then. */
+	pingsAlone: number;
 	/** When its last poll ended. */
 	pollEndedAt?: EpochMs;
 	/** Each ends one of its open polls with 204. */
@@ -138,6 +142,7 @@ export function workerRegistry(events: EventBus): WorkerRegistry {
 				takes: 0,
 				stops: 0,
 				longestPollMs: 0,
+				pingsAlone: 0,
 				polls: new RotatingSet(),
 				wakeStops: new RotatingSet(),
 				...(ready && { readyAt: now }),

@@ -124,7 +124,8 @@ export function createWorkers(d: Deps): WorkerDomain {
 		stopGraceMs: endpoints.stopGraceMs,
 		kill: (worker, why) =>
 			background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs: 0 })),
-		...(cluster.shared && { unstopped: () => store.jobs.unstopped() }),
+		unstopped: () => store.jobs.unstopped(),
+		shared: cluster.shared,
 	});
 
 	const { marks } = d.workerLogs;
