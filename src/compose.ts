@@ -95,6 +95,7 @@ export async function startApp(
 		folder?.close();
 		throw error;
 	});
+	store.onFailure?.(({ message }) => events.emit("store.failed", { why: message }));
 	const logs = join(config.dataDir, "logs");
 	const serviceEnv = workerBaseEnv(o.env, config);
 	const table = new Map(

@@ -157,6 +157,8 @@ export interface Events {
 	"disk.enough": { freeBytes: number };
 	/** A backup was sent to its client (D46). */
 	"backup.sent": { bytes: number; ms: number };
+	/** This process cannot use the store any more, and ends. */
+	"store.failed": { why: string };
 	/** The store can be written again. */
 	"store.back": Record<never, never>;
 	/** A response was an error of 500 or more. */

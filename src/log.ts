@@ -134,6 +134,7 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		"info",
 		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,
 	],
+	"store.failed": ["error", ({ why }) => `the store has failed: ${why}`],
 	"store.back": ["info", () => "the store can be written again"],
 	"request.failed": ["error", requestFailed],
 	fault: ["error", ({ where, error }) => faulty(where, error)],

@@ -84,10 +84,20 @@ export const serve: Action = {
 			throw new CliError(`The service could not start: ${message.reason}`, 1);
 		process.stdout.write(banner(message));
 		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
-		const [code] = await exited;
-		return code;
+		const [ended] = await Promise.race([
+			exited,
+			once(thread, "message") as Promise<[ServiceMessage]>,
+		]);
+		if (typeof ended === "number") return ended;
+		await thread.terminate();
+		throw new CliError(`The service has ended: ${failureOf(ended)}`, 1);
 	},
 };
+
+/** After its start the thread sends nothing but a failure. */
+function failureOf(message: ServiceMessage): string {
+	return message.kind === "failed" ? message.reason : "its thread started again.";
+}
 
 function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string {
 	const { url, firstKey, consoleLink, endpoint, readOnly } = service;

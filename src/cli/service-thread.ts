@@ -10,7 +10,7 @@ import type { Config } from "../config/config.ts";
 import { eventBus } from "../events.ts";
 import { log } from "../log.ts";
 
-/** Sent once by the thread. */
+/** Sent by the thread: one of them at its start; `failed` also when it must end. */
 export type ServiceMessage =
 	| {
 			kind: "listening";
@@ -57,6 +57,7 @@ log({
 let readOnly: string | undefined;
 events.on("store.away", ({ why }) => (readOnly = why));
 events.on("store.back", () => (readOnly = undefined));
+events.on("store.failed", ({ why }) => send({ kind: "failed", reason: why }));
 try {
 	const app = await startApp(config, { clock: systemClock, events, env: process.env });
 	parentPort?.on("message", (command: ServiceCommand) => {

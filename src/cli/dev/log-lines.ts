@@ -15,6 +15,7 @@ const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 	"request.failed",
 	"fault",
 	"store.away",
+	"store.failed",
 	"store.back",
 	"queue.purged",
 	"worker.unhealthy",

@@ -99,6 +99,11 @@ export interface Store {
 	identity(): Promise<string>;
 	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */
 	ping(): Promise<void>;
+	/**
+	 * Called once when this process cannot use the store any more and must end: a flush failed (decision
+	 * 0051), or what works with the file has.
+	 */
+	onFailure?(listener: (error: Error) => void): void;
 	/** Adds a listener and returns its removal. `elsewhere`: another server caused the signal. */
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
 	/** Ends after the writes in flight; later calls throw {@link StoreUnavailable}. */

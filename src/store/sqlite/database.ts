@@ -1,9 +1,10 @@
-/** Opens the database file and maps its errors. The only file that uses `node:sqlite`. */
-import { closeSync, openSync, statfsSync } from "node:fs";
+/** Opens the database file. The only file that uses `node:sqlite`. */
+import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, backup } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
+import { resultCode, SQLITE_BUSY, SQLITE_NOTADB, unavailable } from "./disk-errors.ts";
 import { fileIdentity } from "./file-identity.ts";
 import type { FileIdentity } from "./file-identity.ts";
 import { hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
@@ -144,52 +145,4 @@ function makeOwnersOnly(path: string): void {
 	try {
 		closeSync(openSync(path, "wx", OWNER_FILE));
 	} catch {}
-}
-
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
-/** READONLY, IOERR, FULL, CANTOPEN: writes fail now, and may succeed later. */
-const NO_WRITE: ReadonlySet<number> = new Set([8, 10, 13, 14]);
-
-/**
- * Whether another transaction was in the way of a copy's first step. The driver reads the code from
- * the connection, where the next statement may have replaced it with 0.
- */
-export function copyIsBusy(error: unknown): boolean {
-	const code = resultCode(error);
-	return code === SQLITE_BUSY || code === 0;
-}
-
-/** SQLite's primary result code in a driver error. */
-function resultCode(error: unknown): number | undefined {
-	if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
-		return undefined;
-	return error.errcode & 0xff;
-}
-
-/** The error as {@link StoreUnavailable} if the disk is full or fails, or the file is damaged. */
-export function unavailable(error: unknown, path: string): StoreUnavailable | undefined {
-	if (error instanceof StoreUnavailable) return error;
-	const code = resultCode(error);
-	if (code === SQLITE_CORRUPT)
-		return new StoreUnavailable(
-			"damaged",
-			`${path} is damaged: ${(error as Error).message}. Stop the service, rename the file and its log, and ` +
-				`restore a backup (sluice restore FILE --store sqlite:${path}), or save what can be read: ` +
-				`sqlite3 ${path} .recover`,
-			{ cause: error },
-		);
-	if (code === undefined || !NO_WRITE.has(code)) return undefined;
-	// An index of the log that cannot grow is an I/O error to SQLite.
-	const why = isFull(dirname(path)) ? "database or disk is full" : (error as Error).message;
-	return new StoreUnavailable("full", `${path} cannot be written: ${why}.`, { cause: error });
-}
-
-function isFull(folder: string): boolean {
-	try {
-		return statfsSync(folder).bavail === 0;
-	} catch {
-		return false;
-	}
 }

@@ -45,6 +45,8 @@ export async function openSqlite({
 			);
 			thread.once("error", reject);
 		});
+	const failure = Promise.withResolvers<Error>();
+	thread.on("error", failure.resolve);
 	let files: PayloadFiles;
 	try {
 		const { stored } = await greeting();
@@ -53,7 +55,11 @@ export async function openSqlite({
 			check: checkKey?.(stored),
 		} satisfies Admission);
 		const { segments } = await ready;
-		files = await openPayloadFiles({ folder: payloadFolder(path), referenced: segments });
+		files = await openPayloadFiles({
+			folder: payloadFolder(path),
+			referenced: segments,
+			flushFailed: failure.resolve,
+		});
 	} catch (error) {
 		await thread.terminate();
 		throw error;
@@ -67,6 +73,7 @@ export async function openSqlite({
 	return {
 		...withFiles,
 		backup: sqliteBackup({ path, port: requests, files }),
+		onFailure: (listener) => void failure.promise.then(listener),
 		async close() {
 			await compaction.stop();
 			await withFiles.close();

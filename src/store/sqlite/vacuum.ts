@@ -3,6 +3,7 @@
  * the file shrinks after a purge (D41).
  */
 import { INCREMENTAL } from "./database.ts";
+import { endAfterFailedFlush } from "./disk-errors.ts";
 import type { Database } from "./database.ts";
 
 /** Pages of one step: some ms. */
@@ -15,7 +16,7 @@ const KEPT_PAGES = 4096;
 const CONVERTED_BYTES = 64 * 2 ** 20;
 
 export interface Vacuum {
-	/** Returns some free pages; false when none are left to return. */
+	/** Returns some free pages; false when none are left to return. Throws `FlushFailed`. */
 	step(): boolean;
 }
 
@@ -56,7 +57,8 @@ export function openVacuum(db: Database, { keptPages = KEPT_PAGES } = {}): Vacuu
 				// Only a checkpoint shortens the file.
 				if (returned) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
 				returned = false;
-			} catch {
+			} catch (error) {
+				endAfterFailedFlush(error, db.path);
 				// A full disk: the next idle time tries again.
 			}
 			return false;

@@ -1,7 +1,8 @@
 /** Checks a store that no service has open: SQLite's own check, and rules between rows (D46). */
 import { convertBlocks, hasBlocks } from "./payload-files/convert-blocks.ts";
 import { damagedFiles } from "./payload-files/damaged-files.ts";
-import { openDatabase, unavailable } from "./database.ts";
+import { openDatabase } from "./database.ts";
+import { unavailable } from "./disk-errors.ts";
 import type { Database } from "./database.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";

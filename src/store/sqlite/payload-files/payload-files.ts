@@ -6,12 +6,13 @@
  */
 import { constants } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { sizeOf } from "../../../core/json/json-text.ts";
 import type { JsonBlocks } from "../../../core/json/json-text.ts";
 import { makeFolder, OWNER_FILE } from "../../../durable-file.ts";
 import type { CopiedFile } from "../../contract/backup.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
+import { FlushFailed, whyFull } from "../disk-errors.ts";
 import { piecesOf } from "../file-pieces.ts";
 import { grouped } from "./grouped.ts";
 import type { FileBlock } from "./file-block.ts";
@@ -83,10 +84,17 @@ export interface HeldFiles {
 	release(): void;
 }
 
-/** `referenced`: of all files that rows refer to. Removes files that no row refers to. */
+/** Of a flush: there was no room. The file gets no further text. */
+const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
+
+/**
+ * `referenced`: of all files that rows refer to. Removes files that no row refers to. `flushFailed`:
+ * called when the process must end ({@link FlushFailed}).
+ */
 export async function openPayloadFiles(q: {
 	folder: string;
 	referenced: readonly (readonly [segment: number, bytes: number])[];
+	flushFailed?: (error: FlushFailed) => void;
 	segmentBytes?: number;
 }): Promise<PayloadFiles> {
 	const { folder, segmentBytes = SEGMENT_BYTES } = q;
@@ -120,7 +128,10 @@ export async function openPayloadFiles(q: {
 			flush: grouped(async () => {
 				if (segment.fault) throw segment.fault;
 				const file = await files.open(number);
-				await Promise.all([file.datasync(), confirm(pathOf(number), file)]);
+				await Promise.all([
+					flushed(pathOf(number), file.datasync()),
+					confirm(pathOf(number), file),
+				]);
 			}),
 			fault: undefined,
 		};
@@ -129,15 +140,20 @@ export async function openPayloadFiles(q: {
 		return segment;
 	}
 
+	async function flushed(path: string, flush: Promise<void>): Promise<void> {
+		try {
+			await flush;
+		} catch (error) {
+			if (!NO_ROOM.has((error as NodeJS.ErrnoException).code))
+				q.flushFailed?.(new FlushFailed(path, error as Error));
+			throw error;
+		}
+	}
+
 	function unavailable(cause: unknown): StoreUnavailable {
 		if (cause instanceof StoreUnavailable) return cause;
-		return new StoreUnavailable(
-			"full",
-			`${folder} cannot be written: ${(cause as Error).message}.`,
-			{
-				cause,
-			},
-		);
+		const why = whyFull(dirname(folder)) ?? (cause as Error).message;
+		return new StoreUnavailable("full", `${folder} cannot be written: ${why}.`, { cause });
 	}
 
 	/** Begins a file: one without texts, or a new one. Its name is durable when this resolves. */
@@ -152,7 +168,7 @@ export async function openPayloadFiles(q: {
 		} else await rename(old, path);
 		const names = await open(folder, "r");
 		try {
-			await names.sync();
+			await flushed(folder, names.sync());
 		} finally {
 			await names.close();
 		}

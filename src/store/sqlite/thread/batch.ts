@@ -1,5 +1,5 @@
 /** Runs the operations of batches in shared transactions. T1 to T9: see README.md. */
-import { unavailable } from "../database.ts";
+import { endAfterFailedFlush, unavailable } from "../disk-errors.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openHosts } from "../hosts.ts";
 import { openJobs } from "../jobs.ts";
@@ -60,7 +60,8 @@ const MOST_SHARED = 256;
 
 /**
  * Answers batches, each the number and packed query of each operation in turn. Batches that `next`
- * returns after the one before share its transaction and commit (decision 0021).
+ * returns after the one before share its transaction and commit (decision 0021). Throws
+ * `FlushFailed`, after which nothing may be written any more.
  */
 export function openBatches(
 	unit: UnitOfWork,
@@ -114,6 +115,7 @@ export function openBatches(
 					confirm([index]);
 				} else run();
 			} catch (error) {
+				endAfterFailedFlush(error, unit.db.path);
 				answers[index] = undefined;
 				failures.push(failureOf(index, error));
 			}
@@ -137,6 +139,7 @@ export function openBatches(
 			try {
 				step();
 			} catch (error) {
+				endAfterFailedFlush(error, unit.db.path);
 				fault = { error };
 				if (open) unit.rollback();
 			}

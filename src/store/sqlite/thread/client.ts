@@ -52,11 +52,13 @@ export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Err
 
 /**
  * The {@link Store} over a thread that has reported that it is ready. `onSegments` gets the changes of
- * payload files before the answers of their commit.
+ * payload files before the answers of their commit. `endOfTurn`: runs what follows this turn of the
+ * event loop.
  */
 export function connect(
 	thread: Worker,
 	onSegments: (changes: readonly SegmentBytes[]) => void,
+	endOfTurn: (run: () => void) => void = setImmediate,
 ): Store & { moves: TextMoves } {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map<string, number>(
@@ -74,7 +76,7 @@ export function connect(
 	function schedule(): void {
 		if (scheduled || waiting.length === 0) return;
 		scheduled = true;
-		setImmediate(() => {
+		endOfTurn(() => {
 			scheduled = false;
 			send();
 		});
@@ -181,7 +183,9 @@ export function connect(
 	}
 	thread.on("error", (error) =>
 		end(
+			// A commit in flight may be on disk.
 			new StoreUnavailable("closed", `The database thread failed: ${error.message}`, {
+				unsure: true,
 				cause: error,
 			}),
 		),

@@ -6,7 +6,7 @@ import { closeSync, fdatasync, openSync, rmSync, statSync, writeSync } from "nod
 import { basename, dirname, join } from "node:path";
 import type { MessagePort } from "node:worker_threads";
 import { OWNER_FILE } from "../../../durable-file.ts";
-import { copyIsBusy } from "../database.ts";
+import { copyIsBusy } from "../disk-errors.ts";
 import type { Database } from "../database.ts";
 import { markComplete } from "../file-header.ts";
 
