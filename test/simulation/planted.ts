@@ -1,0 +1,203 @@
+/** Bugs that are planted in a simulated server, each with the rules by which it may be found. */
+import type { Plant } from "./server.ts";
+
+interface Planted {
+	rules: readonly string[];
+	what: string;
+	/** Made for each start of the server. */
+	plant: () => Plant;
+}
+
+/** True at every `n`th call. */
+function every(n: number): () => boolean {
+	let calls = 0;
+	return () => (calls += 1) % n === 0;
+}
+
+export const PLANTED: readonly Planted[] = [
+	{
+		rules: ["acknowledged-exists"],
+		what: "acknowledges a job that it stores elsewhere",
+		plant() {
+			const lies = every(10);
+			return {
+				store: ({ jobs }) => ({
+					jobs: {
+						insert: (q) =>
+							jobs.insert(
+								!q.idempotency && lies()
+									? { ...q, submission: { ...q.submission, endpoint: "x" } }
+									: q,
+							),
+					},
+				}),
+			};
+		},
+	},
+	{
+		rules: ["one-job-per-request"],
+		what: "forgets idempotency keys",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: { insert: (q) => jobs.insert({ ...q, idempotency: undefined }) },
+			}),
+		}),
+	},
+	{
+		rules: ["acknowledged-result", "ends"],
+		what: "acknowledges a result that it does not store",
+		plant() {
+			const lies = every(7);
+			return {
+				store: ({ jobs }) => ({
+					jobs: {
+						report: (q) =>
+							lies() ? Promise.resolve({ ok: false, why: "state" } as const) : jobs.report(q),
+					},
+				}),
+			};
+		},
+	},
+	{
+		rules: ["acknowledged-exists"],
+		what: "lets results expire at once",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					insert: (q) => jobs.insert({ ...q, submission: { ...q.submission, retainMs: 1 } }),
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["chunks"],
+		what: "stores the repeat of a post whose first answer was lost",
+		plant: () => ({
+			store: ({ chunks }) => ({
+				chunks: { append: (q) => chunks.append({ ...q, unlessLast: false }) },
+			}),
+		}),
+	},
+	{
+		rules: ["chunks"],
+		what: "delivers chunks again that were delivered",
+		plant() {
+			const forgets = every(2);
+			return {
+				store: ({ chunks }) => ({
+					chunks: {
+						deliver: (q) => chunks.deliver(forgets() ? { ...q, delivered: false } : q),
+					},
+				}),
+			};
+		},
+	},
+	{
+		rules: ["webhook-per-end"],
+		what: "counts each try of a webhook as delivered",
+		plant: () => ({
+			store: ({ webhooks }) => ({
+				webhooks: {
+					tried: (q) => webhooks.tried({ ...q, state: "delivered", dueAt: undefined } as typeof q),
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["workers-max"],
+		what: "leaves workers alone whose start was not recorded before a crash",
+		plant: () => ({
+			launcher: (launcher) => ({ ...launcher, removeStrays: () => Promise.resolve(0) }),
+		}),
+	},
+	{
+		rules: ["queue-limit"],
+		what: "does not limit the queue",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: { insert: (q) => jobs.insert({ ...q, queueBound: undefined }) },
+			}),
+		}),
+	},
+	{
+		rules: ["deadlines"],
+		what: "lets jobs run too long",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					insert: ({ submission, ...q }) => {
+						const executionTimeoutMs = submission.executionTimeoutMs + 700;
+						return jobs.insert({ ...q, submission: { ...submission, executionTimeoutMs } });
+					},
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["cancel", "ends", "final-once", "acknowledged-result"],
+		what: "answers a cancel that it has not stored",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					async move(q) {
+						if (q.on !== "cancel") return await jobs.move(q);
+						const found = await jobs.get({ ...q, large: "size" });
+						return found
+							? { ok: true, job: { ...found.job, state: "CANCELLED", endedAt: q.now } }
+							: await jobs.move(q);
+					},
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["purge-count"],
+		what: "counts a purged job too many",
+		plant: () => ({
+			store: ({ jobs }) => ({ jobs: { purge: async (q) => (await jobs.purge(q)) + 1 } }),
+		}),
+	},
+	{
+		rules: ["health"],
+		what: "counts an ended job too many",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					async counts(q) {
+						const counts = await jobs.counts(q);
+						return { ...counts, completed: counts.completed + 1 };
+					},
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["acknowledged-exists", "final-once", "health", "internal-error", "ends", "chunks"],
+		what: "keeps in memory what a failed commit did not store",
+		plant: () => ({
+			unit: (unit) => ({
+				...unit,
+				rollback() {
+					if (unit.db.inTransaction) unit.db.exec("ROLLBACK");
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["batch-size", "one-attempt-at-a-time", "fence"],
+		what: "hands a job out twice",
+		plant() {
+			const again = every(5);
+			return {
+				store: ({ jobs }) => ({
+					jobs: {
+						async claim(q) {
+							const claim = await jobs.claim(q);
+							return again() ? { ...claim, jobs: [...claim.jobs, ...claim.jobs] } : claim;
+						},
+					},
+				}),
+			};
+		},
+	},
+];

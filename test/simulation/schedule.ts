@@ -1,0 +1,163 @@
+/** What happens in a simulation, as far as it is decided beforehand: a function of the seed. */
+import type { Endpoint } from "../../src/core/endpoint.ts";
+import { readEndpoint } from "../../src/endpoint-settings.ts";
+import type { EndpointTerms } from "../torture/history.ts";
+import { planOf, random } from "../torture/plan.ts";
+import type { EndpointName } from "../torture/plan.ts";
+
+/**
+ * - `crash`: of the server, at one of its next actions
+ * - `crash-twice`: again while it starts
+ * - `pause`, `suspend`: of its process, of its machine
+ * - `step`: of the time of day
+ * - `loss`, `partition`: messages are lost and connections break, some or all
+ * - `slow`, `full`, `moved`: of the database's disk
+ * - `client`: one ends
+ */
+export const FAULTS = [
+	"crash",
+	"crash-twice",
+	"pause",
+	"suspend",
+	"step",
+	"loss",
+	"partition",
+	"slow",
+	"full",
+	"moved",
+	"client",
+] as const;
+export type FaultKind = (typeof FAULTS)[number];
+
+export interface Fault {
+	/** After the beginning, ms. */
+	at: number;
+	kind: FaultKind;
+	ms: number;
+	/** From 0 to below 1. */
+	chance: number;
+}
+
+export interface Participants {
+	endpoint: EndpointName;
+	clients: number;
+	/** External ones; 0 where a launcher starts them. */
+	workers: number;
+	concurrency: number;
+	crashes: number;
+	/** Most that a launcher starts. */
+	launched: number;
+	/** Of results, ms. */
+	retentionMs: number;
+}
+
+export interface Schedule {
+	seed: number;
+	/** Numbers of submissions, by endpoint in their order. */
+	jobs: readonly { endpoint: EndpointName; n: number }[];
+	faults: readonly Fault[];
+	participants: readonly Participants[];
+}
+
+const NAMES: readonly EndpointName[] = ["bulk", "mixed", "stream", "lapse", "queue", "purge"];
+
+/** Jobs of a schedule, and faults, at most. */
+const [JOBS, MOST_FAULTS] = [36, 6];
+
+/** Longest duration of each fault, ms; the lateness of what has no answer is below 5 s. */
+const LONGEST: Record<FaultKind, number> = {
+	crash: 9000,
+	"crash-twice": 2000,
+	pause: 4500,
+	suspend: 60_000,
+	step: 3_600_000,
+	loss: 4000,
+	partition: 4000,
+	slow: 4000,
+	full: 3000,
+	moved: 2000,
+	client: 0,
+};
+
+/** Longest pause between the end of a fault and the next one, ms. */
+const GAP_MS = 4000;
+
+/** The payloads of others are in files, which a simulation does not have. */
+const SMALL = 1000;
+
+export function scheduleOf(seed: number): Schedule {
+	const next = random(Math.imul(seed, 0x2545f491) ^ 0x51);
+	const below = (most: number): number => Math.floor(next() * most);
+	const names = NAMES.filter(() => next() < 0.35);
+	if (names.length === 0) names.push(NAMES[below(NAMES.length)]!);
+	const participants = names.map((endpoint) => participantsOf(endpoint, next));
+	const jobs: Schedule["jobs"][number][] = [];
+	for (let count = 4 + below(JOBS - 4), n = 1; jobs.length < count; n += 1) {
+		const endpoint = names[below(names.length)]!;
+		if ((planOf(seed, endpoint, n).input.payload?.length ?? 0) < SMALL) jobs.push({ endpoint, n });
+	}
+	const faults: Fault[] = [];
+	let at = 0;
+	for (let left = below(MOST_FAULTS + 1); left > 0; left -= 1) {
+		const kind = FAULTS[below(FAULTS.length)]!;
+		at += next() * GAP_MS;
+		const ms = next() * LONGEST[kind];
+		faults.push({ at, kind, ms, chance: next() });
+		if (kind !== "step") at += ms;
+	}
+	return { seed, jobs, faults, participants };
+}
+
+/** Of results: some expire during a schedule. */
+const [SHORT_MS, LONG_MS] = [20_000, 3_600_000];
+
+function participantsOf(endpoint: EndpointName, next: () => number): Participants {
+	const isServed = endpoint !== "lapse";
+	const launched = isServed && next() < 0.4 ? 1 + Math.floor(next() * 3) : 0;
+	return {
+		endpoint,
+		clients: 1 + Math.floor(next() * (endpoint === "queue" ? 8 : 3)),
+		workers: isServed && launched === 0 ? 1 + Math.floor(next() * 2) : 0,
+		concurrency: 1 + Math.floor(next() * 6),
+		crashes: next() < 0.3 ? 0.1 : 0,
+		launched,
+		retentionMs: endpoint === "bulk" && next() < 0.5 ? SHORT_MS : LONG_MS,
+	};
+}
+
+const LEASE_MS = 5000;
+const QUEUE_LIMIT = 3;
+
+const NO_RATES = { per10s: "off", concurrent: "off" };
+
+/** The settings of an endpoint, and what the checker knows of it. */
+export function endpointOf({ endpoint: id, launched, retentionMs: kept }: Participants): {
+	settings: Endpoint;
+	terms: EndpointTerms;
+} {
+	const managed = { launcher: { type: "process", command: ["worker"] }, workersMax: launched };
+	const read = readEndpoint(id, {
+		...(launched > 0 ? managed : { launcher: { type: "external" } }),
+		idleTimeout: 1,
+		scalerType: "REQUEST_COUNT",
+		scalerValue: 1,
+		leaseMs: LEASE_MS,
+		limits:
+			id === "queue"
+				? { queue: QUEUE_LIMIT, run: NO_RATES, runsync: NO_RATES, status: NO_RATES }
+				: "off",
+		retention: { run: kept, runsync: kept, records: 0 },
+	});
+	if (!read.ok) throw new Error(JSON.stringify(read.faults));
+	return {
+		settings: read.endpoint,
+		terms: {
+			op: "endpoint",
+			id,
+			leaseMs: LEASE_MS,
+			retentionMs: { run: kept, runsync: kept },
+			...(id === "queue" ? { queue: { limit: QUEUE_LIMIT, slack: 0 } } : {}),
+			...(launched > 0 ? { workersMax: launched } : {}),
+		},
+	};
+}

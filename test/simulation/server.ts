@@ -1,0 +1,106 @@
+/** A simulated server: the engine as `compose.ts` builds it, without sockets, files and containers. */
+import { budgetMeters } from "../../src/budgets.ts";
+import { budgetLimits } from "../../src/core/budgets.ts";
+import type { Endpoint } from "../../src/core/endpoint.ts";
+import type { Engine } from "../../src/engine/api.ts";
+import { createEngine } from "../../src/engine/engine.ts";
+import { eventBus } from "../../src/events.ts";
+import type { Launcher, WorkerLogs } from "../../src/launchers/launcher.ts";
+import { StoreUnavailable } from "../../src/store/contract/store.ts";
+import type { Store } from "../../src/store/contract/store.ts";
+import type { SendWebhook } from "../../src/webhooks/sender.ts";
+import type { UnitOfWork } from "../../src/store/sqlite/rows/unit-of-work.ts";
+import { answer } from "./front.ts";
+import type { Listener } from "./network.ts";
+import type { Process } from "./process.ts";
+
+/** Nobody reads the output of simulated workers. */
+const NO_LOGS: WorkerLogs = {
+	read: () => Promise.resolve(undefined),
+	extent: () => Promise.resolve(undefined),
+	list: () => Promise.resolve([]),
+	marks: { watch() {}, hold() {}, end() {}, close: () => Promise.resolve() },
+} as unknown as WorkerLogs;
+
+const URL = "http://simulated";
+
+/** Changes a part of the server, to plant a bug. */
+export interface Plant {
+	store?: (store: Store) => { [Group in keyof Store]?: Partial<Store[Group]> };
+	engine?: (engine: Engine) => Engine;
+	launcher?: (launcher: Launcher) => Launcher;
+	/** Of the database thread. */
+	unit?: (unit: UnitOfWork) => UnitOfWork;
+}
+
+export interface ServerOptions {
+	process: Process;
+	store: Store;
+	launcher: Launcher;
+	sendWebhook: SendWebhook;
+	random: (bytes: number) => Uint8Array;
+	endpoints: readonly Endpoint[];
+	plant: Plant;
+	/** An error that is no answer and no outage of the store. */
+	onBug: (where: string, error: unknown) => void;
+}
+
+export interface SimulatedServer extends Listener {
+	/** Resolves when it listens; never if it dies before. */
+	readonly ready: Promise<void>;
+}
+
+export function startServer(o: ServerOptions): SimulatedServer {
+	const { process, plant, onBug } = o;
+	const events = eventBus();
+	events.on("fault", ({ where, error }) => failed(error, where));
+	const store = planted(o.store, plant.store?.(o.store) ?? {});
+	let listens = false;
+	let engine: Engine | undefined;
+
+	function failed(error: unknown, where = "a request"): void {
+		if (process.alive && !(error instanceof StoreUnavailable)) onBug(where, error);
+	}
+
+	async function start(): Promise<void> {
+		const made = createEngine({
+			store,
+			clock: process.clock,
+			random: o.random,
+			events,
+			budgets: budgetMeters(budgetLimits({ reservedDisk: 0 })),
+			launchers: new Map([["process", plant.launcher?.(o.launcher) ?? o.launcher]]),
+			workerLogs: NO_LOGS,
+			sealKeys: { keys: { current: new Uint8Array(32), pending: false } },
+			storeId: await store.identity(),
+			sendWebhook: o.sendWebhook,
+			gpus: 0,
+		});
+		engine = plant.engine?.(made) ?? made;
+		await made.prepare(o.endpoints);
+		listens = true;
+		await made.start({ url: URL, sharedUrl: URL });
+	}
+
+	return {
+		process,
+		listens: () => process.alive && listens,
+		// A start that the store refuses ends the process, which is started again.
+		ready: start().catch((error: unknown) => {
+			failed(error, "the start");
+			process.kill();
+		}),
+		answer: (request, connection) =>
+			answer(engine!, request, connection, (error) => failed(error, request.path.join("/"))),
+		failed,
+	};
+}
+
+/** The store with these operations instead of its own. */
+function planted(store: Store, changes: Record<string, unknown>): Store {
+	const groups = Object.entries(changes).map(([group, operations]) => [
+		group,
+		{ ...(store[group as keyof Store] as object), ...(operations as object) },
+	]);
+	return { ...store, ...Object.fromEntries(groups) } as Store;
+}

@@ -1,0 +1,396 @@
+/**
+ * One schedule: clients, workers and a server on simulated machines, while the faults of the schedule
+ * happen; then everything settles, the server is killed again, and the history is judged.
+ */
+import type { Random } from "../../src/ids.ts";
+import { stringOf } from "../../src/core/json/json-text.ts";
+import type { SendWebhook, WebhookAnswer } from "../../src/webhooks/sender.ts";
+import type { Api } from "../torture/api.ts";
+import { auditJob, readHealth, waitsFor } from "../torture/audit.ts";
+import { checker } from "../torture/checker/checker.ts";
+import type { Violation } from "../torture/checker/job-history.ts";
+import { useEndpoint } from "../torture/clients.ts";
+import type { Op } from "../torture/history.ts";
+import { random as randomOf } from "../torture/plan.ts";
+import { deliveries } from "../torture/receiver.ts";
+import { tracker as track } from "../torture/tracker.ts";
+import type { Tracked } from "../torture/tracker.ts";
+import { live, work } from "../torture/worker.ts";
+import type { WorkerOptions } from "../torture/worker.ts";
+import type { SimulatedDatabase } from "./database.ts";
+import { platform } from "./launcher.ts";
+import { Network } from "./network.ts";
+import { Process } from "./process.ts";
+import { endpointOf } from "./schedule.ts";
+import type { Fault, Participants, Schedule } from "./schedule.ts";
+import { startServer } from "./server.ts";
+import type { Plant, SimulatedServer } from "./server.ts";
+import { simulatedStore } from "./store.ts";
+import { World } from "./world.ts";
+
+export interface Simulated {
+	acknowledged: number;
+	operations: number;
+	events: number;
+	/** Simulated time, ms. */
+	ms: number;
+	/** How often the server was started after its first time. */
+	restarts: number;
+	violations: readonly Violation[];
+}
+
+export interface SimulateOptions {
+	database: SimulatedDatabase;
+	plant?: Plant;
+	record?: (op: Op) => void;
+}
+
+/** Longest simulated time until clients have finished, and until all is settled, ms. */
+const [CLIENTS_MS, SETTLE_MS] = [1_200_000, 400_000];
+
+/** Between two reads of open jobs when nothing is submitted any more, ms. */
+const AUDIT_MS = 1000;
+
+/** Reads of an open job after which it is cancelled. */
+const TURNS = 20;
+
+/** Of a commit usually, ms. */
+const COMMIT_MS = 3;
+
+/** Actions of the server in which a crash is placed; fewer while it starts. */
+const [ACTIONS, START_ACTIONS] = [40, 25];
+
+const RESTART_MS = 300;
+
+/** Must not be called by the callback of a promise. */
+export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
+	const { database, plant = {} } = o;
+	database.clear();
+	const world = new World();
+	const { time } = world;
+	const rest = (name: string): (() => number) => randomOf(schedule.seed ^ hashOf(name));
+	const chance = rest("server");
+	const checked = checker();
+	let isJudged = false;
+	const tracker = track((op) => {
+		// What ends with the simulation is no part of it.
+		if (isJudged) return;
+		o.record?.(op);
+		checked.add(op);
+	}, time.now);
+	const found: Violation[] = [];
+	const endpoints = schedule.participants.map(endpointOf);
+	for (const { terms } of endpoints) tracker.record(terms);
+
+	let server: SimulatedServer | undefined;
+	let restarts = -1;
+	let downMs = RESTART_MS;
+	let dyingStarts = 0;
+	let slowMs = 0;
+	let crashedAt: { from: number; what: string } | undefined;
+	const network = new Network({ world, random: rest("network"), server: () => server! });
+	const { api } = network;
+	const deliver = deliveries(tracker, rest("receiver"), time.now);
+	const workerOptions = (endpoint: Participants, random: () => number): WorkerOptions => ({
+		...endpoint,
+		api,
+		time,
+		token: "",
+		tracker,
+		random,
+		nextRun: () => (runs += 1),
+	});
+	let runs = 0;
+	const machines = platform({
+		world,
+		random: rest("platform"),
+		program: ({ id, endpoint }, signal) =>
+			live(
+				id,
+				workerOptions(schedule.participants.find((each) => each.endpoint === endpoint)!, rest(id)),
+				signal,
+			),
+		started(endpoint, alive) {
+			const at = time.now();
+			const op = { op: "launched", by: "platform", endpoint, alive, result: "ok" } as const;
+			tracker.record({ ...op, from: at, to: at });
+		},
+	});
+
+	function sendFrom(process: Process): SendWebhook {
+		return ({ id, body, signal }) =>
+			new Promise<WebhookAnswer>((resolve, reject) => {
+				signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+				if (!process.act()) return;
+				const broken = { error: "the connection broke" };
+				const answered = (answer: WebhookAnswer): void =>
+					void process.after(network.delay(), () => resolve(answer));
+				world.after(network.delay(), () => {
+					if (network.isLost()) return answered(broken);
+					const sent = { delivery: id, body: JSON.parse(stringOf(body)), from: time.now() };
+					const status = deliver(sent);
+					answered(status === 0 || network.isLost() ? broken : { status });
+				});
+			});
+	}
+
+	/** Starts the server, and again after each end of its process. */
+	function boot(): void {
+		restarts += 1;
+		const process = new Process(world);
+		const random = rest(`run ${restarts}`);
+		const times = {
+			commitMs: () => random() * (random() < 0.05 ? COMMIT_MS * 20 : COMMIT_MS) + random() * slowMs,
+			messageMs: () => random() * 0.2,
+		};
+		process.onEnd(() => {
+			crashedAt ??= { from: time.now(), what: "crash" };
+			world.after(downMs, boot);
+		});
+		if (dyingStarts > 0) {
+			dyingStarts -= 1;
+			process.killAt(Math.floor(random() * START_ACTIONS), random() < 0.5);
+		}
+		const started = startServer({
+			process,
+			store: simulatedStore({ process, database, times, ...(plant.unit && { plant: plant.unit }) }),
+			launcher: machines.launcherFor(process),
+			sendWebhook: sendFrom(process),
+			random: bytesOf(random),
+			endpoints: endpoints.map(({ settings }) => settings),
+			plant,
+			onBug(where, error) {
+				const what = `${where}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+				found.push({ rule: "internal-error", what, lines: [] });
+			},
+		});
+		server = started;
+		void started.ready.then(() => {
+			if (crashedAt && process.alive) fault(crashedAt.what, crashedAt.from);
+			crashedAt = undefined;
+		});
+	}
+
+	function fault(what: string, from: number): void {
+		tracker.record({ op: "fault", by: "faults", what, result: "ok", from, to: time.now() });
+	}
+
+	function crash({ ms, chance: at }: Pick<Fault, "ms" | "chance">): void {
+		downMs = RESTART_MS + ms;
+		server!.process.killAt(Math.floor(at * ACTIONS), chance() < 0.5);
+	}
+
+	/** For so long; then it is recorded. */
+	function during({ kind, ms }: Fault, begin: () => void, end: () => void): void {
+		const from = time.now();
+		begin();
+		world.after(ms, () => {
+			end();
+			fault(kind, from);
+		});
+	}
+
+	function happen(each: Fault): void {
+		const { kind, ms } = each;
+		switch (kind) {
+			case "crash":
+			case "crash-twice":
+				if (kind === "crash-twice") dyingStarts = 1 + Math.floor(each.chance * 2);
+				return crash(each);
+			case "pause":
+			case "suspend":
+				return during(
+					each,
+					() => server!.process.pause(ms, { suspend: kind === "suspend" }),
+					() => {},
+				);
+			case "step":
+				world.wallAhead += each.chance < 0.5 ? ms : -ms;
+				return fault(kind, time.now());
+			case "loss":
+			case "partition":
+				return during(
+					each,
+					() => {
+						network.loss = kind === "loss" ? 0.1 + each.chance * 0.5 : 1;
+						network.breakConnections();
+					},
+					() => (network.loss = 0),
+				);
+			case "slow":
+				return during(
+					each,
+					() => (slowMs = 1500 * each.chance),
+					() => (slowMs = 0),
+				);
+			case "full":
+			case "moved": {
+				const part = 0.02 + each.chance * each.chance;
+				const fails = (): boolean => chance() < part;
+				const never = (): boolean => false;
+				const healthy = database.faults;
+				return during(
+					each,
+					() =>
+						(database.faults =
+							kind === "full"
+								? { failsNext: fails, isMoved: never }
+								: { failsNext: never, isMoved: fails }),
+					() => (database.faults = healthy),
+				);
+			}
+			case "client":
+				return leavers[Math.floor(each.chance * leavers.length)]?.();
+		}
+	}
+
+	boot();
+	const leavers: (() => void)[] = [];
+	const working = new AbortController();
+	const clients: Promise<void>[] = [];
+	for (const each of schedule.participants) {
+		const { endpoint } = each;
+		const left = schedule.jobs.filter((job) => job.endpoint === endpoint);
+		const submitting = new AbortController();
+		if (left.length === 0) submitting.abort();
+		for (let n = 0; n < each.clients; n += 1) {
+			let first = true;
+			const client = mortal(api);
+			leavers.push(client.leave);
+			const nextNumber = (): number => {
+				if (first) {
+					first = false;
+					return 0;
+				}
+				const { n: number } = left.shift()!;
+				if (left.length === 0) submitting.abort();
+				return number;
+			};
+			const q = {
+				seed: schedule.seed,
+				api: client.api,
+				time,
+				tracker,
+				receiver: "http://receiver/",
+			};
+			const use = useEndpoint(
+				`${endpoint}-client-${n}`,
+				endpoint,
+				{ ...q, nextNumber },
+				submitting.signal,
+			);
+			clients.push(Promise.race([use, client.left]));
+		}
+		for (let n = 0; n < each.workers; n += 1) {
+			const name = `${endpoint}-worker-${n}`;
+			void work(name, workerOptions(each, rest(name)), working.signal);
+		}
+	}
+	let faultsLeft = schedule.faults.length;
+	for (const each of schedule.faults)
+		world.after(each.at, () => {
+			happen(each);
+			world.after(each.kind === "step" ? 0 : each.ms, () => (faultsLeft -= 1));
+		});
+
+	let clientsLeft = clients.length;
+	for (const client of clients) void client.then(() => (clientsLeft -= 1));
+	const isOver = (): boolean => found.length > 0;
+	const end = (stuck?: string): Simulated => {
+		if (stuck !== undefined && !isOver())
+			found.push({ rule: "ends", what: `${stuck} did not end`, lines: [] });
+		const violations = found.length > 0 ? found : checked.finish();
+		isJudged = true;
+		working.abort();
+		machines.end();
+		server?.process.kill();
+		const ms = Math.round(time.now() - START);
+		return { ...checked.counts, events: world.events, ms, restarts, violations };
+	};
+	const START = time.now();
+	if (!world.run(() => isOver() || (clientsLeft === 0 && faultsLeft === 0), CLIENTS_MS))
+		return end("clients");
+	for (const again of [false, true]) {
+		if (again) server!.process.kill();
+		let settled = false;
+		void settle(again).then(() => (settled = true));
+		if (!world.run(() => isOver() || settled, SETTLE_MS)) return end("jobs");
+	}
+	return end();
+
+	/** Until every job has ended and each webhook has arrived; `last`: nothing follows. */
+	async function settle(last: boolean): Promise<void> {
+		for (const job of tracker.jobs.values()) {
+			job.left = true;
+			// The wait for its webhooks begins.
+			if (job.endedAt !== undefined) job.endedAt = time.now();
+		}
+		const open = new Set(tracker.jobs.values());
+		for (let turn = 1; ; turn += 1) {
+			// Their clients have no answer, or are dead: without this nothing cancels what hangs.
+			if (turn % TURNS === 0) for (const job of open) await cancel(job);
+			for (const job of tracker.jobs.values()) if (job.running > 0) open.add(job);
+			for (const job of open) {
+				const state = await auditJob({ api, time, tracker, job });
+				const isCertain = state === "missing" || (state === "ended" && !waitsFor(job, time.now));
+				if (isCertain && job.running === 0) open.delete(job);
+			}
+			if (open.size === 0 && (await isIdle())) break;
+			await time.sleep(AUDIT_MS);
+		}
+		if (!last) return;
+		for (const job of [...tracker.jobs.values()]) tracker.close(job);
+		// Of results that have expired the end may be unknown.
+		for (const { settings } of endpoints)
+			if (settings.retention.run > SETTLE_MS) await readHealth(api, tracker, settings.id);
+	}
+
+	async function cancel({ endpoint, id }: Tracked): Promise<void> {
+		const { result, from, to, json } = await api.call(`/v2/${endpoint}/cancel/${id}`, {
+			method: "POST",
+		});
+		const state = result === "ok" ? { state: json.status } : {};
+		tracker.record({ op: "cancel", by: "audit", job: id, ...state, result, from, to });
+	}
+
+	/** Nothing waits or runs, also of what no client knows. */
+	async function isIdle(): Promise<boolean> {
+		for (const { settings } of endpoints) {
+			const { json } = await api.call(`/v2/${settings.id}/health`);
+			if (!json?.jobs || json.jobs.inQueue + json.jobs.inProgress > 0) return false;
+		}
+		return true;
+	}
+}
+
+/** The requests of a client that may end at any moment: it gets no answer from then on. */
+function mortal(api: Api): { api: Api; leave: () => void; left: Promise<void> } {
+	const end = new AbortController();
+	const left = Promise.withResolvers<void>();
+	const never = new Promise<never>(() => {});
+	return {
+		api: {
+			...api,
+			call: (url, call) =>
+				end.signal.aborted ? never : api.call(url, { ...call, signal: end.signal }),
+			open: (url, headers) => (end.signal.aborted ? never : api.open(url, headers)),
+		},
+		leave() {
+			end.abort();
+			left.resolve();
+		},
+		left: left.promise,
+	};
+}
+
+function bytesOf(random: () => number): Random {
+	return (bytes) => Uint8Array.from({ length: bytes }, () => Math.floor(random() * 256));
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+	let hash = 0x811c9dc5;
+	for (let at = 0; at < text.length; at += 1)
+		hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+	return hash;
+}

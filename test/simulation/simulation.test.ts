@@ -1,0 +1,52 @@
+/** A slice of `npm run simulate`, and that it finds what is planted. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openSimulatedDatabase } from "./database.ts";
+import type { SimulatedDatabase } from "./database.ts";
+import { PLANTED } from "./planted.ts";
+import { scheduleOf } from "./schedule.ts";
+import { runOnce, search } from "./search.ts";
+
+/** Of the slice, ms. */
+const SLICE_MS = 3000;
+
+/** Schedules in which each planted bug is found; tries to make the first of them smaller. */
+const [SCHEDULES, TRIES] = [500, 5];
+
+let database: SimulatedDatabase;
+beforeAll(async () => {
+	database = await openSimulatedDatabase();
+});
+afterAll(() => database.close());
+
+it("D17: no schedule of crashes, pauses, lost messages and failing disks breaks a rule", {
+	timeout: 60_000,
+}, async () => {
+	const { failure, ...counts } = await search({ seed: 1, ms: SLICE_MS });
+	process.stdout.write(`${counts.schedules} schedules, ${counts.acknowledged} jobs\n`);
+	expect(failure?.violations ?? []).toEqual([]);
+	expect(counts.acknowledged).toBeGreaterThan(counts.schedules);
+});
+
+it("a seed has one history", async () => {
+	for (const seed of [3, 11, 12]) {
+		const schedule = scheduleOf(seed);
+		const first = await runOnce(database, schedule);
+		const second = await runOnce(database, schedule);
+		expect(second.history).toEqual(first.history);
+		expect(second.events).toBe(first.events);
+		expect(first.history.length).toBeGreaterThan(10);
+	}
+});
+
+describe("a planted bug is found and its schedule made smaller: a server that", () => {
+	it.each(PLANTED)("$what", { timeout: 60_000 }, async ({ rules, plant }) => {
+		const { failure } = await search({ seed: 1, schedules: SCHEDULES, plant, tries: TRIES });
+		const broken = failure?.violations.map(({ rule }) => rule) ?? [];
+		expect(rules).toEqual(expect.arrayContaining([broken[0]]));
+		const { shrunk, seed, shrunkViolations } = failure!;
+		const whole = scheduleOf(seed);
+		expect(shrunk.jobs.length).toBeLessThanOrEqual(whole.jobs.length);
+		expect(shrunk.faults.length).toBeLessThanOrEqual(whole.faults.length);
+		expect(broken).toEqual(expect.arrayContaining([shrunkViolations[0]?.rule]));
+	});
+});
