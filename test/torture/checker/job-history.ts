@@ -233,6 +233,9 @@ export class JobHistory {
 		const created = Math.max(this.createdFrom(), this.restarts().at(-1)?.from ?? 0);
 		const { ttlMs = 0, timeoutMs = 0 } = this.submits[0] ?? {};
 		const ends = [...this.reports, ...this.cancels, ...this.drops].map(({ from }) => from);
+		// Answers to takes were lost, perhaps all of them: it may have failed as lost.
+		if (ends.length === 0)
+			ends.push(...this.faultsIn({ from: created, to: Infinity }).map(({ from }) => from));
 		return Math.min(
 			...ends.filter((from) => from >= created),
 			created + Math.min(ttlMs, timeoutMs),
