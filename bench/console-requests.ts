@@ -140,6 +140,11 @@ async function atTheApi(url: string): Promise<object> {
 	const half = new Date(Date.now() - DAY_MS / 2);
 	return {
 		newest: await timed(url, JOBS),
+		newestWithInputs: await timed(url, `${JOBS}&preview=true`),
+		counted: await timed(url, `${JOBS}&limit=1&count=true`),
+		countedFailed: await timed(url, `${JOBS}&limit=1&count=true&status=FAILED`),
+		searched: await timed(url, `${JOBS}&preview=true&search=no-such-text`),
+		searchedAll: await followed(url, `${JOBS}&search=no-such-text`),
 		failed: await timed(url, `${JOBS}&status=FAILED,TIMED_OUT`),
 		cancelled: await timed(url, `${JOBS}&status=CANCELLED`),
 		waiting: await timed(url, `${JOBS}&status=IN_QUEUE`),
