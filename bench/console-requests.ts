@@ -211,8 +211,10 @@ async function inTheBrowser(url: string): Promise<object> {
 		await page.getByRole("button", { name: T.signIn.act }).click();
 		await page.getByRole("heading", { name: T.pages.overview }).waitFor();
 		await page.addInitScript(WATCH);
-		const began = performance.now();
+		// Only what is behind the # changes: the page is loaded by the reload.
 		await page.goto(`${url}/console/#/endpoints/noop/requests`);
+		const began = performance.now();
+		await page.reload();
 		const rows = page.locator("tbody tr");
 		await rows.nth(49).waitFor();
 		const opened = Math.round(performance.now() - began);

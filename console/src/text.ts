@@ -98,7 +98,7 @@ export const T = {
 		link: "On the machine that runs the service, `sluice console` prints a link that signs in without a key.",
 	},
 	palette: {
-		open: "Search or run a command",
+		open: "Search and commands",
 		title: "Search and commands",
 		hint: "Page, endpoint, command or job id",
 		jobs: "Jobs",
