@@ -2,6 +2,7 @@
  * Endpoints in the console, in a real browser: made, paused, changed, purged, deleted; and their
  * workers stopped.
  */
+import { hostname } from "node:os";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -221,13 +222,18 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		expect((await call(here.service.url, "/v2/waiting/health")).json.jobs.inQueue).toBe(0);
 	});
 
-	it("an idle worker is stopped, after a question", async () => {
+	it("D48: a worker shows its machine and what it uses there; an idle one is stopped, after a question", async () => {
 		await here.ended("work", {});
 		const page = await here.open({ at: "#/endpoints/work/workers" });
 		const { workers } = (await call(here.service.url, "/v1/endpoints/work/workers")).json as {
 			workers: { id: string }[];
 		};
 		const id = workers[0]!.id;
+		// Where it runs and what it uses; processor time from the second reading on.
+		await rowOf(page, id).getByText(hostname(), { exact: true }).waitFor();
+		await rowOf(page, id)
+			.getByText(/^[\d.]+ CPU, [\d.]+ MB memory/)
+			.waitFor();
 		const exited = here.service.next("worker.exited", ({ worker }) => worker === id);
 		await rowOf(page, id).getByRole("button", { name: T.workers.stop }).click();
 		await press(page, T.workers.stop);

@@ -11,6 +11,7 @@ import { systemClock as clock } from "../../src/clock.ts";
 import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
+import type { WorkerUsage } from "../../src/core/workers/worker-usage.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
 import {
 	containersOf,
@@ -29,6 +30,9 @@ import { SCRIPTS } from "./sample-workers.ts";
 const root = mkdtempSync(join(tmpdir(), "sluice-docker-"));
 const logDir = join(root, "logs");
 const serviceId = `test-${randomUUID()}`;
+/** A reading of a daemon takes up to a second. */
+const SLOW = { timeout: 15_000 };
+
 const ENV: Record<string, string> = { DOCKER_HOST: process.env["DOCKER_HOST"] ?? "" };
 const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
 
@@ -324,6 +328,24 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			exits.of(two.workerId).length,
 			await launcher.list(),
 		]).toEqual([1, 1, []]);
+	});
+
+	it("D48: what a container uses is read from its daemon", async () => {
+		const { launcher } = open();
+		const spec = withSettings(script(""), {
+			command: ["node", "-e", "const all = Buffer.alloc(3e7, 1); for (;;) all.fill(2)"],
+			memory: "256m",
+		});
+		await launcher.start(spec);
+		const usage = async (): Promise<WorkerUsage | undefined> =>
+			(await launcher.usage!([{ id: spec.workerId, gpus: [] }])).get(spec.workerId);
+		await expect.poll(async () => (await usage())?.cores, SLOW).toBeGreaterThan(0);
+		const { memory, memoryMax, processes, image } = (await usage())!;
+		expect(memory).toBeGreaterThan(20_000_000);
+		expect(memoryMax).toBe(256 * 1024 ** 2);
+		expect([processes! > 0, image]).toEqual([true, spec.settings.image]);
+		await launcher.stop(spec.workerId, 0);
+		expect(await usage()).toBeUndefined();
 	});
 
 	it("D29: a container that uses too much memory ends, with that reason", async () => {

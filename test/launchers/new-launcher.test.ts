@@ -3,7 +3,7 @@
  * `src/launchers/index.ts`, which the mock below adds.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { launchersIn, settingsIn } from "../../console/src/settings-form.ts";
+import { launcherFields, launchersIn, settingsIn } from "../../console/src/settings-form.ts";
 import { config as reference } from "../../scripts/gen/config.ts";
 import { launcherFindings } from "../../src/cli/doctor/machine.ts";
 import { loadConfig } from "../../src/config/config.ts";
@@ -94,21 +94,19 @@ describe("a service with a new launcher", () => {
 
 	it("the console's form has it", async () => {
 		const { json } = await call(service.url, "/openapi.json");
-		expect(launchersIn(settingsIn(json)).find(({ type }) => type === "pretend")).toEqual({
-			type: "pretend",
+		const choice = launchersIn(settingsIn(json)).find(({ type }) => type === "pretend")!;
+		expect(choice).toMatchObject({
 			title: "A pretend platform",
 			description: "Workers are objects in the process of a test.",
 			managed: true,
-			fields: [
-				{
-					name: "partition",
-					label: "Partition",
-					hint: "Part of the platform that runs the workers.",
-					placeholder: "gpu",
-					required: true,
-					kind: "text",
-				},
-			],
+		});
+		const [partition] = launcherFields(choice, { partition: "cpu" });
+		expect(partition).toMatchObject({
+			path: ["launcher", "partition"],
+			kind: "text",
+			value: "cpu",
+			required: true,
+			setting: { title: "Partition" },
 		});
 	});
 
