@@ -92,7 +92,7 @@ async function drawn(page: Page): Promise<void> {
 
 async function tried(page: Page, { question }: Scene): Promise<void> {
 	await page.getByRole("button", { name: T.chat.models }).click();
-	await page.waitForFunction("document.querySelector('input[list]').value !== ''");
+	await page.locator("input[list]").waitFor();
 	await page.getByLabel(T.chat.maxTokens).fill("90");
 	await page.getByLabel(T.chat.message).fill(question);
 	await page.keyboard.press("Enter");

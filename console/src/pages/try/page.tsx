@@ -59,7 +59,7 @@ function Playground({
 	const endpoints: [string, ...string[]] = other === NONE ? [id] : [id, other];
 	return (
 		<Tabs
-			className="stack"
+			className="stack modes"
 			selectedKey={mode}
 			onSelectionChange={(key) => {
 				setMode(key as Mode);
