@@ -147,8 +147,13 @@ function isAlive(to: string, from: string, ids: ReadonlyMap<string, Set<string>>
 	return hash === "" || ids.get(path)!.has(decodeURIComponent(hash));
 }
 
-install();
-if (!isBuilt(ROOT, "docs", SOURCES)) {
-	build();
-	markBuilt(ROOT, "docs", SOURCES);
+try {
+	install();
+	if (!isBuilt(ROOT, "docs", SOURCES)) {
+		build();
+		markBuilt(ROOT, "docs", SOURCES);
+	}
+} catch (error) {
+	console.error((error as Error).message);
+	process.exitCode = 1;
 }
