@@ -20,7 +20,9 @@ const POLICY = [
 const NOT_BUILT = {
 	title: "The documentation is not built",
 	command: "npm run site",
-	more: '<p>The <a href="api/">API reference</a> needs no build.</p>',
+	more:
+		"<p>A package has it if that was run before <code>npm pack</code>.</p>" +
+		'<p>The <a href="api/">API reference</a> needs no build.</p>',
 };
 
 /** GET /docs/. */
