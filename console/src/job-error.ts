@@ -34,7 +34,7 @@ export function readError(text: string): JobError {
 /** The error on one line. */
 export function firstLine(text: string): string {
 	const { type, message } = readError(text);
-	const [line = ""] = message.trim().split(/\r?\n/, 1);
+	const [line = ""] = message.trim().split(/[\r\n]/, 1);
 	return type === undefined || line.startsWith(type) ? line : `${type}: ${line}`;
 }
 

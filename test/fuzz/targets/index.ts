@@ -8,6 +8,7 @@ import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
 import { SLURM_JOBS } from "./slurm.ts";
 import { LOG, OPENAI_ERROR, OPENAI_STREAM, PROMETHEUS, RATE_WINDOW, REPORT } from "./texts.ts";
+import { VALUES } from "./values.ts";
 
 export const TARGETS: readonly Target[] = [
 	JSON_SCAN,
@@ -33,5 +34,6 @@ export const TARGETS: readonly Target[] = [
 	LOG,
 	SLURM_JOBS,
 	IMAGES,
+	VALUES,
 	SERVICE,
 ];

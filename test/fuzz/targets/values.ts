@@ -1,0 +1,84 @@
+/** Outputs of jobs as the console reads them: Markdown, views of a value, errors, differences. */
+import fc from "fast-check";
+import { diffOf } from "../../../console/src/diff.ts";
+import { firstLine, previewOf, readError } from "../../../console/src/job-error.ts";
+import { readMarkdown } from "../../../console/src/markdown.ts";
+import type { Block, Inline } from "../../../console/src/markdown.ts";
+import { rowsOf, textOf, turnsOf, viewsOf } from "../../../console/src/views.ts";
+import { jsonValue, oddText } from "../generate.ts";
+import { must, same, target } from "../target.ts";
+
+const piece = fc.oneof(
+	oddText,
+	fc.constantFrom(
+		..."# |- |1. |> |```\n|`|**|*|_|__|~~|[a](https://x.y)|[a](javascript:x)|<b>|\n|\n\n|  |---".split(
+			"|",
+		),
+		"|",
+		"|---|",
+	),
+);
+const markdown = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+
+/** Every text of inline parts; addresses must be of http. */
+function* inlineTexts(parts: readonly Inline[]): Generator<string> {
+	for (const part of parts) {
+		if (part.kind === "link")
+			must(/^https?:\/\//i.test(part.address), `a link leads to ${part.address}`);
+		if ("text" in part) yield part.text;
+		else yield* inlineTexts(part.parts);
+	}
+}
+
+function* texts(blocks: readonly Block[]): Generator<string> {
+	for (const block of blocks) {
+		if (block.kind === "code") yield block.text;
+		else if (block.kind === "quote") yield* texts(block.blocks);
+		else if (block.kind === "list") for (const item of block.items) yield* texts(item);
+		else if (block.kind === "table")
+			for (const row of [block.head, ...block.rows])
+				for (const cell of row) yield* inlineTexts(cell);
+		else if ("parts" in block) yield* inlineTexts(block.parts);
+	}
+}
+
+export const VALUES = target({
+	name: "values",
+	sources: [],
+	cases: fc.record({ text: markdown, other: markdown, value: jsonValue }),
+	check(q) {
+		const [text, other] = [String(q.text), String(q.other)];
+		// Nothing is invented, and nothing changes its place.
+		let at = 0;
+		const source = text.replaceAll("\t", "    ");
+		for (const shown of texts(readMarkdown(text)))
+			for (const word of shown.split(/\s+/).filter(Boolean)) {
+				const found = source.indexOf(word, at);
+				must(found >= 0, `${JSON.stringify(word)} is not in the text behind ${at}`);
+				at = found + word.length;
+			}
+		for (const value of [q.value, text, { text, list: [q.value, q.value] }]) {
+			must(viewsOf(value).includes("json"), "no view as JSON");
+			textOf(value);
+			turnsOf(value);
+			rowsOf(value);
+		}
+		for (const error of [text, JSON.stringify({ error_message: text, error_traceback: other })])
+			must(!/[\r\n]/.test(firstLine(error)), "an error of several lines");
+		same("message", readError(JSON.stringify({ error_message: text })).message, text);
+		must(previewOf(text).length <= 200, "a long preview");
+		const lines = diffOf(text, other);
+		for (const [side, whole] of [
+			["left", text],
+			["right", other],
+		] as const)
+			same(
+				side,
+				lines
+					?.filter((line) => line.in === "both" || line.in === side)
+					.map((line) => line.text)
+					.join("\n"),
+				whole,
+			);
+	},
+});
