@@ -235,7 +235,8 @@ export class JobHistory {
 		const ends = [...this.reports, ...this.cancels, ...this.drops].map(({ from }) => from);
 		// Answers to takes were lost, perhaps all of them: it may have failed as lost.
 		if (ends.length === 0)
-			ends.push(...this.faultsIn({ from: created, to: Infinity }).map(({ from }) => from));
+			for (const { from } of this.faultsIn({ from: created, to: Infinity }))
+				ends.push(Math.max(from, created));
 		return Math.min(
 			...ends.filter((from) => from >= created),
 			created + Math.min(ttlMs, timeoutMs),
