@@ -4,6 +4,8 @@ import type { Plant } from "./server.ts";
 interface Planted {
 	rules: readonly string[];
 	what: string;
+	/** The first schedule in which it is looked for; where it shows late. */
+	seed?: number;
 	/** Made for each start of the server. */
 	plant: () => Plant;
 }
@@ -95,6 +97,7 @@ export const PLANTED: readonly Planted[] = [
 	{
 		rules: ["webhook-per-end"],
 		what: "counts each try of a webhook as delivered",
+		seed: 50,
 		plant: () => ({
 			store: ({ webhooks }) => ({
 				webhooks: {
@@ -106,6 +109,7 @@ export const PLANTED: readonly Planted[] = [
 	{
 		rules: ["workers-max"],
 		what: "leaves workers alone whose start was not recorded before a crash",
+		seed: 65,
 		plant: () => ({
 			launcher: (launcher) => ({ ...launcher, removeStrays: () => Promise.resolve(0) }),
 		}),

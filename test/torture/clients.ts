@@ -134,7 +134,8 @@ export async function useEndpoint(
 			const missing = status === 404 ? { missing: true as const } : {};
 			const state = op === "cancel" && result === "ok" ? { state: json.status } : {};
 			tracker.record({ op, by, job: job.id, ...missing, ...state, result, from, to });
-			if (op === "retry" && result === "ok") {
+			// Without an answer it may have been accepted.
+			if (op === "retry" && result !== "fail") {
 				delete job.endedAt;
 				if (job.expected > 0) job.expected += 1;
 			}
