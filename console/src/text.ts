@@ -23,6 +23,7 @@ export const T = {
 	or: "or",
 	live: "Live",
 	notLive: "Not live: connecting …",
+	documentation: "Documentation",
 	paused: "Paused",
 	waiting: "jobs waiting",
 	signOut: "Sign out",

@@ -130,6 +130,9 @@ function Foot({ live }: { live: boolean }): ReactNode {
 			<p className="side-live">
 				<i className={live ? "lamp on" : "lamp"} /> {live ? T.live : T.notLive}
 			</p>
+			<p>
+				<a href="../docs/">{T.documentation}</a>
+			</p>
 			<div className="themes" role="group" aria-label={T.theme.title}>
 				{THEMES.map(({ theme: each, icon }) => (
 					<IconButton
