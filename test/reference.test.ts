@@ -45,7 +45,8 @@ describe("docs/reference", () => {
 	});
 
 	it("names every operation", () => {
-		for (const { name } of ROUTES) expect(page("api.md")).toContain(`### ${name}\n`);
+		for (const route of ROUTES)
+			expect(page("api.md").includes(`### ${route.name}\n`), route.name).toBe(!route.page);
 	});
 });
 

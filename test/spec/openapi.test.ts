@@ -281,6 +281,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 				"pending";
 		const { deliveries } = (await ask("listDeliveries", { query: `?job=${job}` })).json;
 		expect(deliveries[0].tries).not.toEqual([]);
+		await ask("getDelivery", { delivery: deliveries[0].id });
 		await ask("redeliver", { delivery: deliveries[0].id });
 		const { receivers } = (await ask("listReceivers")).json;
 		const [{ endpoint, receiver }] = receivers;

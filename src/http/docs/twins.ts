@@ -7,7 +7,9 @@ export function twinOf(
 	{ paths }: OpenApi,
 ): string | undefined {
 	const there = path.startsWith("/sdk/") ? paths[path.slice("/sdk".length)]! : {};
-	return [Object.values(there)[0], there[method], Object.values(paths[path]!)[0]].find(
+	// Others with one path, such as GET and DELETE, do different things.
+	const posted = method === "post" ? [paths[path]!["get"]] : [];
+	return [Object.values(there)[0], there[method], ...posted].find(
 		(each) => each && each !== operation && same(each, operation),
 	)?.operationId;
 }
