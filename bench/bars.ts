@@ -2,8 +2,8 @@
 import type { Figure } from "./suite.ts";
 import { digits, withRange } from "./results.ts";
 
-const WIDTH = 760;
-const LABEL = 330;
+const WIDTH = 880;
+const LABEL = 420;
 const ROW = 34;
 const TOP = 36;
 
