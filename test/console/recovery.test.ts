@@ -53,7 +53,9 @@ describe.skipIf(noBrowser !== undefined)(titled("an outage of the service"), () 
 		service = await place.serve();
 		for (const { page, hash, ready } of tabs) {
 			await page.locator("main").getByText(ready, { exact: false }).first().waitFor();
-			await expect.poll(() => page.getByText(T.offline).count(), { message: hash }).toBe(0);
+			await expect
+				.poll(() => page.getByText(T.offline).count(), { message: hash, timeout: 20_000 })
+				.toBe(0);
 			await page.getByText(T.live, { exact: true }).first().waitFor({ state: "attached" });
 		}
 	});

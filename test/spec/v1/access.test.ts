@@ -147,6 +147,7 @@ describe("rows without an endpoint in the path", () => {
 			"/v1/metrics",
 			"/v1/feed",
 			"/v1/webhooks",
+			"/v1/webhooks/:delivery",
 			"/v1/webhooks/:delivery/redeliver",
 			"/v1/webhooks/receivers",
 			"/console/session",

@@ -170,6 +170,8 @@ describe("POST /v1/webhooks/{delivery}/redeliver", () => {
 	it("D30: a key for other endpoints, and one that only reads, may not", async () => {
 		const { id } = await delivered("b");
 		expectError(await keys.one.post(`/webhooks/${id}/redeliver`), 401, "unauthorized");
+		expectError(await keys.one.get(`/webhooks/${id}`), 401, "unauthorized");
+		expect((await keys.two.get(`/webhooks/${id}`)).status).toBe(200);
 		expectError(await keys.read.post(`/webhooks/${id}/redeliver`), 401, "unauthorized");
 		expect(received.filter((each) => each === id)).toHaveLength(1);
 		const again = service.next("webhook.delivered", (facts) => facts.delivery === id);
