@@ -122,13 +122,8 @@ try {
 	const result = { ...machine(), flushMs: flush, connections, seconds, rounds, sizes };
 	process.stdout.write(`${JSON.stringify(result, undefined, "\t")}\n`);
 } finally {
-	for (const child of [
-		worker,
-		started.child,
-		echo.child,
-		...relay.children,
-		...durableRelay.children,
-	])
-		await end(child);
+	for (const child of [worker, started.child, echo.child]) await end(child);
+	// Its workers would wait for their reports.
+	for (const child of [...relay.children, ...durableRelay.children]) await end(child, "SIGKILL");
 	rmSync(folder, { recursive: true, force: true });
 }

@@ -86,7 +86,8 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 	hand();
 }
 
-const server = createServer((req, res) => void handle(req, res));
+// A client that has left in the middle of its body.
+const server = createServer((req, res) => void handle(req, res).catch(() => res.destroy()));
 server.listen(0, "127.0.0.1", () =>
 	process.stdout.write(`${(server.address() as AddressInfo).port}\n`),
 );
