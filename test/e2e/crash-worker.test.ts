@@ -40,13 +40,13 @@ describe("a worker that dies in the middle of a job", () => {
 		const worker = await place.attach(service, "theirs");
 		const lost = await run(service, "theirs", { until: "second" });
 		const first = await started(place, lost);
-		worker.kill("SIGKILL");
 		const [busy, other] = [
 			await run(service, "theirs", { until: "allowed" }),
 			await run(service, "theirs", {}),
 		];
 		await place.attach(service, "theirs");
 		await started(place, busy);
+		worker.kill("SIGKILL");
 		await until(
 			"the lost job to wait again",
 			async () => (await jobAt(service, "theirs", lost)).status === "IN_QUEUE",
