@@ -1,6 +1,7 @@
 /** Jobs for operators, and bulk operations (D29, D39). */
 import { BULK_SCHEMA } from "../core/bulk-request.ts";
 import {
+	MOST_READ,
 	MOST_SEARCHED,
 	MOST_SEARCHED_BYTES,
 	PREVIEW_CHARACTERS,
@@ -58,7 +59,7 @@ const LISTED_PAGE = {
 			required: ["count", "more"],
 			properties: {
 				count: COUNT,
-				more: { ...FLAG, description: "Only the newest 20000 jobs were counted." },
+				more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` },
 			},
 			description: "How many jobs match the filter, without search; with count=true.",
 		},

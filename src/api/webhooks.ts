@@ -82,7 +82,7 @@ export const DELIVERY_DETAIL = {
 			...TEXT,
 			description: `What each attempt sends: the first ${SHOWN_BODY} characters.`,
 		},
-		bodySize: { ...COUNT, description: "Length of all of it, characters or bytes." },
+		bodySize: { ...COUNT, description: "Size of all of it, bytes." },
 	},
 } as const;
 export type DeliveryDetail = Static<typeof DELIVERY_DETAIL>;

@@ -3,6 +3,9 @@ import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 
+/** Sites that are built beside the service. */
+export type Site = "console" | "docs";
+
 /** A file of the bundle. */
 export interface BundleFile {
 	type: string;

@@ -7,10 +7,7 @@ import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { MemoryShares } from "./memory/shares.ts";
 import type { Pace, Turn } from "./pace.ts";
-import type { Bundle } from "./bundle.ts";
-
-/** Sites that are built beside the service. */
-export type Site = "console" | "docs";
+import type { Bundle, Site } from "./bundle.ts";
 
 /** Path parameters are decoded; absent ones are "". */
 export interface Call {

@@ -38,7 +38,7 @@ export function sendErrorPage(
 <main>
 <h1>${message}</h1>
 <p>Status ${status}, code <code>${code}</code></p>
-<p><a href="${base || "./"}console/">Open the console</a> · <a href="${base || "./"}docs">API reference</a></p>
+<p><a href="${base || "./"}console/">Open the console</a> · <a href="${base || "./"}docs/">Documentation</a></p>
 </main>
 </body>
 </html>

@@ -19,8 +19,9 @@ import {
 	principalOf,
 } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
-import type { Call, Site } from "./call.ts";
+import type { Call } from "./call.ts";
 import { bundle } from "./bundle.ts";
+import type { Site } from "./bundle.ts";
 import type { Connections } from "./connections.ts";
 import { allowOrigin, answerOptions } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";

@@ -8,7 +8,7 @@ import { requests } from "./requests.ts";
 import type { RequestOptions } from "./requests.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
-export type { Site } from "./call.ts";
+export type { Site } from "./bundle.ts";
 
 /**
  * Longer than workers reuse idle connections: no result is sent into a closing one (protocol B.6),

@@ -58,6 +58,7 @@ it("D21: many are added by one statement, listed by their order, and come back a
 		used: 0,
 		createdAt: T0 + 1,
 		dueAt: T0 + 1,
+		bytes: 7,
 	});
 	const { due } = await webhooks.claim({ limit: 9, each: 9, skip: [], holdMs: HOLD, now: T0 });
 	expect(due.map(({ id, dueAt }) => [id, dueAt])).toEqual([

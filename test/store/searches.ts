@@ -1,9 +1,8 @@
 /** Cases: what a list of jobs finds, shows of inputs and counts (D39). */
 import { expect, it } from "vitest";
-import { MOST_SEARCHED, PREVIEW_CHARACTERS } from "../../src/core/job-search.ts";
+import { MOST_READ, MOST_SEARCHED, PREVIEW_CHARACTERS } from "../../src/core/job-search.ts";
 import { LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
 import type { JsonBlocks } from "../../src/core/json/json-text.ts";
-import { MOST_READ } from "../../src/store/operations/list.ts";
 import type { Bed } from "./index.ts";
 import { oneOfEach } from "./lists.ts";
 import { alone, RETAIN, siteOf, T0, TTL } from "./site.ts";

@@ -53,8 +53,12 @@ export function webhookCases({ store, open }: Bed): void {
 				used: 0,
 				createdAt: T0 + 5,
 			};
-			expect(await site.store.webhooks.find({ id: row.id })).toEqual({ ...row, dueAt: T0 + 5 });
 			const body = stringOf(asOne(jobView(shown!, T0 + 9)));
+			expect(await site.store.webhooks.find({ id: row.id })).toEqual({
+				...row,
+				dueAt: T0 + 5,
+				bytes: body.length,
+			});
 			const { due, nextDueAt } = await claim(site.store, { now: T0 + 6 });
 			expect(due).toEqual([{ ...row, dueAt: T0 + 6 + HOLD, bytes: body.length, body }]);
 			expect(await bodyOf(site.store, row.id)).toBe(

@@ -36,7 +36,7 @@ export function DeliveryDialog({
 
 function Detail({ delivery }: { delivery: DeliveryDetail }): ReactNode {
 	const { id, url, state, dueAt, tries, body, bodySize } = delivery;
-	const whole = body.length >= bodySize;
+	const whole = new TextEncoder().encode(body).length >= bodySize;
 	return (
 		<div className="stack">
 			<p className="page-title">

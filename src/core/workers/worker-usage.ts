@@ -25,11 +25,21 @@ export interface GpuUsage {
 	busy?: number | undefined;
 }
 
-/** Cores from two readings of the processor time, ms. */
-export function coresBetween(
-	before: { at: number; cpuMs: number } | undefined,
-	now: { at: number; cpuMs: number },
-): number | undefined {
-	if (!before || now.at <= before.at || now.cpuMs < before.cpuMs) return undefined;
-	return (now.cpuMs - before.cpuMs) / (now.at - before.at);
+/** Processor time of a worker so far, ms, and when it was read. */
+export interface CpuReading {
+	at: number;
+	cpuMs: number;
+}
+
+/** Cores that a worker used since its reading before; `worker` is its record in the launcher. */
+export type CoreMeter = (worker: object, reading: CpuReading) => number | undefined;
+
+export function coreMeter(): CoreMeter {
+	const last = new WeakMap<object, CpuReading>();
+	return (worker, reading) => {
+		const before = last.get(worker);
+		last.set(worker, reading);
+		if (!before || reading.at <= before.at || reading.cpuMs < before.cpuMs) return undefined;
+		return (reading.cpuMs - before.cpuMs) / (reading.at - before.at);
+	};
 }

@@ -130,8 +130,11 @@ export function metricHistory(d: Deps): MetricHistory {
 		}
 	}
 
-	/** The buckets of an endpoint; `known`: steps for which a server recorded metrics. */
-	async function bucketsOf({ endpoint, step, ...asked }: HistoryQuery): Promise<{
+	/** The rows of `names`; `known`: steps in which one of them, or this server, has counts. */
+	async function bucketsOf(
+		{ endpoint, step, ...asked }: HistoryQuery,
+		names: readonly string[],
+	): Promise<{
 		from: number;
 		to: number;
 		buckets: readonly DatedBucket[];
@@ -143,7 +146,7 @@ export function metricHistory(d: Deps): MetricHistory {
 		const to = Math.ceil(Math.min(asked.to, now + 1) / step) * step;
 		// Before the read: what is written meanwhile is in the rows too, and skipped there.
 		const held = counters.held(step).filter(({ at }) => at >= from && at < to);
-		const rows = await store.read({ endpoints: [SERVER, endpoint], step, from, to });
+		const rows = await store.read({ endpoints: names, step, from, to });
 		const heldAt = new Set(held.map(({ at }) => at));
 		const stored = rows.filter(
 			(row) => row.endpoint !== SERVER && !(row.source === d.run && heldAt.has(row.at)),
@@ -190,12 +193,13 @@ export function metricHistory(d: Deps): MetricHistory {
 			},
 		},
 		async history(q) {
-			const { from, to, buckets, known } = await bucketsOf(q);
+			const { from, to, buckets, known } = await bucketsOf(q, [SERVER, q.endpoint]);
 			return { step: q.step, from, series: seriesOf({ from, to, step: q.step, buckets, known }) };
 		},
 		async total(q) {
 			const sum = newMetricBucket();
-			for (const { bucket } of (await bucketsOf(q)).buckets) addMetricBucket(sum, bucket);
+			const { buckets } = await bucketsOf(q, [q.endpoint]);
+			for (const { bucket } of buckets) addMetricBucket(sum, bucket);
 			return sum;
 		},
 	};

@@ -1,7 +1,7 @@
 /** Webhooks: their delivery, and what operators do with deliveries (spec 6, D21). */
 import { ApiError } from "../../core/errors.ts";
 import type { Service } from "../../service.ts";
-import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
+import type { SizedDelivery, WebhookStore } from "../../store/contract/webhooks.ts";
 import { invalidCursor } from "../invalid-cursor.ts";
 import { webhookDeliverer } from "./deliver.ts";
 import type { DelivererDeps } from "./deliver.ts";
@@ -18,7 +18,7 @@ export interface Webhooks {
 	/** Deliveries, the last created first. Throws `bad_query` for an invalid cursor. */
 	list: WebhookStore["list"];
 	/** Throws `delivery_not_found`. */
-	get(id: string): Promise<DeliveryRow>;
+	get(id: string): Promise<SizedDelivery>;
 	/** What each attempt of a delivery sends. */
 	body: WebhookStore["body"];
 	/**

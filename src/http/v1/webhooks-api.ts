@@ -12,11 +12,12 @@ import type {
 	REDELIVER,
 } from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
-import { cut, sizeOf, stringOf } from "../../core/json/json-text.ts";
+import { cut, stringOf } from "../../core/json/json-text.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { DeliveryRow } from "../../store/contract/webhooks.ts";
 import { permit, principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
+import { hold } from "../memory/call-memory.ts";
 import { valueOf } from "../params.ts";
 import { readNothing } from "./body.ts";
 import { isoJobTime, redactedUrl } from "./format.ts";
@@ -57,13 +58,15 @@ export async function get(call: Call): Promise<AnswerOf<typeof GET_DELIVERY>> {
 	const { engine, params } = call;
 	const row = await engine.webhooks.get(params.delivery);
 	permit(principalOf(call), "read", row.endpoint);
+	// Read whole, though only its beginning is shown.
+	await hold(call, row.bytes);
 	const body = (await engine.webhooks.body({ id: row.id })) ?? "";
 	// A character has at most 3 bytes for each of its UTF-16 units.
 	const shown = typeof body === "string" ? body : stringOf(cut(body, 0, SHOWN_BODY * 3));
 	return {
 		...deliveryJson(call, row),
 		body: shown.slice(0, SHOWN_BODY),
-		bodySize: sizeOf(body),
+		bodySize: row.bytes,
 	};
 }
 

@@ -1,6 +1,6 @@
 /** What workers in containers use, as their daemon counts it. */
-import { coresBetween } from "../../core/workers/worker-usage.ts";
-import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
+import { coreMeter } from "../../core/workers/worker-usage.ts";
+import type { CpuReading, WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { ContainerStats } from "./daemon.ts";
 import type { Worker } from "./worker.ts";
 
@@ -14,12 +14,12 @@ const GB = 1e9;
 export function containerUsage(): (
 	workers: readonly Worker[],
 ) => Promise<Map<string, WorkerUsage>> {
-	let before = new Map<string, { at: number; cpuMs: number }>();
+	const cores = coreMeter();
 	return async (workers) => {
-		const readings = new Map<string, { at: number; cpuMs: number }>();
 		const found = new Map<string, WorkerUsage>();
 		await Promise.all(
-			workers.map(async ({ id, place, container }) => {
+			workers.map(async (worker) => {
+				const { id, place, container } = worker;
 				if (!place || container === undefined || !place.host.isReachable()) return;
 				const { host, gpus } = place;
 				const [stats, inspected] = await Promise.all([
@@ -28,10 +28,9 @@ export function containerUsage(): (
 				]).catch(() => []);
 				if (!stats || !inspected) return;
 				const reading = readingOf(stats);
-				if (reading) readings.set(id, reading);
 				const known = (host.gpus() ?? []).filter((gpu) => gpus.includes(gpu.id));
 				found.set(id, {
-					cores: reading && coresBetween(before.get(id), reading),
+					cores: reading && cores(worker, reading),
 					...memoryOf(stats),
 					processes: stats.pids_stats?.current,
 					image: inspected.Config.Image,
@@ -43,12 +42,11 @@ export function containerUsage(): (
 				});
 			}),
 		);
-		before = readings;
 		return found;
 	};
 }
 
-function readingOf({ read, cpu_stats }: ContainerStats): { at: number; cpuMs: number } | undefined {
+function readingOf({ read, cpu_stats }: ContainerStats): CpuReading | undefined {
 	const at = new Date(read ?? "").getTime();
 	const total = cpu_stats?.cpu_usage?.total_usage;
 	return Number.isNaN(at) || total === undefined ? undefined : { at, cpuMs: total / NS_PER_MS };

@@ -211,7 +211,7 @@ export function processLauncher({
 			const leaders = new Map(
 				ids.flatMap(({ id }) => {
 					const worker = workers.get(id);
-					return worker ? [[id, worker.leader.pid] as const] : [];
+					return worker ? [[id, worker.leader] as const] : [];
 				}),
 			);
 			const found = usageOf(leaders);

@@ -13,7 +13,20 @@ export interface ProcessRow {
 	/** In the system's unit; with the pid unique within this boot. */
 	startTime: number | string;
 	ended: boolean;
+	/** Only where it costs no more than the rest: Linux. */
+	usage?: ProcessUsage;
 }
+
+export interface ProcessUsage {
+	/** Processor time so far, its children's that have ended included. */
+	cpuMs: number;
+	/** Bytes in memory; pages that processes share are counted in each. */
+	memory: number;
+}
+
+/** `USER_HZ`, which is 100 on every Linux, and the page size of x86-64 and most of ARM64. */
+const TICK_MS = 10;
+const PAGE = 4096;
 
 /** Omits processes that end while they are read. */
 export interface ProcessTable {
@@ -35,13 +48,18 @@ function read(path: string): string | undefined {
 }
 
 /** The name in brackets may contain spaces and brackets. */
-function parseStat(pid: number, stat: string): ProcessRow {
+export function parseStat(pid: number, stat: string): ProcessRow {
 	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+	const number = (index: number): number => Number(fields[index] ?? 0);
 	return {
 		pid,
-		pgid: Number(fields[2]),
-		startTime: Number(fields[19]),
+		pgid: number(2),
+		startTime: number(19),
 		ended: fields[0] === "Z" || fields[0] === "X",
+		usage: {
+			cpuMs: (number(11) + number(12) + number(13) + number(14)) * TICK_MS,
+			memory: number(21) * PAGE,
+		},
 	};
 }
 

@@ -25,10 +25,13 @@ export interface DeliveryRow {
 /** Largest body that a claim returns. */
 export const INLINE_BYTES = 8192;
 
-/** A delivery that is due. */
-export interface DueDelivery extends DeliveryRow {
-	/** Size of the body. */
+export interface SizedDelivery extends DeliveryRow {
+	/** Size of its body, 0 if it was dropped. */
 	bytes: number;
+}
+
+/** A delivery that is due. */
+export interface DueDelivery extends SizedDelivery {
 	/** Of at most {@link INLINE_BYTES}; a larger one is read when it is sent. */
 	body?: JsonText | undefined;
 	/** Since when its receiver is disabled. */
@@ -75,7 +78,7 @@ export interface WebhookStore {
 	pending(q: { atMost: number }): Promise<{ endpoint: string; count: number }[]>;
 	/** Makes a delivery due again, as if its job had just ended. Signals `delivery`. */
 	redeliver(q: { id: string; now: number }): Promise<"due" | "missing" | "pending">;
-	find(q: { id: string }): Promise<DeliveryRow | undefined>;
+	find(q: { id: string }): Promise<SizedDelivery | undefined>;
 	/** Deliveries, newest first, after `cursor`; an absent member filters nothing. */
 	list(q: {
 		endpoint?: string | undefined;

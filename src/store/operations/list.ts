@@ -3,8 +3,7 @@ import { SEARCHED_CHARACTERS } from "../../core/job-search.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import type { Query } from "./operation.ts";
 
-/** Most rows that a page reads from one index, and rows per read. */
-export const MOST_READ = 20_000;
+/** Rows per read. */
 export const STRIDE = 200;
 
 /** Characters of errors that fill a page: each may be as long as a result. */

@@ -4,6 +4,7 @@
  */
 import { isFinal, JOB_STATES } from "../../core/job-states.ts";
 import {
+	MOST_READ,
 	PREVIEW_CHARACTERS,
 	MOST_SEARCHED,
 	MOST_SEARCHED_BYTES,
@@ -12,7 +13,7 @@ import {
 } from "../../core/job-search.ts";
 import type { JobPage, ListedJob } from "../contract/jobs.ts";
 import { wrongCursor } from "../cursor.ts";
-import { fits, MOST_CHARACTERS, MOST_READ, searchableSql, STRIDE } from "../operations/list.ts";
+import { fits, MOST_CHARACTERS, searchableSql, STRIDE } from "../operations/list.ts";
 import type { Answer, Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";

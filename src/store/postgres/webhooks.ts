@@ -5,7 +5,7 @@ import { cursorOf, numberOf } from "../cursor.ts";
 import { recordTry, withoutNumber } from "../operations/steps.ts";
 import type { Signal } from "../contract/store.ts";
 import { INLINE_BYTES } from "../contract/webhooks.ts";
-import type { DeliveryRow, WebhookStore } from "../contract/webhooks.ts";
+import type { SizedDelivery, WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
 import { deliveryOf } from "./rows/deliveries.ts";
 import { DELIVERY_COLUMNS } from "../table-rows.ts";
@@ -89,7 +89,9 @@ const TRIED = statement(
 const REDELIVER = statement(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
 );
-const FIND = statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = $1`);
+const FIND = statement(
+	`SELECT ${DELIVERY_COLUMNS}, octet_length(body) FROM deliveries WHERE id = $1`,
+);
 /** MATERIALIZED: a subquery re-run per row would skip deleted rows and exceed the limit. */
 const EXPIRE = statement(`
   WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1
@@ -109,9 +111,9 @@ export function openWebhooks({
 	signal,
 	notifyOthers,
 }: { database: Database } & Heard): WebhookStore {
-	async function find(id: string): Promise<DeliveryRow | undefined> {
+	async function find(id: string): Promise<SizedDelivery | undefined> {
 		const [found] = isStorable(id) ? (await read.run(FIND, [id])).rows : [];
-		return found && withoutNumber(deliveryOf(found));
+		return found && { ...withoutNumber(deliveryOf(found)), bytes: Number(found.at(-1)) };
 	}
 
 	return {

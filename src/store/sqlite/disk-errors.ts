@@ -27,7 +27,7 @@ export class FlushFailed extends Error {
 }
 
 /** Throws {@link FlushFailed} if the error is SQLite's for a failed flush. */
-export function endAfterFailedFlush(error: unknown, path: string): void {
+export function throwIfFlushFailed(error: unknown, path: string): void {
 	if (error instanceof Error && "errcode" in error && FAILED_FLUSH.has(error.errcode as number))
 		throw new FlushFailed(path, error);
 }

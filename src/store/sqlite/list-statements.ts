@@ -1,6 +1,7 @@
 /** Statements of lists of jobs: rows of an index that match a filter, and how far a page reads. */
 import { LARGE_BYTES } from "../../core/json/json-text.ts";
-import { MOST_READ, searchableSql, STRIDE } from "../operations/list.ts";
+import { MOST_READ } from "../../core/job-search.ts";
+import { searchableSql, STRIDE } from "../operations/list.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Statement } from "./database.ts";
 import type { Records } from "./rows/job-records.ts";

@@ -4,6 +4,7 @@
  */
 import { isFinal, JOB_STATES } from "../../core/job-states.ts";
 import {
+	MOST_READ,
 	PREVIEW_CHARACTERS,
 	MOST_SEARCHED,
 	MOST_SEARCHED_BYTES,
@@ -11,7 +12,7 @@ import {
 } from "../../core/job-search.ts";
 import type { JobPage, ListedJob } from "../contract/jobs.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
-import { fits, MOST_CHARACTERS, MOST_READ, STRIDE } from "../operations/list.ts";
+import { fits, MOST_CHARACTERS, STRIDE } from "../operations/list.ts";
 import type { Answer, Query } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";

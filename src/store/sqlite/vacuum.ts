@@ -3,7 +3,7 @@
  * the file shrinks after a purge (D41).
  */
 import { INCREMENTAL } from "./database.ts";
-import { endAfterFailedFlush } from "./disk-errors.ts";
+import { throwIfFlushFailed } from "./disk-errors.ts";
 import type { Database } from "./database.ts";
 
 /** Pages of one step: some ms. */
@@ -58,7 +58,7 @@ export function openVacuum(db: Database, { keptPages = KEPT_PAGES } = {}): Vacuu
 				if (returned) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
 				returned = false;
 			} catch (error) {
-				endAfterFailedFlush(error, db.path);
+				throwIfFlushFailed(error, db.path);
 				// A full disk: the next idle time tries again.
 			}
 			return false;

@@ -10,6 +10,7 @@ import type { Statement, Value } from "./database.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "../table-rows.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import { RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
+import { BODY_BYTES } from "./rows/deliveries.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";
 
@@ -23,9 +24,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
     SELECT ${DELIVERY_COLUMNS.split(", ")
 			.map((column) => `deliveries.${column}`)
 			.join(", ")},
-      (SELECT octet_length(body) + ifnull(octet_length(tail), 0)
-          + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)
-        FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number),
+      (SELECT ${BODY_BYTES} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number),
       paused_until, disabled_at
     FROM deliveries LEFT JOIN receivers USING (endpoint, receiver)
     WHERE deliveries.endpoint = ? AND due_at <= ? ORDER BY due_at, deliveries.number LIMIT ?`);
@@ -176,7 +175,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 
 		find({ id }) {
 			const row = deliveries.find(id);
-			return row && withoutNumber(row);
+			return row && { ...withoutNumber(row), bytes: deliveries.bytes(row.number) };
 		},
 
 		list({ cursor, limit, ...filter }) {

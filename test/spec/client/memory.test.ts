@@ -28,6 +28,7 @@ beforeAll(async () => {
 		endpoints: { ep: {} },
 		settings: {
 			budgets: { memory: 64 * MB, memoryWait: 0, readTimeout: 1000, writeTimeout: 1000 },
+			webhooks: { allowPrivateNetworks: true },
 		},
 	});
 	worker = await handWorker(service, "ep");
@@ -60,8 +61,8 @@ async function upload(at: TestService, bytes: number, key = KEY): Promise<RawCon
 }
 
 /** A job that has ended with so many bytes. */
-async function ended(at: TestService, by: HandWorker, bytes: number): Promise<string> {
-	const id = await submitted(at, "ep");
+async function ended(at: TestService, by: HandWorker, bytes: number, body = {}): Promise<string> {
+	const id = await submitted(at, "ep", { input: {}, ...body });
 	await by.takeThis(id);
 	await by.done(id, { output: "x".repeat(bytes) });
 	await untilTrue(() => at.engine.budgets.memory.used === 0);
@@ -113,6 +114,16 @@ it("D41: a large result is not read from the store for a key that leaves others 
 		expectError(await call(impatient.url, `/v2/ep/status/${id}`), 429, "memory_share");
 	impatient.engine.jobs.result = result;
 	expect(reads).toBe(1);
+});
+
+it("D41: nor is the body of a webhook delivery, of which only the beginning is shown", async () => {
+	const by = await handWorker(impatient, "ep");
+	// Nothing listens there.
+	const id = await ended(impatient, by, 12 * MB, { webhook: "http://127.0.0.1:9/" });
+	const delivery = `/v1/webhooks/msg_${id}_0`;
+	expect((await call(impatient.url, delivery)).json.bodySize).toBeGreaterThan(12 * MB);
+	open.push(await stalledReader(impatient.url, statusRequest(id)));
+	expectError(await call(impatient.url, delivery), 429, "memory_share");
 });
 
 it("D41: a request waits for memory before it is refused", async () => {

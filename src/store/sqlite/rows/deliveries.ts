@@ -9,6 +9,10 @@ import { isInFile, textInFile } from "../payload-files/file-block.ts";
 import type { FileBlock } from "../payload-files/file-block.ts";
 import type { FileTexts } from "./file-texts.ts";
 
+/** Size of the body in a row of `delivery_bodies`. */
+export const BODY_BYTES = `octet_length(body) + ifnull(octet_length(tail), 0)
+  + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)`;
+
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
 /** The text around an output that is in a file, and that output. */
@@ -34,6 +38,7 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 		"INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)",
 	);
 	const selectBody = db.prepare("SELECT body, payload, tail FROM delivery_bodies WHERE number = ?");
+	const selectBytes = db.prepare(`SELECT ${BODY_BYTES} FROM delivery_bodies WHERE number = ?`);
 	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
 	const update = db.prepare(
 		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ?, in_flight = 0 WHERE number = ?",
@@ -81,6 +86,9 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 			const [head, payload, tail] = found as [string, Value, string];
 			return payload === null ? head : asOne([head, texts.read(payload), tail].flat());
 		},
+
+		/** Size of the body, 0 if it was dropped. */
+		bytes: (number: number): number => Number(selectBytes.get(number)?.[0] ?? 0),
 
 		/** Writes the members that change. */
 		update({ number, state, tries, used, dueAt }: NumberedDelivery): void {

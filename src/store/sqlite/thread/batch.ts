@@ -1,5 +1,5 @@
 /** Runs the operations of batches in shared transactions. T1 to T9: see README.md. */
-import { endAfterFailedFlush, unavailable } from "../disk-errors.ts";
+import { throwIfFlushFailed, unavailable } from "../disk-errors.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openHosts } from "../hosts.ts";
 import { openJobs } from "../jobs.ts";
@@ -115,7 +115,7 @@ export function openBatches(
 					confirm([index]);
 				} else run();
 			} catch (error) {
-				endAfterFailedFlush(error, unit.db.path);
+				throwIfFlushFailed(error, unit.db.path);
 				answers[index] = undefined;
 				failures.push(failureOf(index, error));
 			}
@@ -139,7 +139,7 @@ export function openBatches(
 			try {
 				step();
 			} catch (error) {
-				endAfterFailedFlush(error, unit.db.path);
+				throwIfFlushFailed(error, unit.db.path);
 				fault = { error };
 				if (open) unit.rollback();
 			}
