@@ -11,6 +11,7 @@ const ON_BOTH_STORES = [
 	"client/{purge,retention,retry,states}",
 	"client/{stream,stream-events}",
 	"client/webhooks/{security,settings,webhooks}",
+	"v1/bulk",
 	"worker/{access,clock,fence,lease,outage}",
 	"worker/{results,results-together}",
 ];

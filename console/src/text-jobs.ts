@@ -16,7 +16,7 @@ export const JOB_TEXTS = {
 		error: "Error",
 		ended: "Ended",
 		search: "Search jobs",
-		searchHint: "Id, error or input",
+		searchHint: 'Id, error or input, such as "user":"alice"',
 		searchedTo: "Searched all jobs submitted since",
 		searchOlder: "Search older jobs",
 		matching: (count: string) => (count === "1" ? "1 job matches" : `${count} jobs match`),

@@ -1,6 +1,7 @@
 /** Jobs for operators, and bulk operations (D29, D39). */
 import { BULK_SCHEMA } from "../core/bulk-request.ts";
 import {
+	LONGEST_SEARCH,
 	MOST_READ,
 	MOST_SEARCHED,
 	MOST_SEARCHED_BYTES,
@@ -175,7 +176,7 @@ export const EXPIRED = flag(
 
 export const SEARCH = text(
 	"search",
-	200,
+	LONGEST_SEARCH,
 	`Only jobs with this text in their id, worker, error or input: the first ${SEARCHED_CHARACTERS} ` +
 		"characters of each, as they were sent, ASCII letters in any case. A member of the input is " +
 		`found by "user":"alice". A page reads about ${MOST_SEARCHED} jobs or ` +
@@ -264,7 +265,7 @@ const BULK_BODY = {
 	description:
 		"Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
 	schema: BULK_SCHEMA,
-	example: { filter: { status: ["FAILED"], from: "2026-01-31T12:00:00Z" }, dryRun: true },
+	example: { filter: { status: ["FAILED"], search: "out of memory" }, dryRun: true },
 	checked: true,
 } as const satisfies Body;
 

@@ -15,11 +15,22 @@ interface BulkAnswer {
 	next: string | null;
 }
 
-const FILTERS = {
-	status: { value: "STATES", summary: "jobs in these states, comma-separated, such as FAILED" },
-	worker: { value: "WORKER", summary: "jobs whose current or last attempt is on this worker" },
-	from: { value: "TIME", summary: "jobs submitted at or after this time" },
-	to: { value: "TIME", summary: "jobs submitted before this time" },
+/** Of lists of jobs too. */
+export const JOB_FILTERS = {
+	status: {
+		value: "STATES",
+		summary: "only these states, comma-separated, such as FAILED,TIMED_OUT",
+	},
+	worker: { value: "WORKER", summary: "only jobs whose current or last attempt is on this worker" },
+	from: {
+		value: "TIME",
+		summary: "only jobs submitted at or after this time, such as 2026-01-31T12:00:00Z",
+	},
+	to: { value: "TIME", summary: "only jobs submitted before this time" },
+	search: {
+		value: "TEXT",
+		summary: "only jobs with this text in their id, worker, error or input",
+	},
 } as const;
 
 const DONE: Readonly<Record<Operation, string>> = { cancel: "Cancelled", retry: "Queued again" };
@@ -30,7 +41,7 @@ export function bulkAction(name: Operation, summary: string, examples: readonly 
 		summary,
 		args: ["ENDPOINT", "[JOB...]"],
 		flags: {
-			...FILTERS,
+			...JOB_FILTERS,
 			all: {
 				summary: name === "cancel" ? "all queued and running jobs" : "all that can be retried",
 			},
@@ -42,7 +53,9 @@ export function bulkAction(name: Operation, summary: string, examples: readonly 
 		async run(input) {
 			const [endpoint = "", ...ids] = input.args;
 			const { flags } = input;
-			const filters = [...Object.keys(FILTERS), "all"].filter((each) => flags[each] !== undefined);
+			const filters = [...Object.keys(JOB_FILTERS), "all"].filter(
+				(each) => flags[each] !== undefined,
+			);
 			if (ids.length > 0 && filters.length > 0)
 				throw new CliError(
 					`Pass either jobs or a filter: --${filters[0]} cannot be combined with ids.`,
@@ -74,8 +87,8 @@ async function byFilter(
 	{ name, endpoint }: { name: Operation; endpoint: string },
 ): Promise<number> {
 	const { flags, service } = input;
-	const { status, worker, from, to } = flags;
-	const filter = { ...(status && { status: status.split(",") }), worker, from, to };
+	const { status, worker, from, to, search } = flags;
+	const filter = { ...(status && { status: status.split(",") }), worker, from, to, search };
 	const url = path`/v1/endpoints/${endpoint}/jobs/${name}`;
 	const found = await count(service, url, filter);
 	const jobs = `${found.matched}${found.more ? " or more" : ""} ${found.matched === 1 ? "job" : "jobs"}`;

@@ -1,6 +1,6 @@
 /** `sluice jobs` (D36). */
 import { systemClock } from "../clock.ts";
-import { bulkAction } from "./bulk-jobs.ts";
+import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import {
 	JSON_FLAG,
@@ -25,16 +25,7 @@ interface ListedJob {
 }
 
 const FILTERS = {
-	status: {
-		value: "STATES",
-		summary: "only these states, comma-separated, such as FAILED,TIMED_OUT",
-	},
-	worker: { value: "WORKER", summary: "only jobs whose current or last attempt is on this worker" },
-	from: {
-		value: "TIME",
-		summary: "only jobs submitted at or after this time, such as 2026-01-31T12:00:00Z",
-	},
-	to: { value: "TIME", summary: "only jobs submitted before this time" },
+	...JOB_FILTERS,
 	expired: { summary: "include jobs whose result has expired" },
 } as const;
 
@@ -145,6 +136,7 @@ export const jobs: CommandGroup = {
 		]),
 		bulkAction("retry", "queue FAILED or TIMED_OUT jobs again", [
 			"sluice jobs retry hello --status FAILED --from 2026-01-31T12:00:00Z --dry-run",
+			"sluice jobs retry hello --search 'out of memory'",
 		]),
 		purge,
 	],

@@ -1,5 +1,6 @@
 /** The body of `POST /v1/endpoints/{endpoint}/jobs/cancel` and `/retry` (D39). */
 import type { Fault } from "./errors.ts";
+import { LONGEST_SEARCH } from "./job-search.ts";
 import { JOB_STATES } from "./job-states.ts";
 import type { JobState } from "./job-states.ts";
 import { check, isAbsent } from "./schema.ts";
@@ -36,6 +37,15 @@ export const BULK_SCHEMA = {
 				},
 				from: { ...MOMENT, description: "Only jobs submitted at this moment or later." },
 				to: { ...MOMENT, description: "Only jobs submitted before this moment." },
+				search: {
+					type: "string",
+					minLength: 1,
+					maxLength: LONGEST_SEARCH,
+					pattern: NO_CONTROLS,
+					description:
+						"Only jobs with this text in their id, worker, error or input, as in the list of jobs.",
+					"x-message": `must be text of 1 to ${LONGEST_SEARCH} characters without control characters.`,
+				},
 			},
 		},
 		dryRun: { type: "boolean", default: false, description: "Only count." },
@@ -60,6 +70,7 @@ export interface BulkRequest {
 		from?: number | undefined;
 		to?: number | undefined;
 	};
+	search: string | undefined;
 	dryRun: boolean;
 	cursor: string | undefined;
 }
@@ -70,6 +81,7 @@ interface Raw {
 		worker?: string | null;
 		from?: string | null;
 		to?: string | null;
+		search?: string | null;
 	} | null;
 	dryRun?: boolean | null;
 	cursor?: string | null;
@@ -99,6 +111,7 @@ export function readBulkRequest(
 				worker: filter?.worker ?? undefined,
 				...times,
 			},
+			search: filter?.search ?? undefined,
 			dryRun: dryRun ?? false,
 			cursor: cursor ?? undefined,
 		},

@@ -8,6 +8,9 @@ export const MOST_READ = 20_000;
 export const MOST_SEARCHED = 5000;
 export const MOST_SEARCHED_BYTES = 4 * 1024 * 1024;
 
+/** Characters of the text to be found. */
+export const LONGEST_SEARCH = 200;
+
 /** Characters of an input or an error that are searched, and of an input that a list contains. */
 export const SEARCHED_CHARACTERS = 16_000;
 export const PREVIEW_CHARACTERS = 500;

@@ -8,7 +8,13 @@ import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
-	endpoints: (place) => ({ work: place.stage(), crowd: { name: "Crowd" }, own: {}, few: {} }),
+	endpoints: (place) => ({
+		work: place.stage(),
+		crowd: { name: "Crowd" },
+		searched: {},
+		own: {},
+		few: {},
+	}),
 });
 
 describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () => {
@@ -79,6 +85,25 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		await press(page, T.requests.clear);
 		await rowOf(page, tail(failed)).waitFor();
 		expect(await search.inputValue()).toBe("");
+	});
+
+	it("D39: all that a search finds are cancelled, the others stay", async () => {
+		const ids = [];
+		for (const user of ["Ada", "Bob", "Ada"])
+			ids.push(await here.submit("searched", { output: { user } }));
+		const page = await here.open({ at: "#/endpoints/searched/requests?search=ada" });
+		await rowOf(page, tail(ids[0]!)).waitFor();
+		expect(await rowOf(page, tail(ids[1]!)).count()).toBe(0);
+		await press(page, T.bulk.cancel.open);
+		await page.getByText(T.bulk.cancel.ask("2")).waitFor();
+		await press(page, T.bulk.cancel.act("2"));
+		await page.getByText(T.bulk.cancel.done("2")).waitFor();
+		const states = await Promise.all(
+			ids.map(
+				async (id) => (await call(here.service.url, `/v2/searched/status/${id}`)).json.status,
+			),
+		);
+		expect(states).toEqual(["CANCELLED", "IN_QUEUE", "CANCELLED"]);
 	});
 
 	it("a filter is kept under a name, and columns as they were chosen", async () => {

@@ -21,6 +21,10 @@ describe("sluice jobs", () => {
 		const cancel = ["jobs", "cancel", "words"];
 		expect(await stdoutOf(...cancel, "--status", "IN_PROGRESS")).toBe("No matching jobs.\n");
 		expect(await stdoutOf(...cancel, "--all", "--dry-run")).toBe("3 jobs would be changed.\n");
+		const search = ["--search", '"n": 2'];
+		expect(await stdoutOf(...cancel, ...search, "--dry-run")).toBe("1 job would be changed.\n");
+		const listed = await stdoutOf("jobs", "list", "words", ...search);
+		expect(ids.map((id) => listed.includes(id))).toEqual([false, false, true]);
 		expect(await ask(...cancel, "--all")).toMatchObject({
 			code: 2,
 			stderr: expect.stringMatching(/^Cancel 3 jobs of endpoint 'words'\? Pass --yes/),

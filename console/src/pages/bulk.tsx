@@ -20,11 +20,15 @@ export const CHANGED: Readonly<Record<BulkAct, readonly JobState[]>> = {
 	retry: ["FAILED", "TIMED_OUT"],
 };
 
-interface Answer {
+/** Jobs that are counted before the question; `more`: others may match. */
+const MOST_COUNTED = 10_000;
+interface Counted {
 	matched: number;
-	done: number;
-	/** There may be more that match. */
 	more: boolean;
+}
+
+interface Answer extends Counted {
+	done: number;
 	/** Where the next portion begins. */
 	next: string | null;
 }
@@ -40,12 +44,13 @@ export function BulkDialog({
 	filter: JobFilter;
 	close: () => void;
 }): ReactNode {
-	const [counted, setCounted] = useState<Answer | undefined>(undefined);
+	const [counted, setCounted] = useState<Counted | undefined>(undefined);
 	const [done, setDone] = useState<number | undefined>(undefined);
 	const [over, setOver] = useState(false);
 	const [failure, setFailure] = useState<Failure | undefined>(undefined);
 	const left = useRef(false);
 	const words = T.bulk[act];
+	const { worker, search } = filter;
 
 	const call = (dryRun: boolean, cursor?: string): Promise<Answer> => {
 		const status =
@@ -58,14 +63,26 @@ export function BulkDialog({
 			body: {
 				filter: {
 					status,
-					...(filter.worker ? { worker: filter.worker } : {}),
+					...(worker ? { worker } : {}),
 					...(from ? { from } : {}),
 					...(to ? { to } : {}),
+					...(search ? { search } : {}),
 				},
 				dryRun,
 				...(cursor === undefined ? {} : { cursor }),
 			},
 		});
+	};
+	/** Of a search, one answer may have read only a part. */
+	const count = async (): Promise<Counted> => {
+		let matched = 0;
+		for (let cursor: string | undefined; ; ) {
+			const { next, ...answer } = await call(true, cursor);
+			matched += answer.matched;
+			if (next === null || matched >= MOST_COUNTED || left.current)
+				return { matched, more: next !== null };
+			cursor = next;
+		}
 	};
 	const fail = (error: unknown): void =>
 		setFailure(
@@ -74,7 +91,7 @@ export function BulkDialog({
 
 	useEffect(() => {
 		left.current = false;
-		call(true).then(setCounted, fail);
+		count().then(setCounted, fail);
 		return () => {
 			left.current = true;
 		};

@@ -66,7 +66,7 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 						<ListBar
 							matching={matching}
 							states={filter.status}
-							act={data.jobs.length === 0 || filter.search ? undefined : setActing}
+							act={data.jobs.length === 0 ? undefined : setActing}
 						>
 							<Columns shown={shown} choose={setShown} />
 						</ListBar>

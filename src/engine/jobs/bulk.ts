@@ -25,6 +25,8 @@ export interface BulkQuery {
 	on: "cancel" | "retry";
 	/** Jobs in states that the operation cannot change are skipped. */
 	filter: JobFilter;
+	/** As in {@link list}. */
+	search?: string | undefined;
 	/** `next` of the previous call. */
 	cursor?: string | undefined;
 	/** Only count. */
@@ -60,7 +62,7 @@ async function change(d: Deps, on: BulkQuery["on"], { endpoint, id }: Job): Prom
  */
 export async function bulk(
 	d: Deps,
-	{ endpoint, on, filter, cursor, dryRun }: BulkQuery,
+	{ endpoint, on, filter, search, cursor, dryRun }: BulkQuery,
 ): Promise<BulkAnswer> {
 	const changeable: readonly JobState[] = ruleOf(on).from;
 	const states = filter.states
@@ -74,6 +76,7 @@ export async function bulk(
 		const page = await list(d, {
 			endpoint,
 			filter: { ...filter, states },
+			search,
 			erased: false,
 			cursor: next,
 			limit: Math.min(PAGE, limit - found.length),

@@ -115,6 +115,29 @@ describe("cancel", () => {
 		expect(await states(ep, [running!, late!])).toEqual(["CANCELLED", "IN_QUEUE"]);
 	});
 
+	it("D39: by a text in id, error, worker or input, together with the other filters", async () => {
+		const ep = names.next();
+		const worker = await handWorker(service, ep);
+		const ada = { input: { user: "Ada" } };
+		const first = await submitted(service, ep, ada);
+		await worker.takeThis(first);
+		await worker.done(first, { error: "Out of memory" });
+		const second = await submitted(service, ep, ada);
+		const third = await submitted(service, ep, { input: { user: "Bob" } });
+		const cancel = (search: string, rest: object = {}): Promise<any> =>
+			deed("cancel", ep, { filter: { search, ...rest } });
+		expect(await cancel("nobody")).toEqual({ matched: 0, done: 0, more: false, next: null });
+		expect((await cancel("ada", { status: ["IN_PROGRESS"] })).matched).toBe(0);
+		expect((await cancel('"user": "ada"')).done).toBe(1);
+		expect(await states(ep, [first, second, third])).toEqual(["FAILED", "CANCELLED", "IN_QUEUE"]);
+		expect((await cancel(third.slice(-12))).done).toBe(1);
+		expect((await deed("retry", ep, { filter: { search: "disk full" } })).matched).toBe(0);
+		expect((await deed("retry", ep, { filter: { search: "out of MEMORY" } })).done).toBe(1);
+		expect(await states(ep, [first, third])).toEqual(["IN_QUEUE", "CANCELLED"]);
+		await worker.takeThis(first);
+		expect((await cancel(worker.id, { status: ["IN_PROGRESS"] })).done).toBe(1);
+	});
+
 	it("D39: a thousand in one portion, the rest by next", async () => {
 		const ep = names.next();
 		const { engine } = service;
@@ -195,6 +218,8 @@ it("D39: what cannot be read is 400 with its fields; reading keys and foreign en
 	expectError(await post({ filter: { to: "2026-13-40T00:00:00Z" } }), 400, "bad_request", [
 		"filter.to",
 	]);
+	for (const search of ["", "x".repeat(201), "\u0000", 1])
+		expectError(await post({ filter: { search } }), 400, "bad_request", ["filter.search"]);
 	expectError(await post({ filters: {} }), 400, "bad_request", ["filters"]);
 	expectError(await post({ cursor: "%" }), 400, "bad_query", ["cursor"]);
 	expectError(await post({}, (await keyWith(service, ["read"])).key), 401, "unauthorized");
