@@ -5,18 +5,15 @@
 import type { Random } from "../../src/ids.ts";
 import { stringOf } from "../../src/core/json/json-text.ts";
 import type { SendWebhook, WebhookAnswer } from "../../src/webhooks/sender.ts";
-import type { Api } from "../torture/api.ts";
-import { auditJob, readHealth, waitsFor } from "../torture/audit.ts";
 import { checker } from "../torture/checker/checker.ts";
 import type { Violation } from "../torture/checker/job-history.ts";
-import { useEndpoint } from "../torture/clients.ts";
 import type { Op } from "../torture/history.ts";
 import { random as randomOf } from "../torture/plan.ts";
 import { deliveries } from "../torture/receiver.ts";
 import { tracker as track } from "../torture/tracker.ts";
-import type { Tracked } from "../torture/tracker.ts";
 import { live, work } from "../torture/worker.ts";
 import type { WorkerOptions } from "../torture/worker.ts";
+import { startClients } from "./clients.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { platform } from "./launcher.ts";
 import { Network } from "./network.ts";
@@ -25,6 +22,7 @@ import { endpointOf } from "./schedule.ts";
 import type { Fault, Participants, Schedule } from "./schedule.ts";
 import { startServer } from "./server.ts";
 import type { Plant, SimulatedServer } from "./server.ts";
+import { settle, SETTLE_MS } from "./settle.ts";
 import { simulatedStore } from "./store.ts";
 import { World } from "./world.ts";
 
@@ -45,14 +43,8 @@ export interface SimulateOptions {
 	record?: (op: Op) => void;
 }
 
-/** Longest simulated time until clients have finished, and until all is settled, ms. */
-const [CLIENTS_MS, SETTLE_MS] = [1_200_000, 400_000];
-
-/** Between two reads of open jobs when nothing is submitted any more, ms. */
-const AUDIT_MS = 1000;
-
-/** Reads of an open job after which it is cancelled. */
-const TURNS = 20;
+/** Longest simulated time until clients have finished, ms. */
+const CLIENTS_MS = 1_200_000;
 
 /** Of a commit usually, ms. */
 const COMMIT_MS = 3;
@@ -245,44 +237,16 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	}
 
 	boot();
-	const leavers: (() => void)[] = [];
 	const working = new AbortController();
+	const base = { seed: schedule.seed, api, time, tracker, receiver: "http://receiver/" };
+	const leavers: (() => void)[] = [];
 	const clients: Promise<void>[] = [];
 	for (const each of schedule.participants) {
-		const { endpoint } = each;
-		const left = schedule.jobs.filter((job) => job.endpoint === endpoint);
-		const submitting = new AbortController();
-		if (left.length === 0) submitting.abort();
-		for (let n = 0; n < each.clients; n += 1) {
-			let first = true;
-			const client = mortal(api);
-			leavers.push(client.leave);
-			const nextNumber = (): number => {
-				if (first) {
-					first = false;
-					return 0;
-				}
-				const { n: number } = left.shift()!;
-				if (left.length === 0) submitting.abort();
-				return number;
-			};
-			const q = {
-				seed: schedule.seed,
-				api: client.api,
-				time,
-				tracker,
-				receiver: "http://receiver/",
-			};
-			const use = useEndpoint(
-				`${endpoint}-client-${n}`,
-				endpoint,
-				{ ...q, nextNumber },
-				submitting.signal,
-			);
-			clients.push(Promise.race([use, client.left]));
-		}
+		const started = startClients(each, schedule.jobs, base);
+		leavers.push(...started.leavers);
+		clients.push(...started.clients);
 		for (let n = 0; n < each.workers; n += 1) {
-			const name = `${endpoint}-worker-${n}`;
+			const name = `${each.endpoint}-worker-${n}`;
 			void work(name, workerOptions(each, rest(name)), working.signal);
 		}
 	}
@@ -310,77 +274,14 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	const START = time.now();
 	if (!world.run(() => isOver() || (clientsLeft === 0 && faultsLeft === 0), CLIENTS_MS))
 		return end("clients");
+	const resting = { api, time, tracker, endpoints: endpoints.map(({ settings }) => settings) };
 	for (const again of [false, true]) {
 		if (again) server!.process.kill();
 		let settled = false;
-		void settle(again).then(() => (settled = true));
+		void settle(resting, again).then(() => (settled = true));
 		if (!world.run(() => isOver() || settled, SETTLE_MS)) return end("jobs");
 	}
 	return end();
-
-	/** Until every job has ended and each webhook has arrived; `last`: nothing follows. */
-	async function settle(last: boolean): Promise<void> {
-		for (const job of tracker.jobs.values()) {
-			job.left = true;
-			// The wait for its webhooks begins.
-			if (job.endedAt !== undefined) job.endedAt = time.now();
-		}
-		const open = new Set(tracker.jobs.values());
-		for (let turn = 1; ; turn += 1) {
-			// Their clients have no answer, or are dead: without this nothing cancels what hangs.
-			if (turn % TURNS === 0) for (const job of open) await cancel(job);
-			for (const job of tracker.jobs.values()) if (job.running > 0) open.add(job);
-			for (const job of open) {
-				const state = await auditJob({ api, time, tracker, job });
-				const isCertain = state === "missing" || (state === "ended" && !waitsFor(job, time.now));
-				if (isCertain && job.running === 0) open.delete(job);
-			}
-			if (open.size === 0 && (await isIdle())) break;
-			await time.sleep(AUDIT_MS);
-		}
-		if (!last) return;
-		for (const job of [...tracker.jobs.values()]) tracker.close(job);
-		// Of results that have expired the end may be unknown.
-		for (const { settings } of endpoints)
-			if (settings.retention.run > SETTLE_MS) await readHealth(api, tracker, settings.id);
-	}
-
-	async function cancel({ endpoint, id }: Tracked): Promise<void> {
-		const { result, from, to, json } = await api.call(`/v2/${endpoint}/cancel/${id}`, {
-			method: "POST",
-		});
-		const state = result === "ok" ? { state: json.status } : {};
-		tracker.record({ op: "cancel", by: "audit", job: id, ...state, result, from, to });
-	}
-
-	/** Nothing waits or runs, also of what no client knows. */
-	async function isIdle(): Promise<boolean> {
-		for (const { settings } of endpoints) {
-			const { json } = await api.call(`/v2/${settings.id}/health`);
-			if (!json?.jobs || json.jobs.inQueue + json.jobs.inProgress > 0) return false;
-		}
-		return true;
-	}
-}
-
-/** The requests of a client that may end at any moment: it gets no answer from then on. */
-function mortal(api: Api): { api: Api; leave: () => void; left: Promise<void> } {
-	const end = new AbortController();
-	const left = Promise.withResolvers<void>();
-	const never = new Promise<never>(() => {});
-	return {
-		api: {
-			...api,
-			call: (url, call) =>
-				end.signal.aborted ? never : api.call(url, { ...call, signal: end.signal }),
-			open: (url, headers) => (end.signal.aborted ? never : api.open(url, headers)),
-		},
-		leave() {
-			end.abort();
-			left.resolve();
-		},
-		left: left.promise,
-	};
 }
 
 function bytesOf(random: () => number): Random {
