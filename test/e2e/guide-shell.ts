@@ -72,7 +72,11 @@ stop() {
   kill -INT "$(cat "$1.pid")" && wait "$(cat "$1.pid")" || true
   rm "$1.pid"
 }
-trap 'stop service; stop dev; jobs -p | xargs -r kill 2>/dev/null || true' EXIT
+# Workers outlive their service.
+end_workers() {
+  grep -lzs "^RUNPOD_WEBHOOK_GET_JOB=.*:$TEST_PORT/" /proc/[0-9]*/environ | cut -d/ -f3 | xargs -r kill -9
+}
+trap 'stop service; stop dev; { end_workers; jobs -p | xargs -r kill; } 2>/dev/null || true' EXIT
 # NAME, what it says when it is ready, arguments
 background() {
   stop "$1"
