@@ -44,7 +44,10 @@ const REFUSED_MS = 150;
 
 const now = (): number => performance.now();
 
-export function api(urls: () => readonly string[]): Api {
+/** Breaks connections: whether this request's is broken, and after how many ms. */
+export type Cuts = () => number | undefined;
+
+export function api(urls: () => readonly string[], cuts: Cuts = () => undefined): Api {
 	const dispatcher = new Agent({
 		connections: 512,
 		pipelining: 1,
@@ -52,6 +55,12 @@ export function api(urls: () => readonly string[]): Api {
 		bodyTimeout: ANSWER_MS,
 		keepAliveTimeout: 60_000,
 	});
+	const withCut = (signal?: AbortSignal): { signal?: AbortSignal } => {
+		const ms = cuts();
+		const cut = ms === undefined ? [] : [AbortSignal.timeout(ms)];
+		const all = signal ? [signal, ...cut] : cut;
+		return all.length === 0 ? {} : { signal: AbortSignal.any(all) };
+	};
 	return {
 		url(turn) {
 			const all = urls();
@@ -65,7 +74,7 @@ export function api(urls: () => readonly string[]): Api {
 					method: method ?? (body === undefined ? "GET" : "POST"),
 					headers: { authorization: token, "content-type": "application/json", ...headers },
 					...(body === undefined ? {} : { body }),
-					...(signal ? { signal } : {}),
+					...withCut(signal),
 				});
 				const text = await answer.body.text();
 				const { statusCode: status } = answer;
@@ -96,6 +105,7 @@ export function api(urls: () => readonly string[]): Api {
 				const answer = await request(url, {
 					dispatcher,
 					headers: { authorization: `Bearer ${KEY}`, ...headers },
+					...withCut(),
 				});
 				status = answer.statusCode;
 				for await (const piece of answer.body) pieces.push(piece as Buffer);

@@ -30,6 +30,10 @@ export interface ClientOptions {
 	receiver: string;
 	/** The next number of a submission. */
 	nextNumber: () => number;
+	/** Resolves when the next job may be submitted. */
+	pace?: ((signal: AbortSignal) => Promise<void>) | undefined;
+	/** Of how many jobs of `bulk` one has a large payload. */
+	oneLargeOf?: number | undefined;
 }
 
 /** One client of an endpoint, which ends after the job at hand when the signal says so. */
@@ -214,7 +218,7 @@ export async function useEndpoint(
 	}
 
 	async function one(): Promise<void> {
-		const plan = planOf(seed, endpoint, o.nextNumber());
+		const plan = planOf(seed, endpoint, o.nextNumber(), o.oneLargeOf);
 		if (endpoint === "purge" && plan.input.n % PURGE_EVERY === 0) await purge();
 		const job = await submit(plan);
 		if (!job) return await sleep(RETRY_MS);
@@ -236,7 +240,9 @@ export async function useEndpoint(
 		job.left = true;
 	}
 
-	while (!signal.aborted) {
+	for (;;) {
+		await o.pace?.(signal);
+		if (signal.aborted) return;
 		if (endpoint === "bulk" && tracker.outstanding > OUTSTANDING) await sleep(RETRY_MS);
 		else await one();
 	}

@@ -49,6 +49,7 @@ export type EndpointName = "bulk" | "mixed" | "stream" | "lapse" | "queue" | "pu
 
 /** Bytes of a large payload, at least and at most. */
 const LARGE = [100_000, 1_000_000] as const;
+/** Of how many jobs of `bulk` one has such a payload, by default. */
 const ONE_LARGE_OF = 400;
 
 /** The shortest deadlines that the API takes (D15). */
@@ -57,7 +58,12 @@ const TTL_MS = 10_000;
 
 const MIXED: readonly Work[] = ["fail", "fail", "hang", "twice", "late", "slow", "echo"];
 
-export function planOf(seed: number, endpoint: EndpointName, n: number): Plan {
+export function planOf(
+	seed: number,
+	endpoint: EndpointName,
+	n: number,
+	oneLargeOf = ONE_LARGE_OF,
+): Plan {
 	const next = random(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b));
 	const chance = next();
 	const key = next() < 0.15;
@@ -71,7 +77,7 @@ export function planOf(seed: number, endpoint: EndpointName, n: number): Plan {
 	};
 	if (endpoint === "bulk") {
 		plan.operation = next() < 0.5 ? "runsync" : "run";
-		if (next() * ONE_LARGE_OF < 1)
+		if (next() * oneLargeOf < 1)
 			plan.input.payload = payloadOf(n, LARGE[0] + Math.floor(next() * (LARGE[1] - LARGE[0])));
 		else plan.input.payload = "x".repeat(Math.floor(next() * 60));
 	} else if (endpoint === "mixed") {

@@ -20,11 +20,26 @@ process.on("exit", () => {
 	for (const child of children) child.kill("SIGKILL");
 });
 
+/** Where a site keeps its data. */
+export type SiteStore =
+	| { kind: "sqlite"; file: string }
+	| { kind: "postgres"; adminUrl: string; dataDir: string };
+
 export interface Site {
 	urls(): readonly string[];
-	/** Breaks something; resolves with what it was when all works again. */
-	fault?(random: () => number): Promise<string>;
+	/**
+	 * Breaks something, with `sparesServers` only the store; resolves with what it was when all works
+	 * again. Undefined: nothing was broken.
+	 */
+	fault?(random: () => number, sparesServers?: boolean): Promise<string | undefined>;
 	end(): Promise<void>;
+}
+
+/** A site whose processes and files can be measured. */
+export interface MeasuredSite extends Site {
+	readonly store: SiteStore;
+	/** Processes of the servers. */
+	pids(): readonly number[];
 }
 
 /** Settings by endpoint id, as in `sluice.yaml`. */
@@ -47,6 +62,8 @@ const PROGRAM = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 /** One server that is killed and started again at its port. */
 interface Server {
 	readonly url: string;
+	readonly folder: string;
+	readonly pid: number;
 	/** SIGKILL, now and then again while it starts. */
 	kill(random: () => number): Promise<void>;
 	end(): Promise<void>;
@@ -97,6 +114,10 @@ async function server(q: {
 
 	return {
 		url: `http://127.0.0.1:${port}`,
+		folder: place.path,
+		get pid() {
+			return running.child.pid!;
+		},
 		async kill(random) {
 			await end("SIGKILL");
 			while (random() < KILLED_STARTS) {
@@ -115,14 +136,17 @@ async function server(q: {
 }
 
 /** One server with a SQLite file. */
-export async function sqliteSite(endpoints: Endpoints): Promise<Site> {
+export async function sqliteSite(endpoints: Endpoints): Promise<MeasuredSite> {
 	const one = await server({
 		endpoints,
 		store: (path) => ["--store", `sqlite:${join(path, "sluice.db")}`],
 	});
 	return {
+		store: { kind: "sqlite", file: join(one.folder, "sluice.db") },
 		urls: () => [one.url],
-		async fault(random) {
+		pids: () => [one.pid],
+		async fault(random, sparesServers = false) {
+			if (sparesServers) return undefined;
 			await one.kill(random);
 			return "kill -9 of the server";
 		},
@@ -131,8 +155,12 @@ export async function sqliteSite(endpoints: Endpoints): Promise<Site> {
 }
 
 /** Several servers with one PostgreSQL. */
-export async function postgresSite(endpoints: Endpoints, count: number): Promise<Site> {
-	const postgres = await startPostgres();
+export async function postgresSite(
+	endpoints: Endpoints,
+	count: number,
+	settings: Record<string, string> = {},
+): Promise<MeasuredSite> {
+	const postgres = await startPostgres({ settings });
 	const { name, url } = await postgres.createDatabase();
 	const servers: Server[] = [];
 	for (let n = 0; n < count; n += 1)
@@ -143,8 +171,8 @@ export async function postgresSite(endpoints: Endpoints, count: number): Promise
 			}),
 		);
 
-	async function breakOne(random: () => number): Promise<string> {
-		const chance = random();
+	async function breakOne(random: () => number, sparesServers: boolean): Promise<string> {
+		const chance = sparesServers ? 0.4 + random() * 0.6 : random();
 		if (chance < 0.4) {
 			await servers[Math.floor(random() * count)]!.kill(random);
 			return "kill -9 of a server";
@@ -157,9 +185,11 @@ export async function postgresSite(endpoints: Endpoints, count: number): Promise
 	}
 
 	return {
+		store: { kind: "postgres", adminUrl: postgres.adminUrl(name), dataDir: postgres.dataDir },
 		urls: () => servers.map((each) => each.url),
-		async fault(random) {
-			const what = await breakOne(random);
+		pids: () => servers.map(({ pid }) => pid),
+		async fault(random, sparesServers = false) {
+			const what = await breakOne(random, sparesServers);
 			await serving(servers);
 			return what;
 		},

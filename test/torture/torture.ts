@@ -4,11 +4,12 @@
  */
 import { KEY } from "../support/service.ts";
 import { api as connect } from "./api.ts";
-import type { Api } from "./api.ts";
+import type { Api, Cuts } from "./api.ts";
 import { auditJob, readHealth, waitsFor } from "./audit.ts";
 import { checker } from "./checker/checker.ts";
 import type { Violation } from "./checker/job-history.ts";
 import { useEndpoint } from "./clients.ts";
+import type { ClientOptions } from "./clients.ts";
 import type { Op } from "./history.ts";
 import { random as randomOf } from "./plan.ts";
 import type { EndpointName } from "./plan.ts";
@@ -21,8 +22,15 @@ import { work } from "./worker.ts";
 
 const LEASE_MS = 5000;
 const QUEUE_LIMIT = 60;
-/** Of results: those of `bulk` are many; webhooks of others take longer. */
-const [BULK_MS, OTHERS_MS] = [120_000, 600_000];
+/** How long results are kept, and records after them, ms. */
+export interface Retention {
+	bulk: number;
+	others: number;
+	records: number;
+}
+
+/** Jobs of `bulk` are many; webhooks of others take longer. */
+const RETENTION: Retention = { bulk: 120_000, others: 600_000, records: 0 };
 
 interface Part {
 	clients: number;
@@ -54,19 +62,26 @@ const AUDIT_MS = 500;
 /** When a job of which nothing is heard is read, ms. */
 const OPEN_MS = 5000;
 
+/** The checker forgets what is older, ms: no job of a run lives that long. How often it does. */
+const [FORGET_MS, FORGET_EVERY_MS] = [900_000, 60_000];
+
 /** Settings of the endpoints of a run. */
-export const ENDPOINTS: Endpoints = Object.fromEntries(
-	NAMES.map((name) => {
-		const kept = name === "bulk" ? BULK_MS : OTHERS_MS;
-		const settings = {
-			launcher: { type: "external" },
-			leaseMs: LEASE_MS,
-			limits: name === "queue" ? { queue: QUEUE_LIMIT, ...NO_RATES() } : "off",
-			retention: { run: kept, runsync: kept, records: 0 },
-		};
-		return [name, settings];
-	}),
-);
+export function endpointsWith({ bulk, others, records }: Retention): Endpoints {
+	return Object.fromEntries(
+		NAMES.map((name) => {
+			const kept = name === "bulk" ? bulk : others;
+			const settings = {
+				launcher: { type: "external" },
+				leaseMs: LEASE_MS,
+				limits: name === "queue" ? { queue: QUEUE_LIMIT, ...NO_RATES() } : "off",
+				retention: { run: kept, runsync: kept, records },
+			};
+			return [name, settings];
+		}),
+	);
+}
+
+export const ENDPOINTS = endpointsWith(RETENTION);
 
 function NO_RATES(): object {
 	const off = { per10s: "off", concurrent: "off" };
@@ -85,6 +100,16 @@ export interface TortureOptions {
 	names?: readonly EndpointName[];
 	/** Pauses between faults, ms, at least and at most. */
 	pauses?: readonly [number, number];
+	/** Whether faults spare the servers from now on. */
+	sparesServers?: () => boolean;
+	retention?: Retention;
+	/** Jobs are read again so long after their end, ms; by default only after a fault. */
+	auditAfterMs?: number;
+	pace?: ClientOptions["pace"];
+	oneLargeOf?: number;
+	cuts?: Cuts;
+	/** Ends the run before its time. */
+	signal?: AbortSignal;
 	/** Servers share the store: by how many submissions the queue limit may be exceeded (D23). */
 	shared?: { queueSlack: number };
 	record?: (op: Op) => void;
@@ -105,6 +130,7 @@ const { now, sleep } = time;
 
 export async function torture(o: TortureOptions): Promise<Tortured> {
 	const { site, seed, scale = 1, names = NAMES, pauses = PAUSES } = o;
+	const { auditAfterMs = Infinity } = o;
 	const began = now();
 	const checked = checker();
 	const tracker = track((op) => {
@@ -112,9 +138,9 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		checked.add(op);
 	}, now);
 	const random = randomOf(seed);
-	const api = connect(site.urls);
+	const api = connect(site.urls, o.cuts);
 	const hooks = await receiver(tracker, randomOf(seed + 1));
-	describe(tracker, o.shared);
+	describe(tracker, o);
 
 	const submitting = new AbortController();
 	const working = new AbortController();
@@ -125,7 +151,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 			useEndpoint(
 				`${name}-client-${n}`,
 				name,
-				{ seed, api, time, tracker, receiver: hooks.url, nextNumber: () => (numbers += 1) },
+				{ ...o, api, time, tracker, receiver: hooks.url, nextNumber: () => (numbers += 1) },
 				submitting.signal,
 			),
 		),
@@ -156,7 +182,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	async function fault(): Promise<void> {
 		if (!site.fault) return;
 		const from = now();
-		const what = await site.fault(random);
+		const what = await site.fault(random, o.sparesServers?.());
+		if (what === undefined) return;
 		faults[what] = (faults[what] ?? 0) + 1;
 		tracker.record({ op: "fault", by: "faults", what, result: "ok", from, to: now() });
 		lastFault = from;
@@ -165,7 +192,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	/** Reads the jobs that have ended before the last fault, and those long open; closes them. */
 	async function audit(): Promise<void> {
 		const present = now();
-		const since = site.fault && !submitting.signal.aborted ? lastFault : present;
+		const waits = site.fault && !submitting.signal.aborted;
+		const since = waits ? Math.max(lastFault, present - auditAfterMs) : present;
 		const jobs = [...tracker.jobs.values()].filter(
 			({ left, running, endedAt, met }) =>
 				left && running === 0 && (endedAt ?? met + OPEN_MS) < since,
@@ -187,21 +215,28 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	}
 
 	const isOver = (): boolean =>
+		o.signal?.aborted === true ||
 		now() - began > o.ms ||
 		checked.counts.acknowledged >= (o.jobs ?? Infinity) ||
 		checked.violations.length > 0;
+	const over = new AbortController();
 	async function faultsGoOn(): Promise<void> {
 		while (site.fault && !isOver()) {
-			await sleep(Math.min(o.ms, pauses[0] + random() * (pauses[1] - pauses[0])));
-			await fault();
+			await sleep(pauses[0] + random() * (pauses[1] - pauses[0]), over.signal);
+			if (!over.signal.aborted) await fault();
 		}
 	}
 
 	async function auditsGoOn(): Promise<void> {
+		let forgetAt = now() + FORGET_EVERY_MS;
 		while (!isOver()) {
 			await sleep(AUDIT_MS);
 			await audit();
+			if (now() < forgetAt) continue;
+			checked.forget(now() - FORGET_MS);
+			forgetAt = now() + FORGET_EVERY_MS;
 		}
+		over.abort();
 	}
 
 	await Promise.all([faultsGoOn(), auditsGoOn()]);
@@ -234,9 +269,9 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	};
 }
 
-function describe(tracker: Tracker, shared: TortureOptions["shared"]): void {
+function describe(tracker: Tracker, { shared, retention = RETENTION }: TortureOptions): void {
 	for (const id of NAMES) {
-		const kept = id === "bulk" ? BULK_MS : OTHERS_MS;
+		const kept = id === "bulk" ? retention.bulk : retention.others;
 		tracker.record({
 			op: "endpoint",
 			id,

@@ -4,7 +4,7 @@
  */
 import type { FaultOp, JobBoundOp, Op, PingOp, SubmitOp, TakeOp } from "../history.ts";
 import { ATTEMPT_RULES } from "./attempt-rules.ts";
-import { EndpointHistory, RequestHistory } from "./endpoint-rules.ts";
+import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
 import { JobHistory } from "./job-history.ts";
 import type { Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
@@ -17,6 +17,13 @@ const REMEMBERED = 200_000;
 
 export interface Checker {
 	add(op: Op): void;
+	/**
+	 * Drops what no later operation needs, so that memory is bounded: no job that is open was
+	 * submitted, and no request that has no answer was sent, before that moment.
+	 */
+	forget(before: number): void;
+	/** Jobs, requests, purges and faults in memory. */
+	readonly held: number;
 	/** Judges what is left. Answers all violations. */
 	finish(): Violation[];
 	readonly violations: readonly Violation[];
@@ -143,6 +150,17 @@ export function checker(): Checker {
 				default:
 					return bound(op);
 			}
+		},
+		get held() {
+			const ofEndpoints = [...endpoints.values()].reduce((sum, { held }) => sum + held, 0);
+			return jobs.size + requests.size + faults.length + ofEndpoints;
+		},
+		forget(before) {
+			for (const [n, { lines, jobs: made }] of requests)
+				if ([...made].every(isClosed) && lines.every((op) => "to" in op && op.to < before))
+					requests.delete(n);
+			for (const endpoint of endpoints.values()) endpoint.forget(before, faults);
+			dropOld(faults, before);
 		},
 		finish() {
 			for (const job of [...jobs.values()]) close(job);

@@ -29,6 +29,11 @@ export class EndpointHistory {
 	private readonly failed: Total = { least: 0, most: 0 };
 	private readonly retried: Total = { least: 0, most: 0 };
 	private missing = 0;
+	/** Of purges that were dropped. */
+	private removedBefore = 0;
+	private unknownBefore = false;
+	/** Submissions before it were held against the queue limit. */
+	private judgedTo = 0;
 	private unknownSubmits = 0;
 	private readonly waiting = new Map<string, Waiting>();
 	/** Of jobs that a worker had before their client got the answer. */
@@ -120,13 +125,29 @@ export class EndpointHistory {
 	/** What can be judged only when all is known. */
 	finish(faults: readonly FaultOp[]): void {
 		this.purgeCounts();
-		this.queueLimit(faults);
+		this.queueLimit(faults, Infinity);
+	}
+
+	get held(): number {
+		return this.purges.length + this.waiting.size + this.leftBefore.size + this.unsure.length;
+	}
+
+	/** Judges submissions before that moment, and drops what later ones do not need. */
+	forget(before: number, faults: readonly FaultOp[]): void {
+		this.queueLimit(faults, before);
+		for (const [id, { left }] of this.waiting) if (left < before) this.waiting.delete(id);
+		for (const [id, left] of this.leftBefore) if (left < before) this.leftBefore.delete(id);
+		for (const { result, removed = 0 } of dropOld(this.purges, before)) {
+			this.removedBefore += removed;
+			this.unknownBefore ||= result === "unknown";
+		}
+		dropOld(this.unsure, before);
 	}
 
 	/** Purges removed as many as are missing. */
 	private purgeCounts(): void {
-		const unknown = this.purges.some(({ result }) => result === "unknown");
-		const removed = this.purges.reduce((sum, purge) => sum + (purge.removed ?? 0), 0);
+		const unknown = this.unknownBefore || this.purges.some(({ result }) => result === "unknown");
+		const removed = this.purges.reduce((n, purge) => n + (purge.removed ?? 0), this.removedBefore);
 		const tooMany = removed > this.missing + this.unknownSubmits;
 		if (!tooMany && (unknown || this.missing <= removed)) return;
 		const what = `purges answered ${removed} removed jobs, ${this.missing} are missing`;
@@ -134,7 +155,7 @@ export class EndpointHistory {
 	}
 
 	/** No submission was accepted while more jobs than the limit certainly waited (D23). */
-	private queueLimit(faults: readonly FaultOp[]): void {
+	private queueLimit(faults: readonly FaultOp[], until: number): void {
 		const { queue } = this.terms;
 		if (!queue) return;
 		const breaks = [...faults, ...this.unsure].map(({ from }) => from).toSorted((a, b) => a - b);
@@ -148,13 +169,23 @@ export class EndpointHistory {
 		const begins = certain.map(({ submit }) => submit.to);
 		const leaves = certain.map(({ left }) => left).toSorted((a, b) => a - b);
 		for (const { submit } of all.toSorted((a, b) => a.submit.to - b.submit.to)) {
+			if (submit.to >= until) break;
+			if (submit.to < this.judgedTo) continue;
 			const waiting = countBelow(begins, submit.from) - countBelow(leaves, submit.to);
 			if (waiting <= queue.limit + queue.slack) continue;
 			const what = `accepted while ${waiting} jobs waited; the limit is ${queue.limit}`;
 			this.report({ rule: "queue-limit", job: submit.job!, what, lines: [submit] });
-			return;
+			break;
 		}
+		this.judgedTo = until;
 	}
+}
+
+/** Removes from the list what ended before that moment, and answers it. */
+export function dropOld<T extends { to: number }>(list: T[], before: number): T[] {
+	const old = list.filter(({ to }) => to < before);
+	if (old.length > 0) list.splice(0, list.length, ...list.filter(({ to }) => to >= before));
+	return old;
 }
 
 /** How many of ascending numbers are below `bound`. */
