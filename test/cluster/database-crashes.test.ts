@@ -4,15 +4,14 @@
  * `SLUICE_PROMOTIONS` say how many of each; a few by default.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "pg";
 import { it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
+import { postgresPair, query } from "../support/postgres-pair.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { storeLoad } from "../support/store-load.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
 
 const CRASHES = Number(process.env["SLUICE_CRASHES"] ?? 4);
 const PROMOTIONS = Number(process.env["SLUICE_PROMOTIONS"] ?? 1);
@@ -30,25 +29,14 @@ async function open(urls: readonly string[], ends: Ends): Promise<Store[]> {
 	return stores;
 }
 
-async function asked<Row extends object>(url: string, text: string): Promise<Row[]> {
-	const client = new Client({ connectionString: url });
-	client.on("error", () => {});
-	await client.connect();
-	try {
-		return (await client.query<Row>(text)).rows;
-	} finally {
-		await client.end();
-	}
-}
-
 /**
  * Kills a process of the server that runs a transaction of ours: the others end with it, and it
  * starts again.
  */
 async function killBackend(server: PostgresServer, name: string): Promise<void> {
 	for (;;) {
-		const [found] = await asked<{ pid: number }>(
-			server.adminUrl("postgres"),
+		const [found] = await query<{ pid: number }>(
+			server,
 			`SELECT pid FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL ORDER BY random() LIMIT 1`,
 		);
 		if (found) return void process.kill(found.pid, "SIGKILL");
@@ -92,51 +80,23 @@ it("D17: a synchronous standby is promoted under the load of two servers: nothin
 }, async () => {
 	for (let n = 0; n < PROMOTIONS; n += 1) {
 		const ends: Ends = [];
+		const pair = await postgresPair();
 		try {
-			const primary = await startPostgres();
-			ends.unshift(() => primary.remove());
-			const { name } = await primary.createDatabase();
-			const standby = await startPostgres({ standbyOf: primary });
-			ends.unshift(() => standby.remove());
-			await asked(
-				primary.adminUrl("postgres"),
-				"ALTER SYSTEM SET synchronous_standby_names = 'standby'",
-			);
-			await asked(primary.adminUrl("postgres"), "SELECT pg_reload_conf()");
-			const isSynchronous = async (): Promise<boolean> =>
-				(
-					await asked(
-						primary.adminUrl("postgres"),
-						"SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'",
-					)
-				).length > 0;
-			while (!(await isSynchronous())) await sleep(20);
-			const proxy = await tcpProxy(primary.port);
-			ends.unshift(() => proxy.close());
-			const stores = await open(
-				[0, 1].map(() => proxy.through(primary.url(name))),
-				ends,
-			);
+			const { name } = await pair.primary().createDatabase();
+			const stores = await open([pair.url(name), pair.url(name)], ends);
 			const load = storeLoad({ stores, lanes: LANES });
 			await load.more(JOBS * 3);
 			await sleep(Math.random() * 50);
-			// As a manager of such pairs does it: the standby is promoted before the old primary is known
-			// to be dead, and no client reaches that one any more.
-			proxy.refuse();
 			const began = performance.now();
-			const promoted = asked(standby.adminUrl("postgres"), "SELECT pg_promote()");
-			if (n % 2 === 0) await primary.crash();
-			await promoted;
-			proxy.lead(standby.port);
-			proxy.cut();
-			await proxy.pass();
+			await pair.failover(n % 2 === 0 ? "killed" : "isolated");
 			const ms = performance.now() - began;
 			await load.more(JOBS * 2);
 			process.stdout.write(
-				`promotion ${n + 1} in ${ms.toFixed(0)} ms: ${await load.check(standby.url(name))}\n`,
+				`promotion ${n + 1} in ${ms.toFixed(0)} ms: ${await load.check(pair.primary().url(name))}\n`,
 			);
 		} finally {
 			for (const end of ends) await end();
+			await pair.remove();
 		}
 	}
 });

@@ -58,7 +58,7 @@ const endpoints = endpointsWith(RETENTION);
 const site =
 	store === "sqlite"
 		? await sqliteSite(endpoints)
-		: await postgresSite(endpoints, number("servers"), SETTINGS);
+		: await postgresSite(endpoints, number("servers"), { settings: SETTINGS });
 const stopped = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopped.abort());
 

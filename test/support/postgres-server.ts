@@ -14,9 +14,10 @@ import {
 	readFileSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "./free-port.ts";
+import { baseBackup } from "./postgres-backup.ts";
 import { createRole, databasesAt } from "./postgres-databases.ts";
 import type { PostgresAccess, PostgresDatabases } from "./postgres-databases.ts";
 import { isReady, makeFolder, removeFolder, sweepLeftovers } from "./postgres-folder.ts";
@@ -88,8 +89,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 /**
  * Makes and starts a server; about 1 s. `settings` go to its configuration. `standbyOf`: a standby
- * of that server, which is stopped for its data to be copied and then started again; the standby's
- * name is `standby`. Text is ordered as people of a language do it (`orderFor`), as on most
+ * of that server, made of a base backup, which follows asynchronously; its name is `standby`. Text is ordered as people of a language do it (`orderFor`), as on most
  * servers: statements that count on the order of bytes must say so.
  */
 export async function startPostgres({
@@ -113,19 +113,21 @@ export async function startPostgres({
 	};
 	let child: ChildProcess | undefined;
 
-	async function copy({
-		access: { port },
-		stop,
-		start: startAgain,
-		dataDir: from,
-	}: PostgresServer): Promise<void> {
-		await stop();
-		await promisify(execFile)("cp", ["-a", from, dataDir]);
-		await startAgain();
+	/** Of a server that runs, and goes on. */
+	async function copy(primary: PostgresServer): Promise<void> {
+		const slot = basename(folder).replaceAll(/\W/g, "_").toLowerCase();
+		await baseBackup({
+			adminUrl: primary.adminUrl("postgres"),
+			from: primary.dataDir,
+			to: dataDir,
+			slot,
+			user,
+		});
 		const config = {
 			...settings,
+			primary_slot_name: slot,
 			primary_conninfo:
-				`host=127.0.0.1 port=${port} user=postgres password=${access.password} ` +
+				`host=127.0.0.1 port=${primary.port} user=postgres password=${access.password} ` +
 				"application_name=standby",
 		};
 		appendFileSync(join(dataDir, "postgresql.conf"), configOf(config));

@@ -1,6 +1,6 @@
 /**
  * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
- * [--scale F] [--keep FOLDER]`: submits jobs while processes are killed, holds what clients and
+ * [--failovers] [--scale F] [--keep FOLDER]`: submits jobs while processes are killed, holds what clients and
  * workers saw against the rules, and prints a summary as JSON. The history of a run with a
  * violation is kept.
  */
@@ -13,6 +13,9 @@ import { historyFile } from "./history.ts";
 import { postgresSite, sqliteSite } from "./site.ts";
 import { ENDPOINTS, torture } from "./torture.ts";
 
+/** Part of the faults with `--failovers`. */
+const FAILOVERS = 0.6;
+
 /** Submissions in flight to servers that share a store. */
 const QUEUE_SLACK = 8;
 
@@ -23,6 +26,7 @@ const { values } = parseArgs({
 		jobs: { type: "string" },
 		store: { type: "string", default: "sqlite" },
 		servers: { type: "string", default: "2" },
+		failovers: { type: "boolean", default: false },
 		scale: { type: "string", default: "1" },
 		keep: { type: "string", default: tmpdir() },
 	},
@@ -36,12 +40,16 @@ if (!Number.isSafeInteger(seed) || !(minutes > 0) || !(servers >= 1))
 	throw new Error("--seed and --servers must be whole numbers, --minutes a number above 0.");
 if (values.store !== "sqlite" && values.store !== "postgres")
 	throw new Error(`Unknown store ${values.store}; expected sqlite or postgres.`);
+if (values.failovers && values.store !== "postgres")
+	throw new Error("--failovers needs --store postgres.");
 
 mkdirSync(values.keep, { recursive: true });
 const folder = mkdtempSync(join(values.keep, "sluice-torture-"));
 const history = historyFile(folder);
 const site =
-	values.store === "sqlite" ? await sqliteSite(ENDPOINTS) : await postgresSite(ENDPOINTS, servers);
+	values.store === "sqlite"
+		? await sqliteSite(ENDPOINTS)
+		: await postgresSite(ENDPOINTS, servers, { failovers: values.failovers ? FAILOVERS : 0 });
 const began = performance.now();
 const result = await torture({
 	site,

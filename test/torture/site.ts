@@ -9,6 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { freePort } from "../support/free-port.ts";
+import { postgresPair } from "../support/postgres-pair.ts";
+import type { PostgresPair } from "../support/postgres-pair.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { KEY, folder } from "../support/service.ts";
@@ -53,6 +55,9 @@ export const SETTINGS = {
 
 /** Part of the starts that are killed, and how long after their beginning at most, ms. */
 const [KILLED_STARTS, START_MS] = [0.15, 900];
+
+/** Part of the failovers in which the primary lives on, out of reach. */
+const ISOLATED = 0.25;
 
 /** Longest time until all serve again, ms. */
 const READY_MS = 60_000;
@@ -154,14 +159,20 @@ export async function sqliteSite(endpoints: Endpoints): Promise<MeasuredSite> {
 	};
 }
 
-/** Several servers with one PostgreSQL. */
+/**
+ * Several servers with one PostgreSQL. With `failovers`, the part of the faults that are such, it
+ * has a synchronous standby, and a new one after each. `settings` are PostgreSQL's.
+ */
 export async function postgresSite(
 	endpoints: Endpoints,
 	count: number,
-	settings: Record<string, string> = {},
+	{ settings = {}, failovers = 0 }: { settings?: Record<string, string>; failovers?: number } = {},
 ): Promise<MeasuredSite> {
-	const postgres = await startPostgres({ settings });
-	const { name, url } = await postgres.createDatabase();
+	const pair = failovers > 0 ? await postgresPair(settings) : undefined;
+	const alone = pair ? undefined : await startPostgres({ settings });
+	const primary = (): PostgresServer => pair?.primary() ?? alone!;
+	const { name, url: direct } = await primary().createDatabase();
+	const url = pair?.url(name) ?? direct;
 	const servers: Server[] = [];
 	for (let n = 0; n < count; n += 1)
 		servers.push(
@@ -171,21 +182,33 @@ export async function postgresSite(
 			}),
 		);
 
+	async function failOver(now: PostgresPair, how: "killed" | "isolated"): Promise<string> {
+		await now.failover(how);
+		await serving(servers);
+		await now.addStandby();
+		return `failover, primary ${how}`;
+	}
+
 	async function breakOne(random: () => number, sparesServers: boolean): Promise<string> {
+		if (pair && random() < failovers)
+			return await failOver(pair, random() < ISOLATED ? "isolated" : "killed");
 		const chance = sparesServers ? 0.4 + random() * 0.6 : random();
 		if (chance < 0.4) {
 			await servers[Math.floor(random() * count)]!.kill(random);
 			return "kill -9 of a server";
 		}
-		if (chance < 0.7) return await killBackend(postgres, name);
-		if (chance < 0.9) await postgres.crash();
-		else await postgres.kill();
-		await postgres.start();
+		if (chance < 0.7) return await killBackend(primary(), name);
+		if (chance < 0.9) await primary().crash();
+		else await primary().kill();
+		await primary().start();
 		return chance < 0.9 ? "kill -9 of PostgreSQL" : "kill -9 of the postmaster";
 	}
 
 	return {
-		store: { kind: "postgres", adminUrl: postgres.adminUrl(name), dataDir: postgres.dataDir },
+		get store(): SiteStore {
+			const { adminUrl, dataDir } = primary();
+			return { kind: "postgres", adminUrl: adminUrl(name), dataDir };
+		},
 		urls: () => servers.map((each) => each.url),
 		pids: () => servers.map(({ pid }) => pid),
 		async fault(random, sparesServers = false) {
@@ -195,7 +218,7 @@ export async function postgresSite(
 		},
 		async end() {
 			for (const each of servers) await each.end();
-			await postgres.remove();
+			await (pair ?? primary()).remove();
 		},
 	};
 }
