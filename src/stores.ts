@@ -7,13 +7,13 @@ import type { Clock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
 import { readKeyFile, rotateKeyFile } from "./key-file.ts";
 import { fromText, opensSecrets } from "./secret-key.ts";
-import type { Inspection } from "./store/postgres/inspect.ts";
+import type { Inspection, Standbys } from "./store/postgres/inspect.ts";
 import { bothChecks, keyCheck } from "./store/key-check.ts";
 import type { CheckKey } from "./store/key-check.ts";
 import type { Verification } from "./store/sqlite/verify.ts";
 import type { Store } from "./store/contract/store.ts";
 
-export type { Inspection };
+export type { Inspection, Standbys };
 
 /** Of the key for stored secrets. */
 const KEY_BYTES = 32;
@@ -54,7 +54,7 @@ export function freeBytesOf(address: StoreAddress): (() => Promise<number>) | un
 }
 
 /** For `sluice doctor`. */
-export async function inspectPostgres(q: { url: string; now: () => number }): Promise<Inspection> {
+export async function inspectPostgres(q: { url: string; clock: Clock }): Promise<Inspection> {
 	return await (await import("./store/postgres/inspect.ts")).inspect(q);
 }
 

@@ -80,7 +80,7 @@ async function checkSetup(connection: Connection, flags: FlagValues): Promise<Fi
 			ok("configuration", `${config.endpoints.length} endpoints are configured.`),
 			...(config.store.kind === "sqlite"
 				? storeFindings(config.store.path)
-				: await postgresFindings({ url: config.store.url, now })),
+				: await postgresFindings({ url: config.store.url, clock: systemClock })),
 		);
 		findings.push(...folderFindings(config.dataDir));
 		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));

@@ -1,6 +1,7 @@
 /** `sluice doctor` checks of a PostgreSQL store (D36). */
+import type { Clock } from "../../clock.ts";
 import { inspectPostgres } from "../../stores.ts";
-import type { Inspection } from "../../stores.ts";
+import type { Inspection, Standbys } from "../../stores.ts";
 import { ok, problem, warning } from "../../core/finding.ts";
 import type { Finding } from "../../core/finding.ts";
 
@@ -10,7 +11,7 @@ const MAX_CLOCK_DIFFERENCE_MS = 1000;
 const SLOW_COMMIT_MS = 20;
 
 /** Findings contain no secrets. */
-export async function postgresFindings(q: { url: string; now: () => number }): Promise<Finding[]> {
+export async function postgresFindings(q: { url: string; clock: Clock }): Promise<Finding[]> {
 	try {
 		return findingsOf(await inspectPostgres(q));
 	} catch (error) {
@@ -24,7 +25,8 @@ export async function postgresFindings(q: { url: string; now: () => number }): P
 	}
 }
 
-function findingsOf({ name, version, pending, ahead, settings, commitMs }: Inspection): Finding[] {
+function findingsOf(found: Inspection): Finding[] {
+	const { name, version, pending, ahead, settings, standbys, commitMs } = found;
 	return [
 		ok("store", `PostgreSQL ${version} at ${name} answers.`),
 		pending.length === 0
@@ -35,15 +37,54 @@ function findingsOf({ name, version, pending, ahead, settings, commitMs }: Inspe
 					"The next 'sluice serve' applies them; 'sluice migrate' does it now.",
 				),
 		durabilityFinding(settings),
-		commitMs < SLOW_COMMIT_MS
-			? ok("commit", `A commit takes ${commitMs.toFixed(1)} ms.`)
-			: warning(
-					"commit",
-					`A commit takes ${commitMs.toFixed(0)} ms, and every submission waits for one.`,
-					"Move the servers closer to the database, or the database to faster disks.",
-				),
+		...standbyFindings(standbys),
+		commitFinding(commitMs, standbys),
 		clockFinding(ahead),
 	];
+}
+
+/** None without standbys. */
+function standbyFindings({ synchronousNames, connected, synchronous }: Standbys): Finding[] {
+	if (synchronousNames !== "") {
+		const others = synchronous !== null && synchronous < connected;
+		return [
+			ok(
+				"standby",
+				`Commits wait for standbys (synchronous_standby_names = ${synchronousNames}); connected: ` +
+					`${connected}${synchronous === null ? "" : `, synchronous: ${synchronous}`}.` +
+					(others ? " Promote no other one: acknowledged jobs may be missing there." : ""),
+			),
+		];
+	}
+	if (connected === 0) return [];
+	return [
+		warning(
+			"standby",
+			`${connected === 1 ? "A standby is" : `${connected} standbys are`} connected, and commits ` +
+				"wait for none: after a failover the jobs and results acknowledged last may be missing.",
+			"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'; SELECT pg_reload_conf(); With " +
+				"two standbys, one may fail; docs/scaling.md has more.",
+		),
+	];
+}
+
+function commitFinding(commitMs: number | undefined, { synchronousNames }: Standbys): Finding {
+	if (commitMs === undefined)
+		return problem(
+			"commit",
+			"A commit was not confirmed for seconds, and every submission waits for one.",
+			synchronousNames === ""
+				? "Check the disk of the database."
+				: "Connect a standby that synchronous_standby_names contains, or remove its name there: " +
+						`it is ${synchronousNames}.`,
+		);
+	return commitMs < SLOW_COMMIT_MS
+		? ok("commit", `A commit takes ${commitMs.toFixed(1)} ms.`)
+		: warning(
+				"commit",
+				`A commit takes ${commitMs.toFixed(0)} ms, and every submission waits for one.`,
+				"Move the servers closer to the database, or the database to faster disks.",
+			);
 }
 
 function durabilityFinding(settings: Inspection["settings"]): Finding {

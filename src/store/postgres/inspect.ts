@@ -1,7 +1,9 @@
 /** Read-only check of a PostgreSQL database for the operator: version, durability, clock, speed. */
+import type { Clock } from "../../clock.ts";
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
 import { connected, usable } from "./connection/setup.ts";
+import type { Setup } from "./connection/setup.ts";
 
 /** Times are ms. */
 export interface Inspection {
@@ -15,11 +17,33 @@ export interface Inspection {
 	ahead: { ms: number; exactMs: number };
 	/** Durability settings of new connections. */
 	settings: { fsync: string; fullPageWrites: string; synchronousCommit: string };
-	/** Median duration of a flushed commit. */
-	commitMs: number;
+	standbys: Standbys;
+	/** Median duration of a flushed commit; undefined: not confirmed for seconds. */
+	commitMs: number | undefined;
+}
+
+/** Standbys by streaming replication; copies by logical replication are not counted. */
+export interface Standbys {
+	/** `synchronous_standby_names`; "": commits wait for none. */
+	synchronousNames: string;
+	connected: number;
+	/** How many of them commits may wait for; null where the role may not see it. */
+	synchronous: number | null;
 }
 
 const COMMITS = 9;
+/** Longest wait for a commit, ms: without its synchronous standby it has no end. */
+const COMMIT_MS = 5000;
+
+/** Details are visible to superusers and to members of `pg_read_all_stats`; others see processes. */
+const STANDBYS = `
+  SELECT current_setting('synchronous_standby_names') AS "synchronousNames",
+    count(pid)::int AS connected,
+    CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE')
+      THEN (count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')))::int END AS synchronous
+  FROM pg_stat_replication
+  WHERE state IS DISTINCT FROM 'backup' AND pid NOT IN
+    (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active)`;
 
 const SETTINGS = `
   SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
@@ -29,38 +53,44 @@ const SETTINGS = `
  * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when
  * the database cannot be a store of this version.
  */
-export async function inspect({
-	url,
-	now,
-}: {
-	url: string;
-	now: () => number;
-}): Promise<Inspection> {
+export async function inspect({ url, clock }: { url: string; clock: Clock }): Promise<Inspection> {
 	const pending = (await pendingMigrations({ url })).map(({ name }) => name);
 	return await connected(url, async (database) => {
 		const { version } = await usable(database);
 		const [settings] = (await database.ask<Inspection["settings"]>(SETTINGS)) as [
 			Inspection["settings"],
 		];
-		const took: number[] = [];
-		for (let commit = 0; commit < COMMITS; commit += 1) {
-			const before = performance.now();
-			// A WAL record without effect: flushed like a commit, leaves no row.
-			await database.ask("SELECT pg_logical_emit_message(true, 'sluice', '')");
-			took.push(performance.now() - before);
-		}
-		const asked = now();
-		const [clock] = (await database.ask<{ ms: string }>(
+		const [standbys] = (await database.ask<Standbys>(STANDBYS)) as [Standbys];
+		const asked = clock.now();
+		const [there] = (await database.ask<{ ms: string }>(
 			"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms",
 		)) as [{ ms: string }];
-		const exactMs = (now() - asked) / 2;
+		const exactMs = (clock.now() - asked) / 2;
 		return {
 			name: addressOf(url).name,
 			version,
 			pending,
 			settings,
-			ahead: { ms: Math.round(Number(clock.ms) - asked - exactMs), exactMs },
-			commitMs: took.toSorted((a, b) => a - b)[(COMMITS - 1) / 2] ?? 0,
+			standbys,
+			ahead: { ms: Math.round(Number(there.ms) - asked - exactMs), exactMs },
+			// Last: what waits for a standby occupies the connection.
+			commitMs: await timeOfCommit(database, clock),
 		};
 	});
+}
+
+async function timeOfCommit({ ask }: Setup, clock: Clock): Promise<number | undefined> {
+	const took: number[] = [];
+	const done = new AbortController();
+	const late = clock.sleep(COMMIT_MS, done.signal);
+	for (let commit = 0; commit < COMMITS; commit += 1) {
+		const before = performance.now();
+		// A WAL record without effect: flushed like a commit, leaves no row.
+		const committed = ask("SELECT pg_logical_emit_message(true, 'sluice', '')").then(() => true);
+		committed.catch(() => {});
+		if (!(await Promise.race([committed, late]))) return undefined;
+		took.push(performance.now() - before);
+	}
+	done.abort();
+	return took.toSorted((a, b) => a - b)[(COMMITS - 1) / 2];
 }
