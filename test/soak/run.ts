@@ -12,12 +12,9 @@ import { parseArgs } from "node:util";
 import { machine } from "../../bench/machine.ts";
 import { historyFile } from "../torture/history.ts";
 import { postgresSite, sqliteSite } from "../torture/site.ts";
-import { endpointsWith } from "../torture/torture.ts";
+import { endpointsWith, QUEUE_SLACK } from "../torture/torture.ts";
 import { report } from "./report.ts";
 import { RETENTION, soak } from "./soak.ts";
-
-/** Submissions in flight to servers that share a store. */
-const QUEUE_SLACK = 8;
 
 /** So that the folder of segments reaches its size within minutes. */
 const SETTINGS = { max_wal_size: "256MB", min_wal_size: "80MB" };

@@ -11,13 +11,10 @@ import { parseArgs } from "node:util";
 import { machine } from "../../bench/machine.ts";
 import { historyFile } from "./history.ts";
 import { postgresSite, sqliteSite } from "./site.ts";
-import { ENDPOINTS, torture } from "./torture.ts";
+import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
 
 /** Part of the faults with `--failovers`. */
 const FAILOVERS = 0.6;
-
-/** Submissions in flight to servers that share a store. */
-const QUEUE_SLACK = 8;
 
 const { values } = parseArgs({
 	options: {

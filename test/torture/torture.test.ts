@@ -1,7 +1,10 @@
-/** A short run of `npm run torture`: kill -9 of a server with SQLite under load (D17). */
+/**
+ * Short runs of `npm run torture`: kill -9 of a server with SQLite, failovers of PostgreSQL to a
+ * synchronous standby, both under load (D17).
+ */
 import { expect, it } from "vitest";
-import { sqliteSite } from "./site.ts";
-import { ENDPOINTS, torture } from "./torture.ts";
+import { postgresSite, sqliteSite } from "./site.ts";
+import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
 
 it("D17: what clients and workers saw breaks no rule while the server is killed", {
 	timeout: 300_000,
@@ -21,6 +24,33 @@ it("D17: what clients and workers saw breaks no rule while the server is killed"
 		expect(violations).toEqual([]);
 		expect(closed).toBeGreaterThanOrEqual(acknowledged);
 		expect(Object.keys(faults)).toEqual(["kill -9 of the server"]);
+	} finally {
+		await site.end();
+	}
+});
+
+it("D17: what clients and workers saw breaks no rule while a synchronous standby is promoted", {
+	timeout: 300_000,
+}, async () => {
+	const site = await postgresSite(ENDPOINTS, 2, { failovers: 1 });
+	try {
+		const { violations, acknowledged, closed, seconds, faults } = await torture({
+			site,
+			seed: 2,
+			ms: 4000,
+			scale: 0.2,
+			names: ["bulk", "stream", "queue"],
+			pauses: [500, 1000],
+			shared: { queueSlack: QUEUE_SLACK },
+		});
+		process.stdout.write(
+			`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`,
+		);
+		expect(violations).toEqual([]);
+		expect(closed).toBeGreaterThanOrEqual(acknowledged);
+		expect(Object.keys(faults).every((what) => what.startsWith("failover"))).toBe(true);
+		// One of them under load, and one after it.
+		expect(Object.values(faults).reduce((a, b) => a + b)).toBeGreaterThan(1);
 	} finally {
 		await site.end();
 	}

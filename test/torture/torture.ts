@@ -31,6 +31,8 @@ export interface Retention {
 
 /** Jobs of `bulk` are many; webhooks of others take longer. */
 const RETENTION: Retention = { bulk: 120_000, others: 600_000, records: 0 };
+/** Submissions in flight to servers that share a store. */
+export const QUEUE_SLACK = 8;
 
 interface Part {
 	clients: number;
