@@ -70,8 +70,9 @@ async function check(major: string, releases: readonly string[]): Promise<boolea
 		const release = releaseOf(major, releases);
 		const env = { SLUICE_TEST_POSTGRES_PROGRAMS: await install(release, folder) };
 		const report = join(folder, "tests.json");
-		const json = ["--reporter=json", `--outputFile=${report}`];
-		const tests = await run(process.execPath, [VITEST, "run", "test/store/postgres", ...json], {
+		// A test may be slow once on a busy machine.
+		const options = ["--retry=1", "--reporter=json", `--outputFile=${report}`];
+		const tests = await run(process.execPath, [VITEST, "run", "test/store/postgres", ...options], {
 			env,
 		});
 		const counts = JSON.parse(readFileSync(report, "utf8")) as Record<string, number>;

@@ -22,7 +22,12 @@ const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
 /** Groups whose failures are handled by their callers (D24, D46). */
 const UNWATCHED: ReadonlySet<string> = new Set(["limits", "backup"]);
 
-const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved"]);
+const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set([
+	"unreachable",
+	"full",
+	"moved",
+	"blocked",
+]);
 
 /** Outages in which the store can still be read. */
 const READABLE: ReadonlySet<string | undefined> = new Set(["full", "moved"]);

@@ -34,10 +34,11 @@ import type { TimeStore } from "./time.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
 
 /**
- * `busy`: the store works, but other transactions blocked this one for too long. `moved`: its file
+ * `busy`: the store works, but other transactions blocked this one for too long. `blocked`: a
+ * session outside locks a whole table. `moved`: its file
  * was deleted or replaced. `damaged`: what this call needs cannot be read.
  */
-type Unavailable = "full" | "moved" | "damaged" | "closed" | "unreachable" | "busy";
+type Unavailable = "full" | "moved" | "damaged" | "closed" | "unreachable" | "busy" | "blocked";
 
 /** The store cannot take a write (or any call) now; the same call may succeed later. */
 export class StoreUnavailable extends Error {

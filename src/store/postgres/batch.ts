@@ -1,7 +1,8 @@
 /**
  * Batches operations on jobs: those that arrive during a transaction share the next one (one round
  * trip to read, one to write, one commit). If it fails, each half runs, so that few transactions
- * find the faulty one, and only that one fails. Claims run last.
+ * find the faulty one, and only that one fails. Claims run last. Endpoints with rows that others
+ * keep locked run apart, so that the rest need not wait for them.
  */
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
@@ -13,8 +14,9 @@ import { StoreUnavailable } from "../contract/store.ts";
 import type { Claim } from "../contract/jobs.ts";
 import { openClaims } from "./claim.ts";
 import type { ClaimQuery } from "./claim.ts";
-import { faultOf, OutcomeUnknown } from "./connection/errors.ts";
+import { faultOf, isLockTimeout, OutcomeUnknown } from "./connection/errors.ts";
 import type { Database } from "./connection/database.ts";
+import { lockedTable } from "./connection/table-locks.ts";
 import { openUnconfirmedClaims } from "./unconfirmed-claims.ts";
 import { purge } from "./purge.ts";
 import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
@@ -27,6 +29,9 @@ import type { Hints } from "./rows/run-unit-of-work.ts";
 /** Most operations per transaction, and most payload characters. */
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;
+
+/** Longest wait for the locks of an endpoint that run apart, ms. */
+const BRIEF_MS = 100;
 
 /** An operation that shares transactions; a purge runs alone, in its turn. */
 export type BatchedName = SharedWriteName | "jobs.claim" | "jobs.purge";
@@ -53,6 +58,11 @@ function readsOf(name: BatchedName, q: unknown): Reads {
 		: { endpoints: [(q as Query<"jobs.claim">).endpoint] };
 }
 
+function endpointOf({ name, q }: Waiter): string {
+	const { jobs = [], workers = [], keys = [], endpoints = [] } = readsOf(name, q);
+	return [...jobs, ...workers, ...keys][0]?.endpoint ?? endpoints[0] ?? "";
+}
+
 export function openBatches({
 	database,
 	clock,
@@ -65,6 +75,8 @@ export function openBatches({
 	hints: Hints;
 }): Batches {
 	let waiting: Waiter[] = [];
+	/** Endpoints whose last transaction timed out at a lock. */
+	const blocked = new Set<string>();
 	let running = false;
 	let scheduled = false;
 	let closed = false;
@@ -108,13 +120,13 @@ export function openBatches({
 		return answers;
 	}
 
-	async function commit(ops: readonly Waiter[]): Promise<unknown[]> {
+	async function commit(ops: readonly Waiter[], lockMs?: number): Promise<unknown[]> {
 		let answers: unknown[] = [];
 		const since = ops[0]?.at ?? clock.now();
 		try {
 			return await runUnitOfWork<unknown[]>(
 				{
-					transact: (work) => transaction({ connection: database.hot, clock, since }, work),
+					transact: (work) => transaction({ connection: database.hot, clock, since, lockMs }, work),
 					slot: () => database.hotSlot,
 					server,
 					hints,
@@ -138,29 +150,53 @@ export function openBatches({
 	/**
 	 * Answers `ops`; false if they could not run together. `faulty`: one of them is known to fail.
 	 */
-	async function run(ops: readonly Waiter[], faulty = false): Promise<boolean> {
-		if (faulty && ops.length > 1) return await runHalves(ops);
+	async function run(
+		ops: readonly Waiter[],
+		{ faulty = false, lockMs }: { faulty?: boolean; lockMs?: number | undefined } = {},
+	): Promise<boolean> {
+		if (faulty && ops.length > 1) return await runHalves(ops, lockMs);
 		try {
-			const answers = await commit(ops);
+			const answers = await commit(ops, lockMs);
 			// Claims first, as in SQLite: the worker can ask again while the other answers go out.
 			for (const first of [true, false])
 				for (const [at, { name, resolve }] of ops.entries())
 					if ((OPERATIONS[name].kind === "claim") === first) resolve(answers[at]);
 			return true;
 		} catch (error) {
-			const fault = faultOf(error, database.name);
-			if (ops.length > 1 && !(fault instanceof StoreUnavailable)) return await runHalves(ops);
+			let fault = faultOf(error, database.name);
+			if (isLockTimeout(error)) {
+				const whole = await lockedTable(database).catch(() => undefined);
+				if (!whole && lockMs === undefined) return await runApart(ops);
+				if (!whole) blocked.add(endpointOf(ops[0]!));
+				fault = whole ?? fault;
+			} else if (ops.length > 1 && !(fault instanceof StoreUnavailable))
+				return await runHalves(ops, lockMs);
 			for (const { reject } of ops) reject(fault);
 			return false;
 		}
 	}
 
 	/** In order: what succeeds in the first half is committed before the second begins. */
-	async function runHalves(ops: readonly Waiter[]): Promise<false> {
+	async function runHalves(ops: readonly Waiter[], lockMs: number | undefined): Promise<false> {
 		const middle = ops.length >> 1;
-		const succeeded = await run(ops.slice(0, middle));
-		await run(ops.slice(middle), succeeded);
+		const succeeded = await run(ops.slice(0, middle), { lockMs });
+		await run(ops.slice(middle), { faulty: succeeded, lockMs });
 		return false;
+	}
+
+	/** By endpoint, each with a brief wait for its locks. */
+	async function runApart(ops: readonly Waiter[]): Promise<false> {
+		for (const [endpoint, own] of Map.groupBy(ops, endpointOf))
+			if (await run(own, { lockMs: BRIEF_MS })) blocked.delete(endpoint);
+		return false;
+	}
+
+	async function runNext(ops: readonly Waiter[]): Promise<void> {
+		if (blocked.size === 0) return void (await run(ops));
+		const isBlocked = (each: Waiter): boolean => blocked.has(endpointOf(each));
+		const [free, others] = [ops.filter((each) => !isBlocked(each)), ops.filter(isBlocked)];
+		if (free.length > 0) await run(free);
+		await runApart(others);
 	}
 
 	/** Removes and returns the operations that fit the next transaction. */
@@ -182,7 +218,7 @@ export function openBatches({
 		scheduled = false;
 		if (running) return;
 		running = true;
-		while (waiting.length > 0) await run(next());
+		while (waiting.length > 0) await runNext(next());
 		running = false;
 		idle?.();
 	}

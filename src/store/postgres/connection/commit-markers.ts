@@ -38,7 +38,7 @@ const ASK = statement(`
   ON CONFLICT (session) DO UPDATE SET closed = true, at = excluded.at RETURNING serial`);
 
 /** For this transaction. Does not bound its COMMIT, which may wait for a synchronous standby. */
-const LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
+export const LOCK_LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
 
 /**
  * May remove more rows than the new session adds. An idle session adds its row again. The age is far
@@ -73,7 +73,7 @@ export async function isCommitted(
 	waitMs: number,
 ): Promise<boolean> {
 	const [, { rows }] = await Promise.all([
-		run(LIMIT, [String(Math.ceil(waitMs))]),
+		run(LOCK_LIMIT, [String(Math.ceil(waitMs))]),
 		run(ASK, [session]),
 	]);
 	return rows[0]?.[0] === serial;

@@ -25,8 +25,8 @@ const END_MS = 500;
 /** Idle time before the first TCP keepalive probe, ms. */
 const KEEP_ALIVE_MS = 5000;
 
-/** Server-side timeouts, ms. */
-const LOCK_MS = 5000;
+/** Server-side timeouts, ms. That of locks: a client gets its 503 within 2 s. */
+const LOCK_MS = 1500;
 const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
 

@@ -21,9 +21,12 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 	"53300", // too_many_connections
 ]);
 
+/** lock_not_available: lock_timeout */
+const LOCK_TIMEOUT = "55P03";
+
 /** The statement waited too long for a lock or ran too long. */
 const TIMED_OUT: ReadonlySet<string> = new Set([
-	"55P03", // lock_not_available: lock_timeout
+	LOCK_TIMEOUT,
 	"57014", // query_canceled: statement_timeout, or by an operator
 ]);
 
@@ -59,6 +62,11 @@ export function fromDriver(error: unknown): Error {
 /** Whether the transaction may succeed when retried immediately. */
 export function isContended(error: unknown): boolean {
 	return error instanceof DatabaseError && CONTENDED.has(error.code ?? "");
+}
+
+/** Whether another session kept a lock for longer than this one waits. */
+export function isLockTimeout(error: unknown): boolean {
+	return error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
 }
 
 /** Whether this error ends the connection (includes class 08). */

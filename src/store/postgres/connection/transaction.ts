@@ -1,6 +1,6 @@
 /** Transactions, retried after a conflict or a lost connection. */
 import type { Clock } from "../../../clock.ts";
-import { isCommitted, mark } from "./commit-markers.ts";
+import { isCommitted, LOCK_LIMIT, mark } from "./commit-markers.ts";
 import type { Marker } from "./commit-markers.ts";
 import type { Connection } from "./connection.ts";
 import { isContended, losesConnection, OutcomeUnknown } from "./errors.ts";
@@ -32,11 +32,15 @@ export interface Ending {
 /** The statements of a transaction; awaits all except those given to `ending`. */
 export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
 
-/** `since`: when callers began to wait, ms since the epoch; default: now. */
+/**
+ * `since`: when callers began to wait, ms since the epoch; default: now. `lockMs`: longest wait for a
+ * lock instead of the connection's.
+ */
 export interface TransactionOptions {
 	connection: Pick<Connection, "session" | "drop">;
 	clock: Clock;
 	since?: number;
+	lockMs?: number | undefined;
 }
 
 /**
@@ -45,7 +49,7 @@ export interface TransactionOptions {
  * the marker cannot be read.
  */
 export async function transaction<T>(
-	{ connection, clock, since = clock.now() }: TransactionOptions,
+	{ connection, clock, since = clock.now(), lockMs }: TransactionOptions,
 	work: Work<T>,
 ): Promise<T> {
 	const until = since + PATIENCE_MS;
@@ -101,6 +105,7 @@ export async function transaction<T>(
 			// Not awaited: sent with the first statement of the work.
 			const begun = session.run(BEGIN);
 			begun.catch(() => {});
+			if (lockMs !== undefined) session.run(LOCK_LIMIT, [String(lockMs)]).catch(() => {});
 			result = await work(session, {
 				writes(last) {
 					writes = last;
