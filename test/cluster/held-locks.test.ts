@@ -36,8 +36,8 @@ it.each(["ACCESS EXCLUSIVE", "SHARE"])(
 		expect(idsOf(await w.at(a).take())).toEqual([had]);
 		const client = await outsider();
 		const pid = await pidOf(client);
-		const away = [a, b].map((each) => each.next("store.away"));
-		const back = [a, b].map((each) => each.next("store.back"));
+		const outages = [a, b].map((each) => each.next("store.away"));
+		const ends = [a, b].map((each) => each.next("store.back"));
 		await client.query(`LOCK TABLE jobs IN ${mode} MODE`);
 		const lockedAt = performance.now();
 		const first = await Promise.all(
@@ -49,12 +49,12 @@ it.each(["ACCESS EXCLUSIVE", "SHARE"])(
 			expect(text).toContain(`session ${pid} locks the table jobs`);
 		}
 		expect(firstMs).toBeLessThan(TOLD_MS + BUSY_MS);
-		await Promise.all(away);
+		await Promise.all(outages);
 		const done = w.at(b).done(had, { output: "held" });
 		while (performance.now() - lockedAt < LEASE_MS * 2)
 			expect((await call(a.url, `/v2/${ep}/status/${had}`)).status).toBe(503);
 		await client.query("COMMIT");
-		await Promise.all(back);
+		await Promise.all(ends);
 		expect((await done).status).toBe(200);
 		expect(await statusOf(a.url, had, ep)).toMatchObject({ status: "COMPLETED", output: "held" });
 		const { json } = await call(b.url, `/v2/${ep}/health`);

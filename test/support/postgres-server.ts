@@ -89,8 +89,9 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 /**
  * Makes and starts a server; about 1 s. `settings` go to its configuration. `standbyOf`: a standby
- * of that server, made of a base backup, which follows asynchronously; its name is `standby`. Text is ordered as people of a language do it (`orderFor`), as on most
- * servers: statements that count on the order of bytes must say so.
+ * of that server, made of a base backup, which follows asynchronously; its name is `standby`. Text is
+ * ordered as people of a language do it (`orderFor`), as on most servers: statements that count on
+ * the order of bytes must say so.
  */
 export async function startPostgres({
 	settings = {},
