@@ -1,6 +1,6 @@
 /**
  * Payloads of different sizes, in and out through `/runsync`, beside a bare server that answers the
- * same body, and beside the two limits of `payload-relay.ts`: one that hands bodies to the same
+ * same body, and beside the two limits of `job-relay.ts`: one that hands bodies to the same
  * worker and keeps nothing, and one that also flushes each body to a file. Prints JSON: jobs and
  * megabytes a second, ratio to each of these, bytes to disk for each byte of payload (in and out),
  * processor time for a megabyte. `node bench/payload-rate.ts [connections] [seconds] [rounds]`,
@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, spread } from "./machine.ts";
-import { KEY, end, startEcho, startPayloadRelay, startService, startWorker } from "./processes.ts";
+import { KEY, end, startEcho, startJobRelay, startService, startWorker } from "./processes.ts";
 import { shoot } from "./wrk.ts";
 import type { Load } from "./wrk.ts";
 
@@ -84,8 +84,8 @@ const echo = await startEcho();
 const started = await startService(folder);
 const worker = await startWorker(started.url, "echo-worker.ts");
 const service = { url: started.url, pid: started.child.pid! };
-const relay = await startPayloadRelay();
-const durableRelay = await startPayloadRelay(join(folder, "relay"));
+const relay = await startJobRelay("echo-worker.ts");
+const durableRelay = await startJobRelay("echo-worker.ts", join(folder, "relay"));
 const place: Place = {
 	service,
 	worker: worker.pid!,

@@ -48,12 +48,13 @@ async function startServer(
 	return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
 }
 
-/** `payload-relay.ts` with a worker of its own; with `file` it keeps what it passes on. */
-export async function startPayloadRelay(
+/** `job-relay.ts` with a worker of its own; with `file` it keeps what it passes on. */
+export async function startJobRelay(
+	program: string,
 	file?: string,
 ): Promise<{ url: string; children: ChildProcess[] }> {
-	const { url, child } = await startServer("payload-relay.ts", ...(file ? [file] : []));
-	const worker = spawn(process.execPath, [join(HERE, "echo-worker.ts")], {
+	const { url, child } = await startServer("job-relay.ts", ...(file ? [file] : []));
+	const worker = spawn(process.execPath, [join(HERE, program)], {
 		stdio: ["ignore", "ignore", "inherit"],
 		env: {
 			...process.env,

@@ -1,13 +1,14 @@
 /**
  * No-op jobs through `/runsync`, worker in its own process, store durable, next to a bare echo in
- * the same run. Figures are ratios: the machines are noisy. `node bench/runsync.ts [seconds]
+ * the same run, and to two relays that hand jobs to the same worker: what the protocol costs, and
+ * what flushes cost. Figures are ratios: the machines are noisy. `node bench/runsync.ts [seconds]
  * [runs]`, after `npm run build`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, median } from "./machine.ts";
-import { KEY, end, startEcho, startService, startWorker } from "./processes.ts";
+import { KEY, end, startEcho, startJobRelay, startService, startWorker } from "./processes.ts";
 import { shoot } from "./wrk.ts";
 import type { Load, Shot } from "./wrk.ts";
 
@@ -15,6 +16,8 @@ const seconds = Number(process.argv[2] ?? 5);
 const runs = Number(process.argv[3] ?? 5);
 /** Until the compiler has made what is busy fast, s: a service runs for days. */
 const WARM_UP = 6;
+type Name = "echo" | "relay" | "durableRelay" | "runsync";
+
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
 const headers = { "Content-Type": "application/json", Authorization: `Bearer ${KEY}` };
@@ -23,21 +26,34 @@ const flush = flushTimes(folder);
 const echo = await startEcho();
 const service = await startService(folder);
 const worker = await startWorker(service.url);
+const relay = await startJobRelay("noop-worker.ts");
+const durableRelay = await startJobRelay("noop-worker.ts", join(folder, "relay"));
 try {
-	const shots: Record<"echo" | "runsync", Shot> = {
+	const shots: Record<Name, Shot> = {
 		echo: { url: echo.url, body, headers },
+		relay: { url: relay.url, body, headers },
+		durableRelay: { url: durableRelay.url, body, headers },
 		runsync: { url: `${service.url}/v2/noop/runsync`, body, headers },
 	};
-	await shoot(shots.runsync, { connections: 64, seconds: WARM_UP });
-	const loads: Record<"echo" | "runsync", Load[]> = { echo: [], runsync: [] };
-	for (let run = 0; run < runs; run += 1) {
-		loads.echo.push(await shoot(shots.echo, { connections: 64, seconds }));
-		loads.runsync.push(await shoot(shots.runsync, { connections: 64, seconds }));
-	}
-	const single = await shoot(shots.runsync, { connections: 1, seconds });
-	const ratios = loads.runsync.map((load, run) =>
-		Number((load.perSecond / loads.echo[run]!.perSecond).toFixed(3)),
-	);
+	const names = Object.keys(shots) as Name[];
+	for (const name of names.slice(1))
+		await shoot(shots[name], { connections: 64, seconds: WARM_UP });
+	const loads: Record<Name, Load[]> = { echo: [], relay: [], durableRelay: [], runsync: [] };
+	for (let run = 0; run < runs; run += 1)
+		for (const name of names)
+			loads[name].push(await shoot(shots[name], { connections: 64, seconds }));
+	const alone = async (
+		name: Name,
+	): Promise<{ p50Ms: number; p99Ms: number; perSecond: number }> => {
+		const { p50, p99, perSecond } = await shoot(shots[name], { connections: 1, seconds });
+		return { p50Ms: p50, p99Ms: p99, perSecond };
+	};
+	const ratiosOf = (name: Name): number[] =>
+		loads[name].map((load, run) =>
+			Number((load.perSecond / loads.echo[run]!.perSecond).toFixed(3)),
+		);
+	const ratios = ratiosOf("runsync");
+	const limits = { relay: ratiosOf("relay"), durableRelay: ratiosOf("durableRelay") };
 	const result = {
 		bench: "runsync",
 		...machine(),
@@ -50,13 +66,20 @@ try {
 			p50Ms: median(loads.runsync.map((load) => load.p50)),
 			p99Ms: median(loads.runsync.map((load) => load.p99)),
 		},
-		at1: { p50Ms: single.p50, p99Ms: single.p99, perSecond: single.perSecond },
-		refused: loads.runsync.reduce((sum, load) => sum + load.refused, single.refused),
+		at1: await alone("runsync"),
+		relayAt1: await alone("relay"),
+		durableRelayAt1: await alone("durableRelay"),
+		relayRatio: median(limits.relay),
+		durableRelayRatio: median(limits.durableRelay),
+		limits,
+		refused: names.flatMap((name) => loads[name]).reduce((sum, load) => sum + load.refused, 0),
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
 	await end(worker);
 	await end(service.child);
 	await end(echo.child);
+	// Its workers would wait for their reports.
+	for (const child of [...relay.children, ...durableRelay.children]) await end(child, "SIGKILL");
 	rmSync(folder, { recursive: true, force: true });
 }

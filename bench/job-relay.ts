@@ -1,8 +1,8 @@
 /**
- * The limit of payloads: a server that hands each body to a worker (of `sluice/worker`) and its
- * answer to the client, and does nothing else: no scan, no rows, no states. With a file as argument
- * it writes each body to that file and flushes it first, as a service must that loses nothing; the
- * file is written again from the start when it has 512 MB. Prints its port.
+ * The limit of jobs: a server that hands each body to a worker (of `sluice/worker`) and its answer
+ * to the client, and does nothing else: no scan, no rows, no states. With a file as argument it
+ * writes each body to that file and flushes it first, as a service must that loses nothing; the file
+ * is written again from the start when it has 512 MB. Prints its port.
  */
 import { open } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const FILE_BYTES = 512 * 2 ** 20;
+const SMALL = 16_384;
 
 const file = process.argv[2] === undefined ? undefined : await open(process.argv[2], "w+");
 const clients = new Map<string, ServerResponse>();
@@ -19,14 +20,26 @@ let next = 0;
 let at = 0;
 let flush: Promise<void> | undefined;
 let nextFlush: Promise<void> | undefined;
+/** Small bodies, written together before the next flush. */
+let small: Buffer[] = [];
 
 /** One flush for all that is written by then. */
 function flushed(): Promise<void> {
 	return (nextFlush ??= (flush ?? Promise.resolve()).then(() => {
 		nextFlush = undefined;
-		flush = file!.datasync();
+		const pieces = small;
+		small = [];
+		flush = (pieces.length > 0 ? write(pieces) : Promise.resolve()).then(() => file!.datasync());
 		return flush;
 	}));
+}
+
+async function write(pieces: readonly Buffer[]): Promise<void> {
+	const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+	if (at + bytes > FILE_BYTES) at = 0;
+	const place = at;
+	at += bytes;
+	await file!.writev(pieces, place);
 }
 
 /** The body, kept if there is a file. */
@@ -34,24 +47,27 @@ async function received(req: IncomingMessage): Promise<Buffer[]> {
 	const pieces: Buffer[] = [];
 	for await (const piece of req) pieces.push(piece as Buffer);
 	if (!file) return pieces;
-	const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-	if (at + bytes > FILE_BYTES) at = 0;
-	const place = at;
-	at += bytes;
-	await file.writev(pieces, place);
+	if (pieces.length === 1 && pieces[0]!.length <= SMALL) small.push(pieces[0]!);
+	else await write(pieces);
 	await flushed();
 	return pieces;
 }
 
-/** The members of the object in a body behind others. */
-function answer(res: ServerResponse, parts: readonly (string | Buffer)[]): void {
+/** Takes tell the worker that results may come together. */
+function answer(res: ServerResponse, parts: readonly (string | Buffer)[], isTake = false): void {
 	const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-	res.writeHead(200, { "Content-Type": "application/json", "Content-Length": bytes });
+	const together = isTake ? { "Sluice-Job-Done-Batch": "128" } : {};
+	res.writeHead(200, {
+		"Content-Type": "application/json",
+		"Content-Length": bytes,
+		...together,
+	});
 	res.cork();
 	for (const part of parts) res.write(part);
 	res.end();
 }
 
+/** The members of the object in a body, behind others. */
 const members = (body: readonly Buffer[]): Buffer[] =>
 	body.map((piece, n) => (n === 0 ? piece.subarray(1) : piece));
 
@@ -62,7 +78,12 @@ function hand(): void {
 	const parts = jobs
 		.splice(0, limit)
 		.flatMap(({ id, body }, n) => [`${n === 0 ? "[" : ","}{"id":"${id}",`, ...members(body)]);
-	answer(res, [...parts, "]"]);
+	answer(res, [...parts, "]"], true);
+}
+
+function give(id: string, parts: readonly (string | Buffer)[]): void {
+	answer(clients.get(id)!, parts);
+	clients.delete(id);
 }
 
 async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -73,12 +94,19 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 		return hand();
 	}
 	const body = await received(req);
+	if (pathname.startsWith("/job-done-batch/")) {
+		const lines = Buffer.concat(body).toString().split("\n");
+		answer(res, [JSON.stringify(lines.map(() => 200))]);
+		for (const line of lines) {
+			const { id } = JSON.parse(line) as { id: string };
+			give(id, [`{"status":"COMPLETED",${line.slice(1)}`]);
+		}
+		return;
+	}
 	if (pathname.startsWith("/job-done/")) {
 		const id = pathname.split("/").at(-1)!;
 		res.end("{}");
-		answer(clients.get(id)!, [`{"id":"${id}","status":"COMPLETED",`, ...members(body)]);
-		clients.delete(id);
-		return;
+		return give(id, [`{"id":"${id}","status":"COMPLETED",`, ...members(body)]);
 	}
 	const id = String((next += 1));
 	clients.set(id, res);
