@@ -16,6 +16,12 @@ const ON_BOTH_STORES = [
 	"worker/{results,results-together}",
 ];
 
+/**
+ * What the console does in a second browser. `SLUICE_TEST_BROWSER=firefox vitest run --project system
+ * test/console` does all of it.
+ */
+const IN_BOTH_BROWSERS = ["pages", "jobs", "endpoints", "palette", "playground"];
+
 /** Tests of several real processes or of a browser: the only ones that are retried. */
 const SYSTEM = ["e2e", "cluster", "console"].map((folder) => `test/${folder}/**/*.test.ts`);
 
@@ -27,6 +33,8 @@ export default defineConfig({
 		sequence: { sequencer: LongestFirst },
 		testTimeout: 30_000,
 		hookTimeout: 30_000,
+		// The default is a second, in which a busy machine may not even have drawn a page.
+		expect: { poll: { timeout: 15_000 } },
 		reporters: ["default", "./test/support/closing-line.ts"],
 		projects: [
 			{
@@ -53,6 +61,15 @@ export default defineConfig({
 					name: "postgres",
 					include: ON_BOTH_STORES.map((name) => `test/spec/${name}.test.ts`),
 					env: { SLUICE_TEST_STORE: "postgres" },
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: "firefox",
+					include: IN_BOTH_BROWSERS.map((name) => `test/console/${name}.test.ts`),
+					env: { SLUICE_TEST_BROWSER: "firefox" },
+					retry: 1,
 				},
 			},
 		],

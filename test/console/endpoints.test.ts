@@ -192,7 +192,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await add.scrollIntoViewIfNeeded();
 		const before = await top();
 		await add.click();
-		await page.getByText("PLACE").waitFor();
+		await page.getByText("PLACE", { exact: true }).waitFor();
 		await page.getByText(T.settings.saved).waitFor();
 		// What the page does about it, it does in the next frames.
 		await page.evaluate(

@@ -1,8 +1,9 @@
 /** The overview and the charts of an endpoint in a real browser: ranges, reasons, zoom, changes. */
 import { describe, expect, it } from "vitest";
+import type { Metrics } from "../../console/src/shapes.ts";
 import { T } from "../../console/src/text.ts";
 import { call } from "../support/service.ts";
-import { noBrowser, press, rowOf, site, titled } from "./site.ts";
+import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
 
 const here = site({
 	endpoints: (place) => ({
@@ -71,6 +72,36 @@ describe.skipIf(noBrowser !== undefined)(titled("overview and charts"), () => {
 		await expect.poll(() => page.url()).not.toContain(`from=${from}`);
 		await page.getByRole("radio", { name: T.charts.spans["1h"] }).click();
 		await expect.poll(() => new URL(page.url()).hash).toBe("#/endpoints/work/charts?span=1h");
+	});
+
+	it("a worker that was starting, busy and idle within a minute is drawn as one worker", async () => {
+		const page = await here.open();
+		await page.route("**/v1/endpoints/work/metrics?*", async (route) => {
+			const response = await route.fetch();
+			const metrics = (await response.json()) as Metrics;
+			for (const name of ["workersBusy", "workersReady", "workersStarting"] as const)
+				metrics.series[name] = metrics.series[name].map(() => 1);
+			await route.fulfill({ response, json: metrics });
+		});
+		// Labels are drawn: there is no element to read them of.
+		await page.evaluate(`{
+			const { fillText } = CanvasRenderingContext2D.prototype;
+			globalThis.drawn = {};
+			CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+				const title = this.canvas.closest("figure").querySelector(".chart-title").textContent;
+				(globalThis.drawn[title] ??= []).push(text);
+				fillText.call(this, text, ...rest);
+			};
+		}`);
+		await goTo(page, "#/endpoints/work/charts");
+		const title = `${T.charts.workers} ${T.charts.perMinute}`;
+		await expect
+			.poll(async () => {
+				const drawn = await page.evaluate<Record<string, string[]>>("globalThis.drawn");
+				const counts = (drawn[title] ?? []).filter((text) => /^\d+$/.test(text)).map(Number);
+				return Math.max(...counts);
+			})
+			.toBe(1);
 	});
 
 	it("a change of settings is listed with its key", async () => {

@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { T } from "../../console/src/text.ts";
 import type { Clock } from "../../src/clock.ts";
 import { startBrowser } from "../support/browser.ts";
+import { IN_FIREFOX, insertAsTyped } from "../support/firefox.ts";
 import { KEY, call, folder, startService } from "../support/service.ts";
 import type { Folder, TestService } from "../support/service.ts";
 import type { Act } from "./workers/stage.ts";
@@ -153,12 +154,13 @@ export function site({
 				locale: "en-GB",
 				timezoneId: "UTC",
 				reducedMotion: "reduce",
-				permissions: ["clipboard-read", "clipboard-write"],
+				...(IN_FIREFOX ? {} : { permissions: ["clipboard-read", "clipboard-write"] }),
 			});
 			const faults: string[] = [];
 			contexts.push({ context, faults });
 			context.setDefaultTimeout(PATIENCE_MS);
 			watch(context, { faults, base, forgive });
+			if (IN_FIREFOX) await insertAsTyped(context);
 			if (key !== null) await signInBefore(context, { base, key });
 			const page = await context.newPage();
 			await page.goto(`${base}/console/${at}`);

@@ -1,6 +1,6 @@
 /**
  * A real browser for tests, pictures and benchmarks: the Chromium of this machine, or the one that
- * comes from npm.
+ * comes from npm. Tests can choose Firefox.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 import type { Browser, LaunchOptions } from "playwright-core";
+import { IN_FIREFOX, startFirefox } from "./firefox.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const PACKAGE = fileURLToPath(
@@ -18,6 +19,7 @@ const CACHE = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url
 
 /** Starts it. Throws an error whose message says why none can run here. */
 export async function startBrowser(): Promise<Browser> {
+	if (IN_FIREFOX) return await startFirefox();
 	const { executablePath, env } = await found();
 	// Its sandbox needs more than a container gives; what it loads is ours.
 	return await chromium.launch({

@@ -17,6 +17,6 @@ export class LongestFirst extends BaseSequencer {
 }
 
 function place({ project, moduleId }: TestSpecification): number {
-	if (project.name === "system") return 0;
+	if (["system", "firefox"].includes(project.name)) return 0;
 	return LONG.some((path) => moduleId.endsWith(path)) ? 1 : 2;
 }

@@ -6,7 +6,7 @@ import { Button } from "../parts/button.tsx";
 import { Select } from "../parts/field.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { Pages, Table } from "../parts/table.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
@@ -100,18 +100,7 @@ export default function AuditPage(): ReactNode {
 					/>
 				</section>
 			)}
-			<div className="actions end">
-				{cursor === undefined ? null : (
-					<Button icon="left" onPress={() => set({})}>
-						{T.requests.newest}
-					</Button>
-				)}
-				{data?.next ? (
-					<Button icon="right" onPress={() => set({ cursor: data.next! })}>
-						{T.requests.older}
-					</Button>
-				) : null}
-			</div>
+			<Pages cursor={cursor} next={data?.next} show={(at) => set({ cursor: at })} />
 		</>
 	);
 }

@@ -7,7 +7,7 @@ import { useFeed } from "../feed.ts";
 import { moment } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog, DialogForm } from "../parts/dialog.tsx";
 import { Checkbox, Choices, Select, TextField } from "../parts/field.tsx";
 import { Refusal } from "../parts/notice.tsx";
 import { to } from "../router.ts";
@@ -89,17 +89,19 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 		on ? [...list, item] : list.filter((each) => each !== item);
 	return (
 		<Dialog title={T.keys.create} close={close}>
-			<form
-				className="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
+			<DialogForm
+				act={T.keys.create}
+				busy={busy}
+				disabled={name.trim() === "" || scope === undefined || !/^\d{0,4}$/.test(days)}
+				submit={() =>
 					void make("v1/keys", {
 						name: name.trim(),
 						scopes: [scope],
 						...(only.length > 0 && scope !== "admin" ? { endpoints: only } : {}),
 						...(days === "" ? {} : { expiresAt: inDays(Number(days)) }),
-					});
-				}}
+					})
+				}
+				close={close}
 			>
 				<TextField
 					label={T.keys.name}
@@ -144,19 +146,7 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 				)}
 				<TextField label={T.keys.days} value={days} onChange={setDays} hint={T.keys.daysHint} />
 				{failure ? <Refusal failure={failure} /> : null}
-				<div className="actions end">
-					<Button look="quiet" onPress={close}>
-						{T.dismiss}
-					</Button>
-					<Button
-						look="main"
-						busy={busy}
-						disabled={name.trim() === "" || scope === undefined || !/^\d{0,4}$/.test(days)}
-					>
-						{T.keys.create}
-					</Button>
-				</div>
-			</form>
+			</DialogForm>
 		</Dialog>
 	);
 }
@@ -178,13 +168,15 @@ export function RotateKey({ of, close }: { of: Key; close: () => void }): ReactN
 	}
 	return (
 		<Dialog title={T.keys.rotateTitle(of.name)} close={close}>
-			<form
-				className="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
-					const path = `v1/keys/${encodeURIComponent(of.id)}/rotate`;
-					void make(path, { overlapMs: OVERLAPS[overlap] });
-				}}
+			<DialogForm
+				act={T.keys.rotate}
+				busy={busy}
+				submit={() =>
+					void make(`v1/keys/${encodeURIComponent(of.id)}/rotate`, {
+						overlapMs: OVERLAPS[overlap],
+					})
+				}
+				close={close}
 			>
 				<p>{T.keys.rotateText}</p>
 				<Select
@@ -194,15 +186,7 @@ export function RotateKey({ of, close }: { of: Key; close: () => void }): ReactN
 					choices={Object.entries(T.keys.overlaps).map(([id, name]) => ({ id, name }))}
 				/>
 				{failure ? <Refusal failure={failure} /> : null}
-				<div className="actions end">
-					<Button look="quiet" onPress={close}>
-						{T.dismiss}
-					</Button>
-					<Button look="main" busy={busy}>
-						{T.keys.rotate}
-					</Button>
-				</div>
-			</form>
+			</DialogForm>
 		</Dialog>
 	);
 }

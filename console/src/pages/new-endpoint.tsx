@@ -7,9 +7,8 @@ import type { ReactNode } from "react";
 import { Failure, ask } from "../api.ts";
 import { useFocusFault } from "../focus-fault.ts";
 import { useLoad } from "../load.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Select, TextField } from "../parts/field.tsx";
+import { Dialog, DialogForm } from "../parts/dialog.tsx";
+import { TextField } from "../parts/field.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { go, to } from "../router.ts";
 import {
@@ -24,6 +23,31 @@ import type { LauncherChoice, Typed } from "../settings-form.ts";
 import type { Endpoint } from "../shapes.ts";
 import { T } from "../text.ts";
 import { LauncherFields } from "./settings/launcher-fields.tsx";
+
+/** Creates an endpoint and opens the page that comes next; a refusal is for the fields. */
+export function useCreate(close: () => void): {
+	failure: Failure | undefined;
+	setFailure: (failure: Failure | undefined) => void;
+	busy: boolean;
+	create: (settings: object, next: string) => Promise<void>;
+} {
+	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const [busy, setBusy] = useState(false);
+	const create = async (settings: object, next: string): Promise<void> => {
+		setBusy(true);
+		setFailure(undefined);
+		try {
+			const made = await ask<Endpoint>("v1/endpoints", { method: "POST", body: settings });
+			close();
+			go(to(["endpoints", made.id, next]));
+		} catch (error) {
+			if (!(error instanceof Failure)) throw error;
+			setFailure(error);
+			setBusy(false);
+		}
+	};
+	return { failure, setFailure, busy, create };
+}
 
 export function NewEndpoint({ close }: { close: () => void }): ReactNode {
 	const { data: launchers, failure } = useLoad("openapi", async (signal) =>
@@ -49,9 +73,8 @@ function Form({
 	const [type, setType] = useState(launchers[0]!.type);
 	/** Texts by the names of fields; a command stays when another launcher is chosen. */
 	const [typed, setTyped] = useState<Typed>({});
-	const [failure, setFailure] = useState<Failure | undefined>(undefined);
+	const { failure, setFailure, busy, create } = useCreate(close);
 	const [tries, setTries] = useState(0);
-	const [busy, setBusy] = useState(false);
 	const form = useRef<HTMLFormElement>(null);
 	useFocusFault(form, failure ?? (tries || undefined));
 	const launcher = launchers.find((each) => each.type === type)!;
@@ -64,37 +87,27 @@ function Form({
 		(tries > 0 || typed[name] !== undefined ? faults.get(name) : undefined);
 	const unshown = failure?.beyond(["id", "name", "launcher.type", ...fields.map(nameOf)]);
 
-	const make = async (): Promise<void> => {
+	const submit = async (): Promise<void> => {
 		setTries(tries + 1);
 		setFailure(undefined);
 		if ([...faults.values()].some((fault) => fault !== undefined)) return;
-		setBusy(true);
-		try {
-			const made = await ask<Endpoint>("v1/endpoints", {
-				method: "POST",
-				body: {
-					...(id === "" ? {} : { id }),
-					...(name === "" ? {} : { name }),
-					launcher: launcherFrom(launcher, fields, typed),
-				},
-			});
-			close();
-			go(to(["endpoints", made.id, launcher.managed ? "try" : "connect"]));
-		} catch (error) {
-			if (!(error instanceof Failure)) throw error;
-			setFailure(error);
-			setBusy(false);
-		}
+		await create(
+			{
+				...(id === "" ? {} : { id }),
+				...(name === "" ? {} : { name }),
+				launcher: launcherFrom(launcher, fields, typed),
+			},
+			launcher.managed ? "try" : "connect",
+		);
 	};
 
 	return (
-		<form
-			ref={form}
-			className="stack"
-			onSubmit={(event) => {
-				event.preventDefault();
-				void make();
-			}}
+		<DialogForm
+			form={form}
+			act={T.newEndpoint.create}
+			busy={busy}
+			submit={() => void submit()}
+			close={close}
 		>
 			<TextField
 				label={T.newEndpoint.id}
@@ -112,15 +125,10 @@ function Form({
 				hint={T.newEndpoint.nameHint}
 				fault={failure?.faultOf("name")}
 			/>
-			<Select
-				label={T.newEndpoint.launcher}
-				value={type}
-				onChange={(key) => setType(String(key))}
-				choices={launchers.map((each) => ({ id: each.type, name: each.title }))}
-				hint={launcher.description}
-			/>
 			<LauncherFields
-				key={type}
+				launchers={launchers}
+				chosen={launcher}
+				choose={setType}
 				fields={fields}
 				typed={typed}
 				faultOf={faultOf}
@@ -130,14 +138,6 @@ function Form({
 				}}
 			/>
 			{unshown ? <Refusal failure={unshown} /> : null}
-			<div className="actions end">
-				<Button look="quiet" onPress={close}>
-					{T.dismiss}
-				</Button>
-				<Button look="main" busy={busy}>
-					{T.newEndpoint.create}
-				</Button>
-			</div>
-		</form>
+		</DialogForm>
 	);
 }

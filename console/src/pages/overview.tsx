@@ -6,10 +6,9 @@ import type { ReactNode } from "react";
 import { ask, search } from "../api.ts";
 import { now, useNow } from "../clock.ts";
 import { useFeed } from "../feed.ts";
-import { count, duration, number, percent, withProgress } from "../format.ts";
+import { count, duration, number, percent } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
-import { StartNow } from "../parts/crash.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { SpanChoice } from "../parts/span-choice.tsx";
 import { Spark } from "../parts/spark.tsx";
@@ -21,20 +20,13 @@ import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { EndpointTotals, Overview, Totals, WorkerCounts } from "../shapes.ts";
 import { T } from "../text.ts";
+import { Attention, Health, endedOf, failedOf, ratioOf, urgency } from "./attention.tsx";
+import type { Row } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { NewEndpoint } from "./new-endpoint.tsx";
 
 /** Ms between two reads of the totals. */
 const PACE_MS = 15_000;
-
-/** From this share of failures on, of so many jobs at least, an endpoint needs attention. */
-const [BAD_RATIO, BAD_JOBS] = [0.05, 5];
-
-/** An endpoint now, and over the chosen time as soon as that is known. */
-interface Row {
-	overview: Overview;
-	totals: EndpointTotals | undefined;
-}
 
 const NONE = <span className="figure zero">–</span>;
 
@@ -200,23 +192,6 @@ function Summary({
 	);
 }
 
-/** Jobs that a worker or a deadline ended; cancelled ones are nobody's failure. */
-function endedOf({ completed, failed, timedOut }: EndpointTotals): number {
-	return completed + failed + timedOut;
-}
-
-function failedOf({ failed, timedOut }: EndpointTotals): number {
-	return failed + timedOut;
-}
-
-function ratioOf(totals: EndpointTotals): number {
-	return endedOf(totals) === 0 ? 0 : failedOf(totals) / endedOf(totals);
-}
-
-function fails(totals: EndpointTotals | undefined): totals is EndpointTotals {
-	return totals !== undefined && endedOf(totals) >= BAD_JOBS && ratioOf(totals) >= BAD_RATIO;
-}
-
 function Tile({
 	name,
 	text,
@@ -236,83 +211,6 @@ function Tile({
 
 function Span({ ms }: { ms: number | null | undefined }): ReactNode {
 	return ms === null || ms === undefined ? NONE : <span className="figure">{duration(ms)}</span>;
-}
-
-type State = Overview["health"]["state"];
-
-/** What needs attention first comes first. */
-const TONES: Readonly<Record<State, "bad" | "late" | "good">> = {
-	crashing: "bad",
-	no_workers: "bad",
-	hindered: "late",
-	paused: "late",
-	healthy: "good",
-};
-
-/** The smaller, the earlier in the list. */
-function urgency({ overview: { health }, totals }: Row): number {
-	const place = Object.keys(TONES).indexOf(health.state);
-	return health.state === "healthy" && fails(totals) ? place - 0.5 : place;
-}
-
-function Health({ state }: { state: State }): ReactNode {
-	return <Badge tone={TONES[state]}>{T.health[state]}</Badge>;
-}
-
-/** Endpoints whose jobs get no workers or fail, why, and what can be done here. */
-function Attention({ rows, span }: { rows: readonly Row[]; span: string }): ReactNode {
-	const urgent = rows.filter(
-		({ overview: { health, paused, queue }, totals }) =>
-			!["healthy", "paused"].includes(health.state) ||
-			fails(totals) ||
-			(paused && queue.inQueue > 0),
-	);
-	if (urgent.length === 0) return null;
-	return (
-		<section className="card">
-			<h2>{T.health.attention}</h2>
-			<ul className="attention">
-				{urgent.map(({ overview, totals }) => (
-					<li key={overview.id}>
-						<p>
-							<Health state={overview.health.state} />{" "}
-							<a href={to(["endpoints", overview.id, "workers"])}>{overview.name}</a>{" "}
-							<Reasons overview={overview} totals={totals} span={span} />
-						</p>
-						{overview.health.state === "crashing" ? (
-							<StartNow
-								endpoint={overview.id}
-								retryAt={overview.health.reason?.retryAt}
-								reload={() => {}}
-							/>
-						) : null}
-					</li>
-				))}
-			</ul>
-		</section>
-	);
-}
-
-function Reasons({
-	overview: { id, health, queue },
-	totals,
-	span,
-}: Row & { span: string }): ReactNode {
-	const { state, reason } = health;
-	return (
-		<>
-			{state === "healthy" ? null : state === "paused" ? (
-				<span>{T.overview.pausedWith(number(queue.inQueue))} </span>
-			) : (
-				<span>{reason ? withProgress(reason) : T.health.noWorkers} </span>
-			)}
-			{fails(totals) ? (
-				<a href={to(["endpoints", id, "requests"], { status: "FAILED,TIMED_OUT" })}>
-					{T.overview.failing(percent(ratioOf(totals)), span)}
-				</a>
-			) : null}
-		</>
-	);
 }
 
 function Name({ endpoint }: { endpoint: Overview }): ReactNode {

@@ -6,7 +6,7 @@ import { STATES, filterOf } from "../job-filter.ts";
 import { jobIdOf } from "../job-id.ts";
 import { recall, remember } from "../memory.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog, DialogForm } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { T } from "../text.ts";
@@ -173,15 +173,16 @@ export function SavedFilters({ id }: { id: string }): ReactNode {
 			)}
 			{naming ? (
 				<Dialog title={T.requests.save} close={() => setNaming(false)}>
-					<form
-						className="stack"
-						onSubmit={(event) => {
-							event.preventDefault();
+					<DialogForm
+						act={T.requests.save}
+						disabled={name.trim() === ""}
+						submit={() => {
 							const filter = { name: name.trim(), query: present.toString() };
 							keep([...saved.filter((each) => each.name !== filter.name), filter]);
 							setNaming(false);
 							setName("");
 						}}
+						close={() => setNaming(false)}
 					>
 						<TextField
 							label={T.requests.filterName}
@@ -190,15 +191,7 @@ export function SavedFilters({ id }: { id: string }): ReactNode {
 							onChange={setName}
 							autoFocus
 						/>
-						<div className="actions end">
-							<Button look="quiet" onPress={() => setNaming(false)}>
-								{T.dismiss}
-							</Button>
-							<Button look="main" disabled={name.trim() === ""}>
-								{T.requests.save}
-							</Button>
-						</div>
-					</form>
+					</DialogForm>
 				</Dialog>
 			) : null}
 		</div>

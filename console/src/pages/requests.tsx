@@ -10,8 +10,8 @@ import { filterOf, paramsOf } from "../job-filter.ts";
 import type { JobFilter } from "../job-filter.ts";
 import { useLoad } from "../load.ts";
 import { recall } from "../memory.ts";
-import { Button } from "../parts/button.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
+import { Pages } from "../parts/table.tsx";
 import { At } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
 import type { JobList, JobSummary } from "../shapes.ts";
@@ -92,7 +92,12 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 								</>
 							)}
 						</p>
-						<Pages id={id} query={query} page={data} />
+						<Pages
+							cursor={cursor}
+							next={data.next}
+							show={(at) => go(addressOf(id, query, { cursor: at }))}
+							older={data.searchedTo === undefined ? T.requests.older : T.requests.searchOlder}
+						/>
 					</div>
 				</>
 			)}
@@ -160,31 +165,6 @@ function useMatching(id: string, filter: JobFilter): JobList["matching"] {
 function chosenColumns(): readonly ColumnName[] {
 	const kept = recall("columns");
 	return Array.isArray(kept) ? COLUMNS.filter((name) => kept.includes(name)) : USUAL_COLUMNS;
-}
-
-function Pages({
-	id,
-	query,
-	page: { next, searchedTo },
-}: {
-	id: string;
-	query: URLSearchParams;
-	page: LoadedPage;
-}): ReactNode {
-	return (
-		<div className="actions end">
-			{query.has("cursor") ? (
-				<Button icon="left" onPress={() => go(addressOf(id, query, { cursor: undefined }))}>
-					{T.requests.newest}
-				</Button>
-			) : null}
-			{next === null ? null : (
-				<Button icon="right" onPress={() => go(addressOf(id, query, { cursor: next }))}>
-					{searchedTo === undefined ? T.requests.older : T.requests.searchOlder}
-				</Button>
-			)}
-		</div>
-	);
 }
 
 function NoJobs({ id, filtered }: { id: string; filtered: boolean }): ReactNode {

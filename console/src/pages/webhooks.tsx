@@ -4,9 +4,9 @@ import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { ask, search } from "../api.ts";
 import { useFeed } from "../feed.ts";
 import { useLoad } from "../load.ts";
-import { Button } from "../parts/button.tsx";
 import { Select } from "../parts/field.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
+import { Pages } from "../parts/table.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { useSession } from "../session.tsx";
 import type { Delivery, DeliveryState, Page } from "../shapes.ts";
@@ -87,18 +87,7 @@ export default function WebhooksPage(): ReactNode {
 					<DeliveryTable deliveries={data.deliveries} reload={reload} />
 				</section>
 			)}
-			<div className="actions end">
-				{cursor === undefined ? null : (
-					<Button icon="left" onPress={() => set({})}>
-						{T.requests.newest}
-					</Button>
-				)}
-				{data?.next ? (
-					<Button icon="right" onPress={() => set({ cursor: data.next! })}>
-						{T.requests.older}
-					</Button>
-				) : null}
-			</div>
+			<Pages cursor={cursor} next={data?.next} show={(at) => set({ cursor: at })} />
 		</>
 	);
 }

@@ -1,35 +1,26 @@
-/** Workers of one endpoint or of all: state, age, present jobs, logs, stop. */
+/** Workers of one endpoint or of all, those that have ended, and the log of one. */
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { ask, ofEndpoint } from "../api.ts";
 import { useNow } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
-import { short, withProgress } from "../format.ts";
 import { useLoad } from "../load.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Confirm } from "../parts/dialog.tsx";
+import { IconButton } from "../parts/button.tsx";
 import { WaitReason } from "../parts/crash.tsx";
 import { LogView } from "../parts/log-view.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
-import { Status } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
-import { Ago, Since } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
 import { EndedWorkers } from "./ended-workers.tsx";
-import { PlaceCell, UsageCell } from "./worker-usage.tsx";
 import type { EndedRow } from "./ended-workers.tsx";
+import { WorkerTable } from "./worker-table.tsx";
+import type { Row } from "./worker-table.tsx";
 
 /** Between two loads while something is in progress, and of what workers use, ms. */
 const PROGRESS_MS = 2000;
 const USAGE_MS = 5000;
-
-interface Row extends Worker {
-	endpoint: string;
-}
 
 interface Found {
 	workers: readonly Row[];
@@ -64,7 +55,7 @@ export function WorkersPage({
 			) : data.length === 0 ? (
 				<NoWorkers id={id} launched={launched} />
 			) : (
-				<List rows={data} reload={reload} />
+				<WorkerTable rows={data} reload={reload} />
 			)}
 			{ended ? <EndedWorkers rows={ended} /> : null}
 			{worker !== undefined && admin ? (
@@ -131,7 +122,7 @@ export function AllWorkersPage(): ReactNode {
 			) : data.length === 0 ? (
 				<Empty title={T.workers.none}>{T.workers.noneAnywhere}</Empty>
 			) : (
-				<List rows={data} reload={reload} everywhere />
+				<WorkerTable rows={data} reload={reload} everywhere />
 			)}
 			{ended ? <EndedWorkers rows={ended} everywhere /> : null}
 		</>
@@ -170,144 +161,6 @@ function useWorkers(
 			? [counts.workers, counts.queue.inProgress, counts.queue.completed]
 			: counts;
 	return useLoad(ids.join(" "), load, { change: `${JSON.stringify(change)} ${beat}` });
-}
-
-function List({
-	rows,
-	reload,
-	everywhere = false,
-}: {
-	rows: readonly Row[];
-	reload: () => void;
-	everywhere?: boolean;
-}): ReactNode {
-	const [stopping, setStopping] = useState<Row | undefined>(undefined);
-	const admin = useMay("admin");
-	const columns: Column<Row>[] = [
-		{
-			name: T.workers.worker,
-			main: true,
-			cell: ({ id, endpoint, launcher }) =>
-				admin && launcher !== "external" ? (
-					<a className="mono" href={to(["endpoints", endpoint, "workers", id])}>
-						{id}
-					</a>
-				) : (
-					<span className="mono">{id}</span>
-				),
-		},
-		...(everywhere
-			? [
-					{
-						name: T.webhooks.endpoint,
-						cell: ({ endpoint }: Row) => (
-							<a className="quiet" href={to(["endpoints", endpoint, "workers"])}>
-								{endpoint}
-							</a>
-						),
-					},
-				]
-			: []),
-		{ name: T.workers.state, cell: StateCell },
-		{ name: T.workers.uptime, end: true, cell: ({ createdAt }) => <Since at={createdAt} /> },
-		{
-			name: T.workers.jobs,
-			cell: ({ jobs, endpoint }) =>
-				jobs.length === 0 ? (
-					<span className="muted">–</span>
-				) : (
-					<span className="links">
-						{jobs.map((job) => (
-							<a
-								key={job}
-								className="mono"
-								href={to(["endpoints", endpoint, "requests", job])}
-								title={job}
-							>
-								{short(job)}
-							</a>
-						))}
-					</span>
-				),
-		},
-		{ name: T.workers.usage, cell: UsageCell },
-		{ name: T.workers.launcher, cell: PlaceCell },
-		{
-			name: T.workers.sdk,
-			cell: ({ version, warning }) =>
-				version === undefined ? (
-					<span className="muted">–</span>
-				) : (
-					<>
-						{version}
-						{warning === undefined ? null : (
-							<span className="warning" title={warning}>
-								{" "}
-								{T.workers.warning}
-							</span>
-						)}
-					</>
-				),
-		},
-		{ name: T.workers.seen, cell: ({ seenAt }) => <Ago at={seenAt} /> },
-		...(admin
-			? [
-					{
-						name: T.workers.stop,
-						silent: true,
-						end: true,
-						cell: (row: Row) =>
-							row.launcher === "external" || row.state === "stopping" ? null : (
-								<Button look="quiet" icon="stop" onPress={() => setStopping(row)}>
-									{T.workers.stop}
-								</Button>
-							),
-					},
-				]
-			: []),
-	];
-	return (
-		<section className="card flush">
-			<Table
-				label={T.pages.workers}
-				columns={columns}
-				rows={rows}
-				id={({ endpoint, id }) => `${endpoint}/${id}`}
-			/>
-			{stopping ? (
-				<Confirm
-					title={T.workers.stopTitle}
-					act={T.workers.stop}
-					danger
-					doing={async () => {
-						await ask(
-							ofEndpoint(stopping.endpoint, `/workers/${encodeURIComponent(stopping.id)}/stop`),
-							{ method: "POST" },
-						);
-						reload();
-					}}
-					done={T.workers.stopped}
-					close={() => setStopping(undefined)}
-				>
-					<p>
-						{stopping.jobs.length > 0
-							? T.workers.stopBusy(stopping.id)
-							: T.workers.stopIdle(stopping.id)}
-					</p>
-				</Confirm>
-			) : null}
-		</section>
-	);
-}
-
-/** The state, and what the worker's platform says about it. */
-function StateCell({ state, reason }: Worker): ReactNode {
-	return (
-		<>
-			<Status state={state} />
-			{reason === undefined ? null : <span className="muted"> {withProgress(reason)}</span>}
-		</>
-	);
 }
 
 function NoWorkers({ id, launched }: { id: string; launched: boolean }): ReactNode {

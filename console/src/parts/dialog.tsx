@@ -3,7 +3,7 @@
  * back.
  */
 import { useState } from "react";
-import type { ReactNode } from "react";
+import type { ReactNode, RefObject } from "react";
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { useAct } from "../act.ts";
 import { T } from "../text.ts";
@@ -42,10 +42,54 @@ export function Dialog({
 	);
 }
 
+/** What is filled in before something is done, with the buttons that do it or not. */
+export function DialogForm({
+	children,
+	act,
+	danger = false,
+	busy = false,
+	disabled = false,
+	submit,
+	close,
+	form,
+}: {
+	children: ReactNode;
+	/** What the button says: the deed itself. */
+	act: string;
+	danger?: boolean;
+	busy?: boolean;
+	disabled?: boolean;
+	submit: () => void;
+	close: () => void;
+	form?: RefObject<HTMLFormElement | null>;
+}): ReactNode {
+	return (
+		<form
+			ref={form}
+			className="stack"
+			onSubmit={(event) => {
+				event.preventDefault();
+				// A form around it in the page is not submitted by this one.
+				event.stopPropagation();
+				submit();
+			}}
+		>
+			{children}
+			<div className="actions end">
+				<Button look="quiet" onPress={close}>
+					{T.dismiss}
+				</Button>
+				<Button look={danger ? "danger" : "main"} busy={busy} disabled={disabled}>
+					{act}
+				</Button>
+			</div>
+		</form>
+	);
+}
+
 interface ConfirmProps {
 	title: string;
 	children: ReactNode;
-	/** What the button says: the deed itself. */
 	act: string;
 	danger?: boolean;
 	/** Text that must be typed first. */
@@ -70,37 +114,24 @@ export function Confirm({
 }: ConfirmProps): ReactNode {
 	const [text, setText] = useState("");
 	const { busy, run } = useAct();
-	const onSubmit = async (): Promise<void> => {
+	const submit = async (): Promise<void> => {
 		if (await run(doing, done)) close();
 	};
 	return (
 		<Dialog title={title} close={close} wide={wide}>
-			<form
-				className="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
-					// A form around it in the page is not submitted by this one.
-					event.stopPropagation();
-					void onSubmit();
-				}}
+			<DialogForm
+				act={act}
+				danger={danger}
+				busy={busy}
+				disabled={typed !== undefined && text !== typed}
+				submit={() => void submit()}
+				close={close}
 			>
 				{children}
 				{typed === undefined ? null : (
 					<TextField label={T.typeToConfirm(typed)} value={text} onChange={setText} mono />
 				)}
-				<div className="actions end">
-					<Button look="quiet" onPress={close}>
-						{T.dismiss}
-					</Button>
-					<Button
-						look={danger ? "danger" : "main"}
-						busy={busy}
-						disabled={typed !== undefined && text !== typed}
-					>
-						{act}
-					</Button>
-				</div>
-			</form>
+			</DialogForm>
 		</Dialog>
 	);
 }

@@ -5,11 +5,12 @@ import { bytes } from "../format.ts";
 import type { Media } from "../media.ts";
 import { T } from "../text.ts";
 
-export function MediaView({
-	items,
-}: {
-	items: readonly { path: string; media: Media }[];
-}): ReactNode {
+interface Item {
+	path: string;
+	media: Media;
+}
+
+export function MediaView({ items }: { items: readonly Item[] }): ReactNode {
 	return (
 		<ul className="media">
 			{items.map(({ path, media }) => (
@@ -27,47 +28,65 @@ export function MediaView({
 	);
 }
 
-function Picture({ path, media: { url, type, size } }: { path: string; media: Media }): ReactNode {
-	const [pixels, setPixels] = useState("");
+/** `facts` beside its type and size. */
+function Shown({
+	path,
+	media: { type, size },
+	facts = "",
+	children,
+}: Item & { facts?: string; children: ReactNode }): ReactNode {
 	return (
 		<figure>
+			{children}
+			<figcaption>
+				<code>{path || "output"}</code>{" "}
+				{[facts, type.slice(type.indexOf("/") + 1), bytes(size)].filter(Boolean).join(", ")}
+			</figcaption>
+		</figure>
+	);
+}
+
+function Picture(item: Item): ReactNode {
+	const [pixels, setPixels] = useState("");
+	return (
+		<Shown {...item} facts={pixels}>
 			<img
-				src={url}
-				alt={T.media.picture(path)}
+				src={item.media.url}
+				alt={T.media.picture(item.path)}
 				loading="lazy"
 				decoding="async"
 				onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
 					setPixels(`${naturalWidth} × ${naturalHeight}`)
 				}
 			/>
-			<figcaption>
-				<code>{path || "output"}</code>{" "}
-				{[pixels, type.slice(6), bytes(size)].filter(Boolean).join(", ")}
-			</figcaption>
-		</figure>
+		</Shown>
 	);
 }
 
-function Sound({ path, media: { url, type, size } }: { path: string; media: Media }): ReactNode {
+function Sound(item: Item): ReactNode {
 	return (
-		<figure>
+		<Shown {...item}>
 			{/* oxlint-disable-next-line jsx-a11y/media-has-caption -- a job's output has no captions */}
-			<audio controls preload="metadata" src={url} aria-label={T.media.sound(path)} />
-			<figcaption>
-				<code>{path || "output"}</code> {type.slice(6)}, {bytes(size)}
-			</figcaption>
-		</figure>
+			<audio
+				controls
+				preload="metadata"
+				src={item.media.url}
+				aria-label={T.media.sound(item.path)}
+			/>
+		</Shown>
 	);
 }
 
-function Video({ path, media: { url, type, size } }: { path: string; media: Media }): ReactNode {
+function Video(item: Item): ReactNode {
 	return (
-		<figure>
+		<Shown {...item}>
 			{/* oxlint-disable-next-line jsx-a11y/media-has-caption -- a job's output has no captions */}
-			<video controls preload="metadata" src={url} aria-label={T.media.video(path)} />
-			<figcaption>
-				<code>{path || "output"}</code> {type.slice(6)}, {bytes(size)}
-			</figcaption>
-		</figure>
+			<video
+				controls
+				preload="metadata"
+				src={item.media.url}
+				aria-label={T.media.video(item.path)}
+			/>
+		</Shown>
 	);
 }

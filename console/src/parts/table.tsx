@@ -4,6 +4,8 @@
  */
 import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { go } from "../router.ts";
+import { T } from "../text.ts";
+import { Button } from "./button.tsx";
 
 export interface Column<Row> {
 	name: string;
@@ -71,6 +73,35 @@ export function Table<Row>({
 				))}
 			</tbody>
 		</table>
+	);
+}
+
+/** The way to older rows, and back to the newest. */
+export function Pages({
+	cursor,
+	next,
+	show,
+	older = T.requests.older,
+}: {
+	/** Of the page that is shown. */
+	cursor: string | undefined;
+	next: string | null | undefined;
+	show: (cursor: string | undefined) => void;
+	older?: string;
+}): ReactNode {
+	return (
+		<div className="actions end">
+			{cursor === undefined ? null : (
+				<Button icon="left" onPress={() => show(undefined)}>
+					{T.requests.newest}
+				</Button>
+			)}
+			{next ? (
+				<Button icon="right" onPress={() => show(next)}>
+					{older}
+				</Button>
+			) : null}
+		</div>
 	);
 }
 

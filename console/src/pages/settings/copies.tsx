@@ -1,17 +1,16 @@
 /** The settings for another endpoint, or for `sluice.yaml`. */
 import { useState } from "react";
 import type { ReactNode } from "react";
-import { Failure, ask } from "../../api.ts";
 import { endpointYaml, settingsToCopy } from "../../endpoint-yaml.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/copy.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { Dialog, DialogForm } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Refusal } from "../../parts/notice.tsx";
-import { go, to } from "../../router.ts";
 import type { Setting } from "../../setting-kinds.ts";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
+import { useCreate } from "../new-endpoint.tsx";
 
 interface Source {
 	endpoint: Endpoint;
@@ -52,36 +51,16 @@ export function Copies({ admin, ...source }: Source & { admin: boolean }): React
 function Duplicate({ endpoint, settings, close }: Source & { close: () => void }): ReactNode {
 	const [id, setId] = useState(`${endpoint.id.slice(0, 59)}-copy`);
 	const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-	const [failure, setFailure] = useState<Failure | undefined>(undefined);
-	const [busy, setBusy] = useState(false);
-	const make = async (): Promise<void> => {
-		setBusy(true);
-		setFailure(undefined);
-		try {
-			const { name: _, ...copied } = settingsToCopy(endpoint, settings);
-			const env = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
-			const made = await ask<Endpoint>("v1/endpoints", {
-				method: "POST",
-				body: { ...copied, env, ...(id === "" ? {} : { id }) },
-			});
-			close();
-			go(to(["endpoints", made.id, "settings"]));
-		} catch (error) {
-			if (!(error instanceof Failure)) throw error;
-			setFailure(error);
-			setBusy(false);
-		}
+	const { failure, busy, create } = useCreate(close);
+	const submit = (): void => {
+		const { name: _, ...copied } = settingsToCopy(endpoint, settings);
+		const env = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+		void create({ ...copied, env, ...(id === "" ? {} : { id }) }, "settings");
 	};
 	const unshown = failure?.beyond(["id"]);
 	return (
 		<Dialog title={T.settings.copies.duplicateTitle(endpoint.name)} close={close}>
-			<form
-				className="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
-					void make();
-				}}
-			>
+			<DialogForm act={T.settings.copies.create} busy={busy} submit={submit} close={close}>
 				<TextField
 					label={T.newEndpoint.id}
 					value={id}
@@ -104,15 +83,7 @@ function Duplicate({ endpoint, settings, close }: Source & { close: () => void }
 					/>
 				))}
 				{unshown ? <Refusal failure={unshown} /> : null}
-				<div className="actions end">
-					<Button look="quiet" onPress={close}>
-						{T.dismiss}
-					</Button>
-					<Button look="main" busy={busy}>
-						{T.settings.copies.create}
-					</Button>
-				</div>
-			</form>
+			</DialogForm>
 		</Dialog>
 	);
 }

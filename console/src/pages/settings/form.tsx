@@ -4,7 +4,6 @@ import type { ReactNode } from "react";
 import { Failure, ask, ofEndpoint } from "../../api.ts";
 import { useFocusFault } from "../../focus-fault.ts";
 import { Button } from "../../parts/button.tsx";
-import { Select } from "../../parts/field.tsx";
 import { Refusal } from "../../parts/notice.tsx";
 import { toast } from "../../parts/toast.tsx";
 import {
@@ -146,16 +145,10 @@ export function SettingsForm({
 			<fieldset className="card" disabled={!admin}>
 				<legend>{T.settings.groups.launcher}</legend>
 				<div className="stack">
-					<Select
-						label={T.newEndpoint.launcher}
-						api="launcher.type"
-						value={type}
-						onChange={setType}
-						choices={launchers.map((each) => ({ id: each.type, name: each.title }))}
-						hint={choice.description}
-					/>
 					<LauncherFields
-						key={type}
+						launchers={launchers}
+						chosen={choice}
+						choose={setType}
 						fields={ofLauncher}
 						typed={typed}
 						faultOf={faultOf}

@@ -1,17 +1,24 @@
-/** The fields of a launcher: the usual ones, and all others below. */
+/** Which launcher, and its fields: the usual ones, and all others below. */
 import type { ReactNode } from "react";
 import { Fold } from "../../parts/fold.tsx";
+import { Select } from "../../parts/field.tsx";
 import { nameOf } from "../../settings-form.ts";
-import type { FormField, Typed } from "../../settings-form.ts";
+import type { FormField, LauncherChoice, Typed } from "../../settings-form.ts";
 import { T } from "../../text.ts";
 import { SettingField } from "./setting-field.tsx";
 
 export function LauncherFields({
+	launchers,
+	chosen,
+	choose,
 	fields,
 	typed,
 	faultOf,
 	onChange,
 }: {
+	launchers: readonly LauncherChoice[];
+	chosen: LauncherChoice;
+	choose: (type: string) => void;
 	fields: readonly FormField[];
 	typed: Typed;
 	faultOf: (name: string) => string | undefined;
@@ -35,9 +42,17 @@ export function LauncherFields({
 	const wrong = others.some((field) => faultOf(nameOf(field)) !== undefined);
 	return (
 		<>
+			<Select
+				label={T.newEndpoint.launcher}
+				api="launcher.type"
+				value={chosen.type}
+				onChange={choose}
+				choices={launchers.map((each) => ({ id: each.type, name: each.title }))}
+				hint={chosen.description}
+			/>
 			{usual.length === 0 ? null : <div className="form-grid">{usual.map(line)}</div>}
 			{others.length === 0 ? null : (
-				<Fold title={T.settings.moreOf(set.length)} open={wrong}>
+				<Fold key={chosen.type} title={T.settings.moreOf(set.length)} open={wrong}>
 					<div className="form-grid">{others.map(line)}</div>
 				</Fold>
 			)}
