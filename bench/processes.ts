@@ -101,16 +101,21 @@ export async function startService(
 	return { url: await started(child, /http:\/\/\S+/), child };
 }
 
+/** Variables that attach a worker to `noop`. */
+export async function workerEnv(url: string): Promise<Record<string, string>> {
+	const answer = await fetch(`${url}/v1/endpoints/noop/worker-env?url=${encodeURIComponent(url)}`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${KEY}` },
+	});
+	return ((await answer.json()) as { env: Record<string, string> }).env;
+}
+
 /**
  * A worker attached to `noop`, in its own process; `file` is the one that does nothing. Resolves
  * when a first job has come back.
  */
 export async function startWorker(url: string, file = "noop-worker.ts"): Promise<ChildProcess> {
-	const answer = await fetch(`${url}/v1/endpoints/noop/worker-env?url=${encodeURIComponent(url)}`, {
-		method: "POST",
-		headers: { authorization: `Bearer ${KEY}` },
-	});
-	const { env } = (await answer.json()) as { env: Record<string, string> };
+	const env = await workerEnv(url);
 	const child = spawn(process.execPath, [join(HERE, file)], {
 		stdio: ["ignore", "ignore", "inherit"],
 		env: { ...process.env, ...env },

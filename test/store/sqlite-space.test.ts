@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
+import { verify } from "../../src/store/sqlite/verify.ts";
 import { migrateStore } from "../../src/stores.ts";
 import { until } from "../support/until.ts";
 import { siteOf, T0 } from "./site.ts";
@@ -42,7 +43,7 @@ function canShrink(path: string): boolean {
 	return auto_vacuum === 2;
 }
 
-it("D41: after a purge the file shrinks while the store is idle, and the store goes on", async () => {
+it("D40: after a purge the file shrinks while the store is idle, and the store goes on", async () => {
 	const path = newPath();
 	const store = await openSqlite({ path });
 	onTestFinished(() => store.close());
@@ -57,7 +58,25 @@ it("D41: after a purge the file shrinks while the store is idle, and the store g
 	expect(await site.takeIds()).toEqual([id]);
 });
 
-it("D41: a small file of an earlier version can shrink after a start, a large one after --compact", async () => {
+it("D40: after a purge the file shrinks while jobs arrive without a pause", async () => {
+	const path = newPath();
+	const store = await openSqlite({ path });
+	const site = await fill(store, 40);
+	await site.purge();
+	for (let step = 0; step < 10; step += 1) await store.jobs.settle({ now: T0, limit: 1000 });
+	const full = statSync(path).size;
+	let shrunk = false;
+	const arriving = (async () => {
+		while (!shrunk) await site.add();
+	})();
+	await until("a shorter file", () => statSync(path).size < full - 4 * MB);
+	shrunk = true;
+	await arriving;
+	await store.close();
+	expect((await verify(path, { migrate: false })).problems).toEqual([]);
+});
+
+it("D40: a small file of an earlier version can shrink after a start, a large one after --compact", async () => {
 	const path = newPath();
 	const small = await openSqlite({ path });
 	const site = siteOf(small);

@@ -1,23 +1,38 @@
 /**
- * Returns free pages to the file system in small steps while the database thread is idle, so that
- * the file shrinks after a purge (D41).
+ * Returns free pages to the file system in small steps between the batches of the database thread,
+ * so that the file shrinks after a purge (D40, decision 0048).
  */
+import type { Clock } from "../../clock.ts";
 import { INCREMENTAL } from "./database.ts";
 import { throwIfFlushFailed } from "./disk-errors.ts";
-import type { Database } from "./database.ts";
+import type { Database, Statement } from "./database.ts";
 
-/** Pages of one step: some ms. */
-const STEP_PAGES = 32;
+/** Most pages of one step. */
+const STEP_PAGES = 64;
 
-/** Free pages that are kept for the next jobs: 16 MiB. */
+/** A step is to take this long, ms: with a long list of free pages each takes longer. */
+const STEP_MS = 4;
+
+/** Pause between two steps while no batch arrives, and the time after the last one, ms. */
+const PAUSE_MS = 10;
+export const IDLE_MS = 50;
+
+/** While batches arrive: pauses are so many times as long as the step before. */
+const BUSY_PAUSE = 19;
+
+/** Free pages that are kept for the next jobs: 16 MiB. While batches arrive also a quarter of all. */
 const KEPT_PAGES = 4096;
+const KEPT_BUSY = 1 / 4;
 
 /** A larger file of an earlier version is converted by `sluice migrate --compact` only, bytes. */
 const CONVERTED_BYTES = 64 * 2 ** 20;
 
 export interface Vacuum {
-	/** Returns some free pages; false when none are left to return. Throws `FlushFailed`. */
-	step(): boolean;
+	/**
+	 * Returns some free pages; `busy`: a batch has arrived since the last step. Its answer is the pause
+	 * before the next step, ms; undefined when none is needed until the next batch. Throws `FlushFailed`.
+	 */
+	step(busy: boolean): number | undefined;
 }
 
 function number(db: Database, pragma: string): number {
@@ -39,29 +54,47 @@ export function convert(db: Database): void {
 }
 
 /** `keptPages` is smaller in tests. */
-export function openVacuum(db: Database, { keptPages = KEPT_PAGES } = {}): Vacuum {
+export function openVacuum(
+	db: Database,
+	{ clock, keptPages = KEPT_PAGES }: { clock: Pick<Clock, "now">; keptPages?: number },
+): Vacuum {
 	const free = db.prepare("PRAGMA freelist_count");
+	const all = db.prepare("PRAGMA page_count");
+	const count = (statement: Statement): number => Number(statement.get()?.[0]);
 	const shrinkable = number(db, "auto_vacuum") === INCREMENTAL;
+	let pages = STEP_PAGES;
 	let returned = false;
 
+	/** Returns the time that it took, ms. */
+	function shrink(most: number): number {
+		const began = clock.now();
+		db.exec(`PRAGMA incremental_vacuum(${Math.min(most, pages)})`);
+		returned = true;
+		const took = clock.now() - began;
+		if (took > STEP_MS) pages = Math.max(1, Math.floor(pages / 2));
+		else if (took < STEP_MS) pages = Math.min(STEP_PAGES, pages * 2);
+		return took;
+	}
+
 	return {
-		step() {
-			if (!shrinkable) return false;
-			const left = Number(free.get()?.[0]) - keptPages;
+		step(busy) {
+			if (!shrinkable) return undefined;
+			const kept = busy ? Math.max(keptPages, count(all) * KEPT_BUSY) : keptPages;
 			try {
+				const left = Math.ceil(count(free) - kept);
 				if (left > 0) {
-					db.exec(`PRAGMA incremental_vacuum(${Math.min(left, STEP_PAGES)})`);
-					returned = true;
-					return true;
+					const took = shrink(left);
+					return busy ? Math.max(IDLE_MS, took * BUSY_PAUSE) : PAUSE_MS;
 				}
+				if (busy) return IDLE_MS;
 				// Only a checkpoint shortens the file.
 				if (returned) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
 				returned = false;
 			} catch (error) {
 				throwIfFlushFailed(error, db.path);
-				// A full disk: the next idle time tries again.
+				// A full disk: after the next batch it is tried again.
 			}
-			return false;
+			return undefined;
 		},
 	};
 }

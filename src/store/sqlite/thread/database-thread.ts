@@ -11,11 +11,7 @@ import { prepareSchema } from "../schema.ts";
 import { convertBlocks } from "../payload-files/convert-blocks.ts";
 import { systemClock } from "../../../clock.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
-import { convert, openVacuum } from "../vacuum.ts";
-
-/** Without a batch for this time the thread is idle, ms; and the pause between two steps then. */
-const IDLE_MS = 50;
-const PAUSE_MS = 10;
+import { convert, IDLE_MS, openVacuum } from "../vacuum.ts";
 
 const { backups, ...options } = workerData as ThreadData;
 
@@ -36,25 +32,24 @@ try {
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = openUnitOfWork(db);
 	const answer = openBatches(parts);
-	const vacuum = openVacuum(db);
+	const vacuum = openVacuum(db, { clock: systemClock });
 	const copier = openCopier(db, backups);
 	let closing = false;
-	let resting = false;
+	let shrinking = false;
 	let worked = false;
 
-	/** Returns free pages until there are none or the store is closed. */
-	async function vacuumWhileIdle(): Promise<void> {
+	/** Returns free pages between batches until there are none or the store is closed. */
+	async function shrink(): Promise<void> {
 		worked = true;
-		if (resting) return;
-		resting = true;
-		for (let left = true; left; ) {
-			const pause = worked ? IDLE_MS : PAUSE_MS;
+		if (shrinking) return;
+		shrinking = true;
+		for (let pause: number | undefined = IDLE_MS; pause !== undefined; ) {
 			worked = false;
 			await systemClock.sleep(pause);
 			if (closing) return;
-			left = worked || vacuum.step();
+			pause = vacuum.step(worked);
 		}
-		resting = false;
+		shrinking = false;
 	}
 
 	/** The batch that has arrived meanwhile, if any. */
@@ -70,7 +65,7 @@ try {
 		else {
 			parentPort?.postMessage(answer(batch, next));
 			parts.payloads.forgetFresh();
-			void vacuumWhileIdle();
+			void shrink();
 		}
 		if (closing) void close();
 	});
