@@ -1,15 +1,16 @@
 /**
- * What many endpoints at rest cost the service: each with one launched worker that polls and pings.
- * The workers are small processes that only leave their environment behind; this one calls for all
- * of them. `node bench/many-endpoints.ts [endpoints] [seconds]`, after `npm run build`; two
- * minutes. Linux only.
+ * What many idle endpoints cost the service: each with one launched worker that polls and pings; how
+ * long the console's first reads take, and a start after `kill -9`. The workers are small processes
+ * that only leave their environment behind; this one calls for all of them. `node
+ * bench/many-endpoints.ts [endpoints] [seconds]`, after `npm run build`; two minutes with 200, four
+ * with 1,000. Linux only.
  */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { Agent, get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startIdleWorker } from "./idle-worker.ts";
 import { machine } from "./machine.ts";
-import { residentMb } from "./memory-of.ts";
+import { processorShare, residentMb } from "./memory-of.ts";
 import { KEY, end, startService } from "./processes.ts";
 
 const endpoints = Number(process.argv[2] ?? 200);
@@ -19,58 +20,30 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const notes = join(folder, "workers");
 mkdirSync(notes);
 
-/** Clock ticks of a second in `/proc`. */
-const TICKS = 100;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Processor time of a process so far, s. */
-function cpuSeconds(pid: number): number {
-	const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-	return (Number(fields[11]) + Number(fields[12])) / TICKS;
-}
-
-/** Makes a call; resolves at the end of the answer, also of a refused connection. */
-function call(url: string, authorization: string, agent: Agent): Promise<void> {
-	return new Promise((resolve) => {
-		get(url, { agent, headers: { authorization } }, (res) => res.resume().on("close", resolve)).on(
-			"error",
-			() => resolve(),
-		);
-	});
-}
-
+const headers = { authorization: `Bearer ${KEY}` };
 let over = false;
 
-/**
- * The calls of one worker at rest: a take and a stop poll held open, a ping every interval, each
- * over connections that it keeps, as the SDK does.
- */
-function work(env: Record<string, string>): void {
-	const {
-		RUNPOD_POD_ID: id = "",
-		RUNPOD_AI_API_KEY: key = "",
-		RUNPOD_WEBHOOK_GET_JOB: take = "",
-		RUNPOD_WEBHOOK_PING: ping = "",
-	} = env;
-	const again = async (url: string, pauseMs: number): Promise<void> => {
-		const agent = new Agent({ keepAlive: true });
-		// Spread over the pause, as workers started at different times are.
-		if (pauseMs > 0) await sleep(Math.random() * pauseMs);
-		while (!over) {
-			await call(url, key, agent);
-			if (pauseMs > 0) await sleep(pauseMs);
-		}
-		agent.destroy();
-	};
-	void again(`${take.replace("$ID", id)}&job_in_progress=0`, 0);
-	void again(take.replace("$ID", id).replace("/job-take/", "/job-stop/"), 0);
-	void again(
-		`${ping.replace("$RUNPOD_POD_ID", id)}&runpod_version=1.12.0`,
-		Number(env["RUNPOD_PING_INTERVAL"]),
-	);
+/** Time of one read, ms: several in turn would be paced (D41). */
+async function readMs(path: string): Promise<number> {
+	const asked = performance.now();
+	const answer = await fetch(`${service.url}${path}`, { headers });
+	await answer.arrayBuffer();
+	return Number((performance.now() - asked).toPrecision(3));
 }
 
-const service = await startService(folder);
+/** Time until the first event of the console's feed, ms. */
+async function feedMs(): Promise<number> {
+	const asked = performance.now();
+	const answer = await fetch(`${service.url}/v1/feed`, { headers });
+	const reader = answer.body!.getReader();
+	for (let text = ""; !text.includes("\n\n"); )
+		text += new TextDecoder().decode((await reader.read()).value);
+	await reader.cancel();
+	return Number((performance.now() - asked).toPrecision(3));
+}
+
+let service = await startService(folder);
 try {
 	const command = [
 		"sh",
@@ -98,31 +71,37 @@ try {
 			if (working.has(id) || id.endsWith(".part")) continue;
 			working.add(id);
 			const lines = readFileSync(join(notes, id), "utf8").split("\n");
-			work(
-				Object.fromEntries(
-					lines.map((line) => [
-						line.slice(0, line.indexOf("=")),
-						line.slice(line.indexOf("=") + 1),
-					]),
-				),
-			);
+			const entries = lines.map((line) => [
+				line.slice(0, line.indexOf("=")),
+				line.slice(line.indexOf("=") + 1),
+			]);
+			startIdleWorker(Object.fromEntries(entries), () => over);
 		}
 		await sleep(50);
 	}
 	// What the starts cost is over then, and what runs at rest has been compiled.
 	await sleep(60_000);
 	const pid = service.child.pid!;
-	const [before, began] = [cpuSeconds(pid), performance.now()];
-	await sleep(seconds * 1000);
-	const share = (cpuSeconds(pid) - before) / ((performance.now() - began) / 1000);
+	const cpuPercent = await processorShare(pid, seconds);
+	const idleMb = residentMb(pid);
+	const firstPage = { endpointsMs: await readMs("/v1/endpoints"), feedMs: await feedMs() };
+	// The workers go on, and are adopted.
+	await end(service.child, "SIGKILL");
+	const killed = performance.now();
+	service = await startService(folder, { port: Number(new URL(service.url).port) });
+	const listeningMs = Math.round(performance.now() - killed);
+	await readMs("/v2/e0/health");
+	const firstAnswerMs = Math.round(performance.now() - killed);
 	const result = {
 		bench: "many-endpoints",
 		...machine(),
 		endpoints,
 		workers: working.size,
 		seconds,
-		cpuPercent: Math.round(share * 10_000) / 100,
-		residentMb: residentMb(pid),
+		cpuPercent,
+		residentMb: idleMb,
+		firstPage,
+		restart: { listeningMs, firstAnswerMs },
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {

@@ -1,4 +1,4 @@
-/** Resident memory of a process on Linux, MB. */
+/** Memory and processor time of a process on Linux. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 function field(pid: number, name: "VmRSS" | "VmHWM"): number {
@@ -8,7 +8,7 @@ function field(pid: number, name: "VmRSS" | "VmHWM"): number {
 	return Math.round(Number(found?.[1]) / 102.4) / 10;
 }
 
-/** Now. */
+/** Resident memory now, MB. */
 export function residentMb(pid: number): number {
 	return field(pid, "VmRSS");
 }
@@ -21,4 +21,21 @@ export function peakMb(pid: number): number {
 /** Begins a new peak. */
 export function forgetPeak(pid: number): void {
 	writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** Clock ticks of a second in `/proc`. */
+const TICKS = 100;
+
+/** Processor time so far, s. */
+export function processorSeconds(pid: number): number {
+	const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+	return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+/** Processor time in the next seconds, % of a core. */
+export async function processorShare(pid: number, seconds: number): Promise<number> {
+	const [before, began] = [processorSeconds(pid), performance.now()];
+	await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+	const share = (processorSeconds(pid) - before) / ((performance.now() - began) / 1000);
+	return Math.round(share * 10_000) / 100;
 }

@@ -34,7 +34,7 @@ const digits = (value: number): number => Number(value.toPrecision(3));
 interface Place {
 	address: string | undefined;
 	bytes(): Promise<number>;
-	/** Bytes of dead and of all rows; absent where the file itself tells. */
+	/** Printed with the result. */
 	facts: Record<string, unknown>;
 	stop(): Promise<void>;
 }
@@ -58,7 +58,9 @@ async function postgres(): Promise<Place> {
 	return {
 		address: url,
 		async bytes() {
-			const { rows } = await admin.query("SELECT pg_database_size(current_database())::float8 AS n");
+			const { rows } = await admin.query(
+				"SELECT pg_database_size(current_database())::float8 AS n",
+			);
 			return (rows[0] as { n: number }).n;
 		},
 		facts: database.facts,

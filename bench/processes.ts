@@ -68,16 +68,26 @@ export async function startJobRelay(
 
 /**
  * The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers
- * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default.
+ * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default,
+ * `endpoint` has further settings of it.
  */
 export async function startService(
 	folder: string,
-	{ probe = false, store = `sqlite:${join(folder, "sluice.db")}` } = {},
+	{
+		probe = false,
+		store = `sqlite:${join(folder, "sluice.db")}`,
+		port = 0,
+		budgets = {} as Record<string, number>,
+		endpoint = {} as Record<string, unknown>,
+	} = {},
 ): Promise<{ url: string; child: ChildProcess }> {
 	const config = join(folder, "sluice.yaml");
 	writeFileSync(
 		config,
-		JSON.stringify({ endpoints: { noop: { launcher: { type: "external" }, limits: "off" } } }),
+		JSON.stringify({
+			endpoints: { noop: { launcher: { type: "external" }, limits: "off", ...endpoint } },
+			budgets,
+		}),
 	);
 	const args = [
 		...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []),
@@ -86,7 +96,7 @@ export async function startService(
 		"--config",
 		config,
 		"--port",
-		"0",
+		String(port),
 		"--store",
 		store,
 		"--drain-timeout",

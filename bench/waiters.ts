@@ -13,8 +13,11 @@ import { KEY, end, startService, startWorker } from "./processes.ts";
 const callers = Number(process.argv[2] ?? 5000);
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
-const service = await startService(folder);
+const service = await startService(folder, { budgets: { connections: callers + 100 } });
 const pid = service.child.pid!;
+
+/** Callers that connect at once: more wait for the system to accept them. */
+const CONNECTING = 250;
 
 /** One waiting caller: the status of its job, and how long the answer took. */
 function caller(): Promise<{ status: string; ms: number }> {
@@ -53,8 +56,12 @@ async function inQueue(): Promise<number> {
 try {
 	const idle = residentMb(pid);
 	forgetPeak(pid);
-	const waits = Array.from({ length: callers }, caller);
-	while ((await inQueue()) < callers) await new Promise((resolve) => setTimeout(resolve, 50));
+	const waits: ReturnType<typeof caller>[] = [];
+	while (waits.length < callers) {
+		for (let n = 0; n < CONNECTING && waits.length < callers; n += 1) waits.push(caller());
+		while ((await inQueue()) < waits.length)
+			await new Promise((resolve) => setTimeout(resolve, 20));
+	}
 	const waiting = residentMb(pid);
 	const began = performance.now();
 	const worker = await startWorker(service.url);

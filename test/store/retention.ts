@@ -83,4 +83,26 @@ export function retentionCases({ store, open }: Bed): void {
 			expect(await site.settle(T0 + 1)).toEqual({ settled: 0, nextDueAt: T0 + 5000 });
 			expect(await site.settle(T0 + 5000)).toEqual({ settled: 1, nextDueAt: T0 + RECORD });
 		}));
+
+	it("D9, D15: passed deadlines are settled before results that expired earlier, which are bounded", () =>
+		alone(open, async (site) => {
+			for (let n = 0; n < 3; n += 1) {
+				const { id } = await site.running();
+				await site.report(id);
+				await site.retain(id, 1000 + n);
+			}
+			const { id } = await site.add();
+			const now = T0 + TTL;
+			expect(await site.settle(now, 1, 1)).toEqual({
+				settled: 1,
+				nextDueAt: undefined,
+				expiryDueAt: T0 + 1000,
+			});
+			expect(await site.state(id)).toBe("TIMED_OUT");
+			expect(await site.settle(now, 10, 2)).toMatchObject({ settled: 2, expiryDueAt: T0 + 1002 });
+			expect(await site.settle(now, 10, 2)).toMatchObject({
+				settled: 1,
+				expiryDueAt: now + RETAIN,
+			});
+		}));
 }

@@ -217,7 +217,8 @@ export function siteOf(store: Store) {
 		counts: (now = T0) => store.jobs.counts({ endpoint, now }),
 		waiting: (now = T0) => store.jobs.waiting({ endpoint, now }),
 		attempts: (id: string) => store.jobs.attempts({ endpoint, id }),
-		settle: (now: number, limit = 1000) => store.jobs.settle({ now, limit }),
+		settle: (now: number, limit = 1000, expiries?: number) =>
+			store.jobs.settle({ now, limit, ...(expiries !== undefined && { expiries }) }),
 	};
 	return site;
 }

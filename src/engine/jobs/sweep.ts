@@ -9,6 +9,14 @@ const SETTLE_LIMIT = 500;
 /** Longest pause, ms; shorter than the shortest lease, so that nothing becomes due unnoticed. */
 const SWEEP_MS = 1000;
 
+/**
+ * Results and records removed in one step, and the pause after it, ms: a twentieth of what the store
+ * can do (decision 0049). Without a pause when the oldest is late by more than this, ms.
+ */
+const EXPIRIES = 250;
+const EXPIRY_PAUSE_MS = 100;
+const EXPIRY_LATE_MS = 600_000;
+
 /** Settles at the time that something is due; of several servers the one that leads the sweep. */
 export function sweep(d: Pick<JobDeps, "clock" | "now" | "events" | "store" | "cluster">): Loop {
 	return loop({
@@ -17,12 +25,15 @@ export function sweep(d: Pick<JobDeps, "clock" | "now" | "events" | "store" | "c
 		onError: (error) => d.events.emit("fault", { where: "sweep", error }),
 		step: async () => {
 			if (!d.cluster.leads("sweep")) return SWEEP_MS;
-			const { settled, nextDueAt } = await d.store.jobs.settle({
+			const { nextDueAt = Infinity, expiryDueAt = Infinity } = await d.store.jobs.settle({
 				now: d.now(),
 				limit: SETTLE_LIMIT,
+				expiries: EXPIRIES,
 			});
-			if (settled >= SETTLE_LIMIT) return 0;
-			return Math.min(SWEEP_MS, Math.max(0, (nextDueAt ?? Infinity) - d.now()));
+			const now = d.now();
+			const isLate = now - expiryDueAt > EXPIRY_LATE_MS;
+			const expiryAt = isLate ? now : Math.max(expiryDueAt, now + EXPIRY_PAUSE_MS);
+			return Math.min(SWEEP_MS, Math.max(0, Math.min(nextDueAt, expiryAt) - now));
 		},
 	});
 }

@@ -227,13 +227,16 @@ export interface JobStore {
 	/** Everything stored of a job, erased or not. */
 	record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
 	/**
-	 * Settles up to `limit` jobs with passed deadlines and signals each; removes as many rows of
-	 * purged jobs and expired idempotency keys. `nextDueAt` is absent when nothing more is due.
+	 * Settles up to `limit` jobs with passed deadlines, live ones first, and signals each; removes as
+	 * many rows of purged jobs and expired idempotency keys. `nextDueAt` is absent when nothing more is
+	 * due. With `expiries` at most so many results and records are removed, and the oldest one that is
+	 * left is not in `nextDueAt` but in `expiryDueAt`.
 	 */
-	settle(q: {
-		now: number;
-		limit: number;
-	}): Promise<{ settled: number; nextDueAt?: number | undefined }>;
+	settle(q: { now: number; limit: number; expiries?: number }): Promise<{
+		settled: number;
+		nextDueAt?: number | undefined;
+		expiryDueAt?: number | undefined;
+	}>;
 	/**
 	 * Extends every running lease to at least one full lease from `now` and resets missed pings (D16
 	 * Outages). Later calls see this done.

@@ -36,6 +36,17 @@ export function extendLease<Row extends JobRow>(
 	records.update(row, { job: { ...job, dueAt: dueAt(job) } });
 }
 
+/** Due times as `settle` answers them; `Infinity`: nothing is due. `separate`: expiries apart. */
+export function dueTimes(q: { nextDueAt: number; expiryDueAt: number; separate: boolean }): {
+	nextDueAt?: number | undefined;
+	expiryDueAt?: number | undefined;
+} {
+	const known = (at: number): number | undefined => (Number.isFinite(at) ? at : undefined);
+	return q.separate
+		? { nextDueAt: known(q.nextDueAt), expiryDueAt: known(q.expiryDueAt) }
+		: { nextDueAt: known(Math.min(q.nextDueAt, q.expiryDueAt)) };
+}
+
 /** Whether a key may be removed: the last one with scope `keep` stays (D30). */
 export function removal(
 	keys: readonly KeyRow[],

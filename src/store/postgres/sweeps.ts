@@ -2,7 +2,7 @@
  * Operations on many jobs, each in its own transactions, separate from the shared ones
  * (`batch.ts`).
  */
-import { cancelEach, extendLease } from "../operations/steps.ts";
+import { cancelEach, dueTimes, extendLease } from "../operations/steps.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import type { Database } from "./connection/database.ts";
@@ -75,37 +75,37 @@ export function openSweeps({
 				return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
 			}),
 
-		async settle({ now, limit }) {
+		async settle({ now, limit, expiries }) {
 			const purging = await removePurged(database, limit);
 			let settled = 0;
-			let nextDueAt = purging ? now : Infinity;
-			const { rows } = await database.read.run(DUE);
-			const found = rows.flatMap(([endpoint, live, ended]) => [
-				{ endpoint, dueAt: live, ended: false },
-				{ endpoint, dueAt: ended, ended: true },
-			]);
-			const due = found.flatMap((each) =>
-				each.dueAt === null
-					? []
-					: [{ endpoint: String(each.endpoint), dueAt: Number(each.dueAt), ended: each.ended }],
-			);
-			for (const { endpoint, dueAt: dueFrom, ended } of due.toSorted((a, b) => a.dueAt - b.dueAt)) {
-				if (dueFrom > now || settled >= limit) {
-					nextDueAt = Math.min(nextDueAt, Math.max(now, dueFrom));
-					continue;
-				}
-				const most = limit - settled;
+			let expired = 0;
+			let left = await dueQueues();
+			for (const queue of left.filter(({ dueAt }) => dueAt <= now)) {
+				const { endpoint, ended } = queue;
+				const most = Math.min(limit - settled, ended ? (expiries ?? limit) - expired : limit);
+				if (most <= 0) continue;
+				// Without rows that other transactions have locked.
+				left = left.filter((each) => each !== queue);
 				const count = await step(async (parts) => {
 					await parts.queues.read([endpoint], now);
 					return await parts.due.settle(parts.queues.of(endpoint), { now, limit: most, ended });
 				});
 				settled += count;
+				if (ended) expired += count;
 			}
 			const keys = await expireKeys(database, { now, limit });
 			// The settled jobs have new due times.
-			const again = settled > 0 ? await soonest() : Infinity;
-			const next = Math.min(nextDueAt, keys, again);
-			return { settled, nextDueAt: Number.isFinite(next) ? next : undefined };
+			if (settled > 0) left = await dueQueues();
+			const soonest = (ofEnded: boolean): number =>
+				Math.min(Infinity, ...left.flatMap((each) => (each.ended === ofEnded ? each.dueAt : [])));
+			return {
+				settled,
+				...dueTimes({
+					nextDueAt: Math.min(purging ? now : Infinity, keys, soonest(false)),
+					expiryDueAt: soonest(true),
+					separate: expiries !== undefined,
+				}),
+			};
 		},
 
 		async extendAll({ now }) {
@@ -136,13 +136,19 @@ export function openSweeps({
 		},
 	};
 
-	async function soonest(): Promise<number> {
+	/** Next due times: of live jobs first, each in due order. */
+	async function dueQueues(): Promise<{ endpoint: string; dueAt: number; ended: boolean }[]> {
 		const { rows } = await database.read.run(DUE);
-		return Math.min(
-			Infinity,
-			...rows
-				.flatMap(([, live, ended]) => [live, ended])
-				.flatMap((at) => (at === null || at === undefined ? [] : [Number(at)])),
+		const times = [1, 2].map((column) =>
+			rows
+				.filter((row) => row[column] !== null)
+				.map((row) => ({
+					endpoint: String(row[0]),
+					dueAt: Number(row[column]),
+					ended: column === 2,
+				}))
+				.toSorted((a, b) => a.dueAt - b.dueAt),
 		);
+		return times.flat();
 	}
 }

@@ -1,5 +1,5 @@
 /** Job operations with SQLite's own statements, except `claim`, `list` and counts. */
-import { cancelEach, extendLease } from "../operations/steps.ts";
+import { cancelEach, dueTimes, extendLease } from "../operations/steps.ts";
 import type { DialectHandlers } from "../operations/table.ts";
 import { RUNNING } from "../states.ts";
 import type { Running } from "../contract/jobs.ts";
@@ -35,12 +35,21 @@ export function openJobs(unit: UnitOfWork): DialectHandlers<"jobs"> {
 			return { cancelled, left: queue.counts.inQueue + queue.counts.inProgress > 0 };
 		},
 
-		settle({ now, limit }) {
+		settle({ now, limit, expiries }) {
 			const purging = purge.remove(limit);
-			const { settled: count, nextDueAt = Infinity } = due.settle({ now, limit });
-			const more = purging ? now : Infinity;
-			const next = Math.min(more, nextDueAt, idempotency.expire(now, limit));
-			return { settled: count, nextDueAt: Number.isFinite(next) ? next : undefined };
+			const passed = due.settle({ now, limit, expiries: expiries ?? limit });
+			return {
+				settled: passed.settled,
+				...dueTimes({
+					nextDueAt: Math.min(
+						purging ? now : Infinity,
+						passed.liveDueAt,
+						idempotency.expire(now, limit),
+					),
+					expiryDueAt: passed.expiryDueAt,
+					separate: expiries !== undefined,
+				}),
+			};
 		},
 
 		extendAll({ now }) {

@@ -103,24 +103,22 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 			});
 		},
 
-		/** Settles up to `limit` jobs in due order, ended ones included. */
-		settle({ now, limit }: { now: number; limit: number }): {
+		/** Settles up to `limit` jobs, live ones first, then at most `expiries` ended ones. */
+		settle({ now, limit, expiries }: { now: number; limit: number; expiries: number }): {
 			settled: number;
-			nextDueAt?: number | undefined;
+			liveDueAt: number;
+			expiryDueAt: number;
 		} {
-			const found = [...live.all(now, limit), ...ended.all(now, limit)] as [number, number][];
-			const numbers = found
-				.toSorted((a, b) => a[1] - b[1])
-				.slice(0, limit)
-				.map(([seq]) => seq);
-			settleAll(numbers, now);
+			const passed = live.all(now, limit);
+			const expired = ended.all(now, Math.min(limit - passed.length, expiries));
+			const found = [...passed, ...expired] as [number, number][];
+			settleAll(
+				found.toSorted((a, b) => a[1] - b[1]).map(([seq]) => seq),
+				now,
+			);
 			const liveDueAt = soonest(nextLive);
 			horizon.set(liveDueAt);
-			const nextDueAt = Math.min(liveDueAt, soonest(nextEnded));
-			return {
-				settled: numbers.length,
-				nextDueAt: Number.isFinite(nextDueAt) ? nextDueAt : undefined,
-			};
+			return { settled: found.length, liveDueAt, expiryDueAt: soonest(nextEnded) };
 		},
 	};
 }
