@@ -3,13 +3,15 @@ import { Agent, get } from "node:http";
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Makes a call; resolves at the end of the answer, also of a refused connection. */
-function call(url: string, authorization: string, agent: Agent): Promise<void> {
+/** Pause after a call that was not answered, ms, as the SDK has it. */
+const RETRY_MS = 1000;
+
+/** Makes a call; resolves at the end of the answer, whether there was one. */
+function call(url: string, authorization: string, agent: Agent): Promise<boolean> {
 	return new Promise((resolve) => {
-		get(url, { agent, headers: { authorization } }, (res) => res.resume().on("close", resolve)).on(
-			"error",
-			() => resolve(),
-		);
+		get(url, { agent, headers: { authorization } }, (res) =>
+			res.resume().on("close", () => resolve(true)),
+		).on("error", () => resolve(false));
 	});
 }
 
@@ -29,8 +31,9 @@ export function startIdleWorker(env: Record<string, string>, over: () => boolean
 		// Spread over the pause, as workers started at different times are.
 		if (pauseMs > 0) await sleep(Math.random() * pauseMs);
 		while (!over()) {
-			await call(url, key, agent);
+			const answered = await call(url, key, agent);
 			if (pauseMs > 0) await sleep(pauseMs);
+			else if (!answered) await sleep(RETRY_MS);
 		}
 		agent.destroy();
 	};
