@@ -44,8 +44,11 @@ export function latencies({ now, seconds }: { now: () => number; seconds: number
 					});
 			return parts.map((part) => {
 				let left = Math.max(1, Math.ceil(total * part));
-				const found = sums.findIndex((count = 0) => (left -= count) <= 0);
-				return found < 0 ? 0 : Number((LEAST * STEP ** found).toPrecision(3));
+				for (let bucket = 0; bucket < sums.length; bucket += 1) {
+					left -= sums[bucket] ?? 0;
+					if (left <= 0) return Number((LEAST * STEP ** bucket).toPrecision(3));
+				}
+				return 0;
 			});
 		},
 	};
