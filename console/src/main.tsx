@@ -16,6 +16,7 @@ import "./styles/tables.css";
 import "./styles/windows.css";
 import "./styles/charts.css";
 import "./styles/jobs.css";
+import "./styles/json.css";
 import "./styles/values.css";
 import "./styles/pages.css";
 import "./styles/playground.css";

@@ -18,7 +18,7 @@ export const METRIC_TEXTS = {
 		gpuTime: "GPU time",
 		failing: (ratio: string, span: string) => `${ratio} of its jobs failed in ${span}.`,
 		pausedWith: (count: string) =>
-			`It is paused while ${jobs(count)} ${count === "1" ? "waits" : "wait"}.`,
+			`${jobs(count)} ${count === "1" ? "waits" : "wait"} until it is resumed.`,
 		spark: "Last 30 min",
 		sparkLabel: (sum: string, most: string) =>
 			`${jobs(sum)} ended in the last 30 minutes, at most ${most} in one minute.`,
@@ -71,7 +71,7 @@ export const METRIC_TEXTS = {
 		outcomes: "Jobs ended",
 		delay: "Delay time",
 		execution: "Execution time",
-		workers: "Most workers",
+		workers: "Peak workers",
 		busy: "Busy",
 		idle: "Idle",
 		starting: "Starting",

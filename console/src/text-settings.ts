@@ -105,7 +105,7 @@ export const SETTING_TEXTS = {
 		},
 		copies: {
 			title: "Copy of these settings",
-			text: "Another endpoint with the same settings, or the lines for sluice.yaml.",
+			text: "A duplicate can be compared with this endpoint under Try it. The YAML is for sluice.yaml.",
 			duplicate: "Duplicate",
 			duplicateTitle: (name: string) => `Duplicate ${name}`,
 			env: "Values of variables are not shown, and so not copied. Enter them again, or leave them out.",

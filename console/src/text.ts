@@ -96,7 +96,9 @@ export const T = {
 		key: "API key",
 		act: "Sign in",
 		hint: "The page does not store the key: the browser gets a session instead.",
-		link: "On the machine that runs the service, `sluice console` prints a link that signs in without a key.",
+		onMachine: "On the machine that runs the service,",
+		command: "sluice console",
+		printsLink: "prints a link that signs in without a key.",
 	},
 	palette: {
 		open: "Search and commands",

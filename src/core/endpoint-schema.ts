@@ -208,7 +208,7 @@ export function endpointSchema(launcher: Schema) {
 				type: "string",
 				maxLength: 191,
 				pattern: NO_CONTROLS,
-				description: "Name for people. By default the id.",
+				description: "Display name. Defaults to the id.",
 				"x-message": "must be text of at most 191 characters without control characters.",
 			},
 			workersMin: whole(0, 1000, {

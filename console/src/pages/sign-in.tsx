@@ -70,7 +70,9 @@ export function SignIn({
 				<Button look="main" busy={busy} disabled={key.trim() === ""}>
 					{T.signIn.act}
 				</Button>
-				<p className="hint">{T.signIn.link}</p>
+				<p className="hint">
+					{T.signIn.onMachine} <code>{T.signIn.command}</code> {T.signIn.printsLink}
+				</p>
 			</form>
 		</main>
 	);
