@@ -110,7 +110,7 @@ async function tooWide(page: Page): Promise<string[]> {
 
 describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 	it("axe finds no violation on any page, in both themes, wide and at 360 px, where nothing scrolls sideways", {
-		timeout: 90_000,
+		timeout: 180_000,
 	}, async () => {
 		const page = await here.open();
 		const show = (colorScheme: "light" | "dark"): Promise<void> =>
