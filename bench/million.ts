@@ -148,7 +148,7 @@ try {
 	const asked = performance.now();
 	const { removed } = (await post("/v2/noop/purge-queue")) as { removed: number };
 	const purgeMs = digits(performance.now() - asked);
-	// Until the size has not changed for 5 s: rows are removed, then space is given back.
+	// Until the size has not changed for 20 s: rows are removed, then space is given back.
 	let [least, leastAt] = [fullBytes, performance.now()];
 	let over = false;
 	const beside = timed(
@@ -158,7 +158,7 @@ try {
 		},
 		() => over,
 	);
-	while (performance.now() - leastAt < 5000 + (least === fullBytes ? 60_000 : 0)) {
+	while (performance.now() - leastAt < 20_000 + (least === fullBytes ? 60_000 : 0)) {
 		await sleep(200);
 		const bytes = await place.bytes();
 		if (bytes < least - 1e6) [least, leastAt] = [bytes, performance.now()];

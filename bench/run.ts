@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks one after another, keeps what they print in `bench/results/<commit>.json`,
  * draws `docs/images/bench-*.svg` and compares with the results of the last commit. `npm run bench
- * [-- --slice] [name ...]`: all take 15 minutes, `--slice` one minute and neither writes nor draws.
+ * [-- --slice] [name ...]`: all take 20 minutes, `--slice` one minute and neither writes nor draws.
  * A benchmark that fails, or whose tools are missing, is named and left out.
  */
 import { execFileSync } from "node:child_process";

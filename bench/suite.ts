@@ -160,11 +160,52 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	},
 	{
 		name: "waiters",
-		args: [5000],
+		args: [10_000],
 		figures: (r) => [
 			single(
-				{ name: "5,000 callers that wait, memory", unit: "MB", better: "less", target: 200 },
+				{ name: "10,000 callers that wait, memory", unit: "MB", better: "less", target: 350 },
 				r.growthMb,
+			),
+		],
+	},
+	{
+		name: "idle-workers",
+		args: [1000, 20],
+		figures: (r) => [
+			single(
+				{ name: "1,000 idle workers, processor", unit: "% of a core", better: "less", target: 5 },
+				r.cpuPercent,
+			),
+		],
+	},
+	{
+		name: "expiry",
+		args: [20_000, 4, 3],
+		needs: "wrk",
+		figures: (r) => [
+			spread(
+				{
+					name: "/runsync while results expire, to before",
+					unit: "ratio",
+					better: "more",
+					target: 0.95,
+				},
+				r.ratio,
+			),
+		],
+	},
+	{
+		name: "million",
+		args: ["--jobs", 200_000],
+		needs: "wrk",
+		figures: (r) => [
+			single(
+				{ name: "200,000 waiting jobs, a take, p99", unit: "ms", better: "less" },
+				r.takeMs.p99,
+			),
+			single(
+				{ name: "200,000 purged jobs, smallest file", unit: "MB", better: "less" },
+				r.purge.smallestMb,
 			),
 		],
 	},

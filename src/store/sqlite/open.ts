@@ -4,6 +4,7 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
 import { systemClock } from "../../clock.ts";
+import { loop } from "../../service.ts";
 import { sqliteBackup } from "./backup.ts";
 import { openCompaction } from "./payload-files/compaction.ts";
 import { openPayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
@@ -18,6 +19,9 @@ const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, im
 
 /** Young generation of the thread, MB. Batches are short-lived; a small one fits the CPU cache. */
 const YOUNG_MB = 12;
+
+/** Between two removals of payload files that are kept to be written again, ms. */
+const TRIM_MS = 60_000;
 
 /**
  * Opens or creates the store at `path`, folders included, and migrates its schema. Throws
@@ -69,12 +73,21 @@ export async function openSqlite({
 		compaction.begin();
 	});
 	const compaction = openCompaction({ files, moves, clock: systemClock });
+	const trimming = loop({
+		clock: systemClock,
+		retryMs: TRIM_MS,
+		// What cannot be removed now is removed at a start.
+		onError: () => {},
+		step: () => files.trim().then(() => TRIM_MS),
+	});
+	trimming.start();
 	const withFiles = withPayloadFiles(store, files);
 	return {
 		...withFiles,
 		backup: sqliteBackup({ path, port: requests, files }),
 		onFailure: (listener) => void failure.promise.then(listener),
 		async close() {
+			await trimming.stop();
 			await compaction.stop();
 			await withFiles.close();
 		},

@@ -84,6 +84,27 @@ it("a full file is written again under another number when no row, write or read
 	expect(names(folder)).toEqual([3, 4]);
 });
 
+it("D40: files that are kept to be written again are removed one by one while none is needed", async () => {
+	const { folder, files } = await site();
+	const written = [];
+	for (let n = 0; n < 4; n += 1) written.push(await files.write(bytes(900, n)));
+	for (const each of written) each.settled();
+	await settled();
+	// Three are free, the last one is written still. One of them is needed.
+	const { block } = await files.write(bytes(900, 9));
+	await settled();
+	expect(names(folder)).toHaveLength(4);
+	await files.trim();
+	expect(names(folder)).toHaveLength(4);
+	const left: number[] = [];
+	for (let call = 0; call < 4; call += 1) {
+		await files.trim();
+		left.push(names(folder).length);
+	}
+	expect(left).toEqual([3, 2, 1, 1]);
+	expect(Buffer.concat(await files.read(block))).toEqual(Buffer.concat(bytes(900, 9)));
+});
+
 it("a file stays while it is read, whatever rows say meanwhile", async () => {
 	const { files } = await site();
 	const { block, settled: done } = await files.write(bytes(900, 1));

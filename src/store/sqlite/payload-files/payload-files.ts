@@ -73,6 +73,8 @@ export interface PayloadFiles {
 	): { number: number; bytes: number; referenced: number } | undefined;
 	/** Bytes of all files, and of those that rows refer to. */
 	total(): { bytes: number; referenced: number };
+	/** Removes a file that is kept to be written again, if none was since the last call. */
+	trim(): Promise<void>;
 	/** Until `release` no file is removed or written again. */
 	hold(): HeldFiles;
 	close(): Promise<void>;
@@ -100,6 +102,7 @@ export async function openPayloadFiles(q: {
 	const { folder, segmentBytes = SEGMENT_BYTES } = q;
 	const segments = new Map<number, Segment>();
 	const spare: string[] = [];
+	let reused = false;
 	let current: Segment | undefined;
 	let opening: Promise<void> | undefined;
 	let last = 0;
@@ -165,7 +168,10 @@ export async function openPayloadFiles(q: {
 			makeFolder(folder);
 			const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
 			await (await open(path, flags, OWNER_FILE)).close();
-		} else await rename(old, path);
+		} else {
+			reused = true;
+			await rename(old, path);
+		}
 		const names = await open(folder, "r");
 		try {
 			await flushed(folder, names.sync());
@@ -346,6 +352,12 @@ export async function openPayloadFiles(q: {
 				rows += referenced;
 			}
 			return { bytes, referenced: rows };
+		},
+
+		async trim() {
+			const path = reused || closed ? undefined : spare.shift();
+			reused = false;
+			if (path !== undefined) await rm(path, { force: true });
 		},
 
 		hold() {
