@@ -23,7 +23,7 @@ export const SETTING_TEXTS = {
 		image: "Image",
 		token: "Create worker token",
 		another: "Create another token",
-		once: "The lines hold a token for workers of this endpoint. It is shown only now; deleting the endpoint revokes it.",
+		once: "These commands contain a token for workers of this endpoint. It is shown only once; deleting the endpoint revokes it.",
 		ways: {
 			docker:
 				"A container with RunPod's SDK or the worker kit. Run it as often as you need workers.",

@@ -196,6 +196,17 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		await page.locator(".job-id", { hasText: focus.text }).waitFor();
 	});
 
+	it("the menu has room for its search whatever font the browser has", async () => {
+		const page = await here.open();
+		const beyond = await page.evaluate(`{
+			const jump = document.querySelector(".jump");
+			jump.style.letterSpacing = "3px";
+			const menu = document.querySelector(".top").getBoundingClientRect();
+			jump.getBoundingClientRect().right - menu.right;
+		}`);
+		expect(beyond).toBeLessThan(0);
+	});
+
 	it("the first key Tab finds leads past the menu", async () => {
 		const page = await here.open();
 		await page.keyboard.press("Tab");
