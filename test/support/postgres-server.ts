@@ -22,6 +22,7 @@ import { createRole, databasesAt } from "./postgres-databases.ts";
 import type { PostgresAccess, PostgresDatabases } from "./postgres-databases.ts";
 import { isReady, makeFolder, removeFolder, sweepLeftovers } from "./postgres-folder.ts";
 import { orderFor, programsFor, serverUser } from "./postgres-programs.ts";
+import type { ServerUser } from "./postgres-programs.ts";
 import { until } from "./until.ts";
 
 /**
@@ -96,9 +97,15 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 export async function startPostgres({
 	settings = {},
 	standbyOf,
+	env = {},
+	network,
 }: {
 	settings?: Record<string, string>;
 	standbyOf?: PostgresServer;
+	/** Further variables of its environment. */
+	env?: NodeJS.ProcessEnv;
+	/** It runs in this network namespace, where it has these addresses; needs root. */
+	network?: { namespace: string; addresses: readonly string[] };
 } = {}): Promise<PostgresServer> {
 	await sweepLeftovers();
 	const user = serverUser();
@@ -112,6 +119,7 @@ export async function startPostgres({
 		socketDir: folder,
 		password: standbyOf?.access.password ?? randomBytes(12).toString("hex"),
 	};
+	const listening = network?.addresses.join(",") ?? "127.0.0.1";
 	let child: ChildProcess | undefined;
 
 	/** Of a server that runs, and goes on. */
@@ -146,6 +154,8 @@ export async function startPostgres({
 			["-D", dataDir, "--no-sync", ...login, "--encoding=UTF8", ...orderFor(programs)],
 			{ ...user, cwd: folder },
 		);
+		if (network)
+			appendFileSync(join(dataDir, "pg_hba.conf"), "host all all samenet scram-sha-256\n");
 		// Before version 16, initdb takes no settings.
 		appendFileSync(join(dataDir, "postgresql.conf"), configOf({ ...SETTINGS, ...settings }));
 	}
@@ -158,10 +168,17 @@ export async function startPostgres({
 		const log = openSync(logFile, "a");
 		const logged = readFileSync(logFile).length;
 		// A group of its own: what a terminal sends to the tests is not meant for it.
+		const [program, ...before] = commandIn(network?.namespace, user, join(programs, "postgres"));
 		const started = spawn(
-			join(programs, "postgres"),
-			["-D", dataDir, "-p", String(access.port), "-h", "127.0.0.1", "-k", folder],
-			{ ...user, cwd: folder, detached: true, stdio: ["ignore", log, log] },
+			program!,
+			[...before, "-D", dataDir, "-p", String(access.port), "-h", listening, "-k", folder],
+			{
+				...(network ? {} : user),
+				cwd: folder,
+				env: { ...process.env, ...env },
+				detached: true,
+				stdio: ["ignore", log, log],
+			},
 		);
 		closeSync(log);
 		child = started;
@@ -234,6 +251,13 @@ export async function startPostgres({
 		start,
 		remove,
 	};
+}
+
+/** The program itself, or one that starts it in a network namespace as that user. */
+function commandIn(namespace: string | undefined, user: ServerUser, program: string): string[] {
+	if (namespace === undefined) return [program];
+	const as = user ? ["--setuid", String(user.uid), "--setgid", String(user.gid)] : [];
+	return ["nsenter", `--net=/run/netns/${namespace}`, ...as, "--", program];
 }
 
 function configOf(settings: Record<string, string>): string {

@@ -10,6 +10,7 @@ import { texts } from "./connection/arrays.ts";
 import { SESSION_LOCKS } from "./rows/session-liveness.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Database } from "./connection/database.ts";
+import { lostAnswers } from "./connection/lost-answers.ts";
 import { late } from "./connection/timeouts.ts";
 import { statement } from "./connection/statement.ts";
 import type { Runner } from "./connection/statement.ts";
@@ -57,9 +58,10 @@ export function openSignals({
 }: {
 	clock: Clock;
 	session: number;
-	database: Pick<Database, "another" | "silent">;
+	database: Pick<Database, "another" | "silent" | "waiting">;
 }): Signals {
 	const listeners = new Set<(signal: Signal, elsewhere: boolean) => void>();
+	const dropLost = lostAnswers({ clock, database });
 	const stopped = new AbortController();
 	let gathered: Signal[] = [];
 	let scheduled = false;
@@ -125,7 +127,7 @@ export function openSignals({
 			(isLate) => isLate && database.silent(),
 		);
 		try {
-			if (isShown) await present.run(ALIVE);
+			if (isShown) await Promise.all([present.run(ALIVE), dropLost(present)]);
 			else isShown = (await present.run(SHOW, [session])).rows[0]?.[0] === true;
 		} finally {
 			answered.abort();

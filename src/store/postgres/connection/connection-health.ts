@@ -7,6 +7,21 @@ import type { Clock } from "../../../clock.ts";
 /** How long callers wait for a connection, ms: a client gets its 503 within 2 s. */
 export const PATIENCE_MS = 1500;
 
+/** A connection that owes an answer. */
+export interface Waiting {
+	/** Process of the database that serves it. */
+	pid: number;
+	/** Since when nothing was answered, ms. */
+	since: number;
+	drop(): void;
+}
+
+/** What {@link ConnectionHealth} knows of each connection. */
+export interface Watched {
+	drop(): void;
+	readonly waiting: Waiting | undefined;
+}
+
 export interface ConnectionHealth {
 	/** How long to wait for a connection, ms; 0 once the database counts as unreachable. */
 	left(): number;
@@ -21,11 +36,13 @@ export interface ConnectionHealth {
 	 */
 	silent(): void;
 	/** Adds a connection that {@link ConnectionHealth.silent} drops. */
-	add(connection: { drop(): void }): void;
+	add(connection: Watched): void;
+	/** Connections that have owed an answer for longer than `ms`. */
+	waiting(ms: number): Waiting[];
 }
 
 export function openConnectionHealth(clock: Clock): ConnectionHealth {
-	const connections = new Set<{ drop(): void }>();
+	const connections = new Set<Watched>();
 	/** Start of the outage; undefined while connected. */
 	let since: number | undefined;
 	let why = "no answer";
@@ -45,5 +62,9 @@ export function openConnectionHealth(clock: Clock): ConnectionHealth {
 			for (const each of connections) each.drop();
 		},
 		add: (connection) => void connections.add(connection),
+		waiting: (ms) =>
+			[...connections].flatMap(({ waiting }) =>
+				waiting && clock.now() - waiting.since > ms ? [waiting] : [],
+			),
 	};
 }

@@ -10,7 +10,7 @@ import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 import { ConnectionLost, fromDriver, losesConnection } from "./errors.ts";
 import { openConnectionHealth } from "./connection-health.ts";
-import type { ConnectionHealth } from "./connection-health.ts";
+import type { ConnectionHealth, Watched } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
 /** Timeout of one connection attempt, ms: several round trips on a slow network. */
@@ -27,8 +27,14 @@ const KEEP_ALIVE_MS = 5000;
 
 /** Server-side timeouts, ms. That of locks: a client gets its 503 within 2 s. */
 const LOCK_MS = 1500;
-const STATEMENT_MS = 30_000;
+export const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
+
+/**
+ * How long a client may leave what was sent to it unacknowledged, ms: keepalives are not sent while
+ * something is. The default is up to 15 minutes, in which locks of the session are held.
+ */
+const VANISHED_MS = 9000;
 
 /**
  * Session settings. Commits are durable before they are answered, whatever the server's default
@@ -43,6 +49,7 @@ const SETTINGS = `SELECT ${[
 		tcp_keepalives_idle: 5,
 		tcp_keepalives_interval: 2,
 		tcp_keepalives_count: 2,
+		tcp_user_timeout: VANISHED_MS,
 		plan_cache_mode: "force_generic_plan",
 		enable_seqscan: "off",
 		enable_hashjoin: "off",
@@ -74,7 +81,7 @@ export interface Session extends Runner {
 	nextMarker(): Marker;
 }
 
-export interface Connection extends Runner {
+export interface Connection extends Runner, Watched {
 	/**
 	 * The current connection only, for a transaction: all its statements fail when it is lost. Waits
 	 * up to `waitMs` for one; not at all while the database counts as unreachable.
@@ -140,6 +147,8 @@ export function openConnection({
 	let asked = 0;
 	let replanAt = FIRST_PLANS;
 	let idle: (() => void) | undefined;
+	/** When the last answer arrived while others were owed, or the first statement was sent. */
+	let quietSince = 0;
 	const markers = new WeakMap<Client, Marker>();
 	const unreplicated = new WeakSet<Client>();
 
@@ -229,6 +238,7 @@ export function openConnection({
 				{ name: statementName, text }: Statement,
 				values: readonly Parameter[] = [],
 			): Promise<Answer> {
+				if (pending === 0) quietSince = clock.now();
 				pending += 1;
 				asked += 1;
 				try {
@@ -254,6 +264,7 @@ export function openConnection({
 					if (losesConnection(fault)) lose(bound);
 					throw fault;
 				} finally {
+					quietSince = clock.now();
 					pending -= 1;
 					if (pending === 0) idle?.();
 				}
@@ -283,6 +294,12 @@ export function openConnection({
 		},
 		get pending() {
 			return pending;
+		},
+		get waiting() {
+			const bound = client;
+			if (!bound || pending === 0) return undefined;
+			const { processID: pid } = bound as unknown as { processID: number };
+			return { pid, since: quietSince, drop: () => lose(bound) };
 		},
 		drop() {
 			if (client) lose(client);

@@ -117,6 +117,9 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 		/** Drops all connections: the database does not answer. */
 		silent: reach.silent,
 
+		/** Connections that have owed an answer for longer than `ms`. */
+		waiting: reach.waiting,
+
 		async close(): Promise<void> {
 			await last;
 			await Promise.all([hot, slow, ...readers].map((each) => each.close()));

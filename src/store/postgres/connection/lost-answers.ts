@@ -1,0 +1,49 @@
+/**
+ * Drops single connections whose answers do not arrive while the database answers on another one: a
+ * network device that drops the packets of one connection, or a process of the database that hangs.
+ */
+import type { Clock } from "../../../clock.ts";
+import { numbers } from "./arrays.ts";
+import { STATEMENT_MS } from "./connection.ts";
+import type { Database } from "./database.ts";
+import { statement } from "./statement.ts";
+import type { Runner } from "./statement.ts";
+
+/** Without an answer for so long, the database is asked about the connection, ms. */
+const QUIET_MS = 1000;
+
+/** By then the database would have ended every statement, ms. */
+const HUNG_MS = STATEMENT_MS + 2000;
+
+const BUSY = statement(
+	"SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int8[]) AND state NOT LIKE 'idle%'",
+);
+
+/**
+ * To be called now and then, on a connection that works. A connection whose process waits for a
+ * statement, or has ended, is dropped when that is so twice and nothing arrived in between.
+ */
+export function lostAnswers({
+	clock,
+	database,
+}: {
+	clock: Clock;
+	database: Pick<Database, "waiting">;
+}): (present: Runner) => Promise<void> {
+	/** Found idle by the last check, with the time since when they are quiet. */
+	let idle = new Map<number, number>();
+	return async (present) => {
+		const quiet = database.waiting(QUIET_MS);
+		if (quiet.length === 0) return idle.clear();
+		const { rows } = await present.run(BUSY, [numbers(quiet.map(({ pid }) => pid))]);
+		const busy = new Set(rows.map(([pid]) => Number(pid)));
+		const before = idle;
+		idle = new Map();
+		for (const { pid, since, drop } of quiet) {
+			if (clock.now() - since > HUNG_MS) drop();
+			else if (busy.has(pid)) continue;
+			else if (before.get(pid) === since) drop();
+			else idle.set(pid, since);
+		}
+	};
+}
