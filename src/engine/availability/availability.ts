@@ -48,7 +48,12 @@ export function createAvailability(d: {
 	const deps = { ...d, server, pauseMs };
 	const time = cluster ? clockOffset({ ...deps, cluster }) : machineClock(deps);
 	const suspension = suspendDetector({ ...d, jobClock: time });
-	const health = storeHealth({ ...d, now: time.now, takeGap: suspension.takeGap });
+	const health = storeHealth({
+		...d,
+		now: time.now,
+		settled: time.settled,
+		takeGap: suspension.takeGap,
+	});
 	const space = freeSpace(d);
 	const copies = backups({ ...d, disk: d.disk, backup: d.store.backup });
 	return {

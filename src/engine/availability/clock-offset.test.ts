@@ -287,6 +287,28 @@ describe("D16: this server does not run for a while", () => {
 		await m.end();
 	});
 
+	it("operations wait until it is known for how long; not without the database", async () => {
+		const m = machine();
+		await m.begin();
+		await m.clock.advance(10_000);
+		const before = m.time.now();
+		m.from.rows.push({ id: "two", url: "", startedAt: 0, aliveUntil: DAY * DAY, noteNumber: 0 });
+		m.leap(MINUTE);
+		m.link.skew = MINUTE;
+		m.link.there = 100;
+		let present: number | undefined;
+		const settled = m.time.settled().then(() => (present = m.time.now()));
+		await m.clock.advance(99);
+		expect([m.time.now(), present]).toEqual([before, undefined]);
+		await m.clock.advance(1);
+		await settled;
+		expect(present).toBeGreaterThanOrEqual(before + MINUTE);
+		m.leap(MINUTE);
+		m.link.unreachable = true;
+		await expect(m.time.settled()).rejects.toThrow("stopped");
+		await m.end();
+	});
+
 	it("while another server runs, its time is the job time", async () => {
 		const m = machine();
 		await m.begin();

@@ -29,6 +29,9 @@ const STALE_MS = 30_000;
 /** Of so many measurements the one with the shortest round trip counts. */
 const KEPT_MEASUREMENTS = 8;
 
+/** How long operations wait for a measurement after a pause, ms: a client gets its 503 within 2 s. */
+const SETTLE_MS = 1500;
+
 /** Measurements at the start before it fails. */
 const START_ATTEMPTS = 10;
 
@@ -71,6 +74,7 @@ export function clockOffset({
 	/** A suspension that {@link observe} has not returned yet, ms. */
 	let unreported = 0;
 	const suspended = suspensions(clock);
+	let inFlight: Promise<void> | undefined;
 
 	const stepped = (): boolean => Math.abs(clock.now() - observedLocal) > SUSPEND_MS;
 
@@ -93,6 +97,11 @@ export function clockOffset({
 		const asleep = unreported;
 		unreported = 0;
 		return asleep;
+	}
+
+	/** One at a time: two would record a jump twice. */
+	function measure(): Promise<void> {
+		return (inFlight ??= measureOnce().finally(() => (inFlight = undefined)));
 	}
 
 	async function measureOnce(): Promise<void> {
@@ -183,7 +192,7 @@ export function clockOffset({
 				events.emit("fault", { where: "measuring the clock", error });
 		},
 		step: async () => {
-			await measureOnce();
+			await measure();
 			return known ? MEASURE_MS : REMEASURE_MS;
 		},
 	});
@@ -192,8 +201,17 @@ export function clockOffset({
 		now,
 		calendar: record,
 		observe,
+		async settled() {
+			observe();
+			for (const until = clock.now() + SETTLE_MS; !known; ) {
+				await measure();
+				if (!known && clock.now() >= until)
+					throw new StoreUnavailable("unreachable", `This server ${FAULT}.`);
+				if (!known) await clock.sleep(REMEASURE_MS);
+			}
+		},
 		async prepare() {
-			for (let attempt = 0; !known && attempt < START_ATTEMPTS; attempt += 1) await measureOnce();
+			for (let attempt = 0; !known && attempt < START_ATTEMPTS; attempt += 1) await measure();
 			if (known) return;
 			throw new Error(
 				`This server ${FAULT}: a round trip takes over ${2 * MAX_ERROR_MS} ms, or one of ` +

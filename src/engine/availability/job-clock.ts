@@ -15,6 +15,11 @@ export interface JobClock {
 	calendar: Calendar;
 	/** Records the time; returns how long the machine was suspended since the last call, ms. */
 	observe(): number;
+	/**
+	 * Resolves when `now` is the present, after a time in which this server did not run. Throws
+	 * `StoreUnavailable` when that cannot be known soon.
+	 */
+	settled(): Promise<void>;
 	/** Must be done before the first `now`. Throws when the time cannot be known. */
 	prepare(): Promise<void>;
 	/** Why the time is unreliable, as the end of a sentence; undefined when it is reliable. */

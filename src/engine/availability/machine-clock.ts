@@ -82,6 +82,8 @@ export function machineClock({
 		now,
 		calendar: { ...record, now: clock.wall },
 		observe,
+		// The pause is left out.
+		settled: async () => {},
 		async prepare() {
 			const { steps, lastSeen } = await time.read();
 			record.load(steps);

@@ -51,14 +51,20 @@ async function sample() {
 	const emitted: EventName[] = [];
 	events.onAny((name) => emitted.push(name));
 	let gap = false;
+	let behind = 0;
 	const health = storeHealth({
 		clock,
-		now: clock.now,
+		now: () => clock.now() - behind,
+		settled: async () => void (behind = 0),
 		takeGap: () => gap && !(gap = false),
 		store: failing(real, "") as Store,
 		events,
 	});
-	const suspend = (): void => void (gap = true);
+	/** The service did not run, and does not know yet for how long. */
+	const suspend = (ms = 0): void => {
+		gap = true;
+		behind = ms;
+	};
 	return { clock, link, asked, emitted, health, suspend, site: siteOf(health.store) };
 }
 
@@ -101,6 +107,17 @@ describe("D16: after an outage longer than the lease", () => {
 		await first(site, id, clock.now());
 		expect(["IN_PROGRESS", "COMPLETED"]).toContain(await site.state(id, clock.now()));
 		expect(emitted).toEqual([]);
+	});
+
+	it("what was called before the length of the pause is known happens at the present", async () => {
+		const { clock, site, suspend } = await sample();
+		const { id: running } = await site.running();
+		const before = clock.now();
+		await clock.advance(1.5 * LEASE);
+		suspend(1.5 * LEASE);
+		const { id } = await site.add({ now: before });
+		expect((await site.get(id, clock.now()))?.job.submittedAt).toBe(clock.now());
+		expect(await site.state(running, clock.now())).toBe("IN_PROGRESS");
 	});
 
 	it("no call is needed: the end is noticed, reported, and waiters are woken", async () => {

@@ -60,12 +60,15 @@ function isOutage(error: unknown): error is StoreUnavailable {
 export function storeHealth({
 	clock,
 	now,
+	settled,
 	takeGap,
 	store,
 	events,
 }: {
 	clock: Clock;
 	now: () => EpochMs;
+	/** Resolves when `now` is right, after a time in which the service did not run. */
+	settled: () => Promise<void>;
 	/** Whether the service did not run for a while since the last call. */
 	takeGap: () => boolean;
 	store: Store;
@@ -100,6 +103,7 @@ export function storeHealth({
 		const current = outage;
 		try {
 			if (current?.error) await store.ping();
+			await settled();
 			await store.jobs.extendAll({ now: now() });
 		} catch (error) {
 			note(error);
@@ -131,8 +135,15 @@ export function storeHealth({
 			// Without an outage the call must be made at once: operations keep their order.
 			return outage === undefined || (readable && READABLE.has(outage.error?.why))
 				? call(...q)
-				: recovered().then(() => call(...q));
+				: recovered().then(() => call(...q.map(atPresent)));
 		};
+	}
+
+	/** What waited happens now: its own time may be from before a pause. */
+	function atPresent(q: unknown): unknown {
+		const { now: at } = (q ?? {}) as { now?: EpochMs };
+		const present = now();
+		return typeof at === "number" && at < present ? { ...(q as object), now: present } : q;
 	}
 
 	function behindGate(): Store {
