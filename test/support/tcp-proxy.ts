@@ -24,8 +24,11 @@ export interface TcpProxy {
 	pass(): Promise<void>;
 	/** Each piece arrives this much later, ms; pieces do not wait for each other. */
 	slow(latency: { toServerMs?: number; toClientMs?: number }): void;
-	/** Accepts, and holds what both sides send: nothing arrives, nothing is closed. */
-	silent(): void;
+	/**
+	 * Accepts, and holds what both sides send, or one of them: nothing arrives there, nothing is
+	 * closed.
+	 */
+	silent(towards?: Side): void;
 	/** No new connections (ECONNREFUSED); the open ones go on. */
 	refuse(): void;
 	/** Resets all open connections, now. What is held is lost. */
@@ -42,6 +45,8 @@ export interface TcpProxy {
 	/** Resets all connections and ends. */
 	close(): void;
 }
+
+export type Side = "server" | "client";
 
 /** What travels: bytes, the end of one side's sending, or a broken connection. */
 type Piece = Buffer | "end" | "reset";
@@ -61,7 +66,8 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 	const links = new Set<Link>();
 	let accepted = 0;
 	let latency = { toServerMs: 0, toClientMs: 0 };
-	let silence: PromiseWithResolvers<void> | undefined;
+	/** Towards the sides that hear nothing. */
+	const silences = new Map<Side, PromiseWithResolvers<void>>();
 	let cutting: { bytes: number; done: PromiseWithResolvers<void> } | undefined;
 	let hearing = Promise.withResolvers<void>();
 
@@ -74,10 +80,12 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 		};
 		links.add(link);
 		const toServer = lane(
+			"server",
 			() => latency.toServerMs,
 			(piece) => put(link.server, piece),
 		);
 		const toClient = lane(
+			"client",
 			() => latency.toClientMs,
 			(piece) => answer(link, piece),
 		);
@@ -99,7 +107,11 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 	});
 
 	/** One direction of a connection: pieces leave in order, each when it is due. */
-	function lane(delay: () => number, deliver: (piece: Piece) => void): (piece: Piece) => void {
+	function lane(
+		towards: Side,
+		delay: () => number,
+		deliver: (piece: Piece) => void,
+	): (piece: Piece) => void {
 		let last = Promise.resolve();
 		return (piece) => {
 			const ms = delay();
@@ -108,7 +120,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 			last = last
 				.then(() => due)
 				.then(async () => {
-					while (silence) await silence.promise;
+					while (silences.has(towards)) await silences.get(towards)!.promise;
 					deliver(piece);
 				});
 		};
@@ -142,6 +154,12 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 		}
 	}
 
+	function endSilence(): void {
+		const held = [...silences.values()];
+		silences.clear();
+		for (const each of held) each.resolve();
+	}
+
 	await listen();
 	return {
 		port,
@@ -159,15 +177,15 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 		async pass() {
 			latency = { toServerMs: 0, toClientMs: 0 };
 			cutting = undefined;
-			silence?.resolve();
-			silence = undefined;
+			endSilence();
 			await listen();
 		},
 		slow({ toServerMs = 0, toClientMs = 0 }) {
 			latency = { toServerMs, toClientMs };
 		},
-		silent() {
-			silence ??= Promise.withResolvers();
+		silent(towards) {
+			for (const side of towards ? [towards] : (["server", "client"] as const))
+				if (!silences.has(side)) silences.set(side, Promise.withResolvers());
 		},
 		refuse,
 		cut,
@@ -181,8 +199,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 		close() {
 			refuse();
 			cut();
-			silence?.resolve();
-			silence = undefined;
+			endSilence();
 		},
 	};
 }

@@ -88,7 +88,7 @@ export type ReportOp = JobOp & { op: "report"; kind: "complete" | "fail"; text: 
 /** `take`: which run of the job, counted by the harness. */
 export type ChunkOp = JobOp & { op: "chunk"; take: number; text: string };
 /** A worker holds a job no longer, without a report. */
-export type DropOp = JobOp & { op: "drop"; why: "crash" | "stopped" | "omitted" };
+export type DropOp = JobOp & { op: "drop"; why: "crash" | "stopped" | "omitted" | "suspended" };
 /** A delivery arrived, and was answered with a status. */
 export type WebhookOp = JobOp & { op: "webhook"; delivery: string; status: number; seen: Seen };
 /** The harness is finished with a job, which has ended. */
@@ -131,7 +131,10 @@ export interface LaunchedOp extends Timed {
 	alive: number;
 }
 
-/** A process was killed, until all work again. */
+/** A fault in which servers do not reach their store, and answer all the same: how it begins. */
+export const PARTITION = "partition";
+
+/** Something is broken, until all work again. */
 export interface FaultOp extends Timed {
 	op: "fault";
 	what: string;

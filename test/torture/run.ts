@@ -1,12 +1,13 @@
 /**
  * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
- * [--failovers] [--scale F] [--keep FOLDER]`: submits jobs while processes are killed, holds what clients and
+ * [--scale F] [--keep FOLDER] [--failovers] [--partitions] [--stops] [--skew] [--previous FOLDER]
+ * [--no-kills]`: submits jobs while processes are killed, holds what clients and
  * workers saw against the rules, and prints a summary as JSON. The history of a run with a
  * violation is kept.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { machine } from "../../bench/machine.ts";
 import { historyFile } from "./history.ts";
@@ -15,6 +16,9 @@ import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
 
 /** Part of the faults with `--failovers`. */
 const FAILOVERS = 0.6;
+
+/** Faults of a minute are followed late by others. */
+const AUDIT_AFTER_MS = 45_000;
 
 const { values } = parseArgs({
 	options: {
@@ -26,7 +30,13 @@ const { values } = parseArgs({
 		failovers: { type: "boolean", default: false },
 		scale: { type: "string", default: "1" },
 		keep: { type: "string", default: tmpdir() },
+		partitions: { type: "boolean", default: false },
+		stops: { type: "boolean", default: false },
+		skew: { type: "boolean", default: false },
+		previous: { type: "string" },
+		kills: { type: "boolean", default: true },
 	},
+	allowNegative: true,
 });
 const [seed, minutes, servers] = [values.seed, values.minutes, values.servers].map(Number) as [
 	number,
@@ -43,10 +53,15 @@ if (values.failovers && values.store !== "postgres")
 mkdirSync(values.keep, { recursive: true });
 const folder = mkdtempSync(join(values.keep, "sluice-torture-"));
 const history = historyFile(folder);
+const { kills, partitions, stops, skew, previous } = values;
 const site =
 	values.store === "sqlite"
 		? await sqliteSite(ENDPOINTS)
-		: await postgresSite(ENDPOINTS, servers, { failovers: values.failovers ? FAILOVERS : 0 });
+		: await postgresSite(ENDPOINTS, servers, {
+				...{ kills, partitions, stops, skew },
+				failovers: values.failovers ? FAILOVERS : 0,
+				previous: previous === undefined ? undefined : resolve(previous, "bin/sluice.js"),
+			});
 const began = performance.now();
 const result = await torture({
 	site,
@@ -54,6 +69,8 @@ const result = await torture({
 	ms: minutes * 60_000,
 	...(values.jobs === undefined ? {} : { jobs: Number(values.jobs) }),
 	scale: Number(values.scale),
+	workerStops: stops,
+	...(stops ? { auditAfterMs: AUDIT_AFTER_MS } : {}),
 	...(values.store === "sqlite" ? {} : { shared: { queueSlack: QUEUE_SLACK } }),
 	record: (op) => history.add(op),
 	progress(acknowledged, faults) {

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Client } from "pg";
 import { freePort } from "../support/free-port.ts";
 import { postgresPair } from "../support/postgres-pair.ts";
 import type { PostgresPair } from "../support/postgres-pair.ts";
@@ -15,6 +14,8 @@ import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 import { KEY, folder } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { manyServerFaults, sessionOf } from "./faults/many-servers.ts";
+import type { ManyServers } from "./faults/many-servers.ts";
 
 /** They end with this process at the latest. */
 const children = new Set<ChildProcess>();
@@ -65,12 +66,16 @@ const READY_MS = 60_000;
 const PROGRAM = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 
 /** One server that is killed and started again at its port. */
-interface Server {
+export interface Server {
 	readonly url: string;
 	readonly folder: string;
 	readonly pid: number;
 	/** SIGKILL, now and then again while it starts. */
 	kill(random: () => number): Promise<void>;
+	/** SIGSTOP, and SIGCONT after so many ms. */
+	suspend(ms: number): Promise<void>;
+	/** SIGTERM; then this version (`bin/sluice.js`) starts in its place. */
+	upgrade(): Promise<void>;
 	end(): Promise<void>;
 }
 
@@ -78,16 +83,21 @@ async function server(q: {
 	endpoints: Endpoints;
 	/** Options of the store, given the folder of the server. */
 	store: (folder: string) => string[];
+	/** Further variables of its environment. */
+	env?: NodeJS.ProcessEnv | undefined;
+	/** `bin/sluice.js` of the version that it starts with. */
+	program?: string | undefined;
 }): Promise<Server> {
 	const place = folder();
 	const port = await freePort();
 	const config = join(place.path, "sluice.yaml");
 	writeFileSync(config, JSON.stringify({ ...SETTINGS, endpoints: q.endpoints }));
 	const options = ["--config", config, "--port", String(port), "--drain-timeout", "0"];
-	const args = [PROGRAM, "serve", ...options, ...q.store(place.path)];
+	const args = ["serve", ...options, ...q.store(place.path)];
+	let program = q.program ?? PROGRAM;
 
 	function launch() {
-		const child = spawn(process.execPath, args, {
+		const child = spawn(process.execPath, [program, ...args], {
 			cwd: place.path,
 			env: {
 				...process.env,
@@ -95,6 +105,7 @@ async function server(q: {
 				SLUICE_SECRET: "one secret for all",
 				SLUICE_LOG_LEVEL: "error",
 				SLUICE_LOG_FORMAT: "text",
+				...q.env,
 			},
 			stdio: ["ignore", "pipe", "inherit"],
 		});
@@ -117,6 +128,11 @@ async function server(q: {
 		await running.exited;
 	}
 
+	async function startAgain(after: string): Promise<void> {
+		running = launch();
+		if (!(await running.listens)) throw new Error(`the service did not start after ${after}`);
+	}
+
 	return {
 		url: `http://127.0.0.1:${port}`,
 		folder: place.path,
@@ -130,8 +146,17 @@ async function server(q: {
 				await Promise.race([running.exited, sleep(random() * START_MS)]);
 				await end("SIGKILL");
 			}
-			running = launch();
-			if (!(await running.listens)) throw new Error("the service did not start after a kill");
+			await startAgain("a kill");
+		},
+		async suspend(ms) {
+			running.child.kill("SIGSTOP");
+			await sleep(ms);
+			running.child.kill("SIGCONT");
+		},
+		async upgrade() {
+			await end("SIGTERM");
+			program = PROGRAM;
+			await startAgain("an upgrade");
 		},
 		async end() {
 			await end("SIGTERM");
@@ -166,19 +191,27 @@ export async function sqliteSite(endpoints: Endpoints): Promise<MeasuredSite> {
 export async function postgresSite(
 	endpoints: Endpoints,
 	count: number,
-	{ settings = {}, failovers = 0 }: { settings?: Record<string, string>; failovers?: number } = {},
+	{
+		settings = {},
+		failovers = 0,
+		...more
+	}: { settings?: Record<string, string>; failovers?: number } & ManyServers = {},
 ): Promise<MeasuredSite> {
 	const pair = failovers > 0 ? await postgresPair(settings) : undefined;
-	const alone = pair ? undefined : await startPostgres({ settings });
+	const many = manyServerFaults(more, count);
+	const alone = pair ? undefined : await startPostgres({ settings, env: many.databaseEnv });
 	const primary = (): PostgresServer => pair?.primary() ?? alone!;
 	const { name, url: direct } = await primary().createDatabase();
 	const url = pair?.url(name) ?? direct;
+	const through = await many.connect(url);
 	const servers: Server[] = [];
 	for (let n = 0; n < count; n += 1)
 		servers.push(
 			await server({
 				endpoints,
-				store: (path) => ["--store", url, "--data-dir", join(path, "data")],
+				store: (path) => ["--store", through[n]!, "--data-dir", join(path, "data")],
+				env: many.serverEnv(n),
+				program: more.previous,
 			}),
 		);
 
@@ -189,7 +222,7 @@ export async function postgresSite(
 		return `failover, primary ${how}`;
 	}
 
-	async function breakOne(random: () => number, sparesServers: boolean): Promise<string> {
+	async function kill(random: () => number, sparesServers: boolean): Promise<string> {
 		if (pair && random() < failovers)
 			return await failOver(pair, random() < ISOLATED ? "isolated" : "killed");
 		const chance = sparesServers ? 0.4 + random() * 0.6 : random();
@@ -203,6 +236,11 @@ export async function postgresSite(
 		await primary().start();
 		return chance < 0.9 ? "kill -9 of PostgreSQL" : "kill -9 of the postmaster";
 	}
+	const all: ((random: () => number, sparesServers: boolean) => Promise<string>)[] = [
+		...(more.kills === false ? [] : [kill]),
+		...many.faults({ servers, primary, database: name }),
+	];
+	let turn = -1;
 
 	return {
 		get store(): SiteStore {
@@ -212,35 +250,22 @@ export async function postgresSite(
 		urls: () => servers.map((each) => each.url),
 		pids: () => servers.map(({ pid }) => pid),
 		async fault(random, sparesServers = false) {
-			const what = await breakOne(random, sparesServers);
+			// By turns, so that a short run has all kinds.
+			const what = await all[(turn += 1) % all.length]!(random, sparesServers);
 			await serving(servers);
 			return what;
 		},
 		async end() {
 			for (const each of servers) await each.end();
+			many.end();
 			await (pair ?? primary()).remove();
 		},
 	};
 }
 
-/** Kills a process of PostgreSQL, if possible in a transaction: all others end, and it recovers. */
+/** Kills a process of PostgreSQL: all others end, and it recovers. */
 async function killBackend(postgres: PostgresServer, name: string): Promise<string> {
-	const pid = await until("a session to kill", async () => {
-		const client = new Client({ connectionString: postgres.adminUrl("postgres") });
-		client.on("error", () => {});
-		await client.connect();
-		try {
-			const { rows } = await client.query<{ pid: number }>(
-				"SELECT pid FROM pg_stat_activity WHERE datname = $1 " +
-					"ORDER BY xact_start IS NULL, random() LIMIT 1",
-				[name],
-			);
-			return rows[0]?.pid;
-		} finally {
-			await client.end().catch(() => {});
-		}
-	});
-	process.kill(pid, "SIGKILL");
+	process.kill(await sessionOf(postgres, name), "SIGKILL");
 	return "kill -9 of a session";
 }
 

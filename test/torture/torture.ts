@@ -30,7 +30,7 @@ export interface Retention {
 }
 
 /** Jobs of `bulk` are many; webhooks of others take longer. */
-const RETENTION: Retention = { bulk: 120_000, others: 600_000, records: 0 };
+const RETENTION: Retention = { bulk: 180_000, others: 600_000, records: 0 };
 /** Submissions in flight to servers that share a store. */
 export const QUEUE_SLACK = 8;
 
@@ -112,6 +112,8 @@ export interface TortureOptions {
 	cuts?: Cuts;
 	/** Ends the run before its time. */
 	signal?: AbortSignal;
+	/** Processes of workers are stopped for a while, as often as they crash. */
+	workerStops?: boolean;
 	/** Servers share the store: by how many submissions the queue limit may be exceeded (D23). */
 	shared?: { queueSlack: number };
 	record?: (op: Op) => void;
@@ -165,6 +167,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 				`${name}-worker-${n}`,
 				{
 					...PARTS[name],
+					stops: o.workerStops ? PARTS[name].crashes : 0,
 					endpoint: name,
 					api,
 					time,

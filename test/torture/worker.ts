@@ -4,6 +4,7 @@
  */
 import type { Api, Answer } from "./api.ts";
 import { brief } from "./history.ts";
+import { suspension } from "./faults/suspension.ts";
 import type { DropOp } from "./history.ts";
 import type { Input } from "./plan.ts";
 import type { Time } from "./time.ts";
@@ -15,6 +16,9 @@ const RETRY_MS = 30;
 /** How long a `late` job is left out of pings before its report, ms: longer than a lease. */
 const LATE_MS = 7000;
 const SLOW_MS = 1000;
+
+/** How long its process is stopped, ms, at least and at most. */
+const STOP_MS = [1000, 20_000] as const;
 
 /** Longer than any wait for a cancel or timeout, ms. */
 const HANG_MS = 180_000;
@@ -42,6 +46,8 @@ export interface WorkerOptions {
 	concurrency: number;
 	/** Part of the takes after which it crashes. */
 	crashes: number;
+	/** Part of the takes after which its process is stopped for a while; 0 by default. */
+	stops?: number;
 	random: () => number;
 	/** Numbers all runs of the harness. */
 	nextRun: () => number;
@@ -57,8 +63,9 @@ export async function work(name: string, o: WorkerOptions, signal: AbortSignal):
 
 /** One life of a worker, until the signal or its crash. */
 export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Promise<void> {
-	const { endpoint, api, token, tracker } = o;
-	const { now, sleep } = o.time;
+	const { endpoint, token, tracker, stops: stopped = 0 } = o;
+	const { api, time, stop } = suspension(o);
+	const { now, sleep } = time;
 	const held = new Map<string, Run>();
 	const dead = new AbortController();
 	const signal = AbortSignal.any([ended, dead.signal]);
@@ -246,6 +253,7 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 			return;
 		}
 		for (const run of jobs) held.set(run.id, run);
+		if (jobs.length > 0 && stopped > 0 && o.random() < stopped) await suspend();
 		if (jobs.length > 0 && o.random() < o.crashes) {
 			for (const { job } of jobs) job.running -= 1;
 			return dead.abort();
@@ -254,6 +262,14 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		const small = echoes.filter(({ input }) => (input.payload?.length ?? 0) <= 100);
 		for (const run of jobs) if (!small.includes(run)) void execute(run).finally(() => leave(run));
 		if (small.length > 0) await reportAll(small);
+	}
+
+	/** What it holds may be lost meanwhile. */
+	async function suspend(): Promise<void> {
+		const from = now();
+		await stop(STOP_MS[0] + o.random() * (STOP_MS[1] - STOP_MS[0]));
+		for (const { id: job } of held.values())
+			tracker.record({ op: "drop", by: id, job, why: "suspended", result: "ok", from, to: now() });
 	}
 
 	async function takes(): Promise<void> {

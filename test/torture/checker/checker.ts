@@ -2,7 +2,16 @@
  * Reads a history, operation by operation in the order of the answers, and holds each job against
  * the rules when the harness closes it. Linear in the history; memory for open jobs only.
  */
-import type { FaultOp, JobBoundOp, Op, PingOp, SubmitOp, TakeOp } from "../history.ts";
+import { PARTITION } from "../history.ts";
+import type {
+	EndpointTerms,
+	FaultOp,
+	JobBoundOp,
+	Op,
+	PingOp,
+	SubmitOp,
+	TakeOp,
+} from "../history.ts";
 import { ATTEMPT_RULES } from "./attempt-rules.ts";
 import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
 import { JobHistory } from "./job-history.ts";
@@ -11,6 +20,9 @@ import { JOB_RULES } from "./job-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
 const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...STREAM_RULES];
+
+/** Longest time until an answer that waits for nothing, ms, also in a partition. */
+const ANSWER_MS = 40_000;
 
 /** Closed jobs that are remembered at least, to recognise what arrives late. */
 const REMEMBERED = 200_000;
@@ -38,6 +50,8 @@ export function checker(): Checker {
 	const jobs = new Map<string, JobHistory>();
 	const requests = new Map<number, RequestHistory>();
 	const faults: FaultOp[] = [];
+	/** Answers that took too long, unless their server did not run. */
+	const late: (Op & { from: number; to: number })[] = [];
 	let closed = new Set<string>();
 	let closedBefore = new Set<string>();
 
@@ -130,6 +144,7 @@ export function checker(): Checker {
 		counts,
 		add(op) {
 			counts.operations += 1;
+			if (isPrompt(op) && op.to - op.from > ANSWER_MS) late.push(op);
 			switch (op.op) {
 				case "endpoint":
 					return void endpoints.set(op.id, new EndpointHistory(op, report));
@@ -165,7 +180,18 @@ export function checker(): Checker {
 		finish() {
 			for (const job of [...jobs.values()]) close(job);
 			for (const endpoint of endpoints.values()) endpoint.finish(faults);
+			const others = faults.filter(({ what }) => !what.startsWith(PARTITION));
+			for (const op of late)
+				if (!others.some(({ from, to }) => from < op.to && to > op.from))
+					report({ rule: "answers", what: `an answer took ${op.to - op.from} ms`, lines: [op] });
 			return violations;
 		},
 	};
+}
+
+/** Operations that are answered at once, also while the store is unavailable (D40). */
+function isPrompt(op: Op): op is Exclude<Op, EndpointTerms> {
+	if (op.op === "submit") return op.operation === "run";
+	if (op.op === "read") return op.how === "status";
+	return op.op === "cancel" || op.op === "retry" || op.op === "purge";
 }

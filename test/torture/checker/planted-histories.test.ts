@@ -306,6 +306,16 @@ describe("histories with one", () => {
 				.close()
 				.add("health", idleHealth({})),
 		],
+		[
+			"answers",
+			"an answer takes a minute in a partition",
+			begun()
+				.add("read", { how: "status", seen: { state: "IN_PROGRESS" }, to: 60_000 })
+				.add("fault", { what: "partition to the database", from: 30, to: 50_000 })
+				.report({ at: 60_010 })
+				.read(ENDED)
+				.close(),
+		],
 	])("%s: %s", (rule, _, made) => expect(rulesOf(made)).toContain(rule));
 
 	it("each violation has the operations that show it", () => {

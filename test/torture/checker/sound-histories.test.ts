@@ -98,6 +98,15 @@ describe("histories without a bug", () => {
 		],
 		["a purge", history().endpoint().submit().add("purge", { removed: 1 }).read(undefined).close()],
 		["counts", ended().close().add("health", idleHealth({}))],
+		[
+			"an answer of a server that was stopped for a minute",
+			begun()
+				.add("read", { how: "status", seen: { state: "IN_PROGRESS" }, to: 60_000 })
+				.add("fault", { what: "SIGSTOP of a server", from: 30, to: 59_000 })
+				.report({ at: 60_010 })
+				.read(ENDED)
+				.close(),
+		],
 		["a full queue", cancelled(queued(4).submit({ n: 9, job: undefined!, result: "fail" }), 4)],
 	])("%s", (_, made) => expect(rulesOf(made)).toEqual([]));
 });

@@ -1,0 +1,41 @@
+/**
+ * A short run of `npm run torture -- --store postgres --partitions --stops --no-kills`: two servers
+ * that are cut off from the database and stopped, with workers that are stopped (D16, D17, D28).
+ */
+import { expect, it } from "vitest";
+import { postgresSite } from "./site.ts";
+import { ENDPOINTS, torture } from "./torture.ts";
+
+it("D16, D17, D28: what clients and workers saw breaks no rule through partitions and stops", {
+	timeout: 300_000,
+}, async () => {
+	const lengths = [1500, 3000] as const;
+	const site = await postgresSite(ENDPOINTS, 2, {
+		kills: false,
+		partitions: true,
+		stops: true,
+		partitionMs: lengths,
+		stopMs: lengths,
+	});
+	try {
+		const { violations, acknowledged, closed, seconds, faults } = await torture({
+			site,
+			seed: 3,
+			ms: 7000,
+			scale: 0.1,
+			names: ["bulk", "stream", "purge"],
+			pauses: [300, 800],
+			workerStops: true,
+			shared: { queueSlack: 8 },
+		});
+		process.stdout.write(
+			`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`,
+		);
+		expect(violations).toEqual([]);
+		expect(closed).toBeGreaterThanOrEqual(acknowledged);
+		const kinds = Object.keys(faults).map((what) => what.split(" ")[0]);
+		expect(new Set(kinds)).toEqual(new Set(["partition", "SIGSTOP"]));
+	} finally {
+		await site.end();
+	}
+});
