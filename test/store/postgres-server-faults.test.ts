@@ -18,6 +18,7 @@ import type { Store } from "../../src/store/contract/store.ts";
 import type { TestDatabase } from "../support/postgres-databases.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
+import { until } from "../support/until.ts";
 import { everyCall } from "./every-call.ts";
 import { TOLD_MS, timed, untilAnswered } from "./postgres-proxied.ts";
 import { siteOf } from "./site.ts";
@@ -118,6 +119,23 @@ describe("PostgreSQL does not serve", () => {
 		await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT -1`);
 		await untilAnswered(() => site.add());
 	});
+
+	it.each([0, 4])(
+		"a start with %i connections (53300) is refused with the number that it needs",
+		async (limit) => {
+			await store.close();
+			await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT ${limit}`);
+			const opening = openPostgres({ url: at.url, clock: systemClock });
+			await expect(opening).rejects.toMatchObject({
+				why: "unreachable",
+				message: expect.stringMatching(/too many connections .*; each server needs ten \(max_conn/),
+			});
+			await until("no connection", async () => (await backends()).length === 0);
+			await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT -1`);
+			store = await openPostgres({ url: at.url, clock: systemClock });
+			await siteOf(store).add();
+		},
+	);
 
 	it("read-only, as a standby (25006): refused in time, until it is a primary", async () => {
 		await admin.query(`ALTER DATABASE ${at.name} SET default_transaction_read_only = on`);

@@ -3,6 +3,7 @@
  * only once.
  */
 import type { Clock } from "../../../clock.ts";
+import { reasonOf } from "./errors.ts";
 
 /** How long callers wait for a connection, ms: a client gets its 503 within 2 s. */
 export const PATIENCE_MS = 1500;
@@ -28,7 +29,7 @@ export interface ConnectionHealth {
 	/** Why the last attempt failed, as the end of a sentence. */
 	readonly why: string;
 	trying(): void;
-	failed(error: Error & { code?: string }): void;
+	failed(error: unknown): void;
 	reached(): void;
 	/**
 	 * Drops all connections because the database does not answer; callers stop waiting until one is
@@ -53,8 +54,7 @@ export function openConnectionHealth(clock: Clock): ConnectionHealth {
 			return why;
 		},
 		trying: () => void (since ??= clock.now()),
-		// The message is empty for a host with several addresses.
-		failed: ({ message, code }) => void (why = message || (code ?? "no answer")),
+		failed: (error) => void (why = reasonOf(error)),
 		reached: () => void (since = undefined),
 		silent() {
 			since = -Infinity;

@@ -203,7 +203,7 @@ export function openConnection({
 				reach.reached();
 				return client;
 			} catch (error) {
-				reach.failed(error as Error);
+				reach.failed(error);
 				await clock.sleep(pause, closing.signal);
 			}
 		}

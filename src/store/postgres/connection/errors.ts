@@ -9,6 +9,9 @@ const CONTENDED: ReadonlySet<string> = new Set([
 	"40P01", // deadlock_detected
 ]);
 
+/** too_many_connections */
+const TOO_MANY_CONNECTIONS = "53300";
+
 /** The connection is unusable; a new one may succeed soon. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
 	"57P01", // admin_shutdown
@@ -18,7 +21,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 	"25P04", // transaction_timeout
 	"25P03", // idle_in_transaction_session_timeout
 	"25006", // read_only_sql_transaction: a standby, until the failover is done
-	"53300", // too_many_connections
+	TOO_MANY_CONNECTIONS,
 ]);
 
 /** lock_not_available: lock_timeout */
@@ -100,7 +103,7 @@ export function faultOf(error: unknown, name: string): Error {
 	if (losesConnection(error))
 		return new StoreUnavailable(
 			"unreachable",
-			`PostgreSQL at ${name} is not available: ${error.message}.`,
+			`PostgreSQL at ${name} is not available: ${reasonOf(error)}.`,
 			{ cause: error },
 		);
 	if (CONTENDED.has(code) || TIMED_OUT.has(code))
@@ -112,6 +115,11 @@ export function faultOf(error: unknown, name: string): Error {
 	});
 }
 
-function reasonOf(error: unknown): string {
-	return (error as Error).message;
+/** As the end of a sentence, with what an operator can do. */
+export function reasonOf(error: unknown): string {
+	// The message is empty for a host with several addresses.
+	const { message, code } = error as Error & { code?: string };
+	return code === TOO_MANY_CONNECTIONS
+		? `${message}; each server needs ten (max_connections, or a limit of the database or role)`
+		: message || (code ?? "no answer");
 }
