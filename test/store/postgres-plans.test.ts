@@ -2,16 +2,18 @@
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { LOAD_JOBS, UPDATE_JOBS } from "../../src/store/postgres/rows/job-records.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { openDatabase } from "../../src/store/postgres/connection/database.ts";
 import type { Database } from "../../src/store/postgres/connection/database.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openMetrics } from "../../src/store/postgres/metrics.ts";
 import { expireKeys } from "../../src/store/postgres/purge.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
 import { postgres } from "../support/postgres.ts";
-import { T0 } from "./site.ts";
+import { siteOf, T0 } from "./site.ts";
 
 const ROWS = 5;
 const SOME = 2;
@@ -111,3 +113,39 @@ for (const join of JOINS) {
 		).toEqual([2, 2, 1, 0]);
 	});
 }
+
+it("jobs are found by their key where the statistics say that the table is empty, and dead rows fill it", async ({
+	onTestFinished,
+}) => {
+	const { url } = await (await postgres()).createDatabase();
+	const store = await openPostgres({ url, clock: systemClock });
+	onTestFinished(() => store.close());
+	const site = siteOf(store);
+	for (let n = 0; n < ROWS; n += 1) await site.add();
+	const [other, own] = [
+		new Client({ connectionString: url }),
+		new Client({ connectionString: url }),
+	];
+	for (const client of [other, own]) {
+		await client.connect();
+		onTestFinished(() => client.end());
+	}
+	await other.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM queues");
+	await own.query("DELETE FROM jobs");
+	await own.query("VACUUM jobs");
+	const { rows } = await own.query(
+		"SELECT reltuples, relpages FROM pg_class WHERE relname = 'jobs'",
+	);
+	expect(rows).toEqual([{ reltuples: 0, relpages: 1 }]);
+	const database = openDatabase({ url, clock: systemClock });
+	onTestFinished(() => database.close());
+	for (const [at, { text }] of [LOAD_JOBS, UPDATE_JOBS].entries()) {
+		const parameters = Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)));
+		const nulls = Array.from({ length: parameters }, () => "NULL").join(", ");
+		const plan = await database.write(async ({ run }) => {
+			await run(statement(`PREPARE looked_up_${at} AS ${text}`));
+			return (await run(statement(`EXPLAIN EXECUTE looked_up_${at}(${nulls})`))).rows.join("\n");
+		});
+		expect(plan).toMatch(/Index Cond: .*endpoint = given.endpoint.*id = given.id/);
+	}
+});

@@ -75,11 +75,20 @@ export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
     FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
   ) END`;
 
+/**
+ * Looks up each given job by its key. A plain join would be turned round into a scan of all jobs and
+ * dead rows where the statistics say that there are none, as VACUUM leaves them after a lull.
+ */
+const lookUp = (given: string, select: string): string => `
+  CROSS JOIN LATERAL (
+    SELECT ${select} FROM jobs WHERE jobs.endpoint = ${given}.endpoint AND jobs.id = ${given}.id LIMIT 1`;
+
 /** Fixed lock order: prevents deadlocks. */
-const LOAD = statement(`
-  SELECT ${COLUMNS} FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
-  JOIN jobs ON jobs.endpoint = given.endpoint AND jobs.id = given.id
-  ORDER BY jobs.endpoint, jobs.id FOR UPDATE OF jobs`);
+export const LOAD_JOBS = statement(`
+  SELECT ${COLUMNS} FROM (
+    SELECT * FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
+    ORDER BY endpoint COLLATE "C", id COLLATE "C"
+  ) AS given ${lookUp("given", "*")} FOR UPDATE) AS jobs`);
 
 const INSERT = statement(`
   INSERT INTO jobs (endpoint, id, ${names(ALL).join(", ")}, past, input, output, error)
@@ -98,18 +107,24 @@ const changed = [
 ];
 const after = CHANGING.length + 3;
 
-/** Setting an unchanged payload to its own column does not read a large value. */
-const UPDATE = statement(`
+/**
+ * Rows are locked, so their places hold. Setting an unchanged payload to its own column does not read a
+ * large value.
+ */
+export const UPDATE_JOBS = statement(`
   UPDATE jobs SET ${names(CHANGING)
 		.map((name) => `${name} = changed.${name}`)
 		.join(", ")}, past = changed.past,
     input = CASE WHEN changed.erase THEN NULL ELSE jobs.input END,
     output = CASE WHEN changed.result OR changed.erase THEN changed.output ELSE jobs.output END,
     error = CASE WHEN changed.result OR changed.erase THEN changed.error ELSE jobs.error END
-  FROM unnest($1::text[], $2::text[], ${arrays(CHANGING, 3)}, $${after}::bool[], $${after + 1}::bool[],
-    $${after + 2}::bool[], $${after + 3}::text[], $${after + 4}::text[])
-    AS changed (${changed.join(", ")})
-  WHERE jobs.endpoint = changed.endpoint AND jobs.id = changed.id`);
+  FROM (
+    SELECT given.*, place FROM unnest($1::text[], $2::text[], ${arrays(CHANGING, 3)},
+      $${after}::bool[], $${after + 1}::bool[], $${after + 2}::bool[], $${after + 3}::text[],
+      $${after + 4}::text[]) AS given (${changed.join(", ")})
+    ${lookUp("given", "ctid AS place")}) AS found
+  ) AS changed
+  WHERE jobs.ctid = changed.place`);
 
 const REMOVE = statement(
 	`DELETE FROM jobs USING unnest($1::text[], $2::text[]) AS removed (endpoint, id)
@@ -184,7 +199,7 @@ export function openRecords({
 		async load(keys: Iterable<JobKey>): Promise<void> {
 			const fresh = expect(keys);
 			if (fresh.length === 0) return;
-			const { rows } = await run(LOAD, [
+			const { rows } = await run(LOAD_JOBS, [
 				textArray(fresh.map(({ endpoint }) => endpoint)),
 				textArray(fresh.map(({ id }) => id)),
 			]);
@@ -290,7 +305,7 @@ export function openRecords({
 				);
 			if (updated.length > 0)
 				writes.push(
-					run(UPDATE, [
+					run(UPDATE_JOBS, [
 						...keys(updated),
 						...packed(updated, CHANGING),
 						past(updated),
