@@ -88,9 +88,14 @@ try {
 		if (phase === "after") await other.query("COMMIT");
 		for (let n = 0; n < count; n += 1) windows.push(await measured(phase));
 	}
-	process.stdout.write(
-		`${JSON.stringify({ bench: "vacuum-starvation", ...machine(), postgres: database.facts, jobs, windows }, null, 2)}\n`,
-	);
+	const found = {
+		bench: "vacuum-starvation",
+		...machine(),
+		postgres: database.facts,
+		jobs,
+		windows,
+	};
+	process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
 } finally {
 	await Promise.all([admin.end(), other.end()]);
 	await store.close();
