@@ -50,30 +50,35 @@ export async function startSluice({ url, workers, work }: QueueOptions): Promise
 		idle.delete(rouse);
 	}
 
+	function report(worker: string, id: string): Promise<unknown> {
+		const outcome = { on: "complete" as const, output: "{}" };
+		return store.jobs.report({ endpoint: ENDPOINT, id, worker, outcome, now: Date.now() });
+	}
+
+	/** The end of a job and the claim of the next one share a transaction. */
 	async function runWorker(worker: string): Promise<void> {
+		const terms = { endpoint: ENDPOINT, worker, limit: 1, maxBytes: 1_000_000 };
+		let ended: string | undefined;
 		while (!stopped.signal.aborted) {
 			try {
-				const terms = { endpoint: ENDPOINT, worker, limit: 1, maxBytes: 1_000_000 };
-				const { jobs } = await store.jobs.claim({ ...terms, now: Date.now() });
+				const reported = ended === undefined ? undefined : report(worker, ended);
+				ended = undefined;
+				const claim = store.jobs.claim({ ...terms, now: Date.now() });
+				const [{ jobs }] = await Promise.all([claim, reported]);
 				const [claimed] = jobs;
 				if (!claimed) {
 					await rest();
 					continue;
 				}
 				await work(JSON.parse(claimed.input as string) as JobData);
-				await store.jobs.report({
-					endpoint: ENDPOINT,
-					id: claimed.job.id,
-					worker,
-					outcome: { on: "complete", output: "{}" },
-					now: Date.now(),
-				});
+				ended = claimed.job.id;
 			} catch (error) {
 				// The database restarts or ended the connection: the job's lease runs out.
 				console.error(error);
 				await systemClock.sleep(CLAIM_MS, stopped.signal);
 			}
 		}
+		if (ended !== undefined) await report(worker, ended).catch(console.error);
 	}
 
 	async function sweep(): Promise<void> {
