@@ -20,7 +20,7 @@ const ON_BOTH_STORES = [
  * What the console does in a second browser. `SLUICE_TEST_BROWSER=firefox vitest run --project system
  * test/console` does all of it.
  */
-const IN_BOTH_BROWSERS = ["pages", "jobs", "endpoints", "palette", "playground"];
+const IN_BOTH_BROWSERS = ["pages", "jobs"];
 
 /** Tests of several real processes or of a browser: the only ones that are retried. */
 const SYSTEM = ["e2e", "cluster", "console"].map((folder) => `test/${folder}/**/*.test.ts`);
