@@ -105,7 +105,7 @@ export interface TortureOptions {
 	/** Whether faults spare the servers from now on. */
 	sparesServers?: () => boolean;
 	retention?: Retention;
-	/** Jobs are read again so long after their end, ms; by default only after a fault. */
+	/** Jobs are read again so long after their end, ms; by default after a fault, if there are any. */
 	auditAfterMs?: number;
 	pace?: ClientOptions["pace"];
 	oneLargeOf?: number;
@@ -134,10 +134,13 @@ const { now, sleep } = time;
 
 export async function torture(o: TortureOptions): Promise<Tortured> {
 	const { site, seed, scale = 1, names = NAMES, pauses = PAUSES } = o;
-	const { auditAfterMs = Infinity } = o;
+	const { auditAfterMs = site.fault ? Infinity : 0 } = o;
 	const began = now();
 	const checked = checker();
+	let isJudged = false;
 	const tracker = track((op) => {
+		// After a violation clients still wait for answers.
+		if (isJudged) return;
 		o.record?.(op);
 		checked.add(op);
 	}, now);
@@ -197,8 +200,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	/** Reads the jobs that have ended before the last fault, and those long open; closes them. */
 	async function audit(): Promise<void> {
 		const present = now();
-		const waits = site.fault && !submitting.signal.aborted;
-		const since = waits ? Math.max(lastFault, present - auditAfterMs) : present;
+		const isLast = submitting.signal.aborted;
+		const since = isLast ? present : Math.max(lastFault, present - auditAfterMs);
 		const jobs = [...tracker.jobs.values()].filter(
 			({ left, running, endedAt, met }) =>
 				left && running === 0 && (endedAt ?? met + OPEN_MS) < since,
@@ -265,6 +268,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	await Promise.all(workers);
 	await hooks.end();
 	await api.close();
+	isJudged = true;
 	return {
 		...checked.counts,
 		seconds: Math.round((now() - began) / 1000),
