@@ -2,11 +2,13 @@
  * Makes the pictures of the console in `docs/images/`: `npm run screenshots`. Starts a service with
  * the example endpoints, does real jobs on it, and takes each page in both themes from a real
  * browser. The hour before is made up ({@link writeHistory}); ids and times differ from run to run.
+ * `--review FOLDER` makes them there instead, each page also as a whole at the width of a phone.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { T } from "../console/src/text.ts";
@@ -16,10 +18,11 @@ import { writeHistory } from "./screenshots/history.ts";
 import { play } from "./screenshots/scene.ts";
 import type { Scene } from "./screenshots/scene.ts";
 
-const IMAGES = fileURLToPath(new URL("../docs/images/", import.meta.url));
+const { review } = parseArgs({ options: { review: { type: "string" } } }).values;
+const IMAGES = review ?? fileURLToPath(new URL("../docs/images", import.meta.url));
 const KEY = "key-of-the-pictures-0123456789";
 const WINDOW = { width: 1280, height: 800 };
-const PHONE = { width: 360, height: 740 };
+const PHONE = { width: review === undefined ? 360 : 375, height: 740 };
 
 /** Most bytes of one picture, and of all. */
 const MOST = 150_000;
@@ -107,12 +110,13 @@ async function searched(page: Page): Promise<void> {
 }
 
 /** Takes the page as it stands; answers the bytes. */
-async function take(page: Page, name: string): Promise<number> {
+async function take(page: Page, name: string, fullPage = false): Promise<number> {
 	await page.mouse.move(0, 0);
-	const png = await page.screenshot({ animations: "disabled", caret: "hide" });
+	const png = await page.screenshot({ animations: "disabled", caret: "hide", fullPage });
 	const webp = await sharp(png).webp({ nearLossless: true, quality: 60, effort: 6 }).toBuffer();
-	if (webp.length > MOST) throw new Error(`${name} has ${webp.length} bytes.`);
-	await writeFile(`${IMAGES}${name}.webp`, webp);
+	if (webp.length > MOST && review === undefined)
+		throw new Error(`${name} has ${webp.length} bytes.`);
+	await writeFile(join(IMAGES, `${name}.webp`), webp);
 	return webp.length;
 }
 
@@ -149,15 +153,20 @@ try {
 			await before?.(page, scene);
 			all += await take(page, `console-${name}-${colorScheme}`);
 			if (before === searched) await page.keyboard.press("Escape");
-			if (!phone) continue;
+			if (!phone && review === undefined) continue;
 			await page.setViewportSize(PHONE);
 			await settled(page);
-			all += await take(page, `console-${name}-360-${colorScheme}`);
+			all += await take(
+				page,
+				`console-${name}-${PHONE.width}-${colorScheme}`,
+				review !== undefined,
+			);
 		}
 		await context.close();
 	}
 	await browser.close();
-	if (all > MOST_OF_ALL) throw new Error(`All pictures together have ${all} bytes.`);
+	if (all > MOST_OF_ALL && review === undefined)
+		throw new Error(`All pictures together have ${all} bytes.`);
 	process.stdout.write(`${Math.round(all / 1000)} kB in ${IMAGES}\n`);
 } finally {
 	await service.stop();
