@@ -81,6 +81,18 @@ const SHOTS: readonly Shot[] = [
 	{ name: "search", at: () => "#/overview", ready: "Thumbnails", before: searched },
 ];
 
+/** Pages that no document shows. */
+const OTHERS: readonly Shot[] = [
+	{
+		name: "compare",
+		at: ({ pictures, other }) => `#/endpoints/thumbnail/requests/${pictures}?with=${other}`,
+		ready: ({ other }) => other.slice(-12),
+	},
+	{ name: "picture", at: () => "#/endpoints/thumbnail/try?mode=picture", ready: T.picture.nothing },
+	{ name: "hosts", at: () => "#/hosts", ready: T.pages.hosts },
+	{ name: "audit", at: () => "#/audit", ready: T.audit.action },
+];
+
 /** Charts are drawn in the frame after their data came, and follow the width of the page. */
 async function settled(page: Page): Promise<void> {
 	await page.evaluate(
@@ -142,7 +154,9 @@ try {
 		all += await take(page, `console-sign-in-${colorScheme}`);
 		await page.getByLabel(T.signIn.key).fill(KEY);
 		await page.getByRole("button", { name: T.signIn.act }).click();
-		for (const { name, at, ready, before, phone } of SHOTS) {
+		for (const { name, at, ready, before, phone } of review === undefined
+			? SHOTS
+			: [...OTHERS, ...SHOTS]) {
 			await page.setViewportSize(WINDOW);
 			await page.evaluate(`location.hash = ${JSON.stringify(at(scene))}`);
 			await page

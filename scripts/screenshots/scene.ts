@@ -11,6 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Scene {
 	/** A job whose output is pictures. */
 	pictures: string;
+	/** Another job of that endpoint. */
+	other: string;
 	/** A worker with a log. */
 	worker: string;
 	/** What is asked in a chat. */
@@ -125,5 +127,5 @@ export async function play({ url, key }: { url: string; key: string }): Promise<
 	await call("POST", "/v1/endpoints/ocr/pause");
 	for (let left = 0; left < 7; left += 1) await run("ocr", { image: picture("receipt.jpg") });
 	const { workers } = await call("GET", "/v1/endpoints/thumbnail/workers");
-	return { pictures, worker: workers[0].id, question: QUESTION };
+	return { pictures, other: jobs[0]![1], worker: workers[0].id, question: QUESTION };
 }

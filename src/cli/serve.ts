@@ -96,7 +96,7 @@ export const serve: Action = {
 
 /** After its start the thread sends nothing but a failure. */
 function failureOf(message: ServiceMessage): string {
-	return message.kind === "failed" ? message.reason : "its thread sent what it sends at its start.";
+	return message.kind === "failed" ? message.reason : "its thread reported a second start.";
 }
 
 function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string {

@@ -145,6 +145,18 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		await page.locator(".diff .left", { hasText: '"blue"' }).waitFor();
 	});
 
+	it("of a long line the comparison shows the beginning, and all of it on request", async () => {
+		const one = await here.submit("few", { output: { picture: "a".repeat(100_000) } });
+		const two = await here.submit("few", { output: { picture: "b" } });
+		const page = await here.open({ at: `#/endpoints/few/requests/${one}?with=${two}` });
+		const line = page.locator(".diff .left", { hasText: '"picture"' }).first();
+		expect((await line.locator("code").textContent())!.length).toBeLessThan(1000);
+		await line.getByRole("button").click();
+		await expect
+			.poll(async () => (await line.locator("code").textContent())!.length)
+			.toBeGreaterThan(100_000);
+	});
+
 	it("a failure is shown once and readable, with its times to the ms and as code", async () => {
 		const id = await here.ended("work", { fail: "the tide is out" });
 		const page = await here.open({ at: `#/endpoints/work/requests/${id}` });

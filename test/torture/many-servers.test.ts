@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { postgresSite } from "./site.ts";
-import { ENDPOINTS, torture } from "./torture.ts";
+import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
 
 it("D16, D17, D28: what clients and workers saw breaks no rule through partitions and stops", {
 	timeout: 300_000,
@@ -26,7 +26,7 @@ it("D16, D17, D28: what clients and workers saw breaks no rule through partition
 			names: ["bulk", "stream", "purge"],
 			pauses: [300, 800],
 			workerStops: true,
-			shared: { queueSlack: 8 },
+			shared: { queueSlack: QUEUE_SLACK },
 		});
 		process.stdout.write(
 			`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`,

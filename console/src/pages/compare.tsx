@@ -11,6 +11,7 @@ import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
+import { LongText } from "../parts/long-text.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -187,7 +188,11 @@ function Difference({
 						<li key={index} className={line.in}>
 							<span aria-hidden="true">{MARKS[line.in]}</span>
 							{line.in === "both" ? null : <span className="hidden">{T.compare[line.in]}</span>}
-							<code>{line.text || " "}</code>
+							<span>
+								<LongText text={line.text} most={SHOWN_CHARS}>
+									{(shown) => <code>{shown || " "}</code>}
+								</LongText>
+							</span>
 						</li>
 					))}
 				</ol>
@@ -195,6 +200,9 @@ function Difference({
 		</section>
 	);
 }
+
+/** Characters of a line, which may be a picture as text. */
+const SHOWN_CHARS = 400;
 
 const MARKS = { both: " ", left: "−", right: "+" } as const;
 

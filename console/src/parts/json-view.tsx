@@ -5,12 +5,13 @@
 import { memo, useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { exactNumber, kindOf, pretty } from "../exact.ts";
-import { bytes, number } from "../format.ts";
+import { number } from "../format.ts";
 import { mediaIn, mediaOf } from "../media.ts";
 import { T } from "../text.ts";
 import { Copy } from "./copy.tsx";
 import { TextField } from "./field.tsx";
 import { MediaView } from "./media-view.tsx";
+import { LongText } from "./long-text.tsx";
 import { LinkOrText, Marked } from "./outside-link.tsx";
 
 /** Members that are shown before one asks for more. */
@@ -178,7 +179,6 @@ const Node = memo(function Node({ name, value, depth, path, needle, hits }: Node
 });
 
 function Leaf({ value, needle }: { value: unknown; needle: string }): ReactNode {
-	const [all, setAll] = useState(false);
 	const kind = kindOf(value);
 	const text = textOf(value);
 	if (kind !== "string")
@@ -187,16 +187,15 @@ function Leaf({ value, needle }: { value: unknown; needle: string }): ReactNode 
 				<Marked text={text} needle={needle} />
 			</span>
 		);
-	const most = mediaOf(text) ? SHOWN_MEDIA_CHARS : SHOWN_CHARS;
-	const long = text.length > most && !all;
 	return (
 		<span className="json-string">
-			"<LinkOrText text={long ? text.slice(0, most) : text} whole={!long} needle={needle} />"
-			{long ? (
-				<button type="button" className="json-more" onClick={() => setAll(true)}>
-					{T.json.rest(bytes(text.length))}
-				</button>
-			) : null}
+			<LongText text={text} most={mediaOf(text) ? SHOWN_MEDIA_CHARS : SHOWN_CHARS}>
+				{(shown, whole) => (
+					<>
+						"<LinkOrText text={shown} whole={whole} needle={needle} />"
+					</>
+				)}
+			</LongText>
 		</span>
 	);
 }

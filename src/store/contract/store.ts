@@ -35,8 +35,8 @@ import type { TokenStore, WorkerStore } from "./workers.ts";
 
 /**
  * `busy`: the store works, but other transactions blocked this one for too long. `blocked`: a
- * session outside locks a whole table. `moved`: its file
- * was deleted or replaced. `damaged`: what this call needs cannot be read.
+ * session outside locks a whole table. `moved`: its file was deleted or replaced. `damaged`: what
+ * this call needs cannot be read.
  */
 type Unavailable = "full" | "moved" | "damaged" | "closed" | "unreachable" | "busy" | "blocked";
 

@@ -156,7 +156,7 @@ export function memberOf(groups: AllDialectHandlers | AllDialectMethods, name: O
 }
 
 /** An insert that calls `sent` of its query: claims that are asked for later run after it. */
-function insertThatSaysSent(insert: (q: never) => Promise<unknown>) {
+function withSentCallback(insert: (q: never) => Promise<unknown>) {
 	return (q: Query<"jobs.insert">): Promise<unknown> => {
 		const answer = insert(q as never);
 		q.sent?.();
@@ -171,7 +171,7 @@ export function storeOf(
 	const store: Record<string, unknown> = {};
 	for (const name of OP_NAMES) {
 		const [group = "", method] = name.split(".");
-		const ask = name === "jobs.insert" ? insertThatSaysSent(operation(name)) : operation(name);
+		const ask = name === "jobs.insert" ? withSentCallback(operation(name)) : operation(name);
 		if (method === undefined) store[name] = ask;
 		else Object.assign((store[group] ??= {}) as object, { [method]: ask });
 	}

@@ -30,7 +30,7 @@ import type { Hints } from "./rows/run-unit-of-work.ts";
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;
 
-/** Longest wait for the locks of an endpoint that run apart, ms. */
+/** Longest wait for a lock of operations that run apart from those of other endpoints, ms. */
 const BRIEF_MS = 100;
 
 /** An operation that shares transactions; a purge runs alone, in its turn. */

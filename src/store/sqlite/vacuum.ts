@@ -79,8 +79,8 @@ export function openVacuum(
 	return {
 		step(busy) {
 			if (!shrinkable) return undefined;
-			const kept = busy ? Math.max(keptPages, count(all) * KEPT_BUSY) : keptPages;
 			try {
+				const kept = busy ? Math.max(keptPages, count(all) * KEPT_BUSY) : keptPages;
 				const left = Math.ceil(count(free) - kept);
 				if (left > 0) {
 					const took = shrink(left);
