@@ -22,8 +22,10 @@ const ON_BOTH_STORES = [
  */
 const IN_BOTH_BROWSERS = ["pages", "jobs"];
 
-/** Tests of several real processes or of a browser: the only ones that are retried. */
-const SYSTEM = ["e2e", "cluster", "console"].map((folder) => `test/${folder}/**/*.test.ts`);
+/** Tests of several real processes, of a platform or of a browser: the only ones that are retried. */
+const SYSTEM = ["e2e", "cluster", "console", "launchers", "torture"].map(
+	(folder) => `test/${folder}/**/*.test.ts`,
+);
 
 export default defineConfig({
 	test: {
@@ -31,10 +33,10 @@ export default defineConfig({
 		// Most tests wait more than they compute: this is for 2 cores.
 		maxWorkers: 3,
 		sequence: { sequencer: LongestFirst },
-		testTimeout: 30_000,
-		hookTimeout: 30_000,
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
 		// The default is a second, in which a busy machine may not even have drawn a page.
-		expect: { poll: { timeout: 15_000 } },
+		expect: { poll: { timeout: 30_000 } },
 		reporters: ["default", "./test/support/closing-line.ts"],
 		projects: [
 			{

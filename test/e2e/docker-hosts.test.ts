@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { IMAGE } from "../support/docker.ts";
+import { IMAGE, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import { noHosts, titledHosts, twoMachines } from "../support/docker-hosts.ts";
 import type { Machine, TwoMachines } from "../support/docker-hosts.ts";
 import { call, KEY } from "../support/service.ts";
@@ -314,10 +314,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		const service = await place.begin({
 			missing: place.contained({}, { image: "no-such-image:1" }),
 			crashing: place.contained({}, node("console.log('no model'); process.exit(3)")),
-			greedy: place.contained(
-				{},
-				{ ...node("const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"), memory: "64m" },
-			),
+			greedy: place.contained({}, { command: TAKES_ALL_MEMORY, memory: "64m" }),
 			nowhere: place.contained({ gpusPerWorker: 1 }, { gpu: { model: "H100" } }),
 		});
 		const reasons = await Promise.all(

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TestContext } from "vitest";
-import { IMAGE, makeImage } from "../support/docker.ts";
+import { IMAGE, makeImage, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import {
 	DOCKER,
 	LAUNCHER,
@@ -212,7 +212,7 @@ describe.skipIf(noKubernetes !== undefined)(
 				"out_of_memory",
 				"too little memory",
 				{
-					command: ["/bin/node", "-e", "const a = []; for (;;) a.push(Buffer.alloc(1e6, 1))"],
+					command: TAKES_ALL_MEMORY,
 					resources: { limits: { memory: "64Mi" } },
 				},
 				{},

@@ -21,6 +21,7 @@ import {
 	noDocker,
 	processesOf,
 	removeAll,
+	TAKES_ALL_MEMORY,
 	titled,
 } from "../support/docker.ts";
 import { conformance, exitsOf } from "./index.ts";
@@ -352,7 +353,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		const spec = script("");
 		const exit = await run({
 			...withSettings(spec, {
-				command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"],
+				command: TAKES_ALL_MEMORY,
 				memory: "64m",
 			}),
 		});

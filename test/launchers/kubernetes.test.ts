@@ -12,7 +12,7 @@ import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
 import type { KubernetesSettings } from "../../src/launchers/kubernetes/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
-import { IMAGE, makeImage } from "../support/docker.ts";
+import { IMAGE, makeImage, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import {
 	DOCKER,
 	LAUNCHER,
@@ -192,7 +192,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 		it("D29: one that uses too much memory, with its limit", async () => {
 			const { launcher, exits } = open();
 			const spec = script("", {
-				command: ["node", "-e", "const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))"],
+				command: TAKES_ALL_MEMORY,
 				resources: { limits: { memory: "96Mi" } },
 			});
 			await launcher.start(spec);

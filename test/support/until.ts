@@ -19,7 +19,7 @@ const LONGEST_PAUSE_MS = 25;
 export async function until<T>(
 	what: string,
 	check: () => T | Promise<T>,
-	ms = 20_000,
+	ms = 40_000,
 ): Promise<Found<T>> {
 	const end = performance.now() + ms;
 	let pause = FIRST_PAUSE_MS / 2;
@@ -49,7 +49,7 @@ export async function untilTrue(
 export async function untilFits<T>(
 	read: () => T | Promise<T>,
 	fits: (result: T) => boolean,
-	ms = 25_000,
+	ms = 40_000,
 ): Promise<T> {
 	// The stack of the caller: after a pause the one of the failure has only this file.
 	const failure = new Error();
@@ -70,7 +70,7 @@ export async function untilFits<T>(
 }
 
 /** The result of a promise; fails after `ms` with `what` was waited for. */
-export async function within<T>(what: string, promise: Promise<T>, ms = 20_000): Promise<T> {
+export async function within<T>(what: string, promise: Promise<T>, ms = 40_000): Promise<T> {
 	const over = new AbortController();
 	const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
 		throw new Error(`Timed out after ${ms / 1000} s waiting for: ${what}`);
