@@ -314,7 +314,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		const service = await place.begin({
 			missing: place.contained({}, { image: "no-such-image:1" }),
 			crashing: place.contained({}, node("console.log('no model'); process.exit(3)")),
-			greedy: place.contained({}, { command: TAKES_ALL_MEMORY, memory: "64m" }),
+			greedy: place.contained({}, { command: ["sh", "-c", TAKES_ALL_MEMORY], memory: "64m" }),
 			nowhere: place.contained({ gpusPerWorker: 1 }, { gpu: { model: "H100" } }),
 		});
 		const reasons = await Promise.all(

@@ -212,7 +212,7 @@ describe.skipIf(noKubernetes !== undefined)(
 				"out_of_memory",
 				"too little memory",
 				{
-					command: TAKES_ALL_MEMORY,
+					command: ["sh", "-c", `sleep 1; ${TAKES_ALL_MEMORY}`],
 					resources: { limits: { memory: "64Mi" } },
 				},
 				{},

@@ -353,7 +353,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		const spec = script("");
 		const exit = await run({
 			...withSettings(spec, {
-				command: TAKES_ALL_MEMORY,
+				command: ["sh", "-c", TAKES_ALL_MEMORY],
 				memory: "64m",
 			}),
 		});

@@ -42,7 +42,8 @@ export function exitsOf(launcher: Launcher) {
 	return {
 		of,
 		async next(workerId: string): Promise<Exit> {
-			await until(`the exit of ${workerId} is reported`, () => of(workerId).length > 0);
+			// Some kubelets report the end of a short container a minute later.
+			await until(`the exit of ${workerId} is reported`, () => of(workerId).length > 0, 90_000);
 			return of(workerId)[0]!;
 		},
 	};

@@ -38,7 +38,9 @@ const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
 
 type Spec = WorkerSpec<KubernetesSettings>;
 
-describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launcher"), () => {
+const TITLE = titledKubernetes("kubernetes launcher");
+
+describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	const opened: Launcher[] = [];
 	let place: Namespace;
 	let foreign: Handle;
@@ -191,11 +193,17 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("kubernetes launche
 
 		it("D29: one that uses too much memory, with its limit", async () => {
 			const { launcher, exits } = open();
-			const spec = script("", {
-				command: TAKES_ALL_MEMORY,
+			const waits = 'while [ ! -e "$PIDS/go" ]; do sleep 0.1; done';
+			const spec = script(`${waits}; ${TAKES_ALL_MEMORY}`, {
 				resources: { limits: { memory: "96Mi" } },
 			});
 			await launcher.start(spec);
+			// Some kubelets report an end before that a minute later.
+			await until(
+				"its node reports it",
+				async () => (await podOf(spec)).status?.phase === "Running",
+			);
+			writeFileSync(join(folder(spec), "go"), "");
 			expect(await exits.next(spec.workerId)).toMatchObject({
 				code: 137,
 				reason: { code: "out_of_memory", message: expect.stringContaining("96Mi"), crash: true },

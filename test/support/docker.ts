@@ -12,10 +12,10 @@ import { promisify } from "node:util";
 export const IMAGE = `sluice-test-worker:node-${process.versions.node}`;
 
 /**
- * A command in it that the kernel ends at once for the memory it takes. Node would need longer: near
- * the limit the kernel drops the pages of its large program and reads them again from the disk.
+ * A script of its shell that the kernel ends at once for the memory it takes. Node may need longer:
+ * near the limit the kernel drops the pages of its large program and reads them from the disk again.
  */
-export const TAKES_ALL_MEMORY = ["/bin/sh", "-c", "x=x; while :; do x=$x$x; done"];
+export const TAKES_ALL_MEMORY = "x=x; while :; do x=$x$x; done";
 
 /** Runs `docker` with these arguments and returns its output. */
 export async function docker(...args: string[]): Promise<string> {
