@@ -3,18 +3,20 @@
  * seconds, so that what disturbs the machine disturbs both. Prints JSON: for `/runsync` through a
  * no-op worker and for `/run` alone, at 64 and at 1 in flight, this one's rate, processor time per
  * job and latency divided by the other's (median and quartiles of the turns). `node
- * bench/compare.ts OTHER [turns] [seconds]`
+ * bench/compare.ts OTHER [turns] [seconds] [postgres]`; with `postgres` each has a database of its own
+ * on one server.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { startDatabase } from "./cluster/database.ts";
 import { machine } from "./machine.ts";
 import * as ours from "./processes.ts";
 import { shoot } from "./wrk.ts";
 
-const [other, turns = "20", seconds = "2"] = process.argv.slice(2);
+const [other, turns = "20", seconds = "2", kind = "sqlite"] = process.argv.slice(2);
 if (other === undefined) throw new Error("name the folder of the other checkout");
 
 interface Side {
@@ -36,9 +38,12 @@ const processes = (await import(
 	pathToFileURL(join(resolve(other), "bench/processes.ts")).href
 )) as Pick<typeof ours, "KEY" | "startService" | "startWorker">;
 
+const database = kind === "postgres" ? await startDatabase() : undefined;
+
 async function started(from: typeof processes): Promise<Side> {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
-	const service = await from.startService(folder);
+	const created = await database?.create();
+	const service = await from.startService(folder, created && { store: created.url });
 	const worker = await from.startWorker(service.url);
 	return { url: service.url, key: from.KEY, children: [worker, service.child], folder };
 }
@@ -83,7 +88,12 @@ try {
 		{ name: "runsync1", path: "/v2/noop/runsync", connections: 1 },
 		{ name: "run64", path: "/v2/noop/run", connections: 64 },
 	];
-	const result: Record<string, unknown> = { bench: "compare", ...machine(), turns: Number(turns) };
+	const result: Record<string, unknown> = {
+		bench: "compare",
+		...machine(),
+		store: kind,
+		turns: Number(turns),
+	};
 	for (const { name, path, connections } of shapes) {
 		for (const side of [theirs, own, theirs, own]) await turn(side, path, connections);
 		const pairs: [Turn, Turn][] = [];
@@ -110,4 +120,5 @@ try {
 		for (const child of children) await ours.end(child);
 		rmSync(folder, { recursive: true, force: true });
 	}
+	await database?.stop();
 }
