@@ -11,6 +11,12 @@ import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 /** Leases without a sign: the first one loses the jobs, the second one is for its return. */
 const LEASES = 2;
 
+/**
+ * Longest time between two checks that counts as silence of workers, ms: in a longer one the service
+ * did not run, or learned after such a time how late it is. Twice the pause of the checks.
+ */
+const UNATTENDED_MS = 1000;
+
 interface Deps extends Pick<EngineContext, "now" | "events" | "background"> {
 	registry: WorkerRegistry;
 	launcher: Pick<WorkerLauncher, "stop" | "isStopping">;
@@ -21,8 +27,8 @@ interface Deps extends Pick<EngineContext, "now" | "events" | "background"> {
 export function silentWorkers(d: Deps): () => void {
 	/** Signs may have been lost before. */
 	let heardSince: EpochMs = -Infinity;
+	let checkedAt: EpochMs = -Infinity;
 	const heardFromNow = (): void => void (heardSince = d.now());
-	d.events.on("service.away", heardFromNow);
 	d.events.on("store.back", heardFromNow);
 
 	function silentMs(worker: Worker): number {
@@ -42,6 +48,9 @@ export function silentWorkers(d: Deps): () => void {
 	}
 
 	return () => {
+		// Not by an event: this may run before anything else that notices the time.
+		if (d.now() - checkedAt > UNATTENDED_MS) heardFromNow();
+		checkedAt = d.now();
 		for (const worker of d.registry.all()) {
 			// Before its first call the start timeout applies.
 			if (!worker.managed || !worker.ready || d.launcher.isStopping(worker)) continue;
