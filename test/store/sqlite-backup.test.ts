@@ -224,6 +224,11 @@ const DAMAGE: [string, RegExp][] = [
 		/^1 large payloads in \S+\.payloads\/1 are not as they were written: at byte 200002\.$/,
 	],
 	["UPDATE payloads SET segment = 7", /\.payloads\/7 cannot be read: ENOENT/],
+	[
+		"UPDATE inputs SET input = replace(input, 'é', 'è') WHERE typeof(input) = 'text'",
+		/^1 jobs have inputs that are not as they were written \(input\): \S+\.$/,
+	],
+	["UPDATE results SET error = 'na'", /results that are not as they were written \(error\)/],
 	["UPDATE jobs SET next_chunk = 1", /^1 chunks have a number/],
 	["UPDATE jobs SET ended_at = NULL WHERE state = 'FAILED'", /an end that does not fit/],
 	["UPDATE jobs SET worker = NULL WHERE state = 'IN_PROGRESS'", /no worker or no lease/],

@@ -6,6 +6,7 @@ import { unavailable } from "./disk-errors.ts";
 import type { Database } from "./database.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";
+import { damagedTexts } from "./rows/text-sums.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { StoredSecrets } from "../key-check.ts";
 
@@ -166,7 +167,7 @@ export async function verify(
 						`${found.length > NAMED ? ", ..." : ""}.`,
 				);
 		}
-		problems.push(...damagedFiles(db));
+		problems.push(...damagedTexts(db), ...damagedFiles(db));
 		return { problems, notes, summary: summaryOf(db, migration), secrets: readSecrets(db) };
 	} catch (error) {
 		const fault = unavailable(error, path);

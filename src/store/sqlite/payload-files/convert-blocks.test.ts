@@ -39,7 +39,7 @@ it("texts keep their bytes, and dropped ones are removed", async () => {
 				execution_timeout_ms, lease_ms, retain_ms, record_ms, due_at, rank, low_priority, ended_at)
 			VALUES (?, ?, 1, 'COMPLETED', 'run', 1, 1, 1, 1, 1, 1e12, 1e12, 1e15, ?, 0, 2)`,
 		).run(seq, `job-${seq}`, seq);
-		db.prepare("INSERT INTO inputs VALUES (?, ?)").run(seq, writeBlocks(db, seq, 1));
+		db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)").run(seq, writeBlocks(db, seq, 1));
 		db.prepare("INSERT INTO results (seq, output) VALUES (?, ?)").run(
 			seq,
 			writeBlocks(db, 10 * seq, 4),

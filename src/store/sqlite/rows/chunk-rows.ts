@@ -4,8 +4,9 @@
  */
 import type { RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
-import type { Database } from "../database.ts";
+import type { Database, Value } from "../database.ts";
 import type { Row } from "./row.ts";
+import { checked, sumOf } from "./text-sums.ts";
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
@@ -20,9 +21,9 @@ export function openChunkRows({
 	/** By `seq` of the job. */
 	reservations: Map<number, Reservation>;
 }) {
-	const insert = db.prepare("INSERT INTO chunks (seq, number, body) VALUES (?, ?, ?)");
+	const insert = db.prepare("INSERT INTO chunks (seq, number, body, sum) VALUES (?, ?, ?, ?)");
 	const select = db.prepare(
-		"SELECT number, body, octet_length(body) FROM chunks WHERE seq = ? AND number >= ? AND number < ? ORDER BY number",
+		"SELECT number, body, octet_length(body), sum FROM chunks WHERE seq = ? AND number >= ? AND number < ? ORDER BY number",
 	);
 	const removeFrom = db.prepare("DELETE FROM chunks WHERE seq = ? AND number >= ?");
 
@@ -38,21 +39,26 @@ export function openChunkRows({
 		return Math.max(row.cursor, reservations.get(row.seq)?.end ?? 0);
 	}
 
+	const textOf = ({ seq }: Row, value: Value | undefined, sum: Value | undefined): string =>
+		String(checked(db, { seq, column: "chunk" }, [value, sum]));
+
 	return {
 		insert: ({ seq }: Row, number: number, body: string): void =>
-			void insert.run(seq, number, body),
+			void insert.run(seq, number, body, sumOf(body)),
 
 		/** The last `count` chunks of the row, if all are still stored. */
 		last(row: Row, count: number): string[] | undefined {
 			const found = select.all(row.seq, row.nextChunk - count, row.nextChunk);
-			return found.length === count ? found.map(([, body]) => String(body)) : undefined;
+			return found.length === count
+				? found.map(([, body, , sum]) => textOf(row, body, sum))
+				: undefined;
 		},
 
 		/**
 		 * Chunks below `end`, from the first that exists at or after `from`, without a gap; at most
 		 * `maxBytes` bytes but at least one chunk.
 		 */
-		range({ seq }: Row, q: RangeQuery): Omit<ChunkRead, "state"> {
+		range(row: Row, q: RangeQuery): Omit<ChunkRead, "state"> {
 			const range: Omit<ChunkRead, "state"> = {
 				from: q.from,
 				next: q.from,
@@ -60,7 +66,7 @@ export function openChunkRows({
 				more: false,
 			};
 			let bytes = 0;
-			for (const [at, body, size] of select.iterate(seq, q.from, q.end)) {
+			for (const [at, body, size, sum] of select.iterate(row.seq, q.from, q.end)) {
 				const number = Number(at);
 				bytes += Number(size);
 				const first = range.chunks.length === 0;
@@ -69,7 +75,7 @@ export function openChunkRows({
 					range.more = true;
 					break;
 				}
-				range.chunks.push(String(body));
+				range.chunks.push(textOf(row, body, sum));
 				range.next = number + 1;
 			}
 			return range;

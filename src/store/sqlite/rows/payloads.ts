@@ -4,26 +4,35 @@ import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
 import type { Database, Value } from "../database.ts";
 import type { FileTexts } from "./file-texts.ts";
+import { checked, sumOf } from "./text-sums.ts";
 
 /** A row that belongs to a row of `jobs`. */
 export interface Numbered {
 	seq: number;
 }
 
+const textOf = (value: Value | undefined): string | undefined =>
+	(value as string | null | undefined) ?? undefined;
+
 export type Payloads = ReturnType<typeof openPayloads>;
 
 export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) {
-	const insertInput = db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)");
-	const selectInput = db.prepare("SELECT input FROM inputs WHERE seq = ?");
+	const insertInput = db.prepare("INSERT INTO inputs (seq, input, sum) VALUES (?, ?, ?)");
+	const selectInput = db.prepare("SELECT input, sum FROM inputs WHERE seq = ?");
 	const selectHead = db.prepare(
 		"SELECT CASE typeof(input) WHEN 'text' THEN substr(input, 1, ?) ELSE input END FROM inputs WHERE seq = ?",
 	);
 	const deleteInput = db.prepare("DELETE FROM inputs WHERE seq = ?");
 	const replaceResult = db.prepare(
-		"INSERT OR REPLACE INTO results (seq, output, error) VALUES (?, ?, ?)",
+		"INSERT OR REPLACE INTO results (seq, output, error, output_sum, error_sum) VALUES (?, ?, ?, ?, ?)",
 	);
-	const selectResult = db.prepare("SELECT output, error FROM results WHERE seq = ?");
-	const selectError = db.prepare("SELECT error FROM results WHERE seq = ?");
+	const selectResult = db.prepare(
+		"SELECT output, error, output_sum, error_sum FROM results WHERE seq = ?",
+	);
+	// The sum lies behind the output.
+	const selectError = db.prepare(
+		"SELECT error, CASE WHEN error IS NOT NULL THEN error_sum END FROM results WHERE seq = ?",
+	);
 	const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
 	const largeInput = db.prepare(
 		"SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'",
@@ -41,7 +50,8 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 	return {
 		setInput({ seq }: Numbered, input: JsonText): void {
 			fresh.set(seq, input);
-			insertInput.run(seq, texts.write(input));
+			const value = texts.write(input);
+			insertInput.run(seq, value, sumOf(value));
 		},
 
 		/** The input; undefined when it has more than `most` characters or bytes. */
@@ -50,7 +60,8 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 			if (here !== undefined) {
 				return sizeOf(here) > most ? undefined : here;
 			}
-			const value = selectInput.get(seq)?.[0] as Value;
+			const [stored, sum] = selectInput.get(seq) ?? [];
+			const value = checked(db, { seq, column: "input" }, [stored as Value, sum]);
 			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
 		},
 
@@ -63,24 +74,29 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 		/** Replaces the result; removes it when both texts are absent. */
 		setResult({ seq }: Numbered, { output, error }: Result): void {
 			dropOutput(seq);
-			if (output === undefined && error === undefined) deleteResult.run(seq);
-			else replaceResult.run(seq, output === undefined ? null : texts.write(output), error ?? null);
+			if (output === undefined && error === undefined) return void deleteResult.run(seq);
+			const value = output === undefined ? null : texts.write(output);
+			replaceResult.run(seq, value, error ?? null, sumOf(value), sumOf(error ?? null));
 		},
 
 		/** `size`: of an output in a file only its size. */
 		result({ seq }: Numbered, large?: "size"): Result {
-			const [output = null, error] = (selectResult.get(seq) ?? []) as [Value?, (string | null)?];
+			const [output = null, error, ...sums] = selectResult.get(seq) ?? [];
+			checked(db, { seq, column: "output" }, [output, sums[0]]);
+			checked(db, { seq, column: "error" }, [error, sums[1]]);
 			if (large !== undefined && typeof output === "number")
-				return { outputBytes: texts.size(output), error: error ?? undefined };
+				return { outputBytes: texts.size(output), error: textOf(error) };
 			return {
 				output: output === null ? undefined : texts.read(output),
-				error: error ?? undefined,
+				error: textOf(error),
 			};
 		},
 
 		/** The error, without reading the output. */
-		error: ({ seq }: Numbered): string | undefined =>
-			(selectError.get(seq)?.[0] as string | null | undefined) ?? undefined,
+		error({ seq }: Numbered): string | undefined {
+			const [value, sum] = selectError.get(seq) ?? [];
+			return textOf(checked(db, { seq, column: "error" }, [value, sum]));
+		},
 
 		/** Removes input and result. */
 		erase({ seq }: Numbered): void {
