@@ -23,7 +23,8 @@ export function openChunkRows({
 }) {
 	const insert = db.prepare("INSERT INTO chunks (seq, number, body, sum) VALUES (?, ?, ?, ?)");
 	const select = db.prepare(
-		"SELECT number, body, octet_length(body), sum FROM chunks WHERE seq = ? AND number >= ? AND number < ? ORDER BY number",
+		`SELECT number, body, octet_length(body), sum FROM chunks
+			WHERE seq = ? AND number >= ? AND number < ? ORDER BY number`,
 	);
 	const removeFrom = db.prepare("DELETE FROM chunks WHERE seq = ? AND number >= ?");
 
