@@ -1,6 +1,8 @@
 /** What is measured every few seconds: processes, files and tables of the store. */
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
 import type { MeasuredSite, SiteStore } from "../torture/site.ts";
 
@@ -15,8 +17,10 @@ export interface ProcessSample {
 
 /** Of the store; what the other store does not have is missing. */
 export interface StoreSample {
-	/** SQLite: the file; PostgreSQL: tables with their indexes. */
-	data: number;
+	/** Tables with their indexes; missing where they were not measured. */
+	data?: number;
+	/** Of the SQLite file. */
+	file?: number;
 	/** SQLite: the log; PostgreSQL: its folder of segments, which it uses again. */
 	wal: number;
 	/** Of the service, beside the SQLite file. */
@@ -65,15 +69,45 @@ function sizeOf(file: string): number {
 	return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
+/** Tables of SQLite are measured in one of so many samples: it takes a copy. */
+const TABLES_EVERY = 12;
+
+const PAGES = `
+  SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_schema USING (name) GROUP BY tbl_name`;
+
+/** Undefined if the file changed too much while it was copied. */
+function tablesOf(file: string): Pick<StoreSample, "data" | "tables"> | undefined {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-pages-"));
+	try {
+		const copy = join(folder, "copy.db");
+		copyFileSync(`${file}-wal`, `${copy}-wal`);
+		copyFileSync(file, copy);
+		const db = new DatabaseSync(copy);
+		const rows = db.prepare(PAGES).all();
+		db.close();
+		const tables = Object.fromEntries(
+			rows.map((row) => [String(row["tbl_name"]), Number(row["sum(pgsize)"])]),
+		);
+		return { tables, data: Object.values(tables).reduce((sum, size) => sum + size, 0) };
+	} catch {
+		return undefined;
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+}
+
 function sqliteProbe(file: string): StoreProbe {
 	const folder = `${file}.payloads`;
+	let samples = 0;
 	return {
 		async sample() {
+			samples += 1;
 			const isThere = statSync(folder, { throwIfNoEntry: false }) !== undefined;
 			const files = isThere ? readdirSync(folder) : [];
 			const sizes = files.map((name) => sizeOf(join(folder, name)));
 			return {
-				data: sizeOf(file),
+				...(samples % TABLES_EVERY === 0 && tablesOf(file)),
+				file: sizeOf(file),
 				wal: sizeOf(`${file}-wal`),
 				payloads: sizes.reduce((sum, size) => sum + size, 0),
 				payloadFiles: files.length,

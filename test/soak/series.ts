@@ -41,8 +41,7 @@ const MB = 2 ** 20;
 const MEMORY: Bound = { percent: 10, least: 10 };
 const DESCRIPTORS: Bound = { percent: 5, least: 3 };
 /** Tables of idempotency keys, kept for 24 hours, and of deliveries, kept for 7 days. */
-const LONG_KEPT = ["idempotency", "deliveries"];
-/** The SQLite file has them too. */
+const LONG_KEPT = ["idempotency", "deliveries", "delivery_bodies"];
 const DATA: Bound = { percent: 10, least: 10 };
 const FILES: Bound = { percent: 10, least: 8 };
 const LATENCY: Bound = { percent: 25, least: 3 };
@@ -79,17 +78,16 @@ export function seriesOf(samples: readonly Sample[]): Series[] {
 	] as const)
 		for (const name of ["p50", "p99"] as const)
 			add({ panel, name, unit: "ms", bound: LATENCY }, (sample) => sample[member]?.[name]);
-	const isPostgres = samples.some(({ store }) => store?.tables);
 	const size = { name: "size", unit: "MB" };
 	const kept = ({ store }: Sample): number => sum(LONG_KEPT.map((table) => store?.tables?.[table]));
-	if (isPostgres) {
-		const rest = { ...size, panel: "Tables without keys and deliveries", bound: DATA };
-		add(rest, (sample) => mb(sample.store && sample.store.data - kept(sample)));
-		const panel = "Keys (24 hours) and deliveries (7 days)";
-		add({ ...size, panel }, (sample) => mb(sample.store && kept(sample)));
-	} else add({ ...size, panel: "Database file", bound: DATA }, ({ store }) => mb(store?.data));
-	const wal = isPostgres ? "WAL folder" : "WAL file";
-	add({ ...size, panel: wal, bound: FILES }, ({ store }) => mb(store?.wal));
+	add({ ...size, panel: "Tables without keys and deliveries", bound: DATA }, (sample) =>
+		mb(sample.store?.data === undefined ? undefined : sample.store.data - kept(sample)),
+	);
+	add({ ...size, panel: "Keys (24 hours) and deliveries (7 days)" }, (sample) =>
+		mb(sample.store?.tables && kept(sample)),
+	);
+	add({ ...size, panel: "Database file" }, ({ store }) => mb(store?.file));
+	add({ ...size, panel: "Log", bound: FILES }, ({ store }) => mb(store?.wal));
 	add({ ...size, panel: "Payload files", bound: { percent: 10, least: 64 } }, ({ store }) =>
 		mb(store?.payloads),
 	);
