@@ -6,7 +6,7 @@ import type { RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
 import type { Database, Value } from "../database.ts";
 import type { Row } from "./row.ts";
-import { checked, sumOf } from "./text-sums.ts";
+import { damagedText, isWhole, sumOf } from "./text-sums.ts";
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
@@ -40,8 +40,10 @@ export function openChunkRows({
 		return Math.max(row.cursor, reservations.get(row.seq)?.end ?? 0);
 	}
 
-	const textOf = ({ seq }: Row, value: Value | undefined, sum: Value | undefined): string =>
-		String(checked(db, { seq, column: "chunk" }, [value, sum]));
+	function textOf({ seq }: Row, value: Value | undefined, sum: Value | undefined): string {
+		if (!isWhole(value, sum)) throw damagedText(db, { seq, column: "chunk" });
+		return String(value);
+	}
 
 	return {
 		insert: ({ seq }: Row, number: number, body: string): void =>

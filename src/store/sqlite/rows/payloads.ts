@@ -4,7 +4,7 @@ import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
 import type { Database, Value } from "../database.ts";
 import type { FileTexts } from "./file-texts.ts";
-import { checked, sumOf } from "./text-sums.ts";
+import { damagedText, isWhole, sumOf } from "./text-sums.ts";
 
 /** A row that belongs to a row of `jobs`. */
 export interface Numbered {
@@ -60,8 +60,8 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 			if (here !== undefined) {
 				return sizeOf(here) > most ? undefined : here;
 			}
-			const [stored, sum] = selectInput.get(seq) ?? [];
-			const value = checked(db, { seq, column: "input" }, [stored as Value, sum]);
+			const [value, sum] = (selectInput.get(seq) ?? []) as [Value, Value?];
+			if (!isWhole(value, sum)) throw damagedText(db, { seq, column: "input" });
 			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
 		},
 
@@ -81,9 +81,9 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 
 		/** `size`: of an output in a file only its size. */
 		result({ seq }: Numbered, large?: "size"): Result {
-			const [output = null, error, ...sums] = selectResult.get(seq) ?? [];
-			checked(db, { seq, column: "output" }, [output, sums[0]]);
-			checked(db, { seq, column: "error" }, [error, sums[1]]);
+			const [output = null, error, outputSum, errorSum] = selectResult.get(seq) ?? [];
+			if (!isWhole(output, outputSum)) throw damagedText(db, { seq, column: "output" });
+			if (!isWhole(error, errorSum)) throw damagedText(db, { seq, column: "error" });
 			if (large !== undefined && typeof output === "number")
 				return { outputBytes: texts.size(output), error: textOf(error) };
 			return {
@@ -95,7 +95,8 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 		/** The error, without reading the output. */
 		error({ seq }: Numbered): string | undefined {
 			const [value, sum] = selectError.get(seq) ?? [];
-			return textOf(checked(db, { seq, column: "error" }, [value, sum]));
+			if (!isWhole(value, sum)) throw damagedText(db, { seq, column: "error" });
+			return textOf(value);
 		},
 
 		/** Removes input and result. */

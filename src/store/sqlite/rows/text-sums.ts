@@ -28,23 +28,18 @@ export function sumOf(value: Value): Value {
 	return typeof value === "string" ? crc32(value) : null;
 }
 
-/** Always true without a sum. */
-function isWhole(value: Value | undefined, sum: Value | undefined): boolean {
+/** Whether a value is as it was written; always true without a sum. */
+export function isWhole(value: Value | undefined, sum: Value | undefined): boolean {
 	return typeof sum !== "number" || (typeof value === "string" && crc32(value) === sum);
 }
 
-/**
- * Returns the value of a column of the job with this row number. Throws {@link StoreUnavailable}
- * `damaged` if it is not as it was written.
- */
-export function checked<V extends Value | undefined>(
+/** The error for a text that is not. `seq`: row number of its job. */
+export function damagedText(
 	db: Pick<Database, "path" | "prepare">,
 	{ seq, column }: { seq: number; column: "input" | "output" | "error" | "chunk" },
-	[value, sum]: [V, Value | undefined],
-): V {
-	if (isWhole(value, sum)) return value;
+): StoreUnavailable {
 	const [id] = db.prepare("SELECT id FROM jobs WHERE seq = ?").get(seq) ?? [];
-	throw new StoreUnavailable(
+	return new StoreUnavailable(
 		"damaged",
 		`${db.path} is damaged: the ${column} of job ${String(id)} is not as it was written. Restore a ` +
 			`backup (sluice restore FILE --store sqlite:${db.path}), or cancel the job if it waits; sluice ` +
