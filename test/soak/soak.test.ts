@@ -40,7 +40,7 @@ it("D9 D17: jobs at a fixed rate break no rule, and everything is measured", {
 		"Submission (/run), ms",
 		"Whole job (/runsync), ms",
 		"Database file, MB",
-		"WAL file, MB",
+		"Log, MB",
 		"Payload files, MB",
 		"Jobs submitted, /s",
 	])
