@@ -4,7 +4,8 @@
  * no-op worker and for `/run` alone, at 64 and at 1 in flight, this one's rate, processor time per
  * job and latency divided by the other's (median and quartiles of the turns). `node
  * bench/compare.ts OTHER [turns] [seconds] [postgres]`; with `postgres` each has a database of its own
- * on one server.
+ * on one server. The side that is started second is up to 6 % slower: for smaller differences run it
+ * from the other checkout too.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -18,6 +19,8 @@ import { shoot } from "./wrk.ts";
 
 const [other, turns = "20", seconds = "2", kind = "sqlite"] = process.argv.slice(2);
 if (other === undefined) throw new Error("name the folder of the other checkout");
+if (kind !== "sqlite" && kind !== "postgres")
+	throw new Error(`unknown store ${kind}: sqlite or postgres`);
 
 interface Side {
 	url: string;

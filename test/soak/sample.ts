@@ -73,7 +73,8 @@ function sizeOf(file: string): number {
 const TABLES_EVERY = 12;
 
 const PAGES = `
-  SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_schema USING (name) GROUP BY tbl_name`;
+  SELECT tbl_name AS name, sum(pgsize) AS size FROM dbstat JOIN sqlite_schema USING (name)
+  GROUP BY tbl_name`;
 
 /** Undefined if the file changed too much while it was copied. */
 function tablesOf(file: string): Pick<StoreSample, "data" | "tables"> | undefined {
@@ -83,11 +84,9 @@ function tablesOf(file: string): Pick<StoreSample, "data" | "tables"> | undefine
 		copyFileSync(`${file}-wal`, `${copy}-wal`);
 		copyFileSync(file, copy);
 		const db = new DatabaseSync(copy);
-		const rows = db.prepare(PAGES).all();
+		const rows = db.prepare(PAGES).all() as { name: string; size: number }[];
 		db.close();
-		const tables = Object.fromEntries(
-			rows.map((row) => [String(row["tbl_name"]), Number(row["sum(pgsize)"])]),
-		);
+		const tables = Object.fromEntries(rows.map(({ name, size }) => [name, size]));
 		return { tables, data: Object.values(tables).reduce((sum, size) => sum + size, 0) };
 	} catch {
 		return undefined;

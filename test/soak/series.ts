@@ -42,7 +42,7 @@ const MEMORY: Bound = { percent: 10, least: 10 };
 const DESCRIPTORS: Bound = { percent: 5, least: 3 };
 /** Tables of idempotency keys, kept for 24 hours, and of deliveries, kept for 7 days. */
 const LONG_KEPT = ["idempotency", "deliveries", "delivery_bodies"];
-const DATA: Bound = { percent: 10, least: 10 };
+const DATA: Bound = { percent: 10, least: 5 };
 const FILES: Bound = { percent: 10, least: 8 };
 const LATENCY: Bound = { percent: 25, least: 3 };
 

@@ -22,7 +22,7 @@ interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "backgro
 
 export function workerHousekeeping(d: Deps): Loop {
 	const { registry } = d;
-	const killSilent = silentWorkers(d);
+	const killSilent = silentWorkers({ ...d, checkMs: CHECK_MS });
 
 	/** Also workers that a start took over, or that were being launched meanwhile (D39). */
 	function stopRemoved(): void {

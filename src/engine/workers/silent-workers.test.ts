@@ -6,6 +6,7 @@ import { silentWorkers } from "./silent-workers.ts";
 import { workerRegistry } from "./worker-registry.ts";
 
 const LEASE_MS = 2000;
+const CHECK_MS = 500;
 
 it("D16: a time in which the service did not run is no silence of its workers", () => {
 	const events = eventBus();
@@ -19,11 +20,12 @@ it("D16: a time in which the service did not run is no silence of its workers", 
 		registry,
 		launcher: { isStopping: () => false, stop: async (_, { why }) => void stopped.push(why) },
 		endpoints: { has: () => true, get: () => ({ leaseMs: LEASE_MS }) as never },
+		checkMs: CHECK_MS,
 	});
 	registry.meet({ id: "w", endpoint: "e", launcher: "process", ready: true, pinged: true, now });
 	const passes = (ms: number): void => {
 		for (const until = now + ms; now < until; ) {
-			now += 500;
+			now += CHECK_MS;
 			check();
 		}
 	};
@@ -32,8 +34,8 @@ it("D16: a time in which the service did not run is no silence of its workers", 
 	now += 2 * LEASE_MS;
 	check();
 	expect(stopped).toEqual([]);
-	passes(2 * LEASE_MS - 500);
+	passes(2 * LEASE_MS - CHECK_MS);
 	expect(stopped).toEqual([]);
-	passes(500);
+	passes(CHECK_MS);
 	expect(stopped).toEqual(["it did not answer for 4 s; it is killed"]);
 });

@@ -12,15 +12,17 @@ import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 const LEASES = 2;
 
 /**
- * Longest time between two checks that counts as silence of workers, ms: in a longer one the service
- * did not run, or learned after such a time how late it is. Twice the pause of the checks.
+ * Longest time between two checks that counts as silence of workers, in pauses of the checks: in a
+ * longer one the service did not run, or learned after such a time how late it is.
  */
-const UNATTENDED_MS = 1000;
+const PAUSES = 2;
 
 interface Deps extends Pick<EngineContext, "now" | "events" | "background"> {
 	registry: WorkerRegistry;
 	launcher: Pick<WorkerLauncher, "stop" | "isStopping">;
 	endpoints: Pick<Endpoints, "has" | "get">;
+	/** Pause between two checks, ms. */
+	checkMs: number;
 }
 
 /** Returns the check, to be repeated. */
@@ -49,7 +51,7 @@ export function silentWorkers(d: Deps): () => void {
 
 	return () => {
 		// Not by an event: this may run before anything else that notices the time.
-		if (d.now() - checkedAt > UNATTENDED_MS) heardFromNow();
+		if (d.now() - checkedAt > PAUSES * d.checkMs) heardFromNow();
 		checkedAt = d.now();
 		for (const worker of d.registry.all()) {
 			// Before its first call the start timeout applies.
