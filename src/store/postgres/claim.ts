@@ -12,7 +12,7 @@ import type { Claim } from "../contract/jobs.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { earlier } from "./rows/rank-allocator.ts";
 import { COLUMNS } from "./rows/job-records.ts";
-import { isPurged, keyOf } from "./rows/row.ts";
+import { isPurged } from "./rows/row.ts";
 import type { Queue, Row } from "./rows/row.ts";
 import { statement } from "./connection/statement.ts";
 import type { Answer } from "./connection/statement.ts";
@@ -117,7 +117,7 @@ export function openClaims({
 			(await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
 		return rows.map(([size, input, ...values]) => {
 			const row = records.take(values);
-			sizes.set(keyOf(row.job), Number(size));
+			sizes.set(row.key, Number(size));
 			if (input !== null) payloads.known(row, String(input));
 			return row;
 		});
@@ -129,7 +129,7 @@ export function openClaims({
 		inputs: {
 			take(row, most) {
 				const input = payloads.inputAtHand(row);
-				const size = input === undefined ? (sizes.get(keyOf(row.job)) ?? 0) : sizeOf(input);
+				const size = input === undefined ? (sizes.get(row.key) ?? 0) : sizeOf(input);
 				return size > most ? undefined : size;
 			},
 			size: (size) => size,
@@ -176,7 +176,7 @@ export function openClaims({
 				? await page(queue, { ...stretch, after }, { now: q.now, limit })
 				: [];
 			after = stored.at(-1)?.rank ?? after;
-			const found = new Map([...stored, ...own].map((row) => [keyOf(row.job), row]));
+			const found = new Map([...stored, ...own].map((row) => [row.key, row]));
 			own = [];
 			for (const row of [...found.values()].toSorted((a, b) => a.rank - b.rank)) {
 				if (wanted(claims) === 0) return { handedTo, empty: false };
@@ -265,7 +265,7 @@ export function openClaims({
 				rows.filter((row) => payloads.inputAtHand(row) === undefined),
 			);
 			const inputOf = (row: Row): JsonText =>
-				payloads.inputAtHand(row) ?? inputs.get(keyOf(row.job)) ?? "null";
+				payloads.inputAtHand(row) ?? inputs.get(row.key) ?? "null";
 			return claims.map(({ jobs, fenced }) => ({
 				jobs: jobs
 					.filter(({ row }) => row.job.state === RUNNING)

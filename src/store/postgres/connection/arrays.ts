@@ -32,7 +32,9 @@ export function numbers(values: readonly (number | undefined)[]): Buffer {
 	);
 	header(array, { type: INT8, count: values.length, nulls });
 	let at = HEADER_BYTES;
-	for (const value of values) {
+	// By index: an iterator makes an object for each value of a list that was made by `map`.
+	for (let index = 0; index < values.length; index += 1) {
+		const value = values[index];
 		if (value === undefined) {
 			at = array.writeInt32BE(-1, at);
 			continue;

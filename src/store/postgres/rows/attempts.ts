@@ -1,7 +1,6 @@
 /** The attempts of jobs in one transaction, and which may still run at their worker (D16 Fence). */
 import type { Attempt, AttemptEnd } from "../../../core/job.ts";
 import { numbers, texts } from "../connection/arrays.ts";
-import { keyOf } from "./row.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
 import type { Row } from "./row.ts";
 import { openColumn, openMembers } from "../../states.ts";
@@ -53,25 +52,27 @@ export type Attempts = ReturnType<typeof openAttempts>;
 
 /** Attempts of the rows of one transaction. */
 export function openAttempts({ run }: { run: Runner["run"] }) {
-	const byJob = new Map<string, { key: JobKey; list: Attempt[] }>();
-	const changed = new Map<string, { key: JobKey; past: Attempt }>();
+	const byJob = new Map<string, Attempt[]>();
+	const changed = new Map<string, { job: JobKey; past: Attempt }>();
 	const removed = new Map<string, JobKey>();
 
-	function listOf({ job }: Row): Attempt[] {
-		return byJob.get(keyOf(job))?.list ?? [];
+	function listOf({ key }: Row): Attempt[] {
+		return byJob.get(key) ?? [];
 	}
 
 	function put(row: Row, past: Attempt): void {
-		const key = { endpoint: row.job.endpoint, id: row.job.id };
 		const list = listOf(row).filter(({ attempt }) => attempt !== past.attempt);
-		byJob.set(keyOf(key), { key, list: [...list, past].toSorted((a, b) => a.attempt - b.attempt) });
-		changed.set(`${keyOf(key)}/${past.attempt}`, { key, past });
+		byJob.set(
+			row.key,
+			[...list, past].toSorted((a, b) => a.attempt - b.attempt),
+		);
+		changed.set(`${row.key}/${past.attempt}`, { job: row.job, past });
 	}
 
 	return {
 		/** Adds the attempts that were read with a row. */
-		take({ job }: Row, json: string | null): void {
-			if (json !== null) byJob.set(keyOf(job), { key: job, list: attemptsFrom(json) });
+		take({ key }: Row, json: string | null): void {
+			if (json !== null) byJob.set(key, attemptsFrom(json));
 		},
 
 		add: put,
@@ -113,12 +114,11 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 		},
 
 		remove(row: Row): void {
-			if (listOf(row).length === 0) return;
-			const { endpoint, id } = row.job;
-			removed.set(keyOf(row.job), { endpoint, id });
-			byJob.delete(keyOf(row.job));
-			for (const [name, { key }] of changed)
-				if (keyOf(key) === keyOf(row.job)) changed.delete(name);
+			const list = listOf(row);
+			if (list.length === 0) return;
+			removed.set(row.key, row.job);
+			byJob.delete(row.key);
+			for (const past of list) changed.delete(`${row.key}/${past.attempt}`);
 		},
 
 		/** Writes the changes. */
@@ -143,8 +143,8 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 					texts(all.map(({ past }) => of(past)));
 				writes.push(
 					run(INSERT, [
-						texts(all.map(({ key }) => key.endpoint)),
-						texts(all.map(({ key }) => key.id)),
+						texts(all.map(({ job }) => job.endpoint)),
+						texts(all.map(({ job }) => job.id)),
 						number(({ attempt }) => attempt),
 						text(({ worker }) => worker),
 						number(({ startedAt }) => startedAt),

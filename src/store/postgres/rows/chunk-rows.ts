@@ -3,7 +3,6 @@
  * Delivery).
  */
 import { numbers, texts } from "../connection/arrays.ts";
-import { keyOf } from "./row.ts";
 import type { JobKey, RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
 import { SESSION_LOCKS } from "./session-liveness.ts";
@@ -82,41 +81,38 @@ export function openChunkRows({
 	/** Read ahead for the next operation, by job. */
 	const last = new Map<string, string[]>();
 	const ranges = new Map<string, Omit<ChunkRead, "state"> | "busy">();
-	const inserted: { key: JobKey; number: number; body: string }[] = [];
-	const dropped = new Map<string, { key: JobKey; first: number }>();
+	const inserted: { row: Row; number: number; body: string }[] = [];
+	const dropped = new Map<string, { row: Row; first: number }>();
 
-	function dropFrom({ job }: Row, first: number): void {
-		const { endpoint, id } = job;
-		const key = keyOf(job);
-		dropped.set(key, {
-			key: { endpoint, id },
-			first: Math.min(first, dropped.get(key)?.first ?? Infinity),
+	function dropFrom(row: Row, first: number): void {
+		dropped.set(row.key, {
+			row,
+			first: Math.min(first, dropped.get(row.key)?.first ?? Infinity),
 		});
 		for (let at = inserted.length - 1; at >= 0; at -= 1) {
 			const each = inserted[at];
-			if (each && keyOf(each.key) === key && each.number >= first) inserted.splice(at, 1);
+			if (each && each.row.key === row.key && each.number >= first) inserted.splice(at, 1);
 		}
 	}
 
 	return {
-		insert({ job: { endpoint, id } }: Row, number: number, body: string): void {
-			inserted.push({ key: { endpoint, id }, number, body });
+		insert(row: Row, number: number, body: string): void {
+			inserted.push({ row, number, body });
 		},
 
 		/** Reads the last `count` chunks, for {@link ChunkRows.last}. */
-		async loadLast({ job, nextChunk }: Row, count: number): Promise<void> {
+		async loadLast({ job, key, nextChunk }: Row, count: number): Promise<void> {
 			const { rows } = await run(LAST, [job.endpoint, job.id, nextChunk - count, nextChunk]);
 			last.set(
-				keyOf(job),
+				key,
 				rows.map(([body]) => String(body)),
 			);
 		},
 
 		/** The last `count` chunks, if all are still stored. */
-		last({ job, nextChunk }: Row, count: number): string[] | undefined {
-			const key = keyOf(job);
+		last({ key, nextChunk }: Row, count: number): string[] | undefined {
 			const fresh = inserted
-				.filter((each) => keyOf(each.key) === key && each.number >= nextChunk - count)
+				.filter((each) => each.row.key === key && each.number >= nextChunk - count)
 				.map(({ body }) => body);
 			const found = [...taken(last, key), ...fresh];
 			return found.length === count ? found : undefined;
@@ -132,14 +128,14 @@ export function openChunkRows({
 				other !== undefined &&
 				(other.session === session ||
 					!sessions.isOver(other.session, (await run(LIVES, [other.session])).rows.length > 0));
-			ranges.set(keyOf(row.job), busy ? "busy" : await readRange(run, row.job, q));
+			ranges.set(row.key, busy ? "busy" : await readRange(run, row.job, q));
 		},
 
-		isBusy: ({ job }: Row): boolean => ranges.get(keyOf(job)) === "busy",
+		isBusy: ({ key }: Row): boolean => ranges.get(key) === "busy",
 
-		range({ job }: Row): Omit<ChunkRead, "state"> {
-			const range = taken(ranges, keyOf(job));
-			if (range === "busy") throw new Error(`The chunks of job ${keyOf(job)} are reserved.`);
+		range({ key }: Row): Omit<ChunkRead, "state"> {
+			const range = taken(ranges, key);
+			if (range === "busy") throw new Error(`The chunks of job ${key} are reserved.`);
 			return range;
 		},
 
@@ -162,8 +158,8 @@ export function openChunkRows({
 				dropped.clear();
 				writes.push(
 					run(DROP, [
-						texts(all.map(({ key }) => key.endpoint)),
-						texts(all.map(({ key }) => key.id)),
+						texts(all.map(({ row }) => row.job.endpoint)),
+						texts(all.map(({ row }) => row.job.id)),
 						numbers(all.map(({ first }) => first)),
 					]),
 				);
@@ -172,8 +168,8 @@ export function openChunkRows({
 			if (fresh.length > 0) {
 				writes.push(
 					run(INSERT, [
-						texts(fresh.map(({ key }) => key.endpoint)),
-						texts(fresh.map(({ key }) => key.id)),
+						texts(fresh.map(({ row }) => row.job.endpoint)),
+						texts(fresh.map(({ row }) => row.job.id)),
 						numbers(fresh.map(({ number }) => number)),
 						texts(fresh.map(({ body }) => body)),
 					]),

@@ -166,10 +166,10 @@ export function openRecords({
 
 	function take(values: Value[]): Row {
 		const row = rowOf(values, (endpoint) => queues.of(endpoint));
-		const known = tracked.get(keyOf(row.job));
+		const known = tracked.get(row.key);
 		if (known?.row) return known.row;
 		if (known?.stored) return row;
-		tracked.set(keyOf(row.job), { row, stored: true, changed: false });
+		tracked.set(row.key, { row, stored: true, changed: false });
 		attempts.take(row, values[values.length - 1] as string | null);
 		return row;
 	}
@@ -187,9 +187,10 @@ export function openRecords({
 
 	/** Rows of an endpoint that were read or added so far. */
 	function of(endpoint: string): Row[] {
-		return [...tracked.values()].flatMap(({ row }) =>
-			row && row.job.endpoint === endpoint && !isPurged(row) ? [row] : [],
-		);
+		const rows: Row[] = [];
+		for (const { row } of tracked.values())
+			if (row && row.job.endpoint === endpoint && !isPurged(row)) rows.push(row);
+		return rows;
 	}
 
 	return {
@@ -223,7 +224,7 @@ export function openRecords({
 		},
 
 		/** The row with this transaction's changes; undefined if removed. */
-		now: (row: Row): Row | undefined => tracked.get(keyOf(row.job))?.row,
+		now: ({ key }: Row): Row | undefined => tracked.get(key)?.row,
 
 		/** Adds a waiting job at the back of its queue and counts it. */
 		insert(job: Job, inputBytes: number): Row {
@@ -232,6 +233,7 @@ export function openRecords({
 			queues.added(queue, job.lowPriority);
 			queues.stored(queue, inputBytes);
 			const row: Row = {
+				key: keyOf(job),
 				job,
 				queue,
 				number: rank,
@@ -242,7 +244,7 @@ export function openRecords({
 				inputBytes,
 				outputBytes: 0,
 			};
-			tracked.set(keyOf(job), { row, stored: false, changed: true });
+			tracked.set(row.key, { row, stored: false, changed: true });
 			return row;
 		},
 
@@ -250,25 +252,27 @@ export function openRecords({
 		update(row: Row, change: RowChange): Row {
 			const next: Row = { ...row, ...change };
 			queues.stored(row.queue, storedBytes(next) - storedBytes(row));
-			const known = tracked.get(keyOf(row.job));
-			tracked.set(keyOf(row.job), { row: next, stored: known?.stored ?? true, changed: true });
+			const known = tracked.get(row.key);
+			tracked.set(row.key, { row: next, stored: known?.stored ?? true, changed: true });
 			return next;
 		},
 
 		remove(row: Row): void {
 			queues.stored(row.queue, -storedBytes(row));
-			const known = tracked.get(keyOf(row.job));
-			tracked.set(keyOf(row.job), { row: undefined, stored: known?.stored ?? true, changed: true });
+			const known = tracked.get(row.key);
+			tracked.set(row.key, { row: undefined, stored: known?.stored ?? true, changed: true });
 		},
 
 		/** Reads a row from the values of {@link COLUMNS}; the statement must have locked it. */
 		take,
 
 		/** Waiting jobs that this transaction changed: statements do not see them yet. */
-		waiting: (queue: Queue): Row[] =>
-			[...tracked.values()].flatMap(({ row, changed: by }) =>
-				row && by && row.queue === queue && row.job.state === WAITING ? [row] : [],
-			),
+		waiting(queue: Queue): Row[] {
+			const rows: Row[] = [];
+			for (const { row, changed: by } of tracked.values())
+				if (row && by && row.queue === queue && row.job.state === WAITING) rows.push(row);
+			return rows;
+		},
 
 		/** Whether the job waits at the end of this transaction. */
 		waits: (key: JobKey): boolean => tracked.get(keyOf(key))?.row?.job.state === WAITING,
@@ -281,12 +285,16 @@ export function openRecords({
 
 		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
-			const all = [...tracked].filter(([, each]) => each.changed);
-			const inserted = all.flatMap(([, { row, stored }]) => (row && !stored ? [row] : []));
-			const updated = all.flatMap(([, { row, stored }]) => (row && stored ? [row] : []));
-			const removed = all.flatMap(([key, { row, stored }]) => (!row && stored ? [key] : []));
-			for (const [, each] of all)
-				Object.assign(each, { changed: false, stored: each.row !== undefined });
+			const inserted: Row[] = [];
+			const updated: Row[] = [];
+			const removed: string[] = [];
+			for (const [key, each] of tracked) {
+				if (!each.changed) continue;
+				if (each.row) (each.stored ? updated : inserted).push(each.row);
+				else if (each.stored) removed.push(key);
+				each.changed = false;
+				each.stored = each.row !== undefined;
+			}
 			const keys = (rows: readonly Row[]): Buffer[] => [
 				textArray(rows.map(({ job }) => job.endpoint)),
 				textArray(rows.map(({ job }) => job.id)),
@@ -328,10 +336,12 @@ export function openRecords({
 
 export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Row {
 	const endpoint = String(values[0]);
+	const job = jobOf(values, endpoint);
 	const number = (name: string): number => Number(values[AT[name]!]);
 	const reader = values[AT["reader"]!];
 	return {
-		job: jobOf(values, endpoint),
+		key: keyOf(job),
+		job,
 		queue: queueOf(endpoint),
 		number: number("number"),
 		rank: number("rank"),

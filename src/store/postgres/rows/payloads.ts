@@ -8,7 +8,6 @@ import type { Result } from "../../row.ts";
 import { flags, texts as textArray } from "../connection/arrays.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
 import { keyOf } from "./row.ts";
-import type { JobKey } from "../../operations/unit-of-work.ts";
 import type { Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import type { Runner } from "../connection/statement.ts";
@@ -51,8 +50,7 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 	const inputs = new Map<string, JsonText>();
 	const results = new Map<string, Result>();
 
-	function change({ job }: { job: JobKey }): Change {
-		const key = keyOf(job);
+	function change({ key }: Row): Change {
 		let found = changes.get(key);
 		if (!found) changes.set(key, (found = {}));
 		return found;
@@ -64,11 +62,10 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 		},
 
 		/** Adds an input that was read with its row. */
-		known: (row: Row, input: JsonText): void => void inputs.set(keyOf(row.job), input),
+		known: ({ key }: Row, input: JsonText): void => void inputs.set(key, input),
 
 		/** The input, if it was submitted in this transaction or read with its row. */
-		inputAtHand: ({ job }: Row): JsonText | undefined =>
-			changes.get(keyOf(job))?.input ?? inputs.get(keyOf(job)),
+		inputAtHand: ({ key }: Row): JsonText | undefined => changes.get(key)?.input ?? inputs.get(key),
 
 		/** Inputs of rows stored before this transaction, by {@link keyOf}. */
 		async inputs(rows: readonly Row[]): Promise<Map<string, JsonText>> {
@@ -91,23 +88,23 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 		},
 
 		/** Reads a result, for {@link Payloads.result}. */
-		async loadResult({ job }: Row): Promise<void> {
+		async loadResult({ job, key }: Row): Promise<void> {
 			const [output = null, error = null] =
 				(await run(RESULT, [job.endpoint, job.id])).rows[0] ?? [];
-			results.set(keyOf(job), readResult(output as string | null, error as string | null));
+			results.set(key, readResult(output as string | null, error as string | null));
 		},
 
-		result({ job }: Row): Result {
-			const changed = changes.get(keyOf(job));
+		result({ key }: Row): Result {
+			const changed = changes.get(key);
 			if (changed?.erase) return {};
-			const result = changed?.result ?? results.get(keyOf(job));
-			if (!result) throw new Error(`The result of job ${keyOf(job)} was not read.`);
+			const result = changed?.result ?? results.get(key);
+			if (!result) throw new Error(`The result of job ${key} was not read.`);
 			return result;
 		},
 
 		/** Removes input and result. */
-		erase(row: Row): void {
-			changes.set(keyOf(row.job), { erase: true });
+		erase({ key }: Row): void {
+			changes.set(key, { erase: true });
 		},
 
 		/** Call after the write: later calls read the payloads from the database. */
@@ -118,7 +115,7 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 
 		/** Columns `input`, `output` and `error` of new rows. */
 		ofNew(rows: readonly Row[]): Buffer[] {
-			const of = rows.map(({ job }) => changes.get(keyOf(job)));
+			const of = rows.map(({ key }) => changes.get(key));
 			return [
 				textArray(of.map((each) => each?.input)),
 				textArray(of.map((each) => each?.result?.output)),
@@ -131,7 +128,7 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 		 * `error`.
 		 */
 		ofChanged(rows: readonly Row[]): Buffer[] {
-			const of = rows.map(({ job }) => changes.get(keyOf(job)));
+			const of = rows.map(({ key }) => changes.get(key));
 			return [
 				flags(of.map((each) => each?.result !== undefined)),
 				flags(of.map((each) => each?.erase === true)),

@@ -6,6 +6,8 @@ import { WAITING } from "../../states.ts";
 
 /** Never changed in place. */
 export interface Row extends JobRow {
+	/** {@link keyOf} of its job. */
+	readonly key: string;
 	readonly queue: Queue;
 	/** Position in lists. */
 	readonly number: number;
