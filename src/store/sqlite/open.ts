@@ -12,7 +12,8 @@ import type { PayloadFiles } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
+import type { Admission, Greeting, SegmentBytes, ThreadData } from "./thread/messages.ts";
+import { turnMemory, turnSender } from "./thread/turn.ts";
 
 /** Same extension as this file: TypeScript in the source, JavaScript in the build. */
 const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url);
@@ -36,8 +37,9 @@ export async function openSqlite({
 	checkKey,
 }: DatabaseOptions & { checkKey?: CheckKey | undefined }): Promise<Store> {
 	const { port1: requests, port2: backups } = new MessageChannel();
+	const turn = turnMemory();
 	const thread = new Worker(THREAD, {
-		workerData: { path, maxPages, backups } satisfies ThreadData,
+		workerData: { path, maxPages, backups, turn } satisfies ThreadData,
 		transferList: [backups],
 		name: "sqlite",
 		resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
@@ -68,10 +70,11 @@ export async function openSqlite({
 		await thread.terminate();
 		throw error;
 	}
-	const { moves, ...store } = connect(thread, (changes) => {
+	const onSegments = (changes: readonly SegmentBytes[]): void => {
 		files.referenced(changes);
 		compaction.begin();
-	});
+	};
+	const { moves, ...store } = connect(thread, onSegments, setImmediate, turnSender(turn));
 	const compaction = openCompaction({ files, moves, clock: systemClock });
 	const trimming = loop({
 		clock: systemClock,

@@ -99,6 +99,11 @@ export function openQueues(db: Database) {
 		changed.push(queue);
 	}
 
+	/** Whether none of the queue's waiting jobs is written yet. */
+	function allNew({ counts, unwritten: [usual, low] }: Queue): boolean {
+		return counts.inQueue === usual.size + low.size;
+	}
+
 	function setPurged(queue: Queue, purged: Ranks): void {
 		queue.purged = purged;
 		mark.run(purged.from, purged.to, queue.number);
@@ -139,9 +144,10 @@ export function openQueues(db: Database) {
 			});
 		},
 
-		/** Whether none of the queue's waiting jobs is written yet. */
-		allNew: ({ counts, unwritten: [usual, low] }: Queue): boolean =>
-			counts.inQueue === usual.size + low.size,
+		allNew,
+
+		/** Whether no stored job waits in a queue that this transaction has changed so far. */
+		noneLeft: (): boolean => changed.every(allNew),
 
 		/** The next rank at the back of any queue (R4). */
 		nextBack: (): number => (back += 1),

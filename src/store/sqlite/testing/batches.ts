@@ -26,6 +26,8 @@ export interface BatchSite {
 	answer(...batches: unknown[][]): Reply;
 	/** Batches that the last answer left. */
 	left(): number;
+	/** Whether it might have waited for the rest of the turn, each time it looked for a batch (T11). */
+	patience(): readonly boolean[];
 	/** How often statements with this beginning ran. */
 	ran(beginning: string): number;
 	end(): void;
@@ -57,12 +59,18 @@ export async function batchSite(): Promise<BatchSite> {
 	const batch = openBatches(openUnitOfWork(db));
 	runs.clear();
 	let waiting: unknown[][] = [];
+	let patience: boolean[] = [];
 	return {
 		answer(first, ...others) {
 			waiting = others;
-			return batch(first!, () => waiting.shift());
+			patience = [];
+			return batch(first!, (patient) => {
+				patience.push(patient);
+				return waiting.shift();
+			});
 		},
 		left: () => waiting.length,
+		patience: () => patience,
 		ran: (beginning) =>
 			[...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
 		end() {

@@ -59,6 +59,23 @@ it("an operation that fails hurts no other, whichever batch it came in", async (
 	}
 });
 
+it("T11: a transaction waits for the rest of the turn unless stored jobs wait in its queues", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite();
+	onTestFinished(s.end);
+	const patience = (...batches: unknown[][]): readonly boolean[] => {
+		expect(s.answer(...batches).failures).toEqual([]);
+		return s.patience();
+	};
+	expect(patience(insert("a"))).toEqual([true]);
+	expect(patience(insert("b"), claim(9))).toEqual([false, false]);
+	expect(patience(insert("c"))).toEqual([true]);
+	expect(patience(claim(9))).toEqual([true]);
+	// A batch that only reads has no transaction.
+	expect(patience(get("c"), insert("d"))).toEqual([false, true]);
+});
+
 it("a transaction ends: what comes without end waits for the next one", async ({
 	onTestFinished,
 }) => {

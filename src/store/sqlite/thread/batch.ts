@@ -1,4 +1,4 @@
-/** Runs the operations of batches in shared transactions. T1 to T9: see README.md. */
+/** Runs the operations of batches in shared transactions. T1 to T11: see README.md. */
 import { throwIfFlushFailed, unavailable } from "../disk-errors.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { openHosts } from "../hosts.ts";
@@ -60,12 +60,16 @@ const MOST_SHARED = 256;
 
 /**
  * Answers batches, each the number and packed query of each operation in turn. Batches that `next`
- * returns after the one before share its transaction and commit (decision 0021). Throws
- * `FlushFailed`, after which nothing may be written any more.
+ * returns after the one before share its transaction and commit (decision 0021); `patient`: it may
+ * wait for the rest of the turn (T11). Throws `FlushFailed`, after which nothing may be written any
+ * more.
  */
 export function openBatches(
 	unit: UnitOfWork,
-): (batch: readonly unknown[], next?: () => readonly unknown[] | undefined) => Reply {
+): (
+	batch: readonly unknown[],
+	next?: (patient: boolean) => readonly unknown[] | undefined,
+) => Reply {
 	const handlers = [...handlersOf(unit), ...(moveHandlers(unit) as Handler[])];
 	const kinds = [...OP_NAMES.map((name) => OPERATIONS[name].kind), ...MOVE_KINDS];
 
@@ -149,7 +153,7 @@ export function openBatches(
 		for (
 			let packed: readonly unknown[] | undefined = batch;
 			packed;
-			packed = answers.length < MOST_SHARED ? next() : undefined
+			packed = answers.length < MOST_SHARED ? next(open && unit.queues.noneLeft()) : undefined
 		) {
 			batches += 1;
 			const { ops, writes } = unpack(packed);

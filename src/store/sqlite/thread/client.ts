@@ -1,7 +1,7 @@
 /**
  * Client of the database thread. Operations are sent in batches: at the end of this turn of the
  * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, the next ones
- * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T9: see
+ * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T11: see
  * README.md.
  */
 import type { Worker } from "node:worker_threads";
@@ -14,15 +14,17 @@ import type { Answer, OpName, Query } from "../../operations/operation.ts";
 import { CODECS } from "./codecs.ts";
 import { MOVE_NAMES } from "./text-moves.ts";
 import type { TextMoves } from "./text-moves.ts";
+import { UNHEARD } from "./turn.ts";
+import type { TurnSender } from "./turn.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
 
 /**
  * This many operations are sent before the end of the turn: the thread runs them while this side
- * reads more requests.
+ * reads more requests. Each message wakes it.
  */
-const EARLY_OPS = 16;
+const EARLY_OPS = 32;
 
 /** Of a text in memory: a large one is in a payload file. */
 const charactersOf = (text: JsonText): number => (typeof text === "string" ? text.length : 0);
@@ -53,12 +55,13 @@ export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Err
 /**
  * The {@link Store} over a thread that has reported that it is ready. `onSegments` gets the changes of
  * payload files before the answers of their commit. `endOfTurn`: runs what follows this turn of the
- * event loop.
+ * event loop. `turn`: reports turns to the thread.
  */
 export function connect(
 	thread: Worker,
 	onSegments: (changes: readonly SegmentBytes[]) => void,
 	endOfTurn: (run: () => void) => void = setImmediate,
+	turn: TurnSender = UNHEARD,
 ): Store & { moves: TextMoves } {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map<string, number>(
@@ -76,9 +79,11 @@ export function connect(
 	function schedule(): void {
 		if (scheduled || waiting.length === 0) return;
 		scheduled = true;
+		turn.begins();
 		endOfTurn(() => {
 			scheduled = false;
 			send();
+			turn.ends();
 		});
 	}
 
@@ -92,6 +97,7 @@ export function connect(
 			waiting.shift();
 			try {
 				thread.postMessage(batch.message satisfies Batch);
+				turn.sent();
 				sent.push(batch);
 				sentWeight += batch.weight;
 			} catch (cause) {
@@ -137,8 +143,8 @@ export function connect(
 				resolve: resolve as (answer: unknown) => void,
 				reject,
 			});
+			schedule();
 			if (batch.waiters.length >= EARLY_OPS) send();
-			else schedule();
 		});
 	}
 

@@ -11,9 +11,11 @@ import { prepareSchema } from "../schema.ts";
 import { convertBlocks } from "../payload-files/convert-blocks.ts";
 import { systemClock } from "../../../clock.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
+import { turnListener } from "./turn.ts";
 import { convert, IDLE_MS, openVacuum } from "../vacuum.ts";
 
-const { backups, ...options } = workerData as ThreadData;
+const { backups, turn: turnMemory, ...options } = workerData as ThreadData;
+const turn = turnListener(turnMemory);
 
 /** Sends a startup message. */
 function greet(greeting: Greeting): void {
@@ -52,12 +54,15 @@ try {
 		shrinking = false;
 	}
 
-	/** The batch that has arrived meanwhile, if any. */
-	function next(): unknown[] | undefined {
-		const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
-		if (batch !== "close") return batch ?? undefined;
-		closing = true;
-		return undefined;
+	/** The batch that has arrived meanwhile, if any; with `patient` until the turn is over. */
+	function next(patient: boolean): unknown[] | undefined {
+		for (;;) {
+			const seen = turn.news();
+			const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
+			if (batch === "close") closing = true;
+			else if (batch) return batch;
+			if (closing || !patient || !turn.more(seen)) return undefined;
+		}
 	}
 
 	parentPort?.on("message", (batch: Batch) => {

@@ -1,6 +1,6 @@
 /**
  * Random operations in random batches give the answers and the rows of a store that runs them one
- * by one, without batches and caches, in the order of T3. T1 to T9: README.md here; R1 to R8:
+ * by one, without batches and caches, in the order of T3. T1 to T11: README.md here; R1 to R8:
  * ../rows/README.md.
  */
 import { MessageChannel, Worker } from "node:worker_threads";
@@ -22,6 +22,7 @@ import { openBatches } from "./batch.ts";
 import { connect } from "./client.ts";
 import { CODECS } from "./codecs.ts";
 import type { Batch, Reply, ThreadData } from "./messages.ts";
+import { turnMemory, turnSender } from "./turn.ts";
 
 const T0 = 1_800_000_000_000;
 /** Sizes of the row cache: rows are dropped after each step, in a transaction, never. */
@@ -283,7 +284,7 @@ function ask(store: Store, { name, q }: Call): Promise<unknown> {
 	return (store[group] as unknown as Record<string, (q: object) => Promise<unknown>>)[method]!(q);
 }
 
-it("T1 to T9: each caller of the thread gets the answer of its own operation, in the order of the replies", {
+it("T1 to T9, T11: each caller of the thread gets the answer of its own operation, in the order of the replies", {
 	timeout: 120_000,
 }, async () => {
 	await fc.assert(
@@ -293,8 +294,9 @@ it("T1 to T9: each caller of the thread gets the answer of its own operation, in
 			const { path } = file.db;
 			file.db.close();
 			const { port2: backups } = new MessageChannel();
+			const turn = turnMemory();
 			const thread = new Worker(new URL("./database-thread.ts", import.meta.url), {
-				workerData: { path, backups } satisfies ThreadData,
+				workerData: { path, backups, turn } satisfies ThreadData,
 				transferList: [backups],
 			});
 			await new Promise((resolve) => thread.once("message", resolve));
@@ -327,6 +329,8 @@ it("T1 to T9: each caller of the thread gets the answer of its own operation, in
 					},
 				}),
 				() => {},
+				setImmediate,
+				turnSender(turn),
 			);
 			try {
 				const call = caller();

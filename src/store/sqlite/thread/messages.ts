@@ -3,10 +3,12 @@ import type { MessagePort } from "node:worker_threads";
 import type { StoredSecrets } from "../../key-check.ts";
 import type { Signal, StoreUnavailable } from "../../contract/store.ts";
 import type { DatabaseOptions } from "../database.ts";
+import type { TurnMemory } from "./turn.ts";
 
 export interface ThreadData extends DatabaseOptions {
 	/** Carries `CopyRequest` and `CopyReply` (`copier.ts`), apart from the order of batches (T2). */
 	backups: MessagePort;
+	turn: TurnMemory;
 }
 
 /** A batch: number and packed query of each operation in turn; or the request to close. */
