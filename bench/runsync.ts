@@ -42,10 +42,11 @@ try {
 	for (let run = 0; run < runs; run += 1)
 		for (const name of names)
 			loads[name].push(await shoot(shots[name], { connections: 64, seconds }));
-	const alone = async (
+	const few = async (
 		name: Name,
+		connections: number,
 	): Promise<{ p50Ms: number; p99Ms: number; perSecond: number }> => {
-		const { p50, p99, perSecond } = await shoot(shots[name], { connections: 1, seconds });
+		const { p50, p99, perSecond } = await shoot(shots[name], { connections, seconds });
 		return { p50Ms: p50, p99Ms: p99, perSecond };
 	};
 	const ratiosOf = (name: Name): number[] =>
@@ -66,9 +67,12 @@ try {
 			p50Ms: median(loads.runsync.map((load) => load.p50)),
 			p99Ms: median(loads.runsync.map((load) => load.p99)),
 		},
-		at1: await alone("runsync"),
-		relayAt1: await alone("relay"),
-		durableRelayAt1: await alone("durableRelay"),
+		at1: await few("runsync", 1),
+		relayAt1: await few("relay", 1),
+		durableRelayAt1: await few("durableRelay", 1),
+		at8: await few("runsync", 8),
+		relayAt8: await few("relay", 8),
+		durableRelayAt8: await few("durableRelay", 8),
 		relayRatio: median(limits.relay),
 		durableRelayRatio: median(limits.durableRelay),
 		limits,

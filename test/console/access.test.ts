@@ -64,6 +64,7 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 	});
 
 	it("D31: a session is ended here and its browser has to sign in; one's own is not offered", async () => {
+		await call(here.service.url, "/v1/sessions", { method: "DELETE" });
 		const { key } = await here.key(["write"]);
 		const other = await here.open({ key, at: "#/endpoints/ep/requests", forgive: REFUSED });
 		const page = await here.open({ at: "#/keys" });
