@@ -42,7 +42,7 @@ try {
 	for (let run = 0; run < runs; run += 1)
 		for (const name of names)
 			loads[name].push(await shoot(shots[name], { connections: 64, seconds }));
-	const few = async (
+	const measured = async (
 		name: Name,
 		connections: number,
 	): Promise<{ p50Ms: number; p99Ms: number; perSecond: number }> => {
@@ -67,12 +67,12 @@ try {
 			p50Ms: median(loads.runsync.map((load) => load.p50)),
 			p99Ms: median(loads.runsync.map((load) => load.p99)),
 		},
-		at1: await few("runsync", 1),
-		relayAt1: await few("relay", 1),
-		durableRelayAt1: await few("durableRelay", 1),
-		at8: await few("runsync", 8),
-		relayAt8: await few("relay", 8),
-		durableRelayAt8: await few("durableRelay", 8),
+		at1: await measured("runsync", 1),
+		relayAt1: await measured("relay", 1),
+		durableRelayAt1: await measured("durableRelay", 1),
+		at8: await measured("runsync", 8),
+		relayAt8: await measured("relay", 8),
+		durableRelayAt8: await measured("durableRelay", 8),
 		relayRatio: median(limits.relay),
 		durableRelayRatio: median(limits.durableRelay),
 		limits,

@@ -163,18 +163,15 @@ export function site({
 			if (IN_FIREFOX) await insertAsTyped(context);
 			if (key !== null) await signInBefore(context, { base, key });
 			const page = await context.newPage();
-			const cut = networkChange(page);
-			await page.goto(`${base}/console/${at}`);
-			if (key === null) return page;
-			const live = (): Promise<boolean> =>
-				page
-					.getByText(T.live, { exact: true })
-					.first()
-					.waitFor({ state: "attached" })
-					.then(() => true);
-			if (await Promise.race([live(), cut])) return page;
-			await page.reload();
-			await live();
+			const shown = async (): Promise<void> => {
+				if (key !== null)
+					await page.getByText(T.live, { exact: true }).first().waitFor({ state: "attached" });
+			};
+			const opened = page.goto(`${base}/console/${at}`).then(shown);
+			if ((await Promise.race([opened.catch(cutOff), networkChange(page)])) === "cut off") {
+				await page.reload();
+				await shown();
+			}
 			return page;
 		},
 	};
@@ -206,13 +203,19 @@ export async function signInBefore(
  */
 const NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED";
 
-/** Resolves to false when a request of the page is ended so. */
-function networkChange(page: Page): Promise<false> {
+/** Resolves when a request of the page is ended so. */
+function networkChange(page: Page): Promise<"cut off"> {
 	return new Promise((resolve) =>
 		page.on("requestfailed", (request) => {
-			if (request.failure()?.errorText === NETWORK_CHANGED) resolve(false);
+			if (request.failure()?.errorText === NETWORK_CHANGED) resolve("cut off");
 		}),
 	);
+}
+
+/** Of a failed load: throws unless the network changed. */
+function cutOff(error: Error): "cut off" {
+	if (error.message.includes(NETWORK_CHANGED)) return "cut off";
+	throw error;
 }
 
 /** Notes what pages of the console must not do: ask another host, break their policy, fail. */

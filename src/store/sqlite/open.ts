@@ -13,7 +13,7 @@ import { withPayloadFiles } from "./payload-files/store-with-files.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { Admission, Greeting, SegmentBytes, ThreadData } from "./thread/messages.ts";
-import { turnMemory, turnSender } from "./thread/turn.ts";
+import { turnMemory, turnWriter } from "./thread/turn.ts";
 
 /** Same extension as this file: TypeScript in the source, JavaScript in the build. */
 const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url);
@@ -74,7 +74,7 @@ export async function openSqlite({
 		files.referenced(changes);
 		compaction.begin();
 	};
-	const { moves, ...store } = connect(thread, onSegments, setImmediate, turnSender(turn));
+	const { moves, ...store } = connect(thread, onSegments, setImmediate, turnWriter(turn));
 	const compaction = openCompaction({ files, moves, clock: systemClock });
 	const trimming = loop({
 		clock: systemClock,

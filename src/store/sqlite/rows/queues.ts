@@ -32,6 +32,7 @@ export function openQueues(db: Database) {
 	const byEndpoint = new Map<string, Queue>();
 	const byNumber = new Map<number, Queue>();
 	const changed: Queue[] = [];
+	let backlog = false;
 	const [first, last] = ends.get() ?? [];
 	let front = Math.min(0, Number(first));
 	let back = Math.max(0, Number(last));
@@ -89,14 +90,17 @@ export function openQueues(db: Database) {
 		byEndpoint.clear();
 		byNumber.clear();
 		changed.length = 0;
+		backlog = false;
 		for (const queue of stored()) add(queue);
 	}
 	reload();
 
+	/** Call before each change. */
 	function touch(queue: Queue): void {
 		if (queue.changed) return;
 		queue.changed = true;
 		changed.push(queue);
+		backlog ||= queue.counts.inQueue > 0;
 	}
 
 	/** Whether none of the queue's waiting jobs is written yet. */
@@ -146,8 +150,8 @@ export function openQueues(db: Database) {
 
 		allNew,
 
-		/** Whether no stored job waits in a queue that this transaction has changed so far. */
-		noneLeft: (): boolean => changed.every(allNew),
+		/** Whether a job waited in a queue when this transaction changed it first. */
+		hasBacklog: (): boolean => backlog,
 
 		/** The next rank at the back of any queue (R4). */
 		nextBack: (): number => (back += 1),
@@ -161,20 +165,21 @@ export function openQueues(db: Database) {
 
 		/** Counts a new job. */
 		added(queue: Queue, lowPriority: boolean): void {
+			touch(queue);
 			queue.counts.inQueue += 1;
 			if (lowPriority) queue.lowInQueue += 1;
-			touch(queue);
 		},
 
 		/** Counts bytes that a job stores more, or less. */
 		stored(queue: Queue, bytes: number): void {
 			if (bytes === 0) return;
-			queue.storedBytes += bytes;
 			touch(queue);
+			queue.storedBytes += bytes;
 		},
 
 		/** Counts a transition. */
 		moved({ queue }: Row, { on, from, job }: TransitionStep): void {
+			touch(queue);
 			const change = countsOf(on, from, job.state);
 			const { counts } = queue;
 			counts.inQueue += change.inQueue;
@@ -183,7 +188,6 @@ export function openQueues(db: Database) {
 			counts.failed += change.failed;
 			counts.retried += change.retried;
 			if (job.lowPriority) queue.lowInQueue += change.inQueue;
-			touch(queue);
 		},
 
 		/**
@@ -193,9 +197,9 @@ export function openQueues(db: Database) {
 		purge(queue: Queue): number {
 			const removed = queue.counts.inQueue;
 			if (removed === 0) return 0;
+			touch(queue);
 			setPurged(queue, { from: front, to: back });
 			queue.counts.inQueue = queue.lowInQueue = 0;
-			touch(queue);
 			return removed;
 		},
 
@@ -207,8 +211,8 @@ export function openQueues(db: Database) {
 
 		/** Resets the totals. */
 		forgetTotals(queue: Queue): void {
-			queue.counts.completed = queue.counts.failed = queue.counts.retried = 0;
 			touch(queue);
+			queue.counts.completed = queue.counts.failed = queue.counts.retried = 0;
 		},
 
 		/** Writes the changed counts; the last step before a commit (R5). */
@@ -228,6 +232,7 @@ export function openQueues(db: Database) {
 				queue.changed = false;
 			}
 			changed.length = 0;
+			backlog = false;
 		},
 	};
 }

@@ -26,14 +26,15 @@ export interface BatchSite {
 	answer(...batches: unknown[][]): Reply;
 	/** Batches that the last answer left. */
 	left(): number;
-	/** Whether it might have waited for the rest of the turn, each time it looked for a batch (T11). */
-	patience(): readonly boolean[];
+	/** Whether it was allowed to wait for a batch, each time that it looked for one (T11). */
+	waits(): readonly boolean[];
 	/** How often statements with this beginning ran. */
 	ran(beginning: string): number;
 	end(): void;
 }
 
-export async function batchSite(): Promise<BatchSite> {
+/** `keptRows`: the size of the row cache. */
+export async function batchSite(options: { keptRows?: number } = {}): Promise<BatchSite> {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-batches-"));
 	const file = openDatabase({ path: join(folder, "sluice.db") });
 	await prepareSchema(file);
@@ -56,21 +57,21 @@ export async function batchSite(): Promise<BatchSite> {
 			};
 		},
 	};
-	const batch = openBatches(openUnitOfWork(db));
+	const batch = openBatches(openUnitOfWork(db, options));
 	runs.clear();
 	let waiting: unknown[][] = [];
-	let patience: boolean[] = [];
+	let waits: boolean[] = [];
 	return {
 		answer(first, ...others) {
 			waiting = others;
-			patience = [];
-			return batch(first!, (patient) => {
-				patience.push(patient);
+			waits = [];
+			return batch(first!, (mayWait) => {
+				waits.push(mayWait);
 				return waiting.shift();
 			});
 		},
 		left: () => waiting.length,
-		patience: () => patience,
+		waits: () => waits,
 		ran: (beginning) =>
 			[...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
 		end() {

@@ -64,16 +64,26 @@ it("T11: a transaction waits for the rest of the turn unless stored jobs wait in
 }) => {
 	const s = await batchSite();
 	onTestFinished(s.end);
-	const patience = (...batches: unknown[][]): readonly boolean[] => {
+	const waits = (...batches: unknown[][]): readonly boolean[] => {
 		expect(s.answer(...batches).failures).toEqual([]);
-		return s.patience();
+		return s.waits();
 	};
-	expect(patience(insert("a"))).toEqual([true]);
-	expect(patience(insert("b"), claim(9))).toEqual([false, false]);
-	expect(patience(insert("c"))).toEqual([true]);
-	expect(patience(claim(9))).toEqual([true]);
+	expect(waits(insert("a"))).toEqual([true]);
+	expect(waits(insert("b"), claim(9))).toEqual([false, false]);
+	expect(waits(insert("c"))).toEqual([true]);
+	expect(waits(claim(9))).toEqual([true]);
 	// A batch that only reads has no transaction.
-	expect(patience(get("c"), insert("d"))).toEqual([false, true]);
+	expect(waits(get("c"), insert("d"))).toEqual([false, true]);
+});
+
+it("T11: rows that the transaction itself has written do not end its wait", async ({
+	onTestFinished,
+}) => {
+	const s = await batchSite({ keptRows: 2 });
+	onTestFinished(s.end);
+	s.answer(insert("a"), insert("b"), insert("c"));
+	expect(s.ran("INSERT INTO jobs")).toBe(3);
+	expect(s.waits()).toEqual([true, true, true]);
 });
 
 it("a transaction ends: what comes without end waits for the next one", async ({

@@ -60,15 +60,14 @@ const MOST_SHARED = 256;
 
 /**
  * Answers batches, each the number and packed query of each operation in turn. Batches that `next`
- * returns after the one before share its transaction and commit (decision 0021); `patient`: it may
- * wait for the rest of the turn (T11). Throws `FlushFailed`, after which nothing may be written any
- * more.
+ * returns after the one before share its transaction and commit (decision 0021); `mayWait`: for
+ * the rest of the turn (T11). Throws `FlushFailed`, after which nothing may be written any more.
  */
 export function openBatches(
 	unit: UnitOfWork,
 ): (
 	batch: readonly unknown[],
-	next?: (patient: boolean) => readonly unknown[] | undefined,
+	next?: (mayWait: boolean) => readonly unknown[] | undefined,
 ) => Reply {
 	const handlers = [...handlersOf(unit), ...(moveHandlers(unit) as Handler[])];
 	const kinds = [...OP_NAMES.map((name) => OPERATIONS[name].kind), ...MOVE_KINDS];
@@ -153,7 +152,7 @@ export function openBatches(
 		for (
 			let packed: readonly unknown[] | undefined = batch;
 			packed;
-			packed = answers.length < MOST_SHARED ? next(open && unit.queues.noneLeft()) : undefined
+			packed = answers.length < MOST_SHARED ? next(open && !unit.queues.hasBacklog()) : undefined
 		) {
 			batches += 1;
 			const { ops, writes } = unpack(packed);

@@ -81,3 +81,15 @@ it("D17: claims find each job that is submitted in their turn once, however the 
 		expect(claims.flatMap(({ jobs }) => jobs.map(({ job }) => job.id))).toEqual(ids);
 	}
 });
+
+it("T11: a claim finds all jobs that are inserted in its turn, before it and after it", async () => {
+	const store = await openStore();
+	for (let round = 0; round < 20; round += 1) {
+		const ids = Array.from({ length: 100 }, (_, n) => `job-${round}-${n}`);
+		const before = ids.slice(0, 50).map((id) => insert(store, id));
+		const claimed = claim(store);
+		const after = ids.slice(50).map((id) => insert(store, id));
+		await Promise.all([...before, ...after]);
+		expect((await claimed).jobs.map(({ job }) => job.id)).toEqual(ids);
+	}
+});

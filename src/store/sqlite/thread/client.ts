@@ -14,8 +14,8 @@ import type { Answer, OpName, Query } from "../../operations/operation.ts";
 import { CODECS } from "./codecs.ts";
 import { MOVE_NAMES } from "./text-moves.ts";
 import type { TextMoves } from "./text-moves.ts";
-import { UNHEARD } from "./turn.ts";
-import type { TurnSender } from "./turn.ts";
+import { NO_TURN } from "./turn.ts";
+import type { TurnWriter } from "./turn.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
@@ -55,13 +55,13 @@ export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Err
 /**
  * The {@link Store} over a thread that has reported that it is ready. `onSegments` gets the changes of
  * payload files before the answers of their commit. `endOfTurn`: runs what follows this turn of the
- * event loop. `turn`: reports turns to the thread.
+ * event loop. `turn`: what the thread may wait for (T11).
  */
 export function connect(
 	thread: Worker,
 	onSegments: (changes: readonly SegmentBytes[]) => void,
 	endOfTurn: (run: () => void) => void = setImmediate,
-	turn: TurnSender = UNHEARD,
+	turn: TurnWriter = NO_TURN,
 ): Store & { moves: TextMoves } {
 	const listeners = new Set<(signal: Signal) => void>();
 	const numbers = new Map<string, number>(
@@ -79,11 +79,11 @@ export function connect(
 	function schedule(): void {
 		if (scheduled || waiting.length === 0) return;
 		scheduled = true;
-		turn.begins();
+		turn.begin();
 		endOfTurn(() => {
 			scheduled = false;
 			send();
-			turn.ends();
+			turn.end();
 		});
 	}
 
@@ -97,7 +97,7 @@ export function connect(
 			waiting.shift();
 			try {
 				thread.postMessage(batch.message satisfies Batch);
-				turn.sent();
+				turn.messageSent();
 				sent.push(batch);
 				sentWeight += batch.weight;
 			} catch (cause) {

@@ -11,11 +11,11 @@ import { prepareSchema } from "../schema.ts";
 import { convertBlocks } from "../payload-files/convert-blocks.ts";
 import { systemClock } from "../../../clock.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
-import { turnListener } from "./turn.ts";
+import { turnReader } from "./turn.ts";
 import { convert, IDLE_MS, openVacuum } from "../vacuum.ts";
 
 const { backups, turn: turnMemory, ...options } = workerData as ThreadData;
-const turn = turnListener(turnMemory);
+const turn = turnReader(turnMemory);
 
 /** Sends a startup message. */
 function greet(greeting: Greeting): void {
@@ -54,14 +54,14 @@ try {
 		shrinking = false;
 	}
 
-	/** The batch that has arrived meanwhile, if any; with `patient` until the turn is over. */
-	function next(patient: boolean): unknown[] | undefined {
+	/** The next batch that has arrived; with `mayWait` the next one of this turn (T11). */
+	function next(mayWait: boolean): unknown[] | undefined {
 		for (;;) {
-			const seen = turn.news();
+			const events = turn.events();
 			const batch = parentPort && (receiveMessageOnPort(parentPort)?.message as Batch | undefined);
 			if (batch === "close") closing = true;
 			else if (batch) return batch;
-			if (closing || !patient || !turn.more(seen)) return undefined;
+			if (closing || !mayWait || !turn.waitForEvent(events)) return undefined;
 		}
 	}
 

@@ -22,7 +22,7 @@ import { openBatches } from "./batch.ts";
 import { connect } from "./client.ts";
 import { CODECS } from "./codecs.ts";
 import type { Batch, Reply, ThreadData } from "./messages.ts";
-import { turnMemory, turnSender } from "./turn.ts";
+import { turnMemory, turnWriter } from "./turn.ts";
 
 const T0 = 1_800_000_000_000;
 /** Sizes of the row cache: rows are dropped after each step, in a transaction, never. */
@@ -330,7 +330,7 @@ it("T1 to T9, T11: each caller of the thread gets the answer of its own operatio
 				}),
 				() => {},
 				setImmediate,
-				turnSender(turn),
+				turnWriter(turn),
 			);
 			try {
 				const call = caller();

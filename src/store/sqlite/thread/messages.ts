@@ -8,6 +8,7 @@ import type { TurnMemory } from "./turn.ts";
 export interface ThreadData extends DatabaseOptions {
 	/** Carries `CopyRequest` and `CopyReply` (`copier.ts`), apart from the order of batches (T2). */
 	backups: MessagePort;
+	/** What the thread may wait for before it commits (T11). */
 	turn: TurnMemory;
 }
 

@@ -1,75 +1,64 @@
 /**
- * Shows the database thread whether the service's turn of the event loop goes on in which
- * operations are requested: it can wait for the turn's end and make one commit for all of it
- * (decision 0023, T11). Answers could not be acted on earlier.
+ * Lets the database thread wait for the end of the service's turn of the event loop, to make one
+ * commit for all operations that the turn requests (decision 0023, T11). Answers could not be acted
+ * on earlier.
  *
- * Two numbers in shared memory. `GOING` is 1 from the first operation of a turn until its last batch
- * is sent. `NEWS` grows after each message and after each end of a turn, so a reader that has seen
- * it, found no message and still finds the same number can sleep until it grows. Only the service
- * writes.
+ * One number in shared memory, written by the service only: it changes with each message and at each
+ * beginning and end of a turn, and it is odd while a turn is open. A thread that reads it, then finds
+ * no message, sleeps only while it is unchanged, so it misses neither a message nor the end.
  */
 
 /** Memory of both threads. */
 export type TurnMemory = Int32Array<SharedArrayBuffer>;
 
-const GOING = 0;
-const NEWS = 1;
+/** Index of the event count. */
+const EVENTS = 0;
 
 /** Longest wait for the end of a turn, ms; what has arrived by then is committed. */
 const LONGEST_MS = 1000;
 
 export function turnMemory(): TurnMemory {
-	return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+	return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
 /** The service's side. */
-export interface TurnSender {
+export interface TurnWriter {
 	/** Call before the first operation of a turn is sent. */
-	begins(): void;
+	begin(): void;
 	/** Call after each message. */
-	sent(): void;
-	/** Call after the last message of the turn, also where there is none. */
-	ends(): void;
+	messageSent(): void;
+	/** Call after the last message of the turn, even if none was sent. */
+	end(): void;
 }
 
-export function turnSender(memory: TurnMemory): TurnSender {
-	function wake(): void {
-		Atomics.add(memory, NEWS, 1);
-		Atomics.notify(memory, NEWS);
-	}
-	return {
-		begins: () => void Atomics.store(memory, GOING, 1),
-		sent: wake,
-		ends() {
-			Atomics.store(memory, GOING, 0);
-			wake();
-		},
+export function turnWriter(memory: TurnMemory): TurnWriter {
+	const count = (events: number) => (): void => {
+		Atomics.add(memory, EVENTS, events);
+		Atomics.notify(memory, EVENTS);
 	};
+	return { begin: count(1), messageSent: count(2), end: count(1) };
 }
 
-/** For a thread that never waits. */
-export const UNHEARD: TurnSender = { begins() {}, sent() {}, ends() {} };
+/** For a database thread that never waits. */
+export const NO_TURN: TurnWriter = { begin() {}, messageSent() {}, end() {} };
 
 /** The database thread's side. */
-export interface TurnListener {
-	/** Read before looking for a message. */
-	news(): number;
+export interface TurnReader {
+	/** The event count; read it before looking for a message. */
+	events(): number;
 	/**
-	 * Call when no message was found after `seen` was read: blocks while the turn goes on. Whether to
-	 * look again.
+	 * Blocks until the event count differs from `events`. Returns false at once when no turn is open,
+	 * and after the longest wait.
 	 */
-	more(seen: number): boolean;
+	waitForEvent(events: number): boolean;
 }
 
-export function turnListener(memory: TurnMemory, longestMs = LONGEST_MS): TurnListener {
+export function turnReader(memory: TurnMemory, longestMs = LONGEST_MS): TurnReader {
 	return {
-		news: () => Atomics.load(memory, NEWS),
-		more(seen) {
-			if (Atomics.load(memory, NEWS) !== seen) return true;
-			return (
-				Atomics.load(memory, GOING) === 1 &&
-				Atomics.wait(memory, NEWS, seen, longestMs) !== "timed-out"
-			);
+		events: () => Atomics.load(memory, EVENTS),
+		waitForEvent(events) {
+			if (Atomics.load(memory, EVENTS) !== events) return true;
+			return events % 2 !== 0 && Atomics.wait(memory, EVENTS, events, longestMs) !== "timed-out";
 		},
 	};
 }
