@@ -41,6 +41,9 @@ const FORGET_MS = 30_000;
 /** Most budgets in one question: the store locks each until its end. */
 const MAX_ASKS = 50;
 
+/** Reason for ending a wait: without one an exception object would be created each time. */
+const ANSWERED = "answered";
+
 /** A request that waits for its answer. */
 interface Waiter {
 	request: AdmissionRequest;
@@ -184,7 +187,7 @@ export function sharedAdmission({
 			for (const { budget } of questions) next.add(budget);
 			for (const budget of budgets.values()) if (budget.running > 0) next.add(budget);
 		} finally {
-			current?.abort();
+			current?.abort(ANSWERED);
 			asking = undefined;
 		}
 		for (const budget of next) enqueue(budget);

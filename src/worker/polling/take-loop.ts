@@ -35,6 +35,8 @@ const RECHECK_MS = 1000;
 /** After a handler blocked longer, the loop pauses so that results can be sent. */
 const BLOCKED_MS = 5;
 const NO_LIMIT_MS = 2 ** 31 - 1;
+/** Reason for ending a wait: without one an exception object would be created each time. */
+const ROOM = "room";
 
 /** Runs until `stopping` aborts. Jobs in an answer that arrives later still run. */
 export async function takeLoop({
@@ -68,7 +70,7 @@ export async function takeLoop({
 
 	async function waitForSlot(): Promise<void> {
 		const made = new AbortController();
-		const wake = () => made.abort();
+		const wake = () => made.abort(ROOM);
 		held.onRoom = wake;
 		stopping.addEventListener("abort", wake);
 		if (stopping.aborted) wake();
