@@ -1,6 +1,6 @@
 /**
  * Jobs that do nothing, end to end at 64 in flight: one and two servers of ours on a PostgreSQL,
- * the store by itself, and other queues on the same PostgreSQL (BullMQ on Redis as well), in turn,
+ * the store alone, a relay that only keeps bodies (the limit), and other queues on the same PostgreSQL (BullMQ on Redis as well), in turn,
  * equally durable. Figures are ratios within a round: the machines are noisy. `node
  * bench/cluster.ts [seconds] [rounds] [names, such as pg-boss,BullMQ-postgres/64]`, after `npm run
  * build` and `npm ci --prefix bench/cluster`.
@@ -15,6 +15,7 @@ import { startGraphileWorker } from "./cluster/graphile-worker.ts";
 import { areInstalled } from "./cluster/packages.ts";
 import { startPgBoss } from "./cluster/pg-boss.ts";
 import { startRedis } from "./cluster/redis.ts";
+import { startRelay } from "./cluster/relay.ts";
 import { startSluice } from "./cluster/sluice-servers.ts";
 import { startSluiceStore } from "./cluster/sluice-store.ts";
 import { flushTimes, machine, median } from "./machine.ts";
@@ -61,6 +62,7 @@ else if (!redis)
 
 const ONE = "Sluice/1";
 const TWO = "Sluice/2";
+const RELAY = "relay";
 const onPostgres: Entry[] = [
 	{ name: "pg-boss", start: ({ url }) => startPgBoss(url) },
 	{ name: "graphile-worker", start: ({ url }) => startGraphileWorker(url) },
@@ -79,6 +81,7 @@ const ours: Entry[] = [
 	{ name: ONE, start: ({ url, folder: place }) => startSluice({ url, servers: 1, folder: place }) },
 	{ name: TWO, start: ({ url, folder: place }) => startSluice({ url, servers: 2, folder: place }) },
 	{ name: "Sluice/store", start: ({ url }) => startSluiceStore(url) },
+	{ name: RELAY, start: ({ url }) => startRelay(url) },
 ];
 const entries = [...(areInstalled() ? [...onPostgres, ...onRedis] : []), ...ours].filter(
 	({ name }) => only?.includes(name) ?? true,
@@ -164,6 +167,7 @@ try {
 		oneToBestOther: ratio(ONE, measuredOf([...onPostgres, ...onRedis])),
 		oneToBestOtherOnPostgres: ratio(ONE, measuredOf(onPostgres)),
 		twoToOne: ratio(TWO, [ONE]),
+		oneToRelay: ratio(ONE, [RELAY]),
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {

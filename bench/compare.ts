@@ -4,8 +4,7 @@
  * no-op worker and for `/run` alone, at 64 and at 1 in flight, this one's rate, processor time per
  * job and latency divided by the other's (median and quartiles of the turns). `node
  * bench/compare.ts OTHER [turns] [seconds] [postgres]`; with `postgres` each has a database of its own
- * on one server. The side that is started second is up to 6 % slower: for smaller differences run it
- * from the other checkout too.
+ * on one server. Both are started twice, each one first once, because that alone changes the result.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -62,14 +61,27 @@ function cpuMs({ children }: Side): number {
 
 const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
 
+const headersOf = ({ key }: Side) => ({ Authorization: `Bearer ${key}` });
+
+/** Resolves when no job is left: it would cost the next turn time. */
+async function drained(side: Side): Promise<void> {
+	for (let left = Infinity; left > 0; ) {
+		const answer = await fetch(`${side.url}/v2/noop/health`, { headers: headersOf(side) });
+		const { jobs } = (await answer.json()) as { jobs: { inQueue: number; inProgress: number } };
+		left = jobs.inQueue + jobs.inProgress;
+		if (left > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}
+
 async function turn(side: Side, path: string, connections: number): Promise<Turn> {
 	const before = cpuMs(side);
-	const headers = { "Content-Type": "application/json", Authorization: `Bearer ${side.key}` };
+	const headers = { "Content-Type": "application/json", ...headersOf(side) };
 	const load = await shoot(
 		{ url: side.url + path, body, headers },
 		{ connections, seconds: Number(seconds) },
 	);
 	if (load.refused > 0) throw new Error(`${load.refused} requests were refused`);
+	await drained(side);
 	const answers = load.perSecond * Number(seconds);
 	return { ...load, cpuMs: (cpuMs(side) - before) / answers };
 }
@@ -80,48 +92,59 @@ function spread(values: number[]): { median: number; quartiles: [number, number]
 	return { median: at(0.5), quartiles: [at(0.25), at(0.75)] };
 }
 
-const sides: Side[] = [];
+const SHAPES = [
+	{ name: "runsync64", path: "/v2/noop/runsync", connections: 64 },
+	{ name: "runsync1", path: "/v2/noop/runsync", connections: 1 },
+	{ name: "run64", path: "/v2/noop/run", connections: 64 },
+];
+
+/** Turns of the other one and of this one, by shape. */
+const pairs = new Map<string, [Turn, Turn][]>(SHAPES.map(({ name }) => [name, []]));
+
+async function measure(order: readonly (typeof processes)[]): Promise<void> {
+	const sides = new Map<typeof processes, Side>();
+	try {
+		for (const from of order) sides.set(from, await started(from));
+		const [theirs, own] = [sides.get(processes)!, sides.get(ours)!];
+		for (const { name, path, connections } of SHAPES) {
+			for (const side of [theirs, own, theirs, own]) await turn(side, path, connections);
+			for (let count = 0; count < Number(turns) / 2; count += 1) {
+				// The second one finds a warmer machine: turns swap.
+				const first = count % 2 === 0 ? theirs : own;
+				const one = await turn(first, path, connections);
+				const two = await turn(first === theirs ? own : theirs, path, connections);
+				pairs.get(name)!.push(first === theirs ? [one, two] : [two, one]);
+			}
+		}
+	} finally {
+		for (const side of sides.values()) {
+			for (const child of side.children) await ours.end(child);
+			rmSync(side.folder, { recursive: true, force: true });
+		}
+	}
+}
+
 try {
-	const theirs = await started(processes);
-	sides.push(theirs);
-	const own = await started(ours);
-	sides.push(own);
-	const shapes = [
-		{ name: "runsync64", path: "/v2/noop/runsync", connections: 64 },
-		{ name: "runsync1", path: "/v2/noop/runsync", connections: 1 },
-		{ name: "run64", path: "/v2/noop/run", connections: 64 },
-	];
+	await measure([processes, ours]);
+	await measure([ours, processes]);
 	const result: Record<string, unknown> = {
 		bench: "compare",
 		...machine(),
 		store: kind,
 		turns: Number(turns),
 	};
-	for (const { name, path, connections } of shapes) {
-		for (const side of [theirs, own, theirs, own]) await turn(side, path, connections);
-		const pairs: [Turn, Turn][] = [];
-		for (let count = 0; count < Number(turns); count += 1) {
-			// The second one finds a warmer machine: turns swap.
-			const first = count % 2 === 0 ? theirs : own;
-			const one = await turn(first, path, connections);
-			const two = await turn(first === theirs ? own : theirs, path, connections);
-			pairs.push(first === theirs ? [one, two] : [two, one]);
-		}
-		const ratio = (of: (turn: Turn) => number) => spread(pairs.map(([a, b]) => of(b) / of(a)));
+	for (const [name, both] of pairs) {
+		const ratio = (of: (turn: Turn) => number) => spread(both.map(([a, b]) => of(b) / of(a)));
 		result[name] = {
 			rate: ratio((one) => one.perSecond),
 			cpu: ratio((one) => one.cpuMs),
 			p50: ratio((one) => one.p50),
 			p99: ratio((one) => one.p99),
-			perSecond: spread(pairs.map(([, one]) => one.perSecond)),
-			cpuMsPerJob: spread(pairs.map(([, one]) => one.cpuMs)),
+			perSecond: spread(both.map(([, one]) => one.perSecond)),
+			cpuMsPerJob: spread(both.map(([, one]) => one.cpuMs)),
 		};
 	}
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
-	for (const { children, folder } of sides) {
-		for (const child of children) await ours.end(child);
-		rmSync(folder, { recursive: true, force: true });
-	}
 	await database?.stop();
 }

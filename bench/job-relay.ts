@@ -1,55 +1,28 @@
 /**
  * The limit of jobs: a server that hands each body to a worker (of `sluice/worker`) and its answer
- * to the client, and does nothing else: no scan, no rows, no states. With a file as argument it
- * writes each body to that file and flushes it first, as a service must that loses nothing; the file
- * is written again from the start when it has 512 MB. Prints its port.
+ * to the client, and does nothing else: no scan, no states. With a file or the URL of a PostgreSQL
+ * database as argument it keeps each body there before it passes it on, as a service must that loses
+ * nothing (`relay-keeper.ts`). Prints its port.
  */
-import { open } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileKeeper, postgresKeeper } from "./relay-keeper.ts";
 
-const FILE_BYTES = 512 * 2 ** 20;
-const SMALL = 16_384;
-
-const file = process.argv[2] === undefined ? undefined : await open(process.argv[2], "w+");
+const place = process.argv[2];
+const keep =
+	place === undefined
+		? undefined
+		: await (place.startsWith("postgres") ? postgresKeeper(place) : fileKeeper(place));
 const clients = new Map<string, ServerResponse>();
 const jobs: { id: string; body: Buffer[] }[] = [];
 let take: { res: ServerResponse; limit: number } | undefined;
 let next = 0;
-let at = 0;
-let flush: Promise<void> | undefined;
-let nextFlush: Promise<void> | undefined;
-/** Small bodies, written together before the next flush. */
-let small: Buffer[] = [];
 
-/** One flush for all that is written by then. */
-function flushed(): Promise<void> {
-	return (nextFlush ??= (flush ?? Promise.resolve()).then(() => {
-		nextFlush = undefined;
-		const pieces = small;
-		small = [];
-		flush = (pieces.length > 0 ? write(pieces) : Promise.resolve()).then(() => file!.datasync());
-		return flush;
-	}));
-}
-
-async function write(pieces: readonly Buffer[]): Promise<void> {
-	const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-	if (at + bytes > FILE_BYTES) at = 0;
-	const place = at;
-	at += bytes;
-	await file!.writev(pieces, place);
-}
-
-/** The body, kept if there is a file. */
 async function received(req: IncomingMessage): Promise<Buffer[]> {
 	const pieces: Buffer[] = [];
 	for await (const piece of req) pieces.push(piece as Buffer);
-	if (!file) return pieces;
-	if (pieces.length === 1 && pieces[0]!.length <= SMALL) small.push(pieces[0]!);
-	else await write(pieces);
-	await flushed();
+	await keep?.(pieces);
 	return pieces;
 }
 

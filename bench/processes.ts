@@ -48,12 +48,12 @@ async function startServer(
 	return { url: `http://127.0.0.1:${await started(child, /\d+/)}`, child };
 }
 
-/** `job-relay.ts` with a worker of its own; with `file` it keeps what it passes on. */
+/** `job-relay.ts` with a worker of its own; with `place`, a file or URL, it keeps what it passes on. */
 export async function startJobRelay(
 	program: string,
-	file?: string,
+	place?: string,
 ): Promise<{ url: string; children: ChildProcess[] }> {
-	const { url, child } = await startServer("job-relay.ts", ...(file ? [file] : []));
+	const { url, child } = await startServer("job-relay.ts", ...(place ? [place] : []));
 	const worker = spawn(process.execPath, [join(HERE, program)], {
 		stdio: ["ignore", "ignore", "inherit"],
 		env: {

@@ -4,6 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { stringOf } from "../../src/core/json/json-text.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { transaction } from "../../src/store/postgres/connection/transaction.ts";
@@ -58,9 +59,7 @@ it("D5: inputs of any length come back as they were, read along with their jobs 
 	await site.take();
 	for (const input of INPUTS) await site.add({ input });
 	const { jobs } = await site.take({ limit: 10 });
-	expect(
-		jobs.map(({ input }) => (typeof input === "string" ? input : Buffer.concat(input).toString())),
-	).toEqual(INPUTS);
+	expect(jobs.map(({ input }) => stringOf(input ?? ""))).toEqual(INPUTS);
 });
 
 it("D11: what is remembered of a queue that another server purged hands out nothing of it", async ({

@@ -47,7 +47,7 @@ async function ended(site: Site, outcome: { output: string } | { error: string }
 	return id;
 }
 
-it("D40: an input is not handed to a worker; when its job is cancelled, the next one is", async () => {
+it("D40: an input is not handed out: its claim says why, and the next job is claimed with it", async () => {
 	let next = "";
 	const { store, site, id } = await damaged(async (made) => {
 		const first = await made.add({ input: TEXT });
@@ -55,13 +55,15 @@ it("D40: an input is not handed to a worker; when its job is cancelled, the next
 		return first.id;
 	});
 	const { endpoint } = site;
-	const claim = { endpoint, worker: "w", limit: 1, maxBytes: 1e6, now: T0 };
-	await expect(store.jobs.claim(claim)).rejects.toMatchObject(isDamaged("input", id));
 	await expect(store.jobs.record({ endpoint, id, now: T0 })).rejects.toMatchObject(
 		isDamaged("input", id),
 	);
-	await store.jobs.move({ endpoint, id, on: "cancel", now: T0 });
-	expect((await store.jobs.claim(claim)).jobs).toMatchObject([{ job: { id: next } }]);
+	const claim = { endpoint, worker: "w", limit: 2, maxBytes: 1e6, now: T0 };
+	const { message: damage } = isDamaged("input", id);
+	expect((await store.jobs.claim(claim)).jobs).toMatchObject([
+		{ job: { id }, input: undefined, damage },
+		{ job: { id: next }, input: '{"a":1}' },
+	]);
 });
 
 it.each([

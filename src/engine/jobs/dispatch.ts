@@ -105,7 +105,8 @@ export function createDispatch(d: Deps): Dispatch {
 
 	function claimed(endpoint: string, lane: Lane, poll: Poll, { jobs, fenced }: Claim): void {
 		const { worker } = poll;
-		const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input), 0) > MAX_INPUT_CHARACTERS / 2;
+		const cut =
+			jobs.reduce((sum, { input }) => sum + sizeOf(input ?? ""), 0) > MAX_INPUT_CHARACTERS / 2;
 		if (fenced || cut || (lane.unsure && jobs.length === poll.limit)) expectMore(lane);
 		else if (jobs.length < poll.limit) lane.unsure = false;
 		// Only the store knows what other servers handed to it.

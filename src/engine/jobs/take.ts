@@ -4,8 +4,8 @@ import type { EpochMs } from "../../core/time.ts";
 import { countPoll, holdPoll } from "../workers/polls.ts";
 import { releaseJob } from "../workers/worker-registry.ts";
 import type { Worker } from "../workers/worker-registry.ts";
-import { decryptClaimed } from "./decrypt-claimed.ts";
-import type { DispatchedJob } from "./decrypt-claimed.ts";
+import { readClaimed } from "./read-claimed.ts";
+import type { DispatchedJob } from "./read-claimed.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { reconcileAttempts } from "./reconcile-attempts.ts";
 import { report } from "./report.ts";
@@ -53,9 +53,12 @@ export async function take(
 		const { ended, done } = holdPoll(d.clock, worker, q.signal);
 		try {
 			const claimed = await d.dispatch.take({ worker, limit: q.limit, ended });
-			const { jobs, unreadable } = decryptClaimed(claimed, d.access.encryption);
-			for (const { id, error } of unreadable)
+			const { jobs, unreadable } = readClaimed(claimed, d.access.encryption);
+			for (const { id, error, damage } of unreadable) {
+				if (damage !== undefined)
+					d.events.emit("fault", { where: `reading the input of job ${id}`, error: damage });
 				await report(d, { worker, id, report: { kind: "end", on: "fail", error, restart: false } });
+			}
 			return jobs;
 		} finally {
 			done();

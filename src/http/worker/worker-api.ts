@@ -10,7 +10,7 @@ import type { JsonPieces, JsonText } from "../../core/json/json-text.ts";
 import { REPORT_MEMBERS, LINES_TOGETHER, notJson, tooLarge } from "../../core/report.ts";
 import type { Report } from "../../core/report.ts";
 import { replaceControls } from "../../core/text.ts";
-import type { DispatchedJob } from "../../engine/jobs/decrypt-claimed.ts";
+import type { DispatchedJob } from "../../engine/jobs/read-claimed.ts";
 import { BodyTooLarge, readJson } from "../body.ts";
 import type { ScannedBody } from "../body.ts";
 import { connected, query } from "../call.ts";

@@ -78,7 +78,10 @@ export interface JobRecord extends JobResult {
 /** A job that a claim gives to a worker. */
 export interface Claimed {
 	job: Job;
-	input: JsonText;
+	/** Undefined with `damage`. */
+	input: JsonText | undefined;
+	/** Why the stored input cannot be read, for the log. Such a job must fail. */
+	damage?: string | undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Finds the waiting jobs for a claim, in the order in which they run. */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
+import type { Claimed } from "../contract/jobs.ts";
+import { damageOf } from "./disk-errors.ts";
 import { offer, pendingClaim } from "../operations/claim.ts";
 import type { PendingClaim } from "../operations/claim.ts";
 import type { Handler } from "../operations/operation.ts";
@@ -17,6 +18,8 @@ import { WAITING } from "../states.ts";
 const FIRST_FEW = 2;
 const AT_ONCE = 32;
 
+type Input = Omit<Claimed, "job">;
+
 /** The `claim` of the contract. */
 export function openClaim({
 	db,
@@ -28,7 +31,17 @@ export function openClaim({
 	due,
 	fence,
 }: UnitOfWork): Handler<"jobs.claim"> {
-	const inputs = { take: payloads.input, size: sizeOf };
+	const inputs = {
+		take(row: Row, most: number): Input | undefined {
+			try {
+				const input = payloads.input(row, most);
+				return input === undefined ? undefined : { input };
+			} catch (error) {
+				return { input: undefined, damage: damageOf(error) };
+			}
+		},
+		size: ({ input = "" }: Input) => sizeOf(input),
+	};
 	// LIMIT is a literal: SQLite would replan for each value of a parameter. The only statement on
 	// `jobs` that does not write new rows first (R2): they are last (R3).
 	const nextWaiting = (most: number) => ({
@@ -75,7 +88,7 @@ export function openClaim({
 	}
 
 	/** Fills the claim from one priority of the queue. False when no more jobs fit. */
-	function walk(lane: Lane, claim: PendingClaim<Row, JsonText>): boolean {
+	function walk(lane: Lane, claim: PendingClaim<Row, Input>): boolean {
 		if (claim.full) return false;
 		const { worker, now } = claim.q;
 		const fencing = attempts.anyOpen(worker);
@@ -101,7 +114,7 @@ export function openClaim({
 	}
 
 	return (q) => {
-		const claim = pendingClaim<Row, JsonText>(q);
+		const claim = pendingClaim<Row, Input>(q);
 		const { worker } = q;
 		due.freshen(q.now);
 		const queue = queues.find(q.endpoint);
@@ -110,7 +123,7 @@ export function openClaim({
 			if (more && queue.lowInQueue > 0) walk({ worker, queue, low: 1 }, claim);
 		}
 		return {
-			jobs: claim.jobs.map(({ row, input }) => ({ job: row.job, input })),
+			jobs: claim.jobs.map(({ row, input }) => ({ job: row.job, ...input })),
 			fenced: claim.fenced,
 		};
 	};

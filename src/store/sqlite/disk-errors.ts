@@ -48,6 +48,17 @@ export function resultCode(error: unknown): number | undefined {
 	return error.errcode & 0xff;
 }
 
+/**
+ * Why a text is not as it was written. Throws every other error again, also that of a file that
+ * cannot be read now but may be later.
+ */
+export function damageOf(error: unknown): string {
+	const isDamage =
+		error instanceof StoreUnavailable && error.why === "damaged" && error.cause === undefined;
+	if (!isDamage) throw error;
+	return error.message;
+}
+
 /** The error as {@link StoreUnavailable} if the disk is full or fails, or the file is damaged. */
 export function unavailable(error: unknown, path: string): StoreUnavailable | undefined {
 	if (error instanceof StoreUnavailable) return error;

@@ -310,14 +310,12 @@ export async function openPayloadFiles(q: {
 
 		async read({ segment: number, at, length, sum }) {
 			const path = pathOf(number);
-			try {
-				const text = await readFrom(number, { at, length });
-				if ((await checksum(text)) !== sum)
-					throw new Error(`its bytes ${at} to ${at + length} are not those that were written`);
-				return text;
-			} catch (error) {
-				throw damaged(path, (error as Error).message);
-			}
+			const text = await readFrom(number, { at, length }).catch((error: Error) => {
+				const isShort = !("code" in error) && segments.has(number);
+				throw damaged(path, error.message, isShort ? undefined : error);
+			});
+			if ((await checksum(text)) === sum) return text;
+			throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
 		},
 
 		head: ({ segment, at, length }, most) =>
@@ -381,8 +379,10 @@ export async function openPayloadFiles(q: {
 	};
 }
 
-function damaged(path: string, why: string): StoreUnavailable {
-	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`);
+function damaged(path: string, why: string, cause?: Error): StoreUnavailable {
+	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`, {
+		...(cause && { cause }),
+	});
 }
 
 async function numbersIn(folder: string): Promise<Set<number>> {

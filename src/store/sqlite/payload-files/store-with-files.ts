@@ -2,8 +2,9 @@
 import { isFound, SEARCHED_CHARACTERS } from "../../../core/job-search.ts";
 import { LARGE_BYTES, release, sizeOf, stringOf } from "../../../core/json/json-text.ts";
 import type { JsonBlocks, JsonText } from "../../../core/json/json-text.ts";
-import type { ListedJob } from "../../contract/jobs.ts";
+import type { Claimed, ListedJob } from "../../contract/jobs.ts";
 import type { Store } from "../../contract/store.ts";
+import { damageOf } from "../disk-errors.ts";
 import { isInFile, placeOf, textInFile } from "./file-block.ts";
 import type { FileBlock } from "./file-block.ts";
 import type { PayloadFiles } from "./payload-files.ts";
@@ -59,6 +60,15 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		return { ...found, ...Object.fromEntries(texts) };
 	}
 
+	/** A claimed job with its input, or why it cannot be read. */
+	async function withInput(claimed: Claimed): Promise<Claimed> {
+		try {
+			return await withTexts(claimed, "input");
+		} catch (error) {
+			return { ...claimed, input: undefined, damage: damageOf(error) };
+		}
+	}
+
 	/**
 	 * A job in a list with the beginning of its input; undefined where that decides that the search
 	 * does not find it.
@@ -93,11 +103,8 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			progress: (q) => stored(q.value, (value) => jobs.progress({ ...q, value })),
 			async claim(q) {
 				const claim = await jobs.claim(q);
-				if (claim.jobs.every(({ input }) => typeof input === "string")) return claim;
-				return {
-					...claim,
-					jobs: await Promise.all(claim.jobs.map((each) => withTexts(each, "input"))),
-				};
+				if (claim.jobs.every(({ input }) => typeof input !== "object")) return claim;
+				return { ...claim, jobs: await Promise.all(claim.jobs.map(withInput)) };
 			},
 			async get(q) {
 				const found = await jobs.get(q);

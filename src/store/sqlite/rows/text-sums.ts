@@ -42,8 +42,7 @@ export function damagedText(
 	return new StoreUnavailable(
 		"damaged",
 		`${db.path} is damaged: the ${column} of job ${String(id)} is not as it was written. Restore a ` +
-			`backup (sluice restore FILE --store sqlite:${db.path}), or cancel the job if it waits; sluice ` +
-			"verify lists all such texts",
+			`backup (sluice restore FILE --store sqlite:${db.path}); sluice verify lists all such texts`,
 	);
 }
 

@@ -50,13 +50,18 @@ const claim: Codec<Args<"claim">, Claim> = {
 	...listed("endpoint", "worker", "limit", "maxBytes", "now"),
 	packAnswer: ({ jobs, fenced }) => [
 		fenced,
-		...jobs.flatMap(({ job, input }) => [packJob(job), input]),
+		...jobs.flatMap(({ job, input, damage }) => [packJob(job), input ?? { damage }]),
 	],
 	unpackAnswer(packed) {
 		const [fenced, ...rest] = packed as [boolean, ...unknown[]];
 		const jobs: Claim["jobs"] = [];
-		for (let at = 0; at < rest.length; at += 2)
-			jobs.push({ job: unpackJob(rest[at] as unknown[]), input: rest[at + 1] as JsonText });
+		for (let at = 0; at < rest.length; at += 2) {
+			const job = unpackJob(rest[at] as unknown[]);
+			const input = rest[at + 1] as JsonText | { damage: string };
+			if (typeof input === "object" && "damage" in input)
+				jobs.push({ job, input: undefined, ...input });
+			else jobs.push({ job, input });
+		}
 		return { jobs, fenced };
 	},
 };
