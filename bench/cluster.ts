@@ -1,9 +1,9 @@
 /**
  * Jobs that do nothing, end to end at 64 in flight: one and two servers of ours on a PostgreSQL,
- * the store alone, a relay that only keeps bodies (the limit), and other queues on the same PostgreSQL (BullMQ on Redis as well), in turn,
- * equally durable. Figures are ratios within a round: the machines are noisy. `node
- * bench/cluster.ts [seconds] [rounds] [names, such as pg-boss,BullMQ-postgres/64]`, after `npm run
- * build` and `npm ci --prefix bench/cluster`.
+ * the store alone, a relay that only keeps bodies (the limit), and other queues on the same
+ * PostgreSQL (BullMQ on Redis as well), in turn, equally durable. Figures are ratios within a round:
+ * the machines are noisy. `node bench/cluster.ts [seconds] [rounds] [names, such as
+ * pg-boss,BullMQ-postgres/64]`, after `npm run build` and `npm ci --prefix bench/cluster`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /** Where `job-relay.ts` keeps bodies. What arrives during a flush shares the next one. */
 import { open } from "node:fs/promises";
 import { Client } from "pg";
+import { grouped } from "../src/store/sqlite/payload-files/grouped.ts";
 
 /** Resolves when the body is on disk. */
 export type Keep = (body: readonly Buffer[]) => Promise<void>;
@@ -12,6 +13,7 @@ const SMALL = 16_384;
 export async function fileKeeper(path: string): Promise<Keep> {
 	const file = await open(path, "w+");
 	let at = 0;
+	let small: Buffer[] = [];
 
 	async function write(pieces: readonly Buffer[]): Promise<void> {
 		const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
@@ -22,14 +24,16 @@ export async function fileKeeper(path: string): Promise<Keep> {
 	}
 
 	/** Small bodies are written together. */
-	const flush = grouped(async (small) => {
-		if (small.length > 0) await write(small);
+	const flush = grouped(async () => {
+		const pieces = small;
+		small = [];
+		if (pieces.length > 0) await write(pieces);
 		await file.datasync();
 	});
 	return async (body) => {
-		if (body.length === 1 && body[0]!.length <= SMALL) return flush(body);
-		await write(body);
-		await flush([]);
+		if (body.length === 1 && body[0]!.length <= SMALL) small.push(body[0]!);
+		else await write(body);
+		await flush();
 	};
 }
 
@@ -39,29 +43,18 @@ export async function postgresKeeper(url: string): Promise<Keep> {
 	await client.connect();
 	await client.query("DROP TABLE IF EXISTS bodies");
 	await client.query("CREATE TABLE bodies (number bigserial PRIMARY KEY, body text NOT NULL)");
-	const insert = grouped(async (bodies) => {
+	let waiting: string[] = [];
+	const insert = grouped(async () => {
+		const bodies = waiting;
+		waiting = [];
 		await client.query({
 			name: "insert",
 			text: "INSERT INTO bodies (body) SELECT unnest($1::text[])",
-			values: [bodies.map(String)],
+			values: [bodies],
 		});
 	});
-	return (body) => insert([Buffer.concat(body)]);
-}
-
-/** Calls `keep` for all pieces that came while it ran before, one call at a time. */
-function grouped(keep: (pieces: readonly Buffer[]) => Promise<void>): Keep {
-	let running: Promise<void> | undefined;
-	let following: Promise<void> | undefined;
-	let gathered: Buffer[] = [];
-	return (pieces) => {
-		gathered.push(...pieces);
-		return (following ??= (running ?? Promise.resolve()).then(() => {
-			following = undefined;
-			const all = gathered;
-			gathered = [];
-			running = keep(all);
-			return running;
-		}));
+	return (body) => {
+		waiting.push(Buffer.concat(body).toString());
+		return insert();
 	};
 }

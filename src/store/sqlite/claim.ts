@@ -1,6 +1,6 @@
 /** Finds the waiting jobs for a claim, in the order in which they run. */
 import { sizeOf } from "../../core/json/json-text.ts";
-import type { Claimed } from "../contract/jobs.ts";
+import type { JsonText } from "../../core/json/json-text.ts";
 import { damageOf } from "./disk-errors.ts";
 import { offer, pendingClaim } from "../operations/claim.ts";
 import type { PendingClaim } from "../operations/claim.ts";
@@ -18,7 +18,11 @@ import { WAITING } from "../states.ts";
 const FIRST_FEW = 2;
 const AT_ONCE = 32;
 
-type Input = Omit<Claimed, "job">;
+/** An input, or why it cannot be read. */
+type Input = JsonText | { damage: string };
+
+const hasDamage = (input: Input): input is { damage: string } =>
+	typeof input === "object" && "damage" in input;
 
 /** The `claim` of the contract. */
 export function openClaim({
@@ -34,13 +38,12 @@ export function openClaim({
 	const inputs = {
 		take(row: Row, most: number): Input | undefined {
 			try {
-				const input = payloads.input(row, most);
-				return input === undefined ? undefined : { input };
+				return payloads.input(row, most);
 			} catch (error) {
-				return { input: undefined, damage: damageOf(error) };
+				return { damage: damageOf(error) };
 			}
 		},
-		size: ({ input = "" }: Input) => sizeOf(input),
+		size: (input: Input) => (hasDamage(input) ? 0 : sizeOf(input)),
 	};
 	// LIMIT is a literal: SQLite would replan for each value of a parameter. The only statement on
 	// `jobs` that does not write new rows first (R2): they are last (R3).
@@ -123,7 +126,9 @@ export function openClaim({
 			if (more && queue.lowInQueue > 0) walk({ worker, queue, low: 1 }, claim);
 		}
 		return {
-			jobs: claim.jobs.map(({ row, input }) => ({ job: row.job, ...input })),
+			jobs: claim.jobs.map(({ row: { job }, input }) =>
+				hasDamage(input) ? { job, input: undefined, ...input } : { job, input },
+			),
 			fenced: claim.fenced,
 		};
 	};

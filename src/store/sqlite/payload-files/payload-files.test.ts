@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
+import { damageOf } from "../disk-errors.ts";
 import { grouped } from "./grouped.ts";
 import { openPayloadFiles } from "./payload-files.ts";
 import type { PayloadFiles } from "./payload-files.ts";
@@ -117,7 +118,10 @@ it("a file stays while it is read, whatever rows say meanwhile", async () => {
 	await settled();
 	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
 	await settled();
-	await expect(files.read(block)).rejects.toMatchObject({ why: "damaged" });
+	const missing = await files.read(block).catch((error: unknown) => error);
+	expect(missing).toMatchObject({ why: "damaged" });
+	// Not the text, but its place is wrong: a job with it must not fail.
+	expect(() => damageOf(missing)).toThrow("it is missing");
 });
 
 it("a start keeps the files that rows refer to, and numbers above all others", async () => {
@@ -168,6 +172,10 @@ it("D40: a text that was changed or cut on disk is not served", async () => {
 		why: "damaged",
 		message: `${join(folder, "1")} is damaged: it ends after 500 bytes. Restore a backup.`,
 	});
+	for (const { block } of [changed, cut])
+		expect(damageOf(await files.read(block).catch((error: unknown) => error))).toContain(
+			"is damaged: it",
+		);
 });
 
 it("D40: a write that fails is refused, and the next one goes to another file", async () => {

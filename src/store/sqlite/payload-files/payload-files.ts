@@ -17,7 +17,7 @@ import { piecesOf } from "../file-pieces.ts";
 import { grouped } from "./grouped.ts";
 import type { FileBlock } from "./file-block.ts";
 import { confirm, openFiles } from "./open-files.ts";
-import { checksum, readAll, writeAll } from "./text-bytes.ts";
+import { checksum, CutOff, readAll, writeAll } from "./text-bytes.ts";
 
 /** A file with this many bytes gets no further text. */
 const SEGMENT_BYTES = 64 * 2 ** 20;
@@ -311,8 +311,7 @@ export async function openPayloadFiles(q: {
 		async read({ segment: number, at, length, sum }) {
 			const path = pathOf(number);
 			const text = await readFrom(number, { at, length }).catch((error: Error) => {
-				const isShort = !("code" in error) && segments.has(number);
-				throw damaged(path, error.message, isShort ? undefined : error);
+				throw damaged(path, error.message, error instanceof CutOff ? undefined : error);
 			});
 			if ((await checksum(text)) === sum) return text;
 			throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
@@ -379,6 +378,7 @@ export async function openPayloadFiles(q: {
 	};
 }
 
+/** With `cause` when the text could not be read, which may end (`damageOf`). */
 function damaged(path: string, why: string, cause?: Error): StoreUnavailable {
 	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`, {
 		...(cause && { cause }),

@@ -21,6 +21,10 @@ export async function writeAll(handle: FileHandle, text: JsonBlocks, at: number)
 	}
 }
 
+/** The file ends within the text. */
+export class CutOff extends Error {}
+
+/** Throws {@link CutOff}, or the error of the system. */
 export async function readAll(
 	handle: FileHandle,
 	{ at, length }: { at: number; length: number },
@@ -31,5 +35,5 @@ export async function readAll(
 	if (length === 0) return text;
 	const { bytesRead } = await handle.readv(text, at);
 	if (bytesRead === length) return text;
-	throw new Error(`it ends after ${at + bytesRead} bytes`);
+	throw new CutOff(`it ends after ${at + bytesRead} bytes`);
 }
